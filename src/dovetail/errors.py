@@ -1,0 +1,84 @@
+"""Every error dovetail raises on purpose.
+
+    DovetailError                  anything below; also exported as `dovetail.Exception` for libuipc scripts
+    ├── CollectionError            a name or type that an attribute collection refuses
+    ├── GeometryError              a mesh that cannot be used, or an operation it does not allow
+    ├── ConfigError                an unknown config key, or a value of the wrong type or range
+    ├── ConstitutionError          a body, joint, limit, drive or force given values that make no sense
+    ├── SceneError                 objects, tabulars, animator, files of a scene
+    │   └── AnimationError         a user's callback raised; the original is its `__cause__`
+    ├── WorldError                 a call that the world's state does not allow
+    ├── SolverError                a step that could not be computed; the last good state is kept
+    │   ├── NotFinite              NaN or Inf in a state
+    │   └── NewtonStalled          the iteration limit was reached (raised in strict mode only)
+    └── MissingExtra               an optional package is absent; the message gives the pip line
+
+Messages read: who: where, what is wrong with actual values [unit]; what to do.
+"""
+
+from __future__ import annotations
+
+import builtins
+
+__all__ = [
+    "AnimationError",
+    "CollectionError",
+    "ConfigError",
+    "ConstitutionError",
+    "DovetailError",
+    "GeometryError",
+    "MissingExtra",
+    "NewtonStalled",
+    "NotFinite",
+    "SceneError",
+    "SolverError",
+    "WorldError",
+]
+
+
+class DovetailError(builtins.Exception):
+    """Root of all errors raised on purpose."""
+
+
+class CollectionError(DovetailError):
+    """An attribute name or type that a collection refuses."""
+
+
+class GeometryError(DovetailError):
+    """A mesh that cannot be used, or an operation it does not allow."""
+
+
+class ConfigError(DovetailError):
+    """An unknown scene config key, or a value of the wrong type or range."""
+
+
+class ConstitutionError(DovetailError):
+    """A body, joint, limit, drive or force given values that make no sense."""
+
+
+class SceneError(DovetailError):
+    """Objects, tabulars, animator or files of a scene used in a way they do not allow."""
+
+
+class AnimationError(SceneError):
+    """A user's animation callback raised; the original exception is the cause."""
+
+
+class WorldError(DovetailError):
+    """A call that the world's present state does not allow."""
+
+
+class SolverError(DovetailError):
+    """A step that could not be computed; the last good state is kept."""
+
+
+class NotFinite(SolverError):  # noqa: N818 - reads as the state it reports
+    """NaN or Inf appeared in a state."""
+
+
+class NewtonStalled(SolverError):  # noqa: N818 - reads as the state it reports
+    """Newton's iteration limit was reached; raised in strict mode, otherwise logged."""
+
+
+class MissingExtra(DovetailError, ImportError):  # noqa: N818 - reads as the state it reports
+    """An optional package is absent; the message gives the pip line that installs it."""

@@ -1,0 +1,40 @@
+"""Write a file completely or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+__all__ = ["atomic_write"]
+
+
+def atomic_write(path: Path, content: bytes | str) -> None:
+    """Replace the file at `path` by `content` in one step (text is stored as UTF-8, newlines as given).
+
+    The content goes to a temporary file in the same folder, is flushed to the disk, and only then takes
+    the name `path`. A failure at any moment leaves the old file as it was and no new one behind. A
+    symbolic link keeps pointing to the file that is replaced. Raises OSError; the caller says what was
+    being written.
+    """
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(target.parent))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", str(target))
+    payload = content.encode() if isinstance(content, str) else content
+    draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        with draft.open("xb") as stream:
+            stream.write(payload)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            draft.chmod(target.stat().st_mode & 0o777)
+        draft.replace(target)
+    except BaseException:
+        # An interrupt counts as a failure too: the draft must not stay behind.
+        with contextlib.suppress(FileNotFoundError):
+            draft.unlink()
+        raise
