@@ -1,0 +1,210 @@
+"""Attribute collections: the attributes of all vertices, edges, instances, or of the geometry itself."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dovetail.errors import CollectionError
+from dovetail.geometry.attribute import AttributeSlot, AttributeSlotUidList, Buffer
+from dovetail.geometry.attribute_type import TYPES, type_of_default
+
+__all__ = ["AttributeCollection", "MetaCollection", "SimplexCollection", "write_attribute"]
+
+
+class AttributeCollection:
+    """Attributes of equal size, by name.
+
+    `find`, `create`, `destroy`, `share`, `resize` speak of slots as libuipc does; `collection["name"]` reads
+    and writes the values as a NumPy array. Called, a collection returns itself: `geo.edges()` is `geo.edges`.
+    """
+
+    def __init__(self, name: str = "attributes", size: int = 0) -> None:
+        self._name = name
+        self._size = size
+        self._slots: dict[str, AttributeSlot] = {}
+
+    def __call__(self) -> Self:
+        return self
+
+    def copy(self) -> Self:
+        """The same attributes in another collection; values are shared until one of the two writes."""
+        other = type(self)(self._name, self._size)
+        for name, slot in self._slots.items():
+            other._slots[name] = AttributeSlot.of(name, slot.buffer, slot.allow_destroy())
+        return other
+
+    __copy__ = copy
+
+    def size(self) -> int:
+        """Number of elements."""
+        return self._size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def resize(self, size: int) -> None:
+        """Change the number of elements; new ones take each attribute's default."""
+        count = int(size)
+        if count < 0:
+            raise CollectionError(f"{self._name}: cannot have {count} elements")
+        if count == self._size:
+            return
+        for slot in self._slots.values():
+            slot.replace(slot.buffer.resized(count))
+        self._size = count
+
+    def reserve(self, size: int) -> None:
+        """Announce a later size. Storage is allocated when `resize` is called, so nothing changes here."""
+        if size < 0:
+            raise CollectionError(f"{self._name}: cannot reserve {size} elements")
+
+    def clear(self) -> None:
+        """Remove all elements; the attributes stay."""
+        self.resize(0)
+
+    def reorder(self, indices: ArrayLike) -> None:
+        """Element i becomes what element `indices[i]` was; `indices` is a permutation."""
+        order = np.asarray(indices, np.intp).reshape(-1)
+        if not np.array_equal(np.sort(order), np.arange(self._size)):
+            raise CollectionError(f"{self._name}: reorder needs a permutation of 0..{self._size - 1}")
+        for slot in self._slots.values():
+            slot.replace(slot.buffer.reordered(order))
+
+    def attribute_count(self) -> int:
+        return len(self._slots)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._slots))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._slots
+
+    def find(self, name: str) -> AttributeSlot | None:
+        """The slot of an attribute, or None."""
+        return self._slots.get(name)
+
+    def create(self, name: str, default: Any, *, allow_destroy: bool = True) -> AttributeSlot:
+        """A new attribute whose present and future elements are `default`, from which its type follows."""
+        try:
+            kind = type_of_default(default)
+        except CollectionError as error:
+            raise CollectionError(f"{self._name}: attribute '{name}': {error}.") from None
+        return self._insert(name, Buffer.filled(kind, self._size, default), allow_destroy)
+
+    def create_uid_list(self, name: str) -> AttributeSlotUidList:
+        """The attribute that holds a set of UIDs per element; created empty if it is not there yet."""
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._insert(name, Buffer.filled(TYPES["VectorXu64"], self._size, ()), True)
+        if not isinstance(slot, AttributeSlotUidList):
+            raise CollectionError(
+                f"{self._name}: attribute '{name}' is {slot.type_name()}, not a set of UIDs."
+            )
+        return slot
+
+    def destroy(self, name: str) -> None:
+        """Remove an attribute; a slot of it that someone holds stays usable. Unknown names are ignored."""
+        slot = self._slots.get(name)
+        if slot is None:
+            return
+        if not slot.allow_destroy():
+            raise CollectionError(f"{self._name}: attribute '{name}' is built in and cannot be destroyed.")
+        del self._slots[name]
+
+    def share(self, name: str, slot: AttributeSlot) -> AttributeSlot:
+        """A new attribute with the values of `slot`, shared until one of the two writes."""
+        if slot.size() != self._size:
+            raise CollectionError(
+                f"{self._name}: cannot share attribute '{slot.name()}' of {slot.size()} elements as "
+                f"'{name}'; this collection has {self._size}, resize it first."
+            )
+        return self._insert(name, slot.buffer, True)
+
+    def insert_buffer(self, name: str, buffer: Buffer, allow_destroy: bool = True) -> AttributeSlot:
+        """A new attribute that owns `buffer`, which must hold one value per element."""
+        if len(buffer.array) != self._size:
+            raise CollectionError(
+                f"{self._name}: attribute '{name}' has {len(buffer.array)} values for {self._size} elements."
+            )
+        return self._insert(name, buffer, allow_destroy)
+
+    def _insert(self, name: str, buffer: Buffer, allow_destroy: bool) -> AttributeSlot:
+        if not isinstance(name, str) or not name:
+            raise CollectionError(f"{self._name}: {name!r} cannot name an attribute; use a non-empty str.")
+        if name in self._slots:
+            raise CollectionError(
+                f"{self._name}: attribute '{name}' already exists; use find(), or destroy it first."
+            )
+        slot = self._slots[name] = AttributeSlot.of(name, buffer, allow_destroy)
+        return slot
+
+    def __getitem__(self, name: str) -> Any:
+        """All values, writable: scalars (n,), vectors (n, k), matrices (n, k, k), strings a `StringSpan`."""
+        slot = self.slot(name)
+        return slot.writable_view() if slot.type_name() == "string" else slot.edit()
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        try:
+            self.slot(name).assign(value)
+        except CollectionError as error:
+            raise CollectionError(f"{self._name}: {error}") from None
+
+    def slot(self, name: str) -> AttributeSlot:
+        """The slot of an attribute that must be there; the error names the most similar one."""
+        slot = self._slots.get(name)
+        if slot is None:
+            similar = difflib.get_close_matches(str(name), self._slots, 1, 0.5)
+            if similar:
+                advice = f"did you mean '{similar[0]}'?"
+            elif self._slots:
+                advice = f"there are: {', '.join(self._slots)}."
+            else:
+                advice = "it has none yet; create(name, default) makes one."
+            raise CollectionError(f"{self._name}: no attribute '{name}'; {advice}")
+        return slot
+
+    def to_json(self) -> dict[str, Any]:
+        """`{name: {"name", "type", "allow_destroy", "attribute": {"default_value", "values"}}}`"""
+        return {name: slot.to_json() for name, slot in self._slots.items()}
+
+    def __repr__(self) -> str:
+        names = ", ".join(n if s.allow_destroy() else n + "*" for n, s in self._slots.items())
+        return f"<{self._name}({self._size}): {names}>"
+
+
+class MetaCollection(AttributeCollection):
+    """Attributes of the geometry as a whole: always one element."""
+
+    def __init__(self, name: str = "meta", size: int = 1) -> None:
+        super().__init__(name, 1)
+
+    def resize(self, size: int) -> None:
+        if int(size) != 1:
+            raise CollectionError(f"{self._name}: one element, the geometry itself; {size} are impossible.")
+
+    def __repr__(self) -> str:
+        return json.dumps(self.to_json())
+
+
+class SimplexCollection(AttributeCollection):
+    """Attributes of edges, triangles or tetrahedra; `topo` holds their vertices."""
+
+    @property
+    def topo(self) -> AttributeSlot:
+        """Vertex indices of each simplex, Vector2i, Vector3i or Vector4i."""
+        return self.slot("topo")
+
+
+def write_attribute(collection: AttributeCollection, name: str, default: Any, values: Any) -> AttributeSlot:
+    """Write all values of an attribute, which is created with `default` if it is not there."""
+    slot = collection.find(name)
+    if slot is None:
+        slot = collection.create(name, default)
+    slot.assign(values)
+    return slot

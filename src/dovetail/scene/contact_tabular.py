@@ -1,0 +1,161 @@
+"""Contact materials: which pairs collide, with how much friction and how stiff a barrier."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.errors import SceneError
+from dovetail.scene.pair_table import Element, ModelCollection, PairTable
+
+__all__ = ["ContactElement", "ContactModel", "ContactModelCollection", "ContactTabular"]
+
+
+class ContactElement(Element):
+    """A contact material; `apply_to(geometry)` writes the meta attribute `contact_element_id`."""
+
+    attribute = "contact_element_id"
+
+
+class ContactModelCollection(ModelCollection):
+    """The rows of a contact table: `topo`, `friction_rate`, `resistance` [Pa], `is_enabled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContactModel:
+    """What holds between two contact elements, as it was when asked for."""
+
+    _topo: tuple[int, int]
+    _friction_rate: float
+    _resistance: float
+    _is_enabled: bool
+
+    def topo(self) -> NDArray[np.int32]:
+        """The two elements' numbers, shape (2, 1), smaller first."""
+        return np.array(self._topo, np.int32).reshape(2, 1)
+
+    def friction_rate(self) -> float:
+        """Coulomb friction coefficient μ."""
+        return self._friction_rate
+
+    def resistance(self) -> float:
+        """Barrier stiffness κ [Pa]; negative means adaptive."""
+        return self._resistance
+
+    def is_enabled(self) -> bool:
+        return self._is_enabled
+
+    def config(self) -> dict[str, Any]:
+        """Further settings of a pair in libuipc; there are none."""
+        return {}
+
+
+class ContactTabular(PairTable[ContactElement]):
+    """The contact materials of a scene and what holds between each two; other pairs use the default model.
+
+    Initially the default model has μ = 0.5, κ = 1e9 Pa and is enabled. `config` arguments exist for libuipc
+    scripts; nothing reads them.
+    """
+
+    element_class = ContactElement
+
+    def __init__(self) -> None:
+        super().__init__({"friction_rate": 0.5, "resistance": 1e9, "is_enabled": 1})
+        self._default_is_users = False
+
+    @property
+    def default_is_users(self) -> bool:
+        """Whether the user has ever set the default model."""
+        return self._default_is_users
+
+    def insert(
+        self,
+        L: ContactElement,
+        R: ContactElement,
+        friction_rate: float,
+        resistance: float,
+        enable: bool = True,
+        config: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Set what holds between L and R, in either order; returns the row. An earlier row is replaced."""
+        who = f"ContactTabular: between {L!r} and {R!r}"
+        index = self._insert(L, R, _row(who, friction_rate, resistance, enable))
+        if index == 0:
+            self._default_is_users = True
+        return index
+
+    @overload
+    def default_model(self) -> ContactModel: ...
+    @overload
+    def default_model(
+        self,
+        friction_rate: float,
+        resistance: float,
+        enable: bool = True,
+        config: Mapping[str, Any] | None = None,
+    ) -> None: ...
+    def default_model(
+        self,
+        friction_rate: float | None = None,
+        resistance: float | None = None,
+        enable: bool = True,
+        config: Mapping[str, Any] | None = None,
+    ) -> ContactModel | None:
+        """Without arguments: the default model. With: set it, also for pairs not defined otherwise."""
+        if friction_rate is None and resistance is None:
+            return self.at(0, 0)
+        if friction_rate is None or resistance is None:
+            raise SceneError("ContactTabular.default_model: give both friction_rate and resistance [Pa].")
+        default = self.default_element()
+        self.insert(default, default, friction_rate, resistance, enable)
+        return None
+
+    def at(self, i: int, j: int) -> ContactModel:
+        """What holds between elements i and j, in either order."""
+        pair = self._pair_at(i, j)
+        row = self._row_of.get(pair, 0)
+        friction_rate, resistance, is_enabled = (
+            self._rows.slot(name).values[row] for name in ("friction_rate", "resistance", "is_enabled")
+        )
+        return ContactModel(pair, float(friction_rate), float(resistance), bool(is_enabled))
+
+    def contact_models(self) -> ContactModelCollection:
+        """All rows as attributes; `view(contact_models().find("resistance"))[row]` edits one."""
+        return ContactModelCollection(self._rows)
+
+    def table(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """μ, κ [Pa] and enabled between all elements: three symmetric N x N arrays. Checks all rows again."""
+        friction_rates, resistances = (
+            self._rows.slot(name).values for name in ("friction_rate", "resistance")
+        )
+        for row, (i, j) in enumerate(self._rows.slot("topo").values):
+            who = f"ContactTabular: between {self._elements[i]!r} and {self._elements[j]!r}"
+            _row(who, friction_rates[row], resistances[row], True)
+        shape = (self.element_count(), self.element_count())
+        default = self.default_model()
+        mu = self._spread("friction_rate", np.full(shape, default.friction_rate()))
+        kappa = self._spread("resistance", np.full(shape, default.resistance()))
+        enabled = self._spread("is_enabled", np.full(shape, default.is_enabled()))
+        return mu, kappa, enabled
+
+
+def _row(who: str, friction_rate: float, resistance: float, enable: bool) -> dict[str, Any]:
+    try:
+        mu, kappa = float(friction_rate), float(resistance)
+    except (TypeError, ValueError):
+        raise SceneError(
+            f"{who}: friction_rate = {friction_rate!r} and resistance = {resistance!r} must be numbers."
+        ) from None
+    if not (math.isfinite(mu) and mu >= 0):
+        raise SceneError(f"{who}: friction_rate = {mu:g} is not a friction coefficient; give a number >= 0.")
+    if not math.isfinite(kappa) or kappa == 0:
+        raise SceneError(
+            f"{who}: resistance = {kappa:g} [Pa] is not a stiffness; give a number > 0, builtin.adaptive, or "
+            "enable=False to let the two pass through each other."
+        )
+    return {"friction_rate": mu, "resistance": kappa, "is_enabled": int(bool(enable))}

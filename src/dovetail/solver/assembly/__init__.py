@@ -1,0 +1,1 @@
+"""Loops that gather the state, call the energies and add their derivatives to the block system."""

@@ -1,0 +1,57 @@
+"""The linear system of one Newton iteration: a symmetric matrix of 12×12 blocks over the bodies that can move."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.linear.cholesky import factor, solve
+from dovetail.solver.linear.ordering import Structure, find_block, structure_of
+from dovetail.typing import Array, Indices
+
+__all__ = ["Blocks"]
+
+
+class Blocks:
+    """Gradient, diagonal and off-diagonal blocks in elimination order, on a fixed structure.
+
+    position (n,)            place of each body in the elimination order; −1 for a fixed body
+    g (m, 12)                gradient, overwritten by the solution
+    D (m, 12, 12)            diagonal blocks (upper triangles), overwritten by the factor
+    U (k, 12, 12)            off-diagonal blocks, overwritten by the factor
+    base_D, base_U           what never changes between iterations: masses and linear joints
+    """
+
+    def __init__(self, is_fixed: Indices, pairs: Indices) -> None:
+        free = np.flatnonzero(np.asarray(is_fixed) == 0)
+        node = np.full(len(is_fixed), -1)
+        node[free] = np.arange(len(free))
+        edges = node[np.asarray(pairs, np.int64).reshape(-1, 2)]
+        structure = structure_of(len(free), edges[(edges >= 0).all(axis=1)])
+        self.structure: Structure = structure
+        self.position = np.full(len(is_fixed), -1)
+        self.position[free] = structure.position
+        self.row_start, self.column = structure.row_start, structure.column
+        self.g = np.zeros((len(free), 12))
+        self.D = np.zeros((len(free), 12, 12))
+        self.U = np.zeros((len(structure.column), 12, 12))
+        self.base_D = np.zeros_like(self.D)
+        self.base_U = np.zeros_like(self.U)
+        self._R = np.zeros((len(free), 12))
+
+    def block_of(self, left: int, right: int) -> tuple[int, bool]:
+        """Off-diagonal block that couples two bodies, and whether its rows belong to the left one; −1 if either is fixed."""
+        row, column = int(self.position[left]), int(self.position[right])
+        if row < 0 or column < 0:
+            return -1, True
+        block = find_block(self.row_start, self.column, min(row, column), max(row, column))
+        return int(block), row < column
+
+    def factor(self) -> int:
+        """Cholesky in place. Returns −1, or the body at which the matrix is not positive definite."""
+        bad = factor(self.row_start, self.column, self.D, self.U, self._R)
+        return -1 if bad < 0 else int(np.flatnonzero(self.position == bad)[0])
+
+    def solve(self) -> Array:
+        """g ← H⁻¹ g with the factor in place; the Newton direction is −g."""
+        solve(self.row_start, self.column, self.D, self.U, self._R, self.g)
+        return self.g

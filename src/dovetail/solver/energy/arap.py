@@ -1,0 +1,88 @@
+"""ARAP (UID 2): a body that resists every departure from the rotation nearest to it.
+
+    E = w ‖A − R‖²_F,   w = h² κ V                       A = R S (polar),   K = tr(S)1 − S
+
+    ∂E/∂A  = 2w (A − R)
+    d²E    = 2w ( ‖dA‖² − 4 aᵀ K⁻¹ a ),   a = axial vector of the skew part of RᵀdA
+
+On a rotation the second term cancels the first up to the stress, 4w (1 − 2K⁻¹), which is negative under
+compression. K is raised by the least multiple of 1 that keeps a tenth of the rotational inertia (see ortho.py).
+"""
+
+from __future__ import annotations
+
+import math
+
+from dovetail.solver.energy.ortho import FLOOR
+from dovetail.solver.kernel import kernel
+from dovetail.solver.polar import polar
+from dovetail.typing import Array
+
+__all__ = ["add_arap", "arap_energy"]
+
+_EXACT = 1e-14  # relative change at which the polar iteration has reached round-off
+
+
+@kernel
+def arap_energy(w: float, Q: Array, b: int, R: Array) -> float:
+    """w ‖A − R‖²_F of body b; R is 3×3 scratch."""
+    polar(Q, b, R, _EXACT)
+    total = 0.0
+    for i in range(3):
+        for a in range(3):
+            total += (Q[b, 1 + i, a] - R[i, a]) ** 2
+    return w * total
+
+
+@kernel
+def add_arap(w: float, c: float, inertia: Array, Q: Array, b: int, R: Array, K: Array, g: Array, D: Array, k: int) -> None:
+    """Add gradient and Hessian of body b to g[k] and D[k] (upper triangle); R, K are 3×3 scratch."""
+    polar(Q, b, R, _EXACT)
+    for i in range(3):
+        for a in range(3):
+            g[k, 3 + 3 * i + a] += 2.0 * w * (Q[b, 1 + i, a] - R[i, a])
+    for i in range(3):
+        for j in range(3):
+            K[i, j] = -(R[i, 0] * Q[b, 1 + j, 0] + R[i, 1] * Q[b, 1 + j, 1] + R[i, 2] * Q[b, 1 + j, 2])
+    trace = -(K[0, 0] + K[1, 1] + K[2, 2])
+    for i in range(3):
+        K[i, i] += trace
+    least_K = math.inf
+    least_J = math.inf
+    for i in range(3):
+        row_K = K[i, i]
+        row_J = c * inertia[b, i, i]
+        for j in range(3):
+            if j != i:
+                row_K -= abs(K[i, j])
+                row_J -= abs(c * inertia[b, i, j])
+        least_K = min(least_K, row_K)
+        least_J = min(least_J, row_J)
+    wanted = 2.0 / (1.0 + (1.0 - FLOOR) * max(least_J, 0.0) / (4.0 * w))
+    shift = max(0.0, wanted - least_K)
+    k00, k11, k22 = K[0, 0] + shift, K[1, 1] + shift, K[2, 2] + shift
+    k01, k02, k12 = K[0, 1], K[0, 2], K[1, 2]
+    c00 = k11 * k22 - k12 * k12
+    c01 = k02 * k12 - k01 * k22
+    c02 = k01 * k12 - k02 * k11
+    inverse = 1.0 / (k00 * c00 + k01 * c01 + k02 * c02)
+    K[0, 0] = c00 * inverse
+    K[0, 1] = K[1, 0] = c01 * inverse
+    K[0, 2] = K[2, 0] = c02 * inverse
+    K[1, 1] = (k00 * k22 - k02 * k02) * inverse
+    K[1, 2] = K[2, 1] = (k01 * k02 - k00 * k12) * inverse
+    K[2, 2] = (k00 * k11 - k01 * k01) * inverse
+    # 2a = Σ_i e_i × (rotated da_i): the part of column i along axis j enters component k of 2a with sign ε_ijk
+    for i in range(3):
+        for j in range(i, 3):
+            for a in range(3):
+                for e in range(3):
+                    i1, i2 = (i + 1) % 3, (i + 2) % 3
+                    j1, j2 = (j + 1) % 3, (j + 2) % 3
+                    value = -(
+                        R[i1, a] * (K[i2, j2] * R[j1, e] - K[i2, j1] * R[j2, e])
+                        - R[i2, a] * (K[i1, j2] * R[j1, e] - K[i1, j1] * R[j2, e])
+                    )
+                    if i == j and a == e:
+                        value += 1.0
+                    D[k, 3 + 3 * i + a, 3 + 3 * j + e] += 2.0 * w * value

@@ -1,0 +1,1 @@
+"""Block-sparse linear algebra on the body graph: 12×12 blocks, ordering, Cholesky."""

@@ -1,0 +1,82 @@
+"""Where the bodies would go: the state Q̃ that the kinetic term pulls to, and the first guess of Newton's iteration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.kernel import kernel
+from dovetail.solver.polar import polar
+from dovetail.typing import Array, Indices
+
+__all__ = ["first_guess", "predict"]
+
+
+@kernel
+def predict(
+    coefficients: Array,
+    h: float,
+    position: Indices,
+    is_dynamic: Indices,
+    gravity: Array,
+    mass_inverse: Array,
+    F: Array,
+    Q: Array,
+    V: Array,
+    Q_before: Array,
+    V_before: Array,
+    Q_tilde: Array,
+) -> None:
+    """Q̃ of every body, see integrator.py; F (n, 4, 3) are generalised forces [N, N·m].
+
+    A fixed body (position −1) stays where it is. A quasi-static one (is_dynamic = 0) forgets its velocity and history.
+    """
+    a0, a1, b0, b1, s = coefficients
+    for b in range(len(Q)):
+        for i in range(4):
+            for x in range(3):
+                if position[b] < 0:
+                    Q_tilde[b, i, x] = Q[b, i, x]
+                    continue
+                acceleration = gravity[b, x] if i == 0 else 0.0
+                for j in range(4):
+                    acceleration += mass_inverse[b, i, j] * F[b, j, x]
+                value = s * h * h * acceleration
+                if is_dynamic[b]:
+                    value += a0 * Q[b, i, x] + a1 * Q_before[b, i, x]
+                    value += h * (b0 * V[b, i, x] + b1 * V_before[b, i, x])
+                else:
+                    value += Q[b, i, x]
+                Q_tilde[b, i, x] = value
+
+
+@kernel
+def first_guess(scale: float, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+    """Q̃ moved by the internal acceleration A of the last step, re-rotated, with the present stretch carried along.
+
+    X = Q̃ + scale·A (scale = h²/c);   p ← X's origin;   A ← R(X) · (1 + ½(AᵀA − 1)),  R the polar rotation.
+
+    The internal forces (joints, shape, contact) change little from step to step, in the same way as a constant acceleration
+    does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape energy punishes.
+    """
+    R = np.empty((3, 3))
+    for b in range(len(Q)):
+        if position[b] < 0:
+            for i in range(4):
+                for x in range(3):
+                    out[b, i, x] = Q[b, i, x]
+            continue
+        for i in range(4):
+            for x in range(3):
+                out[b, i, x] = Q_tilde[b, i, x] + scale * A[b, i, x]
+        polar(out, b, R, 1e-6)
+        for i in range(3):
+            for x in range(3):
+                out[b, 1 + i, x] = R[i, x]
+            for j in range(3):
+                G = 0.0
+                for x in range(3):
+                    G += Q[b, 1 + i, x] * Q[b, 1 + j, x]
+                if i == j:
+                    G -= 1.0
+                for x in range(3):
+                    out[b, 1 + i, x] += 0.5 * G * R[j, x]

@@ -1,0 +1,95 @@
+"""What moves: positions, velocities and the little history that integrators and first guesses need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from dovetail.solver.integrator import Integrator
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["State"]
+
+
+@kernel
+def _commit(
+    rate: Array,
+    h: float,
+    weight: float,
+    position: Indices,
+    new: Array,
+    Q_tilde: Array,
+    Q: Array,
+    V: Array,
+    Q_before: Array,
+    V_before: Array,
+    A: Array,
+) -> None:
+    for b in range(len(Q)):
+        for i in range(4):
+            for x in range(3):
+                velocity = 0.0
+                if position[b] >= 0:
+                    velocity = (rate[0] * new[b, i, x] + rate[1] * Q[b, i, x] + rate[2] * Q_before[b, i, x]) / h
+                A[b, i, x] = weight * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
+                Q_before[b, i, x] = Q[b, i, x]
+                V_before[b, i, x] = V[b, i, x]
+                Q[b, i, x] = new[b, i, x]
+                V[b, i, x] = velocity
+
+
+@dataclass
+class State:
+    """Arrays (n, 4, 3) over the bodies.
+
+    Q, V                 rows [p; A e₁; A e₂; A e₃] [m, –] and their rates [m/s, 1/s]
+    Q_before, V_before   one step earlier; equal to Q and V at the start
+    A                    internal acceleration −M⁻¹∇(potentials) over the last step; only shapes the first guess
+    dt_before            length of the last step [s]; 0 at the start
+    """
+
+    Q: Array
+    V: Array
+    Q_before: Array
+    V_before: Array
+    A: Array
+    dt_before: float = 0.0
+
+    @classmethod
+    def without_past(cls, Q: Array, V: Array) -> State:
+        """Bodies at Q with velocity V whose history begins now."""
+        return cls(Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q))
+
+    def forget(self, bodies: Indices) -> None:
+        """After an external write: the history of these bodies begins afresh."""
+        self.Q_before[bodies] = self.Q[bodies]
+        self.V_before[bodies] = self.V[bodies]
+        self.A[bodies] = 0.0
+
+    def rescale_history(self, h: float) -> None:
+        """Move the previous state to h before the present one, along the parabola through the last step.
+
+        Two-step methods assume equal steps; a change of dt is thus a change of the past they are shown.
+        """
+        if 0.0 < self.dt_before != h:
+            acceleration = (self.V - self.V_before) / self.dt_before
+            self.Q_before = self.Q - h * self.V + 0.5 * h * h * acceleration
+            self.V_before = self.V - h * acceleration
+
+    def commit(self, method: Integrator, h: float, position: Indices, Q: Array, Q_tilde: Array) -> None:
+        """Accept Q as the state at the end of a step of length h."""
+        _commit(
+            method.rates, h, method.weight, position, Q, Q_tilde, self.Q, self.V, self.Q_before, self.V_before, self.A
+        )
+        self.dt_before = h
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything a dump must save, by name."""
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        for name, value in arrays.items():
+            setattr(self, name, float(value) if value.ndim == 0 else value.copy())

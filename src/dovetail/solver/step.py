@@ -1,0 +1,74 @@
+"""One time step, on one page.
+
+    loads at Qₙ → prediction Q̃ → first guess → Newton minimises the incremental potential → commit
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.solver.integrator import INTEGRATORS, Integrator
+from dovetail.solver.newton import Solution, Tolerances, minimise
+from dovetail.solver.predict import first_guess, predict
+from dovetail.solver.state import State
+from dovetail.solver.system import System
+
+__all__ = ["StepReport", "step"]
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What happened in a step.
+
+    iterations      Newton iterations, those of a given-up first guess included
+    restarts        1 if the first guess did not pay and the step began again at the last state
+    halvings        trials that the line search turned down
+    step, rate      largest vertex motion [m] and change of an entry of A of the last full Newton step
+    converged       False if the iteration limit was reached
+    """
+
+    dt: float
+    iterations: int
+    restarts: int
+    halvings: int
+    step: float
+    rate: float
+    converged: bool
+
+
+def _method(state: State, integrator: Integrator, one_step_start: bool) -> Integrator:
+    """A two-step method has no past at the start: libuipc shows it a body at rest, bdf1 is more accurate."""
+    first = state.dt_before == 0.0
+    return INTEGRATORS["bdf1"] if first and one_step_start and integrator.looks_back else integrator
+
+
+def step(
+    system: System,
+    state: State,
+    h: float,
+    integrator: Integrator,
+    tolerances: Tolerances,
+    one_step_start: bool = False,
+) -> StepReport:
+    """Advance the state by h [s]. If anything is raised, the state is as before."""
+    bodies, position = system.bodies, system.position
+    method = _method(state, integrator, one_step_start)
+    if method.looks_back:
+        state.rescale_history(h)
+    system.prepare(h, method.weight)
+    F = system.forces(state.Q)
+    Q_tilde = np.empty_like(state.Q)
+    Q_guess = np.empty_like(state.Q)
+    predict(
+        method.prediction, h, position, bodies.is_dynamic, bodies.gravity, system.mass_inverse, F,
+        state.Q, state.V, state.Q_before, state.V_before, Q_tilde,
+    )  # fmt: skip
+    first_guess(h * h / method.weight, position, state.Q, Q_tilde, state.A, Q_guess)
+    solution: Solution = minimise(system, state.Q, Q_guess, Q_tilde, h, tolerances)
+    state.commit(method, h, position, solution.Q, Q_tilde)
+    return StepReport(
+        h, solution.iterations, solution.restarts, solution.halvings, solution.step, solution.rate,
+        solution.converged,
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""What is minimised in a step: bodies, the energies between them, and the loads on them.
+
+`System` knows nothing of scenes. The world fills it once, refreshes parameters of its contributions and loads after the
+animator, and hands it to `step`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from dovetail.solver.assembly.bodies import assemble_bodies, bodies_energy
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.energy.soft_transform import SoftTransforms
+from dovetail.typing import Array, Indices
+
+__all__ = ["Bodies", "Contribution", "Load", "System"]
+
+# A body without a kinetic term keeps this share of its mass in the Hessian (never in the gradient), so that a motion
+# that nothing else resists stays zero instead of undefined.
+_GHOST_MASS = 1e-8
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """Constant properties of n affine bodies.
+
+    mass (n, 4, 4)             M̂ = ∫ρ (1,x̄)(1,x̄)ᵀ dV
+    stiffness (n,)             κV [J]
+    model (n,)                 1 OrthoPotential, 2 ARAP
+    is_fixed, is_dynamic, external_kinetic (n,)   flags 0 or 1
+    gravity (n, 3)             [m/s²]
+    centre, half (n, 3)        box around the body's vertices in its own frame [m]
+    name                       body index → how messages call it
+    """
+
+    mass: Array
+    stiffness: Array
+    model: Indices
+    is_fixed: Indices
+    is_dynamic: Indices
+    external_kinetic: Indices
+    gravity: Array
+    centre: Array
+    half: Array
+    name: Callable[[int], str] = field(default=lambda body: f"body {body}")
+
+    @property
+    def count(self) -> int:
+        return len(self.mass)
+
+
+class Contribution(Protocol):
+    """An energy beyond a body's own: gradient and Hessian added to the blocks."""
+
+    def pairs(self) -> Indices:
+        """Body pairs (k, 2) that its Hessian couples."""
+
+    def add_constant(self, blocks: Blocks) -> None:
+        """Add what never changes to base_D and base_U."""
+
+    def energy(self, Q: Array) -> float:
+        """Value at Q; may be infinite where Q is not allowed."""
+
+    def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
+        """Add derivatives at Q; without `exact` the Hessian must be positive semi-definite."""
+
+
+class Load(Protocol):
+    """A force without an energy, evaluated at the start of the step."""
+
+    def add(self, Q: Array, F: Array) -> None:
+        """Add generalised forces (n, 4, 3) at Q."""
+
+
+class System:
+    """Bodies with their contributions and loads, and the block system they assemble into."""
+
+    def __init__(
+        self, bodies: Bodies, contributions: Sequence[Contribution] = (), loads: Sequence[Load] = ()
+    ) -> None:
+        self.bodies = bodies
+        self.soft_transforms = SoftTransforms(bodies.mass)
+        self.contributions: list[Contribution] = [*contributions, self.soft_transforms]
+        self.loads = list(loads)
+        self.blocks = Blocks(bodies.is_fixed, np.concatenate([c.pairs() for c in self.contributions]))
+        self.position = self.blocks.position
+        self.mass_inverse = np.linalg.inv(bodies.mass)
+        second = bodies.mass[:, 1:, 1:] - (
+            bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1]
+        )
+        trace = np.trace(second, axis1=1, axis2=2)
+        self.inertia = trace[:, None, None] * np.eye(3) - second
+        self._kinetic = np.where(bodies.external_kinetic != 0, 0.0, 1.0)
+        self._weight = 0.0
+        self.c = np.zeros(bodies.count)
+        self.w = np.zeros(bodies.count)
+
+    def prepare(self, h: float, weight: float) -> None:
+        """Set the weights of a step of length h: c of the kinetic terms, w = h²κV of the shape terms."""
+        self.w = h * h * self.bodies.stiffness
+        if weight != self._weight:
+            self._weight = weight
+            self.c = weight * self._kinetic
+            self._rebuild_base()
+
+    def _rebuild_base(self) -> None:
+        blocks = self.blocks
+        free = np.flatnonzero(self.position >= 0)
+        weights = self._weight * np.maximum(self._kinetic[free], _GHOST_MASS)
+        moments = weights[:, None, None] * self.bodies.mass[free]
+        blocks.base_D[:] = 0.0
+        blocks.base_U[:] = 0.0
+        blocks.base_D[self.position[free]] = np.einsum("bij,xy->bixjy", moments, np.eye(3)).reshape(-1, 12, 12)
+        for contribution in self.contributions:
+            contribution.add_constant(blocks)
+
+    def forces(self, Q: Array) -> Array:
+        """Generalised forces of all loads at Q."""
+        F = np.zeros_like(Q)
+        for load in self.loads:
+            load.add(Q, F)
+        return F
+
+    def energy(self, Q: Array, Q_tilde: Array) -> float:
+        """Incremental potential at Q."""
+        bodies = self.bodies
+        total = float(bodies_energy(self.position, bodies.model, bodies.mass, self.c, self.w, Q, Q_tilde))
+        for contribution in self.contributions:
+            total += contribution.energy(Q)
+        return total
+
+    def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
+        """Gradient and Hessian at Q into the blocks."""
+        bodies, blocks = self.bodies, self.blocks
+        assemble_bodies(
+            self.position, bodies.model, bodies.mass, self.inertia, self.c, self.w, blocks.base_D, Q, Q_tilde,
+            blocks.g, blocks.D,
+        )  # fmt: skip
+        if len(blocks.U):
+            np.copyto(blocks.U, blocks.base_U)
+        for contribution in self.contributions:
+            contribution.assemble(Q, exact, blocks)
