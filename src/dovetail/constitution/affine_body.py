@@ -16,17 +16,24 @@ from typing import Any, overload
 
 import numpy as np
 
+from dovetail.constitution.arguments import bind
 from dovetail.constitution.base import IConstitution, create_missing, fill, mark
 from dovetail.constitution.place import Place
 from dovetail.errors import ConstitutionError, GeometryError
-from dovetail.geometry import SimplicialComplex, pointcloud
+from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.affine_body import build_abd_mass_matrix, from_rigid_body, to_rigid_body
+from dovetail.geometry.create import pointcloud
 from dovetail.geometry.mass import moments
 from dovetail.typing import Array, ArrayLike
 
 __all__ = ["AffineBody", "AffineBodyConstitution"]
 
 _POTENTIALS = {"OrthoPotential": 1, "ARAP": 2}
+_ADVICE = {
+    "open": " An AffineBodyShell may be open.",
+    "inward": " On the surface of tetrahedra, flip_inward_triangles before extract_surface does it.",
+    "flat": " That is AffineBodyShell or AffineBodyRod.",
+}
 
 
 class AffineBody(IConstitution):
@@ -110,8 +117,8 @@ class AffineBody(IConstitution):
 class AffineBodyConstitution(AffineBody, uid=(1, 2)):
     """A solid body, from a tetrahedral mesh or a closed triangle mesh, or by its mass matrix.
 
-    `AffineBodyConstitution({"name": "ARAP"})` chooses the other potential. `kappa` [Pa] is the stiffness of the
-    shape: 1e8 keeps a body of everyday size rigid to the eye.
+    `AffineBodyConstitution({"name": "ARAP"})` chooses the other potential. `kappa` [Pa] is the stiffness of
+    the shape: 1e8 keeps a body of everyday size rigid to the eye.
     """
 
     @overload
@@ -120,29 +127,21 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
     @overload
     def apply_to(self, sc: SimplicialComplex, kappa: float, mass: ArrayLike, volume: float) -> None: ...
 
-    def apply_to(
-        self,
-        sc: SimplicialComplex,
-        kappa: float,
-        mass_density: Any = 1000.0,
-        volume: float | None = None,
-        *,
-        mass: ArrayLike | None = None,
-    ) -> None:
+    def apply_to(self, sc: SimplicialComplex, kappa: float, *given: Any, **named: Any) -> None:
         """Make every instance of `sc` a body.
 
         By density [kg/m³] the moments are integrated over the mesh. By `mass` (12×12, in libuipc's order
         [p, rows of A]) and `volume` [m³] they are taken as given, and the mesh may be anything.
         """
+        who = f"{type(self).__name__}.apply_to(sc, kappa, ...)"
+        arguments = bind(who, (("mass_density",), ("mass", "volume")), given, named, optional=(1, 0))
         stiffness = self._positive("kappa", kappa, "Pa")
-        if mass is None and volume is None:
-            density = self._positive("mass_density", mass_density, "kg/m³")
-            self._write(sc, stiffness, *self._integrate(sc, density))
-        elif volume is None:
-            raise self._place().error("a mass matrix was given without a volume [m³]; give both.")
+        if "mass" in arguments:
+            volume = self._positive("volume", arguments["volume"], "m³")
+            self._write(sc, stiffness, self._moments_of(arguments["mass"]), volume)
         else:
-            content = self._positive("volume", volume, "m³")
-            self._write(sc, stiffness, self._moments_of(mass_density if mass is None else mass), content)
+            density = self._positive("mass_density", arguments.get("mass_density", 1000.0), "kg/m³")
+            self._write(sc, stiffness, *self._integrate(sc, density))
 
     @overload
     def create_proxy(
@@ -155,23 +154,17 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
     def create_proxy(self, kappa: float, *given: Any, **named: Any) -> SimplicialComplex:
         """A body without a mesh: one point at the origin that carries mass and inertia.
 
-        Either as a rigid body, `mass` [kg], `mass_center` [m], `inertia` (3×3 about the centre, kg·m²), or by its
-        12×12 mass matrix; `volume` [m³] scales the stiffness of the shape.
+        Either as a rigid body, `mass` [kg], `mass_center` [m], `inertia` (3×3 about the centre, kg·m²), or
+        by its 12×12 mass matrix; `volume` [m³] scales the stiffness of the shape.
         """
-        rigid = len(given) + len(named) == 4
-        names = ("mass", "mass_center", "inertia", "volume") if rigid else ("abd_mass", "volume")
-        arguments = dict(zip(names, given, strict=False)) | named
-        if len(given) > len(names) or sorted(arguments) != sorted(names):
-            raise TypeError(
-                f"{type(self).__name__}.create_proxy takes (kappa, mass, mass_center, inertia, volume) "
-                "or (kappa, abd_mass, volume)"
-            )
+        forms = (("mass", "mass_center", "inertia", "volume"), ("abd_mass", "volume"))
+        arguments = bind(f"{type(self).__name__}.create_proxy(kappa, ...)", forms, given, named)
         stiffness = self._positive("kappa", kappa, "Pa")
         volume = self._positive("volume", arguments["volume"], "m³")
-        if rigid:
-            M_hat = self._moments_of_rigid(arguments["mass"], arguments["mass_center"], arguments["inertia"])
-        else:
+        if "abd_mass" in arguments:
             M_hat = self._moments_of(arguments["abd_mass"])
+        else:
+            M_hat = self._moments_of_rigid(arguments["mass"], arguments["mass_center"], arguments["inertia"])
         proxy = pointcloud(np.zeros((1, 3)))
         self._write(proxy, stiffness, M_hat, volume)
         return proxy
@@ -185,13 +178,17 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
         try:
             return moments(sc, density)
         except GeometryError as error:
-            raise self._place().error(f"{error}") from None
+            problem = str(error).removeprefix("mass of a solid: ")
+            advice = next((hint for flaw, hint in _ADVICE.items() if flaw in problem), "")
+            raise self._place().error(f"{problem}{advice}") from None
 
     def _moments_of(self, mass_matrix: ArrayLike) -> Array:
         """M̂ (4×4) of a 12×12 mass matrix over q = [p, a₁, a₂, a₃]: m = M₀₀, m c = M₃₋₅,₀, S = M₃₋₅,₃₋₅."""
         M = np.asarray(mass_matrix, np.float64)
         if M.shape != (12, 12):
-            raise self._place().error(f"the mass matrix has shape {M.shape}; give (12, 12), or leave out volume.")
+            raise self._place().error(
+                f"the mass matrix has shape {M.shape}; give (12, 12), or leave out volume."
+            )
         if not np.isfinite(M).all():
             raise self._place().error("the mass matrix has entries that are not finite.")
         self._positive("mass M[0, 0]", M[0, 0], "kg")
@@ -205,8 +202,8 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
         row, column = np.unravel_index(np.abs(M - expected).argmax(), M.shape)
         if abs(M - expected)[row, column] > rounding:
             raise self._place().error(
-                f"the mass matrix is not that of an affine body: M[{row}, {column}] = {M[row, column]:g}, while "
-                f"m = M[0, 0], m c = M[3:6, 0] and S = M[3:6, 3:6] make it {expected[row, column]:g}; "
+                f"the mass matrix is not that of an affine body: M[{row}, {column}] = {M[row, column]:g}, "
+                f"while m = M[0, 0], m c = M[3:6, 0] and S = M[3:6, 3:6] make it {expected[row, column]:g}; "
                 "use geometry.affine_body.build_abd_mass_matrix."
             )
         return _assemble(M[0, 0], M[3:6, 0], (M[3:6, 3:6] + M[3:6, 3:6].T) / 2)

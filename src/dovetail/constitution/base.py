@@ -1,12 +1,12 @@
 """What every constitution is: a UID, a name, a type, and attributes it writes on a geometry.
 
     IConstitution                              bodies (1, 2), drives (19, 21), body force (666)
-    ├── Constraint                             soft transform and motors (16), joint forces (667, 668), articulation
+    ├── Constraint                             soft transforms (16), joint loads (667, 668), articulation (24)
     ├── InterAffineBodyConstitution            joints (18, 20, 25, 26)
     └── InterAffineBodyExtraConstitution       what is added to a joint: limits (669, 670)
 
-A class claims its UID where it is defined, `class Screw(EdgeJoint, uid=2**32 + 7)`, and is found by it afterwards
-(`class_of`). UIDs below 2³² belong to the specification.
+A class claims its UID where it is defined, `class Screw(EdgeJoint, uid=2**32 + 7)`, and is found by it
+afterwards (`class_of`). UIDs below 2³² belong to the specification.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def constitution_classes() -> dict[int, type[IConstitution]]:
     return dict(sorted(_classes.items()))
 
 
-# ---- writing attributes --------------------------------------------------------------------------------------
+# ---- writing attributes ------------------------------------------------------------------------------------
 
 
 def create_missing(collection: AttributeCollection, name: str, default: Any) -> AttributeSlot:

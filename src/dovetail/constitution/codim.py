@@ -1,12 +1,11 @@
 """Affine bodies without a volume of their own: thin shells from triangle meshes, rods from line meshes.
 
-Their thickness is a radius r: a shell reaches r to both sides of its triangles, V = Σ A·2r, a rod is a round wire
-around its edges, V = Σ L·πr². The mass moments count the thickness.
+Their thickness is a radius r: a shell reaches r to both sides of its triangles, V = Σ A·2r, a rod is a
+round wire around its edges, V = Σ L·πr². The mass moments count the thickness.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from dovetail.constitution.affine_body import AffineBody
@@ -20,12 +19,11 @@ __all__ = ["AffineBodyRod", "AffineBodyShell"]
 
 
 class _Codimensional(AffineBody):
-    """A body of triangles or lines with a thickness. Adds meta `is_codim` = 1 and vertices `thickness` [m]."""
+    """A body of triangles or lines with thickness. Adds meta `is_codim` = 1 and vertices `thickness` [m]."""
 
     uids = (1, 2)
     dim: ClassVar[int]
     mesh: ClassVar[str]
-    moments: ClassVar[Callable[[SimplicialComplex, float, float], tuple[Array, float]]]
 
     def apply_to(
         self, sc: SimplicialComplex, kappa: float, mass_density: float = 1000.0, thickness: float = 0.01
@@ -40,12 +38,15 @@ class _Codimensional(AffineBody):
                 f"give a mesh of {self.mesh}."
             )
         try:
-            M_hat, volume = type(self).moments(sc, density, radius)
+            M_hat, volume = self._moments(sc, density, radius)
         except GeometryError as error:
             raise self._place().error(f"{error}") from None
         self._write(sc, stiffness, M_hat, volume)
         fill(sc.meta, "is_codim", 1)
         fill(sc.vertices, "thickness", radius)
+
+    def _moments(self, sc: SimplicialComplex, density: float, radius: float) -> tuple[Array, float]:
+        raise NotImplementedError
 
 
 class AffineBodyShell(_Codimensional):
@@ -53,7 +54,9 @@ class AffineBodyShell(_Codimensional):
 
     dim = 2
     mesh = "triangles (trimesh)"
-    moments = staticmethod(shell_moments)
+
+    def _moments(self, sc: SimplicialComplex, density: float, radius: float) -> tuple[Array, float]:
+        return shell_moments(sc, density, radius)
 
 
 class AffineBodyRod(_Codimensional):
@@ -61,4 +64,6 @@ class AffineBodyRod(_Codimensional):
 
     dim = 1
     mesh = "lines (linemesh)"
-    moments = staticmethod(rod_moments)
+
+    def _moments(self, sc: SimplicialComplex, density: float, radius: float) -> tuple[Array, float]:
+        return rod_moments(sc, density, radius)

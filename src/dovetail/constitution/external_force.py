@@ -16,16 +16,17 @@ __all__ = ["AffineBodyExternalBodyForce"]
 
 
 class AffineBodyExternalBodyForce(IConstitution, uid=666):
-    """A generalised force F on each instance: it accelerates the body by M⁻¹F, like gravity, and has no energy.
+    """A generalised force F on each instance: it accelerates the body by M⁻¹F, like gravity, and has no
+    energy.
 
     | where | attribute | unit | value |
     |---|---|---|---|
     | instances | `external_force` (Vector12) | N, N·m | F over [p, rows of A] |
     | instances | `external_force/is_constrained` | | 1: acts, 0: off |
 
-    Both are read every frame, so an animator can change them. A force of three components acts at the body's
-    *local origin*, not at its centre of mass. Over the affine part, F pairs with rates of A: a pure torque τ is
-    ½[τ]× A⁻ᵀ there.
+    Both are read every frame, so an animator can change them. A force of three components acts at the
+    body's *local origin*, not at its centre of mass. Over the affine part, F pairs with rates of A: a pure
+    torque τ is ½[τ]× A⁻ᵀ there.
     """
 
     def apply_to(self, sc: SimplicialComplex, force: ArrayLike, enable: bool = True) -> None:

@@ -18,7 +18,13 @@ class _Motor(SoftTransform):
     """What both motors check: an axis that points somewhere, and finite speeds."""
 
     def _drive(
-        self, sc: SimplicialComplex, strength: ArrayLike, axis: ArrayLike, speed: float, suffix: str, unit: str
+        self,
+        sc: SimplicialComplex,
+        strength: ArrayLike,
+        axis: ArrayLike,
+        speed: float,
+        suffix: str,
+        unit: str,
     ) -> None:
         place = Place(type(self).__name__, "instance", sc.instances.size())
         direction = place.vector("motor_axis", axis, 3)
@@ -34,8 +40,8 @@ class _Motor(SoftTransform):
 class RotatingMotor(_Motor):
     """Turns bodies about a world direction, with the strength (0, s): their position is left free.
 
-    Instances get `motor_rot_axis` (Vector3, unit length) and `motor_rot_vel` [rad/s] besides the attributes of
-    the soft transform. Call `animate` from an animator each frame; it needs the retrieved transforms.
+    Instances get `motor_rot_axis` (Vector3, unit length) and `motor_rot_vel` [rad/s] besides the attributes
+    of the soft transform. Call `animate` from an animator each frame; it needs the retrieved transforms.
     """
 
     def apply_to(
@@ -50,7 +56,9 @@ class RotatingMotor(_Motor):
 
     @staticmethod
     def animate(sc: SimplicialComplex, dt: float) -> None:
-        """Aim each constrained instance at its pose turned by ω·dt: aim = R(ω dt)·T, about the world's origin."""
+        """Aim each constrained instance at its pose turned by ω·dt: aim = R(ω dt)·T, about the world's
+        origin.
+        """
         axes, speeds = (sc.instances.slot(name).values for name in ("motor_rot_axis", "motor_rot_vel"))
         aims, transforms = sc.instances["aim_transform"], sc.transforms.values
         for i in np.flatnonzero(sc.instances.slot("is_constrained").values == 1):

@@ -17,7 +17,9 @@ _PLURAL = {"vertex": "vertices"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The elements a constitution is about to write: `count` of kind `element`, on the object `name` if known."""
+    """The elements a constitution is about to write: `count` of kind `element`, on the object `name` if
+    known.
+    """
 
     who: str
     element: str
@@ -32,7 +34,7 @@ class Place:
 
     def numbers(self, what: str, values: ArrayLike, unit: str = "") -> Array:
         """Finite numbers, one per element; a single number stands for all of them."""
-        array = self.sized(what, self._floats(what, values))
+        array: Array = self.sized(what, self._floats(what, values))
         bad = np.flatnonzero(~np.isfinite(array))
         if bad.size:
             at = int(bad[0])
@@ -41,7 +43,7 @@ class Place:
 
     def positive(self, what: str, values: ArrayLike, unit: str = "", infinite: str = "") -> Array:
         """Numbers > 0, one per element or one for all; `infinite` says what inf means where it is allowed."""
-        array = self.sized(what, self._floats(what, values))
+        array: Array = self.sized(what, self._floats(what, values))
         bad = np.flatnonzero(~((array > 0) & (np.isfinite(array) | bool(infinite))))
         if bad.size:
             at = int(bad[0])
@@ -54,7 +56,8 @@ class Place:
         array = np.asarray(values)
         if array.dtype.kind not in "iu" and not (array.dtype.kind == "f" and (array == np.rint(array)).all()):
             raise self.error(f"{what} are {array.dtype} {array.ravel()[:4]}; give whole numbers.".lstrip())
-        return self.sized(what, array).astype(np.int64)
+        whole: Indices = self.sized(what, array).astype(np.int64)
+        return whole
 
     def points(self, what: str, values: ArrayLike) -> Array:
         """Finite points [m], one per element, as (count, 3); (count, 3, 1) is accepted."""
@@ -63,7 +66,7 @@ class Place:
             array = array[..., 0]
         if array.shape != (self.count, 3):
             raise self.error(
-                f"{what} has shape {np.shape(values)} for {self._counted()}; give ({self.count}, 3)."
+                f"{what} has shape {np.shape(values)} for {self.counted()}; give ({self.count}, 3)."
             )
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         if bad.size:
@@ -86,12 +89,14 @@ class Place:
         flat = array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
         if flat.shape != (self.count,):
             raise self.error(
-                f"{what} has {_extent(array)} for {self._counted()}; give one number, or one per {self.element}."
+                f"{what} has {_extent(array)} for {self.counted()}; give one, or one per {self.element}."
             )
         return flat
 
-    def _counted(self) -> str:
-        return f"{self.count} {self.element if self.count == 1 else _PLURAL.get(self.element, self.element + 's')}"
+    def counted(self) -> str:
+        """How many elements, in words."""
+        plural = _PLURAL.get(self.element, self.element + "s")
+        return f"{self.count} {self.element if self.count == 1 else plural}"
 
     def _floats(self, what: str, values: ArrayLike) -> Array:
         try:

@@ -27,8 +27,9 @@ class SoftTransform(Constraint):
     | instances | `strength_ratio` (Vector2) | | (η_p, η_a), translation and the rest |
     | instances | `is_constrained` | | 1: pulled, 0: free (the default) |
 
-    All are read every frame, after the animator. Fixed bodies ignore the pull. A body has one strength: where a
-    motor or another constraint has set it before, it is kept, and a difference is logged as a warning.
+    All are read every frame, after the animator. Fixed bodies ignore the pull. A body has one strength:
+    where a motor or another constraint has set it before, it is kept, and a difference is logged as a
+    warning.
     """
 
     uids = (16,)
@@ -53,8 +54,9 @@ class SoftTransform(Constraint):
         present = sc.instances.find("strength_ratio")
         if present is not None and not (present.values == strength).all():
             Logger.warn(
-                f"{type(self).__name__}: the geometry already has strength_ratio = {present.values[0].tolist()}, "
-                f"which is kept; write the attribute to make it {strength.tolist()}."
+                f"{type(self).__name__}: the geometry already has strength_ratio = "
+                f"{present.values[0].tolist()}, which is kept; write the attribute to make it "
+                f"{strength.tolist()}."
             )
         mark(sc, self._uid, builtin.constraint_uids)
         create_missing(sc.instances, "strength_ratio", strength)

@@ -1,13 +1,14 @@
 """The words in which joints are written down: energies, coordinates, laws and loads on material rows.
 
-A joint carries a frame in each of its two bodies, left (i) and right (j). A **row** names the same item of that
-frame on both bodies:
+A joint carries a frame in each of its two bodies, left (i) and right (j). A **row** names the same item of
+that frame on both bodies:
 
     c, x0, x1    material points: the anchor, and the two ends of the axis
     t, n, b      material directions: along the axis, and two across it
 
-Written with an index, c_i is where the left body carries the row now. r = c_j − c_i throughout. A declaration says
-which words apply to which rows and which attributes hold the parameters; the solver knows what they compute.
+Written with an index, c_i is where the left body carries the row now. r = c_j − c_i throughout. A
+declaration says which words apply to which rows and which attributes hold the parameters; the solver knows
+what they compute.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = [
 Owner = Literal["left", "right"]
 
 
-# ---- energies ------------------------------------------------------------------------------------------------
+# ---- energies ----------------------------------------------------------------------------------------------
 
 
 class Term:
@@ -73,12 +74,14 @@ class Slide(Term):
         return (self.point, self.axis)
 
 
-# ---- coordinates ---------------------------------------------------------------------------------------------
+# ---- coordinates -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """A scalar x(q) of a joint. The edge attribute `attribute` reports x + `offset`, where `offset` is one too."""
+    """A scalar x(q) of a joint. The edge attribute `attribute` reports x + `offset`, where `offset` is one
+    too.
+    """
 
     attribute: str
     offset: str
@@ -89,10 +92,16 @@ class Coordinate:
         """The rows x depends on."""
         raise NotImplementedError
 
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """The attributes that the world writes every step."""
+        return (self.attribute, "velocity")
+
 
 @dataclass(frozen=True, slots=True)
 class Projection(Coordinate):
-    """x = r·axis [m]: how far the right body is ahead along the axis of the left or right body, or of their mean.
+    """x = r·axis [m]: how far the right body is ahead along the axis of the left or right body, or of their
+    mean.
 
     With owner "both", x = ½ r·(axis_i + axis_j).
     """
@@ -111,10 +120,11 @@ class Projection(Coordinate):
 
 @dataclass(frozen=True, slots=True)
 class Angle(Coordinate):
-    """x = atan2(s, c) [rad], 2c = n_i·n_j + b_i·b_j, 2s = b_i·n_j − n_i·b_j: how far the right body has turned.
+    """x = atan2(s, c) [rad], 2c = n_i·n_j + b_i·b_j, 2s = b_i·n_j − n_i·b_j: how far the right body has
+    turned.
 
-    Right-handed about +t. x is continued over many turns from step to step; `multi_turn` reports that value plus
-    the offset, `attribute` the same wrapped to (−π, π].
+    Right-handed about +t. x is continued over many turns from step to step; `multi_turn` reports that value
+    plus the offset, `attribute` the same wrapped to (−π, π].
     """
 
     attribute: str = "angle"
@@ -128,8 +138,12 @@ class Angle(Coordinate):
     def rows(self) -> tuple[str, ...]:
         return (self.n, self.b)
 
+    @property
+    def reported(self) -> tuple[str, ...]:
+        return (self.attribute, self.multi_turn, "velocity")
 
-# ---- laws ----------------------------------------------------------------------------------------------------
+
+# ---- laws --------------------------------------------------------------------------------------------------
 
 
 class Law:
@@ -140,7 +154,8 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Spring(Law):
-    """φ = K_d/2 (x − x̃)², K_d = strength_ratio·(m_i + m_j), x̃ = aim − offset; only where `is_constrained` is 1.
+    """φ = K_d/2 (x − x̃)², K_d = strength_ratio·(m_i + m_j), x̃ = aim − offset; only where `is_constrained`
+    is 1.
 
     Where `is_passive` is 1, x̃ is the value x had when it became 1.
     """
@@ -153,7 +168,9 @@ class Spring(Law):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Law):
-    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 from l to u; w = u − l, or 1 where they are equal."""
+    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 from l to u; w = u − l, or 1 where they are
+    equal.
+    """
 
     lower: str = "limit/lower"
     upper: str = "limit/upper"
@@ -172,18 +189,20 @@ class Compose(Term):
         return self.coordinate.rows
 
 
-# ---- loads ---------------------------------------------------------------------------------------------------
+# ---- loads -------------------------------------------------------------------------------------------------
 
 
 class Load:
-    """A generalised force without an energy, evaluated at the start of a step; it moves the predicted state."""
+    """A generalised force without an energy, evaluated at the start of a step; it moves the predicted
+    state.
+    """
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AxialForce(Load):
-    """+f·t on the right body and −f·t on the left, t = ½(axis_i + axis_j), each at the body's local origin."""
+    """+f·t on the right body, −f·t on the left, t = ½(axis_i + axis_j), each at the body's local origin."""
 
     force: str = "external_force"
     is_constrained: str = "external_force/is_constrained"
@@ -192,7 +211,8 @@ class AxialForce(Load):
 
 @dataclass(frozen=True, slots=True)
 class AxialTorque(Load):
-    """+τ·e on the right body and −τ·e on the left, e the mean of both bodies' unit vectors from `start` to `end`.
+    """+τ·e on the right body and −τ·e on the left, e the mean of both bodies' unit vectors from `start` to
+    `end`.
 
     On the affine part of body k this is F = ±½ τ [e]× A_k⁻ᵀ.
     """
@@ -203,7 +223,7 @@ class AxialTorque(Load):
     end: str = "x1"
 
 
-# ---- many joints at once -------------------------------------------------------------------------------------
+# ---- many joints at once -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

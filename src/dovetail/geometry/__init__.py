@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dovetail.geometry import affine_body
+from dovetail.geometry.atlas import GeometryAtlas, geometry_from_json, geometry_to_json
 from dovetail.geometry.attribute import AttributeSlot, AttributeSlotUidList, view
+from dovetail.geometry.closure import facet_closure
 from dovetail.geometry.collection import AttributeCollection, MetaCollection, SimplexCollection
+from dovetail.geometry.create import ground, halfplane, linemesh, pointcloud, tetmesh, trimesh
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.implicit_geometry import ImplicitGeometry
+from dovetail.geometry.measure import compute_mesh_d_hat, constitution_type
+from dovetail.geometry.merge import apply_transform, merge
+from dovetail.geometry.mesh_io import SimplicialComplexIO
 from dovetail.geometry.numeric_attribute import (
     AttributeSlotFloat,
     AttributeSlotI32,
@@ -28,11 +35,24 @@ from dovetail.geometry.numeric_attribute import (
     AttributeSlotVector9,
     AttributeSlotVector12,
 )
+from dovetail.geometry.region import apply_region, label_connected_vertices, label_region
+from dovetail.geometry.rotation import AngleAxis, Quaternion
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 from dovetail.geometry.slot import GeometrySlot, ImplicitGeometrySlot, SimplicialComplexSlot
+from dovetail.geometry.spreadsheet import SpreadSheetIO
 from dovetail.geometry.string_attribute import AttributeSlotString, CStringSpan, StringSpan
+from dovetail.geometry.surface import (
+    extract_surface,
+    flip_inward_triangles,
+    is_trimesh_closed,
+    label_open_edge,
+    label_surface,
+    label_triangle_orient,
+)
+from dovetail.geometry.transform import Transform
 
 __all__ = [
+    "AngleAxis",
     "AttributeCollection",
     "AttributeSlot",
     "AttributeSlotFloat",
@@ -59,13 +79,41 @@ __all__ = [
     "AttributeSlotVector12",
     "CStringSpan",
     "Geometry",
+    "GeometryAtlas",
     "GeometrySlot",
     "ImplicitGeometry",
     "ImplicitGeometrySlot",
     "MetaCollection",
+    "Quaternion",
     "SimplexCollection",
     "SimplicialComplex",
+    "SimplicialComplexIO",
     "SimplicialComplexSlot",
+    "SpreadSheetIO",
     "StringSpan",
+    "Transform",
+    "affine_body",
+    "apply_region",
+    "apply_transform",
+    "compute_mesh_d_hat",
+    "constitution_type",
+    "extract_surface",
+    "facet_closure",
+    "flip_inward_triangles",
+    "geometry_from_json",
+    "geometry_to_json",
+    "ground",
+    "halfplane",
+    "is_trimesh_closed",
+    "label_connected_vertices",
+    "label_open_edge",
+    "label_region",
+    "label_surface",
+    "label_triangle_orient",
+    "linemesh",
+    "merge",
+    "pointcloud",
+    "tetmesh",
+    "trimesh",
     "view",
 ]

@@ -9,8 +9,7 @@ A writable view is a window on the buffer of the moment: take a new one after co
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +57,7 @@ class Buffer:
         array[:kept] = self.array[:kept]
         return Buffer(self.type, array, self.default)
 
-    def reordered(self, indices: NDArray[np.intp]) -> Buffer:
+    def selected(self, indices: NDArray[np.intp]) -> Buffer:
         return Buffer.holding(self.type, self.array[indices], self.default)
 
 
@@ -88,7 +87,7 @@ class AttributeSlot:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._name, self._buffer, self._allow_destroy)
 
-    def __call__(self) -> AttributeSlot:
+    def __call__(self) -> Self:
         return self
 
     def name(self) -> str:
@@ -158,35 +157,8 @@ class AttributeSlot:
     def buffer(self) -> Buffer:
         return self._buffer
 
-    def to_json(self) -> dict[str, Any]:
-        """Values and default in libuipc's shape; NaN and ±Inf are written as text."""
-        buffer = self._buffer
-        values = _json(buffer.type.libuipc_shape(buffer.array))
-        default = _json(buffer.type.libuipc_shape(np.asarray(buffer.default, buffer.type.dtype)))
-        return {
-            "name": self._name,
-            "type": buffer.type.name,
-            "allow_destroy": self._allow_destroy,
-            "attribute": {"default_value": default, "values": values},
-        }
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self._name}' of {self.size()} {self.type_name()}>"
-
-
-def _json(array: NDArray[Any]) -> Any:
-    nested = array.tolist()
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return _spell_out(nested)
-    return nested
-
-
-def _spell_out(nested: Any) -> Any:
-    if isinstance(nested, list):
-        return [_spell_out(item) for item in nested]
-    if math.isfinite(nested):
-        return nested
-    return "NaN" if math.isnan(nested) else "Infinity" if nested > 0 else "-Infinity"
 
 
 class AttributeSlotUidList(AttributeSlot, stores="VectorXu64"):
@@ -208,14 +180,6 @@ class AttributeSlotUidList(AttributeSlot, stores="VectorXu64"):
 
     def assign(self, value: Any) -> None:
         raise CollectionError(f"attribute '{self._name}' is a set of UIDs; add to it with insert(uid)")
-
-    def to_json(self) -> dict[str, Any]:
-        written = super().to_json()
-        written["attribute"] = {
-            "default_value": self._buffer.default.tolist(),
-            "values": [uids.tolist() for uids in self._buffer.array],
-        }
-        return written
 
 
 def view(slot: AttributeSlot | None) -> Any:

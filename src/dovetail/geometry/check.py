@@ -47,7 +47,10 @@ def checked_simplices(
     who: str, kind: str, indices: ArrayLike, widths: tuple[int, ...], vertex_count: int
 ) -> NDArray[np.int32]:
     """Simplices (m, width) whose vertices exist and differ from each other; `kind` names one in errors."""
-    array: NDArray[Any] = np.asarray(indices)
+    try:
+        array: NDArray[Any] = np.asarray(indices)
+    except ValueError:
+        raise GeometryError(f"{who}: the rows of the {kind} indices have different lengths.") from None
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
     if array.ndim != 2 or array.shape[1] not in widths:

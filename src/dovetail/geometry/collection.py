@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dovetail.errors import CollectionError
 from dovetail.geometry.attribute import AttributeSlot, AttributeSlotUidList, Buffer
+from dovetail.geometry.attribute_json import buffer_to_json
 from dovetail.geometry.attribute_type import TYPES, type_of_default
 
 __all__ = ["AttributeCollection", "MetaCollection", "SimplexCollection", "write_attribute"]
@@ -72,9 +73,14 @@ class AttributeCollection:
         """Element i becomes what element `indices[i]` was; `indices` is a permutation."""
         order = np.asarray(indices, np.intp).reshape(-1)
         if not np.array_equal(np.sort(order), np.arange(self._size)):
-            raise CollectionError(f"{self._name}: reorder needs a permutation of 0..{self._size - 1}")
+            raise CollectionError(f"{self._name}: reorder needs a permutation of 0..{self._size - 1}.")
+        self.select(order)
+
+    def select(self, indices: NDArray[np.intp]) -> None:
+        """Keep the elements `indices`, in that order, and no others; whatever refers to them stays."""
         for slot in self._slots.values():
-            slot.replace(slot.buffer.reordered(order))
+            slot.replace(slot.buffer.selected(indices))
+        self._size = len(indices)
 
     def attribute_count(self) -> int:
         return len(self._slots)
@@ -126,13 +132,19 @@ class AttributeCollection:
             )
         return self._insert(name, slot.buffer, True)
 
-    def insert_buffer(self, name: str, buffer: Buffer, allow_destroy: bool = True) -> AttributeSlot:
-        """A new attribute that owns `buffer`, which must hold one value per element."""
+    def insert_buffer(self, name: str, buffer: Buffer, allow_destroy: bool = True) -> None:
+        """Let an attribute own `buffer`, which holds one value per element; a missing one is created."""
         if len(buffer.array) != self._size:
             raise CollectionError(
                 f"{self._name}: attribute '{name}' has {len(buffer.array)} values for {self._size} elements."
             )
-        return self._insert(name, buffer, allow_destroy)
+        slot = self._slots.get(name)
+        if slot is None:
+            self._insert(name, buffer, allow_destroy)
+        elif slot.buffer.type is buffer.type:
+            slot.replace(buffer)
+        else:
+            raise CollectionError(f"{self._name}: '{name}' is {slot.type_name()}, not {buffer.type.name}.")
 
     def _insert(self, name: str, buffer: Buffer, allow_destroy: bool) -> AttributeSlot:
         if not isinstance(name, str) or not name:
@@ -171,7 +183,15 @@ class AttributeCollection:
 
     def to_json(self) -> dict[str, Any]:
         """`{name: {"name", "type", "allow_destroy", "attribute": {"default_value", "values"}}}`"""
-        return {name: slot.to_json() for name, slot in self._slots.items()}
+        return {
+            name: {
+                "name": name,
+                "type": slot.type_name(),
+                "allow_destroy": slot.allow_destroy(),
+                "attribute": buffer_to_json(slot.buffer),
+            }
+            for name, slot in self._slots.items()
+        }
 
     def __repr__(self) -> str:
         names = ", ".join(n if s.allow_destroy() else n + "*" for n, s in self._slots.items())

@@ -73,6 +73,10 @@ class ContactTabular(PairTable[ContactElement]):
         """Whether the user has ever set the default model."""
         return self._default_is_users
 
+    @default_is_users.setter
+    def default_is_users(self, value: bool) -> None:
+        self._default_is_users = value
+
     def insert(
         self,
         L: ContactElement,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from dovetail.errors import SceneError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.geometry.collection import AttributeCollection
 from dovetail.geometry.geometry import Geometry
+from dovetail.scene.commit import CollectionCommit
 
 __all__ = ["Element", "ModelCollection", "PairTable"]
 
@@ -131,21 +132,32 @@ class PairTable(Generic[E]):
         """The collection that stores the rows (for files and snapshots)."""
         return self._rows
 
-    def restore(self, names: list[str], attributes: AttributeCollection) -> None:
-        """Become the table with these element names and rows. Elements known already keep their identity."""
-        restored = []
+    def restore(self, names: Sequence[str], commit: CollectionCommit) -> None:
+        """Become the table with these element names and changed rows; elements that stay remain the same."""
+        self._row_of = self.check(names, commit)
+        commit.apply_to(self._rows)
         for i, name in enumerate(names):
-            known = i < len(self._elements) and self._elements[i].name() == name
-            element = self._elements[i] if known else self.element_class(i, name)
-            element._table = self
-            restored.append(element)
-        rows = {(int(i), int(j)): row for row, (i, j) in enumerate(attributes.slot("topo").values)}
-        fits = all(0 <= i <= j < len(names) for i, j in rows) and len(rows) == attributes.size()
-        if not fits or rows.get((0, 0)) != 0:
-            raise SceneError(
-                f"{type(self).__name__}: the rows {sorted(rows)} do not fit {len(names)} elements."
-            )
-        self._elements, self._rows, self._row_of = restored, attributes, rows
+            if i == len(self._elements) or self._elements[i].name() != name:
+                element = self.element_class(i, name)
+                element._table = self
+                self._elements[i : i + 1] = [element]
+        del self._elements[len(names) :]
+
+    def check(self, names: Sequence[str], commit: CollectionCommit) -> dict[tuple[int, int], int]:
+        """Raise SceneError if `restore` cannot be done; otherwise return the row of each pair afterwards."""
+        who = type(self).__name__
+        commit.check(self._rows, who)
+        rows = self._rows.copy()
+        commit.apply_to(rows)
+        for name in self._rows:
+            before, after = self._rows.slot(name), rows.find(name)
+            if not before.allow_destroy() and (after is None or after.type_name() != before.type_name()):
+                raise SceneError(f"{who}: attribute '{name}' is missing or not of type {before.type_name()}.")
+        row_of = {(int(i), int(j)): row for row, (i, j) in enumerate(rows.slot("topo").values)}
+        fits = all(0 <= i <= j < len(names) for i, j in row_of) and len(row_of) == rows.size()
+        if not fits or row_of.get((0, 0)) != 0:
+            raise SceneError(f"{who}: the pairs {sorted(row_of)} do not fit {len(names)} elements.")
+        return row_of
 
     def _insert(self, left: E, right: E, row: dict[str, Any]) -> int:
         pair = self._pair(self._own(left), self._own(right))

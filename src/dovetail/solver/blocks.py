@@ -38,13 +38,12 @@ class Blocks:
         self.base_U = np.zeros_like(self.U)
         self._R = np.zeros((len(free), 12))
 
-    def block_of(self, left: int, right: int) -> tuple[int, bool]:
-        """Off-diagonal block that couples two bodies, and whether its rows belong to the left one; −1 if either is fixed."""
+    def block_of(self, left: int, right: int) -> int:
+        """Off-diagonal block that couples two bodies; −1 if either is fixed. Its rows belong to the earlier position."""
         row, column = int(self.position[left]), int(self.position[right])
         if row < 0 or column < 0:
-            return -1, True
-        block = find_block(self.row_start, self.column, min(row, column), max(row, column))
-        return int(block), row < column
+            return -1
+        return int(find_block(self.row_start, self.column, min(row, column), max(row, column)))
 
     def factor(self) -> int:
         """Cholesky in place. Returns −1, or the body at which the matrix is not positive definite."""

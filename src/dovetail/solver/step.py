@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.errors import NewtonStalled
 from dovetail.solver.integrator import INTEGRATORS, Integrator
 from dovetail.solver.newton import Solution, Tolerances, minimise
 from dovetail.solver.predict import first_guess, predict
@@ -37,6 +38,14 @@ class StepReport:
     rate: float
     converged: bool
 
+    def complaint(self, tolerances: Tolerances) -> str:
+        """What to tell the user where the iteration limit was reached."""
+        return (
+            f"Newton stopped after {self.iterations} iterations, the last step moved a vertex by {self.step:.2g} m "
+            f"(tolerance {tolerances.velocity_tol:.2g} m/s · dt) and an entry of A by {self.rate:.2g} "
+            f"(tolerance {tolerances.transrate_tol:.2g} /s · dt). Try a smaller dt or a larger newton/max_iter"
+        )
+
 
 def _method(state: State, integrator: Integrator, one_step_start: bool) -> Integrator:
     """A two-step method has no past at the start: libuipc shows it a body at rest, bdf1 is more accurate."""
@@ -51,8 +60,12 @@ def step(
     integrator: Integrator,
     tolerances: Tolerances,
     one_step_start: bool = False,
+    strict: bool = False,
 ) -> StepReport:
-    """Advance the state by h [s]. If anything is raised, the state is as before."""
+    """Advance the state by h [s]. If anything is raised, the state is as before.
+
+    Where the iteration limit is reached the last iterate is taken, unless `strict` makes that an error.
+    """
     bodies, position = system.bodies, system.position
     method = _method(state, integrator, one_step_start)
     if method.looks_back:
@@ -67,8 +80,11 @@ def step(
     )  # fmt: skip
     first_guess(h * h / method.weight, position, state.Q, Q_tilde, state.A, Q_guess)
     solution: Solution = minimise(system, state.Q, Q_guess, Q_tilde, h, tolerances)
-    state.commit(method, h, position, solution.Q, Q_tilde)
-    return StepReport(
+    report = StepReport(
         h, solution.iterations, solution.restarts, solution.halvings, solution.step, solution.rate,
         solution.converged,
     )  # fmt: skip
+    if strict and not report.converged:
+        raise NewtonStalled(report.complaint(tolerances))
+    state.commit(method, h, position, solution.Q, Q_tilde)
+    return report

@@ -1,7 +1,7 @@
 """Joints between pairs of affine bodies: one geometry holds many of one kind, an edge or a vertex for each.
 
-A joint class is a declaration. It names its energies (`terms`) and, if it has one degree of freedom that users
-care about, its `coordinate`; everything else is done here.
+A joint class is a declaration. It names its energies (`terms`) and, if it has one degree of freedom that
+users care about, its `coordinate`; everything else is done here.
 
     class AffineBodyRevoluteJoint(EdgeJoint, uid=18):
         terms = (Coincide("x0"), Coincide("x1"))
@@ -10,23 +10,28 @@ care about, its `coordinate`; everything else is done here.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 
+from dovetail.constitution.arguments import bind
 from dovetail.constitution.base import InterAffineBodyConstitution, fill, mark, write
-from dovetail.constitution.joint.arguments import bind
-from dovetail.constitution.joint.frame import axis_ends, polar_rotation
+from dovetail.constitution.joint.frame import axis_ends
 from dovetail.constitution.joint.pairs import Pairs, Side
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Coordinate, Term
-from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot, linemesh, pointcloud
+from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
+from dovetail.geometry.create import linemesh, pointcloud
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["EdgeJoint", "Joint", "VertexJoint"]
+__all__ = ["EdgeJoint", "Joint", "Slots", "VertexJoint"]
 
 _PAIRS = ("l_geo_slots", "l_instance_ids", "r_geo_slots", "r_instance_ids", "strength_ratios")
-_Slots = list[SimplicialComplexSlot]
+_EXACT = "an exact joint"
+_DIM = {"vertex": 0, "edge": 1}
+_FACTORY = {"vertex": "pointcloud", "edge": "linemesh"}
+
+Slots: TypeAlias = list[SimplicialComplexSlot]
 
 
 class Joint(InterAffineBodyConstitution):
@@ -44,8 +49,8 @@ class Joint(InterAffineBodyConstitution):
     | E | `gap` | m | how far the anchors are apart where they should not be |
     | E | `misalignment` | rad | how far directions that should agree have turned apart |
 
-    Joints with a coordinate add it, its offset, and `velocity` [m/s or rad/s]. All but ids, strength, anchors and
-    offset are written by the world.
+    Joints with a coordinate add it, its offset, and `velocity` [m/s or rad/s]. All but ids, strength,
+    anchors and offset are written by the world.
     """
 
     terms: ClassVar[tuple[Term, ...]] = ()
@@ -58,7 +63,9 @@ class Joint(InterAffineBodyConstitution):
     """The rows that the frame of such a joint has."""
     world_points: ClassVar[tuple[str, ...]]
     local_points: ClassVar[dict[str, str]]
-    """Arguments of create_geometry: names in the world form; in the local form with the attribute each becomes."""
+    """Arguments of create_geometry: names in the world form; in the local form with the attribute each
+    becomes.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         used = [row for term in cls.terms for row in term.rows]
@@ -70,16 +77,16 @@ class Joint(InterAffineBodyConstitution):
 
     @overload
     def apply_to(
-        self, sc: SimplicialComplex, l_geo_slots: _Slots, r_geo_slots: _Slots, strength_ratio: ArrayLike = 100.0
+        self, sc: SimplicialComplex, l_geo_slots: Slots, r_geo_slots: Slots, strength_ratio: ArrayLike = 100.0
     ) -> None: ...
 
     @overload
     def apply_to(
         self,
         sc: SimplicialComplex,
-        l_geo_slots: _Slots,
+        l_geo_slots: Slots,
         l_instance_ids: ArrayLike,
-        r_geo_slots: _Slots,
+        r_geo_slots: Slots,
         r_instance_ids: ArrayLike,
         strength_ratios: ArrayLike = 100.0,
     ) -> None: ...
@@ -87,53 +94,43 @@ class Joint(InterAffineBodyConstitution):
     def apply_to(self, sc: SimplicialComplex, *given: Any, **named: Any) -> None:
         """Make each edge or vertex of `sc` a joint between a left and a right body.
 
-        The lists name a slot per joint; without instance ids, instance 0. Strengths may be one number for all.
+        The lists name a slot per joint; without instance ids, instance 0. Strengths may be one number for
+        all.
         """
         who = type(self).__name__
         short = ("l_geo_slots", "r_geo_slots", "strength_ratio")
-        arguments = bind(f"{who}.apply_to", (short, _PAIRS), given, named, optional=1)
-        collection = self.elements(sc)
-        place = Place(who, "joint", collection.size())
-        if place.count == 0 or sc.dim() != ("vertex", "edge").index(self.element):
+        arguments = bind(f"{who}.apply_to", (short, _PAIRS), given, named, optional=(1, 1))
+        place = Place(who, "joint", self.elements(sc).size())
+        if place.count == 0 or sc.dim() != _DIM[self.element]:
             raise place.error(
-                f"the geometry has {sc.vertices.size()} vertices, {sc.edges.size()} edges and dimension {sc.dim()}; "
-                f"give a {self._factory} with one {self.element} per joint."
+                f"the geometry has {sc.vertices.size()} vertices, {sc.edges.size()} edges and dimension "
+                f"{sc.dim()}; give a {_FACTORY[self.element]} with one {self.element} per joint."
             )
         strengths = arguments.get("strength_ratio", arguments.get("strength_ratios", 100.0))
-        gamma = place.positive("strength_ratio", strengths, infinite="an exact joint")
-        left, right = (
-            Side.checked(place, side, arguments[f"{side}_geo_slots"], arguments.get(f"{side}_instance_ids", 0))
-            for side in "lr"
-        )
-        pairs = Pairs.checked(place, left, right)
-        self._check_anchors(sc, pairs, place)
-        mark(sc, self._uid)
-        pairs.write(collection)
-        write(collection, "strength_ratio", 100.0, gamma)
-        self._create_state(collection)
+        self._write(sc, place, _pairs(place, arguments), strengths)
 
-    def create_geometry(self, *given: Any, **named: Any) -> SimplicialComplex:
-        """A geometry with one joint per entry; see the subclasses for its forms."""
+    def _create(self, given: tuple[Any, ...], named: dict[str, Any]) -> SimplicialComplex:
+        """A new geometry from one of the two forms of create_geometry."""
         who = type(self).__name__
         forms = ((*self.world_points, *_PAIRS), (*self.local_points, *_PAIRS))
-        arguments = bind(f"{who}.create_geometry", forms, given, named, optional=1)
-        pairs = {name: arguments.pop(name) for name in _PAIRS if name in arguments}
-        place = Place(who, "joint", self._count(pairs))
-        points = {name: place.points(name, value) for name, value in arguments.items()}
-        if arguments.keys() == self.local_points.keys():
-            sc = self._mesh(place.count, {})
-            collection = self.elements(sc)
+        arguments = bind(f"{who}.create_geometry", forms, given, named)
+        left = arguments["l_geo_slots"]
+        place = Place(who, "joint", len(left) if isinstance(left, list) else 0)
+        pairs = _pairs(place, arguments)
+        points = {name: place.points(name, value) for name, value in arguments.items() if name not in _PAIRS}
+        if points.keys() == self.local_points.keys():
+            sc = self._mesh(*[np.zeros((place.count, 3))] * (len(points) // 2))
             for argument, attribute in self.local_points.items():
-                write(collection, attribute, np.zeros(3), points[argument])
+                write(self.elements(sc), attribute, np.zeros(3), points[argument])
         else:
-            sc = self._mesh(place.count, points)
-        self.apply_to(sc, **pairs)
+            sc = self._mesh(*self._world([points[name] for name in self.world_points], pairs))
+        self._write(sc, place, pairs, arguments["strength_ratios"])
         return sc
 
     def check(self, geometry: Any, name: str = "") -> None:
         collection = self.elements(geometry)
         place = Place(type(self).__name__, "joint", collection.size(), name)
-        place.positive("strength_ratio", collection.slot("strength_ratio").values, infinite="an exact joint")
+        place.positive("strength_ratio", collection.slot("strength_ratio").values, infinite=_EXACT)
         if self.coordinate is not None:
             offset = self.coordinate.offset
             place.numbers(offset, collection.slot(offset).values, self.coordinate.unit)
@@ -143,14 +140,112 @@ class Joint(InterAffineBodyConstitution):
         """The collection that holds one element per joint."""
         return sc.edges if cls.element == "edge" else sc.vertices
 
-    def _create_state(self, collection: AttributeCollection) -> None:
+    def _mesh(self, *points: Array) -> SimplicialComplex:
+        """The mesh with one element per joint at these points (n, 3) of the world."""
+        raise NotImplementedError
+
+    def _world(self, points: list[Array], pairs: Pairs) -> list[Array]:
+        """World points of the mesh for the arguments of the world form."""
+        return points
+
+    def _check_anchors(self, sc: SimplicialComplex, place: Place, pairs: Pairs) -> None:
+        """Refuse anchors that make no joint."""
+        raise NotImplementedError
+
+    def _write(self, sc: SimplicialComplex, place: Place, pairs: Pairs, strengths: ArrayLike) -> None:
+        gamma = place.positive("strength_ratio", strengths, infinite=_EXACT)
+        collection = self.elements(sc)
+        self._check_anchors(sc, place, pairs)
+        mark(sc, self._uid)
+        pairs.write(collection)
+        write(collection, "strength_ratio", 100.0, gamma)
         fill(collection, "reaction/force", np.zeros(3))
         fill(collection, "reaction/torque", np.zeros(3))
         fill(collection, "gap", 0.0)
         fill(collection, "misalignment", 0.0)
         if self.coordinate is not None:
-            fill(collection, self.coordinate.attribute, 0.0)
-            fill(collection, self.coordinate.offset, 0.0)
-            fill(collection, "velocity", 0.0)
+            for name in (self.coordinate.offset, *self.coordinate.reported):
+                fill(collection, name, 0.0)
         for name, default in self.attributes.items():
             fill(collection, name, default)
+
+
+def _pairs(place: Place, arguments: dict[str, Any]) -> Pairs:
+    left, right = (
+        Side.checked(place, side, arguments[f"{side}_geo_slots"], arguments.get(f"{side}_instance_ids", 0))
+        for side in "lr"
+    )
+    return Pairs.checked(place, left, right)
+
+
+class EdgeJoint(Joint):
+    """A joint with an axis: an edge from P0 to P1, t = P1 − P0 normalised.
+
+    World form: the edge's ends in the world. Local form: `l_position0/1` and `r_position0/1` in the frames
+    of the two bodies, whose axes must point the same way in the world; the edge itself stays at the origin.
+    """
+
+    element = "edge"
+    rows = ("c", "x0", "x1", "t", "n", "b")
+    world_points = ("position0s", "position1s")
+    local_points: ClassVar[dict[str, str]] = {
+        name: name for name in ("l_position0", "l_position1", "r_position0", "r_position1")
+    }
+
+    @overload
+    def create_geometry(
+        self,
+        position0s: ArrayLike,
+        position1s: ArrayLike,
+        l_geo_slots: Slots,
+        l_instance_ids: ArrayLike,
+        r_geo_slots: Slots,
+        r_instance_ids: ArrayLike,
+        strength_ratios: ArrayLike,
+    ) -> SimplicialComplex: ...
+
+    @overload
+    def create_geometry(
+        self,
+        l_position0: ArrayLike,
+        l_position1: ArrayLike,
+        r_position0: ArrayLike,
+        r_position1: ArrayLike,
+        l_geo_slots: Slots,
+        l_instance_ids: ArrayLike,
+        r_geo_slots: Slots,
+        r_instance_ids: ArrayLike,
+        strength_ratios: ArrayLike,
+    ) -> SimplicialComplex: ...
+
+    def create_geometry(self, *given: Any, **named: Any) -> SimplicialComplex:
+        """A line mesh with an edge per joint, from points (n, 3) [m] in the world or in the bodies."""
+        return self._create(given, named)
+
+    def _mesh(self, *points: Array) -> SimplicialComplex:
+        start, end = points
+        return linemesh(
+            np.stack([start, end], axis=1).reshape(-1, 3), np.arange(2 * len(start)).reshape(-1, 2)
+        )
+
+    def _check_anchors(self, sc: SimplicialComplex, place: Place, pairs: Pairs) -> None:
+        axis_ends(sc, pairs.poses(), place)
+
+
+class VertexJoint(Joint):
+    """A joint at one point, the anchor c: a vertex.
+
+    World form: the vertex in the world. Local form: `l_position`, `r_position` in the frames of the two
+    bodies; the vertex itself stays at the origin.
+    """
+
+    element = "vertex"
+    rows = ("c", "t", "n", "b")
+    world_points: ClassVar[tuple[str, ...]] = ("positions",)
+    local_points: ClassVar[dict[str, str]] = {"l_positions": "l_position", "r_positions": "r_position"}
+
+    def _mesh(self, *points: Array) -> SimplicialComplex:
+        return pointcloud(points[0])
+
+    def _check_anchors(self, sc: SimplicialComplex, place: Place, pairs: Pairs) -> None:
+        place.points("position", sc.positions.values)

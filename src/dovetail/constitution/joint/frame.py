@@ -34,11 +34,12 @@ def anchors(
 ) -> dict[str, Array]:
     """Material rows of every joint of a joint geometry, by name, each (2, n, 4): [0] left body, [1] right.
 
-    `transforms_left[k]`, `transforms_right[k]` (n, 4, 4) are the poses of the two bodies of joint k in which the
-    joint is at rest. Joints on edges have the rows c = x0, x1, t, n, b, joints on vertices c, t, n, b with the
-    world axes for t, n, b. World form: a point X becomes T⁻¹X in each body. Local form: points as the attributes
-    `l_position…`, `r_position…` give them. A direction v becomes R⁻¹v in both forms, R the rotation in T; the axis
-    of the local form is the left body's. `name` is the object's, for errors.
+    `transforms_left[k]`, `transforms_right[k]` (n, 4, 4) are the poses of the two bodies of joint k in
+    which the joint is at rest. Joints on edges have the rows c = x0, x1, t, n, b, joints on vertices c, t,
+    n, b with the world axes for t, n, b. World form: a point X becomes T⁻¹X in each body. Local form:
+    points as the attributes `l_position…`, `r_position…` give them. A direction v becomes R⁻¹v in both
+    forms, R the rotation in T; the axis of the local form is the left body's. `name` is the object's, for
+    errors.
     """
     poses = np.stack([transforms_left, transforms_right])
     place = _place(geometry, poses.shape[1], name)
@@ -61,8 +62,8 @@ def anchors(
 def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[Array, Array]:
     """World points (n, 3), (n, 3) that span the axis of each edge joint, checked.
 
-    World form: the ends of the edges. Local form: where the left body carries `l_position0`, `l_position1`; the
-    axis of `r_position0`, `r_position1` in the right body must have the same direction.
+    World form: the ends of the edges. Local form: where the left body carries `l_position0`, `l_position1`;
+    the axis of `r_position0`, `r_position1` in the right body must have the same direction.
     """
     edges = geometry.edges
     if "l_position0" not in edges:
@@ -82,8 +83,8 @@ def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[
         worst = int(angle.argmax())
         raise place.error(
             f"has axes that differ by {angle[worst]:.3g} [rad]: in the world the left body's points along "
-            f"{_spell(left[worst])}, the right body's along {_spell(right[worst])}; give r_position0 and "
-            "r_position1 the direction of l_position0 → l_position1, or move the bodies so that the axes agree.",
+            f"{_spell(left[worst])}, the right body's along {_spell(right[worst])}; give both "
+            "bodies an axis with the same direction, or move them so that the directions agree.",
             worst,
         )
     return start, end
@@ -118,7 +119,9 @@ def _place(geometry: SimplicialComplex, count: int, name: str) -> Place:
 
 
 def _points(collection: AttributeCollection, attribute: str, world: Array, poses: Array) -> Array:
-    """Rows (1, x̄) of both bodies for local attributes if the collection has them, otherwise for world points."""
+    """Rows (1, x̄) of both bodies for local attributes if the collection has them, otherwise for world
+    points.
+    """
     rows = np.ones((2, poses.shape[1], 4))
     for s, side in enumerate("lr"):
         local = collection.find(f"{side}_{attribute}")
@@ -132,8 +135,8 @@ def _to_world(points: Array, transforms: Array) -> Array:
 
 
 def _to_material(points: Array, transforms: Array) -> Array:
-    offset = points - transforms[:, :3, 3]
-    return np.linalg.solve(transforms[:, :3, :3], offset[:, :, None])[:, :, 0]
+    offset = (points - transforms[:, :3, 3])[:, :, None]
+    return np.asarray(np.linalg.solve(transforms[:, :3, :3], offset)[:, :, 0], np.float64)
 
 
 def _lengths(place: Place, what: str, start: Array, end: Array) -> None:

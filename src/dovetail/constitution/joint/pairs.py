@@ -31,7 +31,7 @@ class Side:
         argument = f"{letter}_geo_slots"
         if not isinstance(slots, list):
             raise place.error(f"{argument} is a {type(slots).__name__}; give a list of geometry slots.")
-        if len(slots) != place.count:
+        if len(slots) != place.count or not slots:
             raise place.error(
                 f"{argument} has {len(slots)} slots for {place.counted()}; give one per {place.element}."
             )
@@ -54,7 +54,8 @@ class Side:
                 "apply AffineBodyConstitution to its geometry first.",
                 int(joints[0]),
             )
-        count = slot.geometry.instances.size()
+        transforms = slot.geometry.transforms.values
+        count = len(transforms)
         bad = joints[(self.instances[joints] < 0) | (self.instances[joints] >= count)]
         if bad.size:
             at = int(bad[0])
@@ -62,9 +63,15 @@ class Side:
             raise place.error(
                 f"connects instance {self.instances[at]} of '{slot.object_name}', which has {plural}.", at
             )
+        lost = joints[~np.isfinite(transforms).all(axis=(1, 2))[self.instances[joints]]]
+        if lost.size:
+            at = int(lost[0])
+            raise place.error(f"connects {self.describe(at)}, whose transform is not finite.", at)
 
     def by_slot(self) -> list[tuple[SimplicialComplexSlot, Indices]]:
-        """Each different slot with the joints that use it, so that a long chain costs a few array operations."""
+        """Each different slot with the joints that use it, so that a long chain costs a few array
+        operations.
+        """
         order: dict[int, int] = {}
         group = np.array([order.setdefault(id(slot), len(order)) for slot in self.slots], np.int64)
         joints = np.argsort(group, kind="stable")
@@ -97,14 +104,14 @@ class Pairs:
     @classmethod
     def checked(cls, place: Place, left: Side, right: Side) -> Pairs:
         """Pairs of different bodies of which at least one can move."""
-        for k in np.flatnonzero(left.instances == right.instances):
+        for k in map(int, np.flatnonzero(left.instances == right.instances)):
             if left.slots[k] is right.slots[k]:
-                raise place.error(f"connects {left.describe(k)} to itself; give two different bodies.", int(k))
+                raise place.error(f"connects {left.describe(k)} to itself; give two different bodies.", k)
         fixed = np.flatnonzero((left.gather(builtin.is_fixed) != 0) & (right.gather(builtin.is_fixed) != 0))
         if fixed.size:
             at = int(fixed[0])
             raise place.error(
-                f"connects {left.describe(at)} and {right.describe(at)}, which are both fixed (is_fixed = 1); "
+                f"connects {left.describe(at)} and {right.describe(at)}, which are both fixed; "
                 "leave the joint out, or let one of them move.",
                 at,
             )

@@ -1,0 +1,63 @@
+"""What users apply to geometries: bodies, joints, limits, drives, forces, motors."""
+
+from __future__ import annotations
+
+from dovetail.constitution.affine_body import AffineBodyConstitution
+from dovetail.constitution.base import (
+    Constraint,
+    IConstitution,
+    InterAffineBodyConstitution,
+    InterAffineBodyExtraConstitution,
+    class_of,
+    constitution_classes,
+)
+from dovetail.constitution.codim import AffineBodyRod, AffineBodyShell
+from dovetail.constitution.external_force import AffineBodyExternalBodyForce
+from dovetail.constitution.joint import (
+    AffineBodyDrivingPrismaticJoint,
+    AffineBodyDrivingRevoluteJoint,
+    AffineBodyFixedJoint,
+    AffineBodyPrismaticJoint,
+    AffineBodyPrismaticJointExternalForce,
+    AffineBodyPrismaticJointLimit,
+    AffineBodyRevoluteJoint,
+    AffineBodyRevoluteJointExternalForce,
+    AffineBodyRevoluteJointLimit,
+    AffineBodySphericalJoint,
+    EdgeJoint,
+    ExternalArticulationConstraint,
+    Joint,
+    VertexJoint,
+)
+from dovetail.constitution.motor import LinearMotor, RotatingMotor
+from dovetail.constitution.soft_transform import SoftTransformConstraint
+
+__all__ = [
+    "AffineBodyConstitution",
+    "AffineBodyDrivingPrismaticJoint",
+    "AffineBodyDrivingRevoluteJoint",
+    "AffineBodyExternalBodyForce",
+    "AffineBodyFixedJoint",
+    "AffineBodyPrismaticJoint",
+    "AffineBodyPrismaticJointExternalForce",
+    "AffineBodyPrismaticJointLimit",
+    "AffineBodyRevoluteJoint",
+    "AffineBodyRevoluteJointExternalForce",
+    "AffineBodyRevoluteJointLimit",
+    "AffineBodyRod",
+    "AffineBodyShell",
+    "AffineBodySphericalJoint",
+    "Constraint",
+    "EdgeJoint",
+    "ExternalArticulationConstraint",
+    "IConstitution",
+    "InterAffineBodyConstitution",
+    "InterAffineBodyExtraConstitution",
+    "Joint",
+    "LinearMotor",
+    "RotatingMotor",
+    "SoftTransformConstraint",
+    "VertexJoint",
+    "class_of",
+    "constitution_classes",
+]

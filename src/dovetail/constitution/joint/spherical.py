@@ -1,0 +1,48 @@
+"""Spherical joint (26): a ball in a socket."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from dovetail.constitution.joint.base import Slots, VertexJoint
+from dovetail.constitution.terms import Coincide
+from dovetail.geometry import SimplicialComplex
+from dovetail.typing import ArrayLike
+
+__all__ = ["AffineBodySphericalJoint"]
+
+
+class AffineBodySphericalJoint(VertexJoint, uid=26):
+    """Keeps one point of two bodies together and leaves their rotation free.
+
+    E = K/2 ‖c_i − c_j‖²,   K = γ(m_i + m_j)
+    """
+
+    terms = (Coincide("c"),)
+
+    @overload
+    def create_geometry(
+        self,
+        positions: ArrayLike,
+        l_geo_slots: Slots,
+        l_instance_ids: ArrayLike,
+        r_geo_slots: Slots,
+        r_instance_ids: ArrayLike,
+        strength_ratios: ArrayLike,
+    ) -> SimplicialComplex: ...
+
+    @overload
+    def create_geometry(
+        self,
+        l_positions: ArrayLike,
+        r_positions: ArrayLike,
+        l_geo_slots: Slots,
+        l_instance_ids: ArrayLike,
+        r_geo_slots: Slots,
+        r_instance_ids: ArrayLike,
+        strength_ratios: ArrayLike,
+    ) -> SimplicialComplex: ...
+
+    def create_geometry(self, *given: Any, **named: Any) -> SimplicialComplex:
+        """A point cloud with a vertex per joint, from anchors (n, 3) [m] in the world or in the bodies."""
+        return self._create(given, named)

@@ -1,0 +1,94 @@
+"""coincide: two material points (or directions) that should be the same in the world.
+
+    F = W Q (one row: image on the left body minus image on the right):   ψ = K/2 ‖F‖²
+
+Spherical, revolute and fixed joints are made of nothing else, and prismatic joints hold their frame with it. The Hessian
+K WᵀW ⊗ I₃ never changes, so it is added once per scene.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["Coincide"]
+
+
+@kernel
+def _energy(left: Indices, right: Indices, W: Array, K: Array, Q: Array) -> float:
+    total = 0.0
+    for k in range(len(left)):
+        for a in range(3):
+            F = 0.0
+            for i in range(4):
+                F += W[k, 0, i] * Q[left[k], i, a] + W[k, 0, 4 + i] * Q[right[k], i, a]
+            total += 0.5 * K[k] * F * F
+    return total
+
+
+@kernel
+def _gradient(left: Indices, right: Indices, W: Array, K: Array, position: Indices, Q: Array, g: Array) -> None:
+    for k in range(len(left)):
+        row_left, row_right = position[left[k]], position[right[k]]
+        for a in range(3):
+            F = 0.0
+            for i in range(4):
+                F += W[k, 0, i] * Q[left[k], i, a] + W[k, 0, 4 + i] * Q[right[k], i, a]
+            F *= K[k]
+            for i in range(4):
+                if row_left >= 0:
+                    g[row_left, 3 * i + a] += W[k, 0, i] * F
+                if row_right >= 0:
+                    g[row_right, 3 * i + a] += W[k, 0, 4 + i] * F
+
+
+@kernel
+def _forces(left: Indices, right: Indices, W: Array, joint: Indices, K: Array, Q: Array, out: Array) -> None:
+    for k in range(len(left)):
+        for a in range(3):
+            F = 0.0
+            for i in range(4):
+                F += W[k, 0, i] * Q[left[k], i, a] + W[k, 0, 4 + i] * Q[right[k], i, a]
+            for i in range(4):
+                out[joint[k], i, a] -= K[k] * W[k, 0, 4 + i] * F
+
+
+class Coincide:
+    """All coincide rows of a scene; K (k,) [kg]."""
+
+    def __init__(self, stencils: Stencils, K: Array) -> None:
+        self.stencils = stencils
+        self.K = np.ascontiguousarray(K, float)
+
+    def pairs(self) -> Indices:
+        return self.stencils.pairs
+
+    def add_constant(self, blocks: Blocks) -> None:
+        s = self.stencils
+        s.locate(blocks)
+        left, right = blocks.position[s.left], blocks.position[s.right]
+        W = s.W[:, 0]
+        outer = np.einsum("k,ki,kj,ab->kiajb", self.K, W, W, np.eye(3)).reshape(-1, 24, 24)
+        for row, half in ((left, slice(0, 12)), (right, slice(12, 24))):
+            free = row >= 0
+            np.add.at(blocks.base_D, row[free], outer[free][:, half, half])
+        coupled = s.block >= 0
+        cross = np.where((left < right)[:, None, None], outer[:, :12, 12:], outer[:, 12:, :12])
+        np.add.at(blocks.base_U, s.block[coupled], cross[coupled])
+
+    def energy(self, Q: Array) -> float:
+        s = self.stencils
+        return float(_energy(s.left, s.right, s.W, self.K, Q))
+
+    def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
+        s = self.stencils
+        _gradient(s.left, s.right, s.W, self.K, blocks.position, Q, blocks.g)
+
+    def add_forces(self, Q: Array, out: Array) -> None:
+        """out[joint] −= generalised force [kg·m, kg·m²] on the right body; divide by h² for N and N·m."""
+        s = self.stencils
+        _forces(s.left, s.right, s.W, s.joint, self.K, Q, out)

@@ -1,0 +1,116 @@
+"""Stencils: constant rows on the two bodies of a joint, F = W Q, and the pull-back of derivatives to the bodies.
+
+Stack the states of the left and right body, Q = [Q_i; Q_j] (8×3). A row of W weighs those eight rows: (1, x̄) picks a
+material point, (0, v̄) a material direction; gaps and means mix both bodies. For ψ(F) with derivatives g, H in F-space
+
+    gradient += Wᵀ g          Hessian += Wᵀ H W   (blocks of 3)
+
+and −Wᵀg/h² on the right body is the force that the joint exerts on it: reactions come for free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["Stencils", "gather", "pull_back_gradient", "pull_back_hessian"]
+
+
+@kernel
+def gather(W: Array, k: int, left: int, right: int, Q: Array, F: Array) -> None:
+    """F (3m) ← W[k] Q on the bodies left and right."""
+    for r in range(W.shape[1]):
+        for a in range(3):
+            value = 0.0
+            for i in range(4):
+                value += W[k, r, i] * Q[left, i, a] + W[k, r, 4 + i] * Q[right, i, a]
+            F[3 * r + a] = value
+
+
+@kernel
+def pull_back_gradient(W: Array, k: int, row_left: int, row_right: int, gF: Array, g: Array) -> None:
+    """g[row] += W[k]ᵀ gF for each body; a row below zero is a fixed body."""
+    for r in range(W.shape[1]):
+        for i in range(4):
+            for a in range(3):
+                if row_left >= 0:
+                    g[row_left, 3 * i + a] += W[k, r, i] * gF[3 * r + a]
+                if row_right >= 0:
+                    g[row_right, 3 * i + a] += W[k, r, 4 + i] * gF[3 * r + a]
+
+
+@kernel
+def _pull_back_block(
+    W: Array, k: int, first: int, second: int, diagonal: bool, HF: Array, target: Array, block: int
+) -> None:
+    """target[block] += (W[k] columns from `first`)ᵀ HF (W[k] columns from `second`)."""
+    rows = W.shape[1]
+    n = 3 * rows
+    for r in range(rows):
+        for i in range(4):
+            wi = W[k, r, first + i]
+            if wi == 0.0:
+                continue
+            for s in range(rows):
+                for j in range(i if diagonal else 0, 4):
+                    w = wi * W[k, s, second + j]
+                    if w == 0.0:
+                        continue
+                    for a in range(3):
+                        for b in range(3):
+                            target[block, 3 * i + a, 3 * j + b] += w * HF[n * (3 * r + a) + 3 * s + b]
+
+
+@kernel
+def pull_back_hessian(
+    W: Array, k: int, row_left: int, row_right: int, block: int, HF: Array, D: Array, U: Array
+) -> None:
+    """D, U += W[k]ᵀ HF W[k]; `block` is the off-diagonal block of the two bodies, −1 if one of them is fixed."""
+    if row_left >= 0:
+        _pull_back_block(W, k, 0, 0, True, HF, D, row_left)
+    if row_right >= 0:
+        _pull_back_block(W, k, 4, 4, True, HF, D, row_right)
+    if block >= 0:
+        if row_left < row_right:
+            _pull_back_block(W, k, 0, 4, False, HF, U, block)
+        else:
+            _pull_back_block(W, k, 4, 0, False, HF, U, block)
+
+
+@dataclass
+class Stencils:
+    """Rows W (k, m, 8) on the body pairs left, right (k,); `joint` (k,) says which joint each belongs to."""
+
+    left: Indices
+    right: Indices
+    W: Array
+    joint: Indices
+
+    def __post_init__(self) -> None:
+        self.left = np.ascontiguousarray(self.left, np.int64)
+        self.right = np.ascontiguousarray(self.right, np.int64)
+        self.joint = np.ascontiguousarray(self.joint, np.int64)
+        self.W = np.ascontiguousarray(self.W, float)
+        self.block = np.full(len(self.left), -1)
+
+    @property
+    def count(self) -> int:
+        return len(self.left)
+
+    @property
+    def pairs(self) -> Indices:
+        return np.stack([self.left, self.right], axis=1)
+
+    def locate(self, blocks: Blocks) -> None:
+        """Find the off-diagonal block of every pair; once per structure."""
+        for k in range(self.count):
+            self.block[k] = blocks.block_of(int(self.left[k]), int(self.right[k]))
+
+    def subset(self, chosen: Indices) -> Stencils:
+        """The stencils of some joints."""
+        return Stencils(self.left[chosen], self.right[chosen], self.W[chosen], self.joint[chosen])

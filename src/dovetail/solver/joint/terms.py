@@ -1,0 +1,233 @@
+"""Batches of joint terms: an energy ψ(F) or a law on a coordinate φ(x(F)), over all joints that have it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.function import (
+    Coordinate,
+    EnergyFunction,
+    Law,
+    call_coordinate,
+    call_energy,
+    call_law,
+)
+from dovetail.solver.joint.stencil import Stencils, gather, pull_back_gradient, pull_back_hessian
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["Coordinates", "Laws", "Terms"]
+
+
+@kernel
+def _terms_energy(psi: Any, left: Indices, right: Indices, W: Array, p: Array, Q: Array) -> float:
+    n = 3 * W.shape[1]
+    F, g, H = np.empty(n), np.zeros(n), np.zeros(n * n)
+    total = 0.0
+    for k in range(len(left)):
+        gather(W, k, left[k], right[k], Q, F)
+        total += call_energy(psi, F, p, k, 0.0, g, H)
+    return total
+
+
+@kernel
+def _terms_assemble(
+    psi: Any, left: Indices, right: Indices, W: Array, block: Indices, p: Array, exact: float, position: Indices,
+    Q: Array, g: Array, D: Array, U: Array,
+) -> None:  # fmt: skip
+    n = 3 * W.shape[1]
+    F, gF, HF = np.empty(n), np.empty(n), np.empty(n * n)
+    for k in range(len(left)):
+        gather(W, k, left[k], right[k], Q, F)
+        gF[:] = 0.0
+        HF[:] = 0.0
+        call_energy(psi, F, p, k, exact, gF, HF)
+        row_left, row_right = position[left[k]], position[right[k]]
+        pull_back_gradient(W, k, row_left, row_right, gF, g)
+        pull_back_hessian(W, k, row_left, row_right, block[k], HF, D, U)
+
+
+@kernel
+def _terms_forces(
+    psi: Any, left: Indices, right: Indices, W: Array, joint: Indices, p: Array, Q: Array, out: Array
+) -> None:
+    n = 3 * W.shape[1]
+    F, gF, HF = np.empty(n), np.empty(n), np.empty(n * n)
+    for k in range(len(left)):
+        gather(W, k, left[k], right[k], Q, F)
+        gF[:] = 0.0
+        HF[:] = 0.0
+        call_energy(psi, F, p, k, 0.0, gF, HF)
+        for r in range(W.shape[1]):
+            for i in range(4):
+                for a in range(3):
+                    out[joint[k], i, a] -= W[k, r, 4 + i] * gF[3 * r + a]
+
+
+class Terms:
+    """One energy ψ over many joints; p (k, q) are its parameters."""
+
+    def __init__(self, function: EnergyFunction, stencils: Stencils, p: Array) -> None:
+        self.function, self.stencils = function, stencils
+        self.p = np.ascontiguousarray(p, float)
+        self._psi = function.address
+
+    def pairs(self) -> Indices:
+        return self.stencils.pairs
+
+    def add_constant(self, blocks: Blocks) -> None:
+        self.stencils.locate(blocks)
+
+    def energy(self, Q: Array) -> float:
+        s = self.stencils
+        return float(_terms_energy(self._psi, s.left, s.right, s.W, self.p, Q))
+
+    def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
+        s = self.stencils
+        _terms_assemble(
+            self._psi, s.left, s.right, s.W, s.block, self.p, float(exact), blocks.position, Q,
+            blocks.g, blocks.D, blocks.U,
+        )  # fmt: skip
+
+    def add_forces(self, Q: Array, out: Array) -> None:
+        """out[joint] −= generalised force on the right body; divide by h² for N and N·m."""
+        s = self.stencils
+        _terms_forces(self._psi, s.left, s.right, s.W, s.joint, self.p, Q, out)
+
+
+@kernel
+def _nearest(x: float, period: float, reference: float) -> float:
+    """x moved by whole periods to the branch nearest the reference."""
+    if period > 0.0:
+        return x + period * math.floor((reference - x) / period + 0.5)
+    return x
+
+
+@kernel
+def _values(
+    coordinate: Any, period: float, left: Indices, right: Indices, W: Array, reference: Array, Q: Array, V: Array,
+    x: Array, rate: Array,
+) -> None:  # fmt: skip
+    n = 3 * W.shape[1]
+    F, dF, dx, d2x = np.empty(n), np.empty(n), np.zeros(n), np.zeros(n * n)
+    for k in range(len(left)):
+        gather(W, k, left[k], right[k], Q, F)
+        gather(W, k, left[k], right[k], V, dF)
+        x[k] = _nearest(call_coordinate(coordinate, F, dx, d2x), period, reference[k])
+        rate[k] = 0.0
+        for i in range(n):
+            rate[k] += dx[i] * dF[i]
+
+
+class Coordinates:
+    """One coordinate x(F) over many joints, with its committed value and rate.
+
+    value (k,) is continuous: an angle keeps counting beyond ±π. rate (k,) = ∇x·V [m/s or rad/s].
+    """
+
+    def __init__(self, function: Coordinate, stencils: Stencils) -> None:
+        self.function, self.stencils = function, stencils
+        self.address = function.address
+        self.value = np.zeros(stencils.count)
+        self.rate = np.zeros(stencils.count)
+
+    def commit(self, Q: Array, V: Array) -> None:
+        """Take over the values at the end of a step, or after an external write."""
+        s = self.stencils
+        _values(
+            self.address, self.function.period, s.left, s.right, s.W, self.value, Q, V, self.value, self.rate
+        )
+
+
+@kernel
+def _laws_energy(
+    coordinate: Any, period: float, law: Any, left: Indices, right: Indices, W: Array, of: Indices, reference: Array,
+    p: Array, Q: Array,
+) -> float:  # fmt: skip
+    n = 3 * W.shape[1]
+    F, dx, d2x, d = np.empty(n), np.zeros(n), np.zeros(n * n), np.zeros(2)
+    total = 0.0
+    for m in range(len(of)):
+        k = of[m]
+        gather(W, k, left[k], right[k], Q, F)
+        x = _nearest(call_coordinate(coordinate, F, dx, d2x), period, reference[k])
+        total += call_law(law, x, p, m, d)
+    return total
+
+
+@kernel
+def _laws_assemble(
+    coordinate: Any, period: float, law: Any, left: Indices, right: Indices, W: Array, block: Indices, of: Indices,
+    reference: Array, p: Array, exact: float, position: Indices, Q: Array, g: Array, D: Array, U: Array,
+) -> None:  # fmt: skip
+    n = 3 * W.shape[1]
+    F, dx, H, d = np.empty(n), np.empty(n), np.empty(n * n), np.zeros(2)
+    for m in range(len(of)):
+        k = of[m]
+        gather(W, k, left[k], right[k], Q, F)
+        dx[:] = 0.0
+        H[:] = 0.0
+        x = _nearest(call_coordinate(coordinate, F, dx, H), period, reference[k])
+        call_law(law, x, p, m, d)
+        if d[0] == 0.0 and d[1] == 0.0:
+            continue
+        for i in range(n):
+            for j in range(n):
+                H[n * i + j] = exact * d[0] * H[n * i + j] + d[1] * dx[i] * dx[j]
+        for i in range(n):
+            dx[i] *= d[0]
+        row_left, row_right = position[left[k]], position[right[k]]
+        pull_back_gradient(W, k, row_left, row_right, dx, g)
+        pull_back_hessian(W, k, row_left, row_right, block[k], H, D, U)
+
+
+@kernel
+def _slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
+    d = np.zeros(2)
+    for m in range(len(of)):
+        call_law(law, value[of[m]], p, m, d)
+        out[m] = d[0]
+
+
+class Laws:
+    """A law on some of a batch's coordinates: g = φ′∇x, H = φ″∇x∇xᵀ + φ′∇²x (the last part only when exact).
+
+    of (m,) picks the coordinates, p (m, q) are the law's parameters.
+    """
+
+    def __init__(self, law: Law, coordinates: Coordinates, of: Indices, p: Array) -> None:
+        self.law, self.coordinates = law, coordinates
+        self.of = np.ascontiguousarray(of, np.int64)
+        self.p = np.ascontiguousarray(p, float)
+        self._phi = law.address
+
+    def pairs(self) -> Indices:
+        return self.coordinates.stencils.pairs[self.of]
+
+    def add_constant(self, blocks: Blocks) -> None:
+        self.coordinates.stencils.locate(blocks)
+
+    def energy(self, Q: Array) -> float:
+        c, s = self.coordinates, self.coordinates.stencils
+        return float(
+            _laws_energy(
+                c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, Q
+            )
+        )
+
+    def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
+        c, s = self.coordinates, self.coordinates.stencils
+        _laws_assemble(
+            c.address, c.function.period, self._phi, s.left, s.right, s.W, s.block, self.of, c.value, self.p,
+            float(exact), blocks.position, Q, blocks.g, blocks.D, blocks.U,
+        )  # fmt: skip
+
+    def slopes(self) -> Array:
+        """φ′ at the committed coordinates; −φ′/h² is the effort [N or N·m] that the law exerts along +x."""
+        out = np.empty(len(self.of))
+        _slopes(self._phi, self.of, self.coordinates.value, self.p, out)
+        return out

@@ -1,0 +1,41 @@
+"""AffineBodyPrismaticJointExternalForce (UID 667): a force along the axis of a prismatic joint.
+
+    t = ½(A_i t̄_i + A_j t̄_j)  (not normalised)       F_j[row 0] += f t,   F_i[row 0] −= f t
+
+f > 0 increases `distance`. As specified the force acts on the translation alone, at each body's local origin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["JointForces"]
+
+
+@kernel
+def _add(left: Indices, right: Indices, W: Array, f: Array, Q: Array, F: Array) -> None:
+    for k in range(len(left)):
+        if f[k] == 0.0:
+            continue
+        for a in range(3):
+            t = 0.0
+            for i in range(4):
+                t += W[k, 0, i] * Q[left[k], i, a] + W[k, 0, 4 + i] * Q[right[k], i, a]
+            F[left[k], 0, a] -= f[k] * t
+            F[right[k], 0, a] += f[k] * t
+
+
+class JointForces:
+    """Stencils with the one row t, and the force (k,) [N] of each; 0 where it is switched off."""
+
+    def __init__(self, stencils: Stencils) -> None:
+        self._stencils = stencils
+        self.f = np.zeros(stencils.count)
+
+    def add(self, Q: Array, F: Array) -> None:
+        s = self._stencils
+        _add(s.left, s.right, s.W, self.f, Q, F)

@@ -1,0 +1,77 @@
+"""AffineBodyRevoluteJointExternalForce (UID 668): a torque about the axis of a revolute joint.
+
+    e_k = A_k(x̄¹ − x̄⁰) normalised,  e = ½(e_i + e_j)
+    F_A = ½ τ [e]× A⁻ᵀ on the right body, with −e on the left
+
+τ > 0 turns the right body right-handed about P0 → P1 and increases `angle`; the power is τ e·ω. Column i of A⁻ᵀ is the
+reciprocal vector (a_j × a_k)/det A. A body that is nearly flat, |det A| < 1e-6 |a_1||a_2||a_3|, gets no torque.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.solver.joint.stencil import Stencils, gather
+from dovetail.solver.kernel import kernel
+from dovetail.solver.polar import determinant
+from dovetail.typing import Array, Indices
+
+__all__ = ["JointTorques"]
+
+_FLAT = 1e-6
+
+
+@kernel
+def _twist(b: int, half: float, e: Array, Q: Array, F: Array) -> bool:
+    """F[b] rows 1..3 += half·e × (reciprocal vectors); False where the body is too flat to have them."""
+    det = determinant(Q, b)
+    size = 1.0
+    for i in range(1, 4):
+        size *= math.sqrt(Q[b, i, 0] ** 2 + Q[b, i, 1] ** 2 + Q[b, i, 2] ** 2)
+    if not abs(det) >= _FLAT * size:
+        return False
+    for i in range(3):
+        j, k = 1 + (i + 1) % 3, 1 + (i + 2) % 3
+        r0 = (Q[b, j, 1] * Q[b, k, 2] - Q[b, j, 2] * Q[b, k, 1]) / det
+        r1 = (Q[b, j, 2] * Q[b, k, 0] - Q[b, j, 0] * Q[b, k, 2]) / det
+        r2 = (Q[b, j, 0] * Q[b, k, 1] - Q[b, j, 1] * Q[b, k, 0]) / det
+        F[b, 1 + i, 0] += half * (e[1] * r2 - e[2] * r1)
+        F[b, 1 + i, 1] += half * (e[2] * r0 - e[0] * r2)
+        F[b, 1 + i, 2] += half * (e[0] * r1 - e[1] * r0)
+    return True
+
+
+@kernel
+def _add(left: Indices, right: Indices, W: Array, tau: Array, Q: Array, F: Array) -> int:
+    """Returns how many torques were dropped because a body is flat."""
+    axes = np.empty(6)
+    e = np.empty(3)
+    dropped = 0
+    for k in range(len(left)):
+        if tau[k] == 0.0:
+            continue
+        gather(W, k, left[k], right[k], Q, axes)
+        li = math.sqrt(axes[0] ** 2 + axes[1] ** 2 + axes[2] ** 2)
+        lj = math.sqrt(axes[3] ** 2 + axes[4] ** 2 + axes[5] ** 2)
+        for a in range(3):
+            e[a] = 0.5 * (axes[a] / li + axes[3 + a] / lj)
+        if not _twist(right[k], 0.5 * tau[k], e, Q, F):
+            dropped += 1
+        if not _twist(left[k], -0.5 * tau[k], e, Q, F):
+            dropped += 1
+    return dropped
+
+
+class JointTorques:
+    """Stencils with the rows x¹ − x⁰ of the left and of the right body, and the torque (k,) [N·m] of each."""
+
+    def __init__(self, stencils: Stencils) -> None:
+        self._stencils = stencils
+        self.tau = np.zeros(stencils.count)
+        self.dropped = 0
+
+    def add(self, Q: Array, F: Array) -> None:
+        s = self._stencils
+        self.dropped = int(_add(s.left, s.right, s.W, self.tau, Q, F))

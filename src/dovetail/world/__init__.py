@@ -1,0 +1,1 @@
+"""Engine and World: a scene lowered to solver arrays, advanced and read back."""

@@ -1,0 +1,1 @@
+"""From the attributes of a scene to the arrays of the solver."""

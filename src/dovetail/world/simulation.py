@@ -1,0 +1,141 @@
+"""A scene lowered to the solver: what `World` owns once it is initialised.
+
+Kept apart from `World` so that importing dovetail does not import the compiler.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from dovetail import builtin
+from dovetail.constitution.base import class_of, uid_of
+from dovetail.errors import ConstitutionError, SolverError
+from dovetail.geometry.rows import write_transforms
+from dovetail.logger import Logger
+from dovetail.scene import Scene
+from dovetail.solver import kernel
+from dovetail.solver.integrator import INTEGRATORS
+from dovetail.solver.load import BodyForces
+from dovetail.solver.newton import Tolerances
+from dovetail.solver.state import State
+from dovetail.solver.step import StepReport, step
+from dovetail.solver.system import System
+from dovetail.timer import Timer
+from dovetail.typing import Array, Indices
+from dovetail.world.dump import fingerprint
+from dovetail.world.lower.bodies import lower_bodies
+from dovetail.world.refresh import BodyRefresh
+
+__all__ = ["Simulation"]
+
+
+class Simulation:
+    """Solver arrays of a scene with the routines that refresh them from attributes and write results back."""
+
+    def __init__(self, scene: Scene) -> None:
+        _check_constitutions(scene)
+        config = scene.config
+        self._scene = scene
+        self._dt = config.find("dt")
+        self.table, bodies, Q, V = lower_bodies(scene)
+        forces = BodyForces()
+        self.system = System(bodies, loads=[forces])
+        self.state = State.without_past(Q, V)
+        self._body_refresh = BodyRefresh(self.table, self.system, forces)
+        self._integrator = INTEGRATORS[config["integrator/type"]]
+        self._one_step_start = config["integrator/bdf2_start"] == "bdf1"
+        self._strict = bool(config["extras/strict_mode/enable"])
+        early = config["newton/semi_implicit/K_min"] if config["newton/semi_implicit/enable"] else -1
+        self._tolerances = Tolerances(
+            velocity_tol=config["newton/velocity_tol"],
+            transrate_tol=config["newton/transrate_tol"],
+            max_iter=config["newton/max_iter"],
+            min_iter=config["newton/min_iter"],
+            line_search_max_iter=config["line_search/max_iter"],
+            early_exit=early,
+            substeps=scene.animator.substep(),
+        )
+        if kernel.jit_enabled and kernel.cold():
+            print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
+
+    @property
+    def dt(self) -> float:
+        """The step length [s] as it is in the config now."""
+        assert self._dt is not None
+        return float(self._dt.values[0])
+
+    def advance(self, frame: int) -> StepReport:
+        """Compute frame `frame`; if anything is raised, the state is that of the frame before."""
+        h = self.dt
+        if not 0.0 < h < np.inf:
+            self._scene.config.validate("dt")
+        with Timer("Animate"):
+            self._scene.animator.run(frame, h)
+        self._body_refresh.run()
+        try:
+            with Timer("Newton Iteration"):
+                report = step(
+                    self.system, self.state, h, self._integrator, self._tolerances, self._one_step_start, self._strict
+                )
+        except SolverError as error:
+            raise type(error)(f"World.advance: frame {frame}: {error}.") from None
+        if not report.converged:
+            Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
+        return report
+
+    def retrieve(self) -> None:
+        """Write the state into the attributes of the scene."""
+        for entry in self.table.geometries:
+            write_transforms(self.state.Q[entry.bodies], entry.geometry.transforms.edit())
+
+    def write_state(self, bodies: Indices, Q: Array | None, V: Array | None) -> None:
+        """Replace the state of some bodies; their history begins afresh."""
+        if Q is not None:
+            self.state.Q[bodies] = Q
+        if V is not None:
+            self.state.V[bodies] = V
+        self.state.forget(bodies)
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything the next step depends on, by name."""
+        return {f"state/{name}": array for name, array in self.state.arrays().items()}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        prefix = "state/"
+        self.state.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
+
+    def fingerprint(self) -> str:
+        """Equal for scenes that a dump can be exchanged between."""
+        bodies = self.system.bodies
+        constant = {
+            name: np.asarray(getattr(bodies, name))
+            for name in ("mass", "stiffness", "model", "is_fixed", "is_dynamic", "external_kinetic")
+        }
+        return fingerprint(constant)
+
+
+def _check_constitutions(scene: Scene) -> None:
+    """Everything applied to a geometry must be known here and make sense now, after the user's edits."""
+    for slot, _ in scene.geometries:
+        geometry: Any = slot.geometry
+        if geometry.type() == "ImplicitGeometry":
+            continue
+        uids = [uid_of(geometry)]
+        for name in (builtin.constraint_uids, builtin.extra_constitution_uids):
+            found = geometry.meta.find(name)
+            uids += [int(uid) for uid in found.values[0]] if found is not None else []
+        for uid in uids:
+            if uid == 0:
+                continue
+            try:
+                constitution = class_of(uid)()
+            except ConstitutionError as error:
+                raise ConstitutionError(
+                    f"World.init: geometry {slot.id()} of '{slot.object_name}' has constitution {uid}, which is not "
+                    f"an affine body or joint: deformable bodies are not simulated here. ({error})"
+                ) from None
+            constitution.check(geometry, slot.object_name)

@@ -1,0 +1,169 @@
+"""The world: runs a scene frame by frame."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dovetail.errors import DovetailError, WorldError
+from dovetail.logger import Logger
+from dovetail.scene import Scene
+from dovetail.timer import Timer
+from dovetail.world.dump import last_frame, read_dump, write_dump
+from dovetail.world.engine import Engine, EngineStatus
+from dovetail.world.features import AffineBodyStateAccessorFeature, FeatureCollection
+from dovetail.world.sanity import SanityChecker, SanityCheckResult
+
+if TYPE_CHECKING:
+    from dovetail.solver.step import StepReport
+    from dovetail.world.simulation import Simulation
+
+__all__ = ["World"]
+
+
+class World:
+    """A running simulation.
+
+        world = World(Engine("cpu"))
+        world.init(scene)
+        while world.frame() < 100:
+            world.advance()
+            world.retrieve()
+
+    A call that fails leaves the last good frame in place.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        if not isinstance(engine, Engine):
+            raise WorldError(f"World: expected an Engine, got {type(engine).__name__}; use World(Engine('cpu')).")
+        self._engine = engine
+        self._simulation: Simulation | None = None
+        self._checker: SanityChecker | None = None
+        self._report: StepReport | None = None
+        self._frame = 0
+        self._valid = False
+        self._refused = False
+
+    def init(self, scene: Scene) -> None:
+        """Check the scene and build the solver for it; afterwards objects can no longer be added or removed."""
+        if not isinstance(scene, Scene):
+            raise WorldError(f"World.init: expected a Scene, got {type(scene).__name__}.")
+        if self._simulation is not None:
+            Logger.warn("World.init: this world is initialised already; nothing to do. Make a new World for a new scene.")
+            return
+        scene.validate_config()
+        if scene.config["sanity_check/enable"]:
+            self._checker = SanityChecker(scene)
+            if self._checker.check() is not SanityCheckResult.Success:
+                self._refused = True
+                self._checker.report()
+                Logger.error("World.init: the scene did not pass its sanity checks; the world is invalid.")
+                return
+        from dovetail.world.simulation import Simulation  # the compiler is only needed from here on
+
+        with Timer("Init"):
+            self._simulation = Simulation(scene)
+        scene.freeze("the world")
+        self._frame = 0
+        self._valid = True
+
+    def advance(self) -> None:
+        """Compute the next frame."""
+        simulation = self._running("advance")
+        if simulation is None:
+            return
+        try:
+            with Timer("Pipeline"):
+                self._report = simulation.advance(self._frame + 1)
+        except DovetailError as error:
+            self._engine.status().push(EngineStatus("error", str(error)))
+            raise
+        self._frame += 1
+        self._engine.statistics = {"frame": self._frame, **asdict(self._report)}
+
+    def sync(self) -> None:
+        """Wait for the engine; on a CPU `advance` has finished when it returns."""
+        self._running("sync")
+
+    def retrieve(self) -> None:
+        """Write transforms and joint states of the present frame into the scene's attributes."""
+        simulation = self._running("retrieve")
+        if simulation is not None:
+            with Timer("Retrieve"):
+                simulation.retrieve()
+
+    def frame(self) -> int:
+        """Number of frames computed: 0 after init, +1 per advance."""
+        return self._frame if self._valid else 0
+
+    def is_valid(self) -> bool:
+        """True once init has succeeded."""
+        return self._valid
+
+    @property
+    def report(self) -> StepReport | None:
+        """What happened in the last step; None before the first."""
+        return self._report
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    def features(self) -> FeatureCollection:
+        """What else this world can do."""
+        if self._simulation is None:
+            return FeatureCollection([])
+        return FeatureCollection([AffineBodyStateAccessorFeature(self._simulation)])
+
+    def sanity_checker(self) -> SanityChecker:
+        """The checker of this world's scene, with what it found at init."""
+        if self._checker is None:
+            raise WorldError(
+                "World.sanity_checker: no check was made; call World.init with sanity_check/enable = 1 first."
+            )
+        return self._checker
+
+    def dump(self) -> bool:
+        """Save the present frame under the engine's workspace; True on success."""
+        simulation = self._running("dump")
+        if simulation is None:
+            return False
+        try:
+            write_dump(self._workspace, self._frame, simulation.fingerprint(), simulation.arrays())
+        except OSError as error:
+            Logger.error(f"World.dump: frame {self._frame} could not be saved in '{self._workspace}': {error}.")
+            return False
+        return True
+
+    def recover(self, dst_frame: int | None = None) -> bool:
+        """Go back (or forward) to a dumped frame, by default the largest; False, and no change, where there is none.
+
+        Attributes follow at the next `retrieve`.
+        """
+        simulation = self._running("recover")
+        if simulation is None:
+            return False
+        frame = last_frame(self._workspace) if dst_frame is None else int(dst_frame)
+        arrays = read_dump(self._workspace, frame, simulation.fingerprint(), simulation.arrays())
+        if arrays is None:
+            return False
+        simulation.restore(arrays)
+        self._frame = frame
+        return True
+
+    @property
+    def _workspace(self) -> Path:
+        return Path(self._engine.workspace())
+
+    def _running(self, call: str) -> Simulation | None:
+        """The simulation, or None (and a log line) where the scene was refused."""
+        if self._valid:
+            return self._simulation
+        if not self._refused:
+            raise WorldError(f"World.{call}: call World.init(scene) first.")
+        Logger.error(f"World.{call}: the scene did not pass its sanity checks, so there is nothing to do.")
+        return None
+
+    def __repr__(self) -> str:
+        return f"<World, frame {self._frame}>" if self._valid else "<World, not initialised>"
