@@ -6,15 +6,17 @@ that frame on both bodies:
     c, x0, x1    material points: the anchor, and the two ends of the axis
     t, n, b      material directions: along the axis, and two across it
 
-Written with an index, c_i is where the left body carries the row now. r = c_j − c_i throughout. A
-declaration says which words apply to which rows and which attributes hold the parameters; the solver knows
-what they compute.
+Written with an index, c_i is where the left body carries the row now. r = c_j − c_i throughout.
+
+A declaration names a `function` of the solver, the `stencil` it acts on and where its `parameters` come from;
+the solver knows what it computes. A stencil lists rows with their weights on the left and on the right body:
+("c", −1, 1) is r, ("t", ½, ½) the mean of both axes. Terms of your own are subclasses that name a function of your own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal, TypeAlias
 
 __all__ = [
     "Angle",
@@ -27,6 +29,7 @@ __all__ = [
     "Law",
     "Limit",
     "Load",
+    "Parameter",
     "Projection",
     "Slide",
     "Spring",
@@ -34,20 +37,51 @@ __all__ = [
 ]
 
 Owner = Literal["left", "right"]
+Stencil: TypeAlias = tuple[tuple[str, float, float], ...]
+_OWN: dict[str, tuple[float, float]] = {"left": (1.0, 0.0), "right": (0.0, 1.0), "both": (0.5, 0.5)}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that a function takes: an attribute of the joint, as it is, or
+
+    times_mass    multiplied by the masses m_i + m_j of the two bodies
+    reported      given in the frame of the reported coordinate, from which the offset is subtracted
+    """
+
+    attribute: str
+    times_mass: bool = False
+    reported: bool = False
+
+
+_STRENGTH = (Parameter("strength_ratio", times_mass=True),)
+
+
+class Stenciled:
+    """Something that depends on rows of both bodies."""
+
+    __slots__ = ()
+
+    @property
+    def stencil(self) -> Stencil:
+        """Rows with their weights on the left and the right body."""
+        raise NotImplementedError
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The rows it depends on."""
+        return tuple(dict.fromkeys(row for row, _, _ in self.stencil))
 
 
 # ---- energies ----------------------------------------------------------------------------------------------
 
 
-class Term:
+class Term(Stenciled):
     """An energy ψ of some rows. Joints weigh theirs with K = strength_ratio·(m_i + m_j) [kg]."""
 
     __slots__ = ()
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """The rows ψ depends on."""
-        raise NotImplementedError
+    function: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]] = _STRENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +89,11 @@ class Coincide(Term):
     """ψ = K/2 ‖row_i − row_j‖²: two points in one place, or two directions parallel."""
 
     row: str
+    function: ClassVar[str] = "coincide"
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        return (self.row,)
+    def stencil(self) -> Stencil:
+        return ((self.row, 1.0, -1.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +103,18 @@ class Slide(Term):
     point: str
     axis: str
     owner: Owner
+    function: ClassVar[str] = "slide"
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        return (self.point, self.axis)
+    def stencil(self) -> Stencil:
+        return ((self.point, -1.0, 1.0), (self.axis, *_OWN[self.owner]))
 
 
 # ---- coordinates -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Coordinate:
+class Coordinate(Stenciled):
     """A scalar x(q) of a joint. The edge attribute `attribute` reports x + `offset`, where `offset` is one
     too.
     """
@@ -86,11 +122,7 @@ class Coordinate:
     attribute: str
     offset: str
     unit: str
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """The rows x depends on."""
-        raise NotImplementedError
+    function: ClassVar[str]
 
     @property
     def reported(self) -> tuple[str, ...]:
@@ -112,10 +144,11 @@ class Projection(Coordinate):
     point: str = "c"
     axis: str = "t"
     owner: Owner | Literal["both"] = "both"
+    function: ClassVar[str] = "projection"
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        return (self.point, self.axis)
+    def stencil(self) -> Stencil:
+        return ((self.point, -1.0, 1.0), (self.axis, *_OWN[self.owner]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +166,11 @@ class Angle(Coordinate):
     multi_turn: str = "angle/multi_turn"
     n: str = "n"
     b: str = "b"
+    function: ClassVar[str] = "angle"
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        return (self.n, self.b)
+    def stencil(self) -> Stencil:
+        return tuple((row, *_OWN[owner]) for owner in ("left", "right") for row in (self.n, self.b))
 
     @property
     def reported(self) -> tuple[str, ...]:
@@ -147,9 +181,26 @@ class Angle(Coordinate):
 
 
 class Law:
-    """An energy φ of one scalar x. Its targets and bounds are given in the reported frame, x + offset."""
+    """An energy φ of one scalar x. Its targets and bounds are given in the reported frame, x + offset.
+
+    All parameters are read every frame. `switch` names an attribute that turns the law off where it is 0, `hold` one that
+    freezes the reported parameters at the value the coordinate has when it becomes 1.
+    """
 
     __slots__ = ()
+    function: ClassVar[str]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        raise NotImplementedError
+
+    @property
+    def switch(self) -> str | None:
+        return None
+
+    @property
+    def hold(self) -> str | None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +215,19 @@ class Spring(Law):
     strength_ratio: str = "driving/strength_ratio"
     is_constrained: str = "driving/is_constrained"
     is_passive: str = "is_passive"
+    function: ClassVar[str] = "spring"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(self.strength_ratio, times_mass=True), Parameter(self.aim, reported=True))
+
+    @property
+    def switch(self) -> str:
+        return self.is_constrained
+
+    @property
+    def hold(self) -> str:
+        return self.is_passive
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +239,24 @@ class Limit(Law):
     lower: str = "limit/lower"
     upper: str = "limit/upper"
     strength: str = "limit/strength"
+    function: ClassVar[str] = "limit"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        bounds = Parameter(self.lower, reported=True), Parameter(self.upper, reported=True)
+        return (*bounds, Parameter(self.strength))
 
 
 @dataclass(frozen=True, slots=True)
-class Compose(Term):
+class Compose(Stenciled):
     """φ∘x: a law of a coordinate."""
 
     law: Law
     coordinate: Coordinate
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        return self.coordinate.rows
+    def stencil(self) -> Stencil:
+        return self.coordinate.stencil
 
 
 # ---- loads -------------------------------------------------------------------------------------------------

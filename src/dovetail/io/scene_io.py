@@ -142,8 +142,8 @@ def _has_meta(document: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """One text for equal values, whatever their order and layout in a file."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """One text for equal values, whatever the spaces and line breaks of a file."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _json_path(who: str, filename: _File) -> Path:

@@ -225,5 +225,5 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = " ".join(repr(_plain(value)).split())
     return text if len(text) <= 80 else text[:77] + "..."

@@ -26,7 +26,9 @@ from dovetail.solver.system import System
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
 from dovetail.world.dump import fingerprint
+from dovetail.world.joints import Joints
 from dovetail.world.lower.bodies import lower_bodies
+from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
 
 __all__ = ["Simulation"]
@@ -41,9 +43,12 @@ class Simulation:
         self._scene = scene
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
+        lowered = lower_joints(scene, self.table, bodies.mass[:, 0, 0], Q)
         forces = BodyForces()
-        self.system = System(bodies, loads=[forces])
+        self.system = System(bodies, [*lowered.energies, *lowered.laws], [forces, *lowered.loads])
         self.state = State.without_past(Q, V)
+        self.joints = Joints(lowered, multi_turn=config["joint/angle"] == "multi_turn")
+        self.joints.start(self.state)
         self._body_refresh = BodyRefresh(self.table, self.system, forces)
         self._integrator = INTEGRATORS[config["integrator/type"]]
         self._one_step_start = config["integrator/bdf2_start"] == "bdf1"
@@ -75,6 +80,7 @@ class Simulation:
         with Timer("Animate"):
             self._scene.animator.run(frame, h)
         self._body_refresh.run()
+        self.joints.refresh()
         try:
             with Timer("Newton Iteration"):
                 report = step(
@@ -82,6 +88,7 @@ class Simulation:
                 )
         except SolverError as error:
             raise type(error)(f"World.advance: frame {frame}: {error}.") from None
+        self.joints.commit(self.state)
         if not report.converged:
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
         return report
@@ -90,6 +97,7 @@ class Simulation:
         """Write the state into the attributes of the scene."""
         for entry in self.table.geometries:
             write_transforms(self.state.Q[entry.bodies], entry.geometry.transforms.edit())
+        self.joints.retrieve(self.state)
 
     def write_state(self, bodies: Indices, Q: Array | None, V: Array | None) -> None:
         """Replace the state of some bodies; their history begins afresh."""
@@ -98,15 +106,17 @@ class Simulation:
         if V is not None:
             self.state.V[bodies] = V
         self.state.forget(bodies)
+        self.joints.resync(self.state)
 
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
-        return {f"state/{name}": array for name, array in self.state.arrays().items()}
+        return {**{f"state/{name}": array for name, array in self.state.arrays().items()}, **self.joints.arrays()}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
         prefix = "state/"
         self.state.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
+        self.joints.restore(arrays)
 
     def fingerprint(self) -> str:
         """Equal for scenes that a dump can be exchanged between."""
@@ -115,7 +125,7 @@ class Simulation:
             name: np.asarray(getattr(bodies, name))
             for name in ("mass", "stiffness", "model", "is_fixed", "is_dynamic", "external_kinetic")
         }
-        return fingerprint(constant)
+        return fingerprint({**constant, **self.joints.constants()})
 
 
 def _check_constitutions(scene: Scene) -> None:

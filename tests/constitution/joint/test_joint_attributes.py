@@ -15,7 +15,7 @@ SPECIFIED = [cls for uid, cls in constitution_classes().items() if uid < 2**32]
 JOINTS = [cls for cls in SPECIFIED if issubclass(cls, Joint)]
 EXTRAS = [cls for cls in SPECIFIED if issubclass(cls, (Drive, JointLimit, JointLoad))]
 
-LINKS = {name: ("I32", -1) for name in ("l_geo_id", "r_geo_id", "l_inst_id", "r_inst_id")}
+LINKS = dict.fromkeys(("l_geo_id", "r_geo_id", "l_inst_id", "r_inst_id"), ("I32", -1))
 COMMON = {
     **LINKS,
     "strength_ratio": ("F64", 100.0),

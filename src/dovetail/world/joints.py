@@ -1,0 +1,190 @@
+"""Joints while a world runs: parameters in before a step, states, reactions and efforts out after it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.constitution.joint.extra import Drive, JointLimit
+from dovetail.constitution.terms import Angle, AxialForce, Limit, Spring
+from dovetail.errors import ConstitutionError
+from dovetail.solver.state import State
+from dovetail.typing import Array
+from dovetail.world.lower.joints import JointGeometry, LawOnJoints, LoweredJoints
+
+__all__ = ["Joints"]
+
+
+def _wrap(angle: Array) -> Array:
+    """To (−π, π]."""
+    wrapped: Array = math.pi - np.mod(math.pi - angle, 2.0 * math.pi)
+    return wrapped
+
+
+class Joints:
+    """The joints of a running world. `multi_turn` reports `angle` itself without wrapping, as libuipc does."""
+
+    def __init__(self, lowered: LoweredJoints, multi_turn: bool) -> None:
+        self._lowered = lowered
+        self._multi_turn = multi_turn
+        self._published: dict[int, Array] = {}
+
+    def start(self, state: State) -> None:
+        """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
+        self.commit(state)
+        self.publish()
+
+    # ---- before a step ---------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Read targets, strengths, bounds, forces and switches as they are now."""
+        for use in self._lowered.law_uses:
+            self._refresh_law(use)
+        for load in self._lowered.load_uses:
+            word = load.word
+            name = word.force if isinstance(word, AxialForce) else word.torque
+            edges = load.entry.elements
+            values = np.where(edges.slot(word.is_constrained).values != 0, edges.slot(name).values, 0.0)
+            self._refuse_not_finite(load.entry, name, values)
+            load.values[load.rows] = values
+
+    def _refresh_law(self, use: LawOnJoints) -> None:
+        edges = use.entry.elements
+        word = use.word
+        on = np.ones(use.entry.count, bool) if word.switch is None else edges.slot(word.switch).values != 0
+        if word.hold is not None:
+            wanted = on & (edges.slot(word.hold).values != 0)
+            begins = wanted & np.isnan(use.held)
+            use.held[begins] = use.base.value[use.base_rows][begins]
+            use.held[~wanted] = np.nan
+        coordinate = use.entry.kind.coordinate
+        assert coordinate is not None
+        offset = edges.slot(coordinate.offset).values
+        for column, parameter in enumerate(word.parameters):
+            values = edges.slot(parameter.attribute).values.astype(float)
+            self._refuse_not_finite(use.entry, parameter.attribute, values)
+            if parameter.times_mass:
+                values = values * use.entry.mass
+            if parameter.reported:
+                values = np.where(np.isnan(use.held), values - offset, use.held)
+            if column == 0 and word.switch is not None:
+                values = np.where(on, values, 0.0)
+            use.laws.p[use.rows, column] = values
+        if isinstance(word, Limit):
+            self._refuse_crossed(use)
+
+    def _refuse_not_finite(self, entry: JointGeometry, name: str, values: Array) -> None:
+        if not np.isfinite(values).all():
+            bad = int(np.argmin(np.isfinite(values)))
+            raise ConstitutionError(
+                f"{entry.kind.__name__} '{entry.slot.object_name}': joint {bad} has {name} = {values[bad]}; "
+                "give a finite number."
+            )
+
+    def _refuse_crossed(self, use: LawOnJoints) -> None:
+        lower, upper = use.laws.p[use.rows, 0], use.laws.p[use.rows, 1]
+        if (lower > upper).any():
+            bad = int(np.argmax(lower > upper))
+            raise ConstitutionError(
+                f"{use.entry.kind.__name__} '{use.entry.slot.object_name}': joint {bad} has lower = "
+                f"{lower[bad]:g} > upper = {upper[bad]:g} (less the offset); swap them."
+            )
+
+    # ---- after a step ----------------------------------------------------------------------------------------
+
+    def commit(self, state: State) -> None:
+        """Take over the coordinates of the state, continuing angles from their last value."""
+        for coordinates in self._lowered.coordinates.values():
+            coordinates.commit(state.Q, state.V)
+
+    def retrieve(self, state: State) -> None:
+        """Write coordinates, velocities, reactions, gaps, efforts and violations into the attributes."""
+        lowered = self._lowered
+        if lowered.frames is None:
+            return
+        self.publish()
+        gap, misalignment = lowered.frames.measure(state.Q)
+        G = np.zeros((lowered.frames.count, 4, 3))
+        for energy in lowered.energies:
+            energy.add_forces(state.Q, G)
+        h = state.dt_before or math.inf
+        force, torque = lowered.frames.reactions(state.Q, G, h)
+        for entry in lowered.geometries:
+            elements = entry.elements
+            elements.slot("gap").edit()[:] = gap[entry.joints]
+            elements.slot("misalignment").edit()[:] = misalignment[entry.joints]
+            elements.slot("reaction/force").edit()[:] = force[entry.joints]
+            elements.slot("reaction/torque").edit()[:] = torque[entry.joints]
+        self._retrieve_laws(h)
+
+    def _retrieve_laws(self, h: float) -> None:
+        for use in self._lowered.law_uses:
+            if isinstance(use.word, Spring):
+                use.entry.elements.slot("driving/effort").edit()[:] = 0.0
+        for use in self._lowered.law_uses:
+            edges = use.entry.elements
+            if isinstance(use.word, Spring):
+                edges.slot("driving/effort").edit()[:] -= use.laws.slopes()[use.rows] / (h * h)
+            elif isinstance(use.word, Limit):
+                x = use.base.value[use.base_rows]
+                lower, upper = use.laws.p[use.rows, 0], use.laws.p[use.rows, 1]
+                edges.slot("limit/violation").edit()[:] = np.maximum(0.0, np.maximum(x - upper, lower - x))
+
+    def publish(self) -> None:
+        """Write the coordinates and their velocities into the attributes."""
+        for k, entry in enumerate(self._lowered.geometries):
+            word = entry.kind.coordinate
+            if word is None:
+                continue
+            coordinates = self._lowered.coordinates[word]
+            rows = self._lowered.coordinate_rows[word, k]
+            elements = entry.elements
+            value = coordinates.value[rows] + elements.slot(word.offset).values
+            if isinstance(word, Angle):
+                elements.slot(word.multi_turn).edit()[:] = value
+                if not self._multi_turn:
+                    value = _wrap(value)
+            elements.slot(word.attribute).edit()[:] = value
+            elements.slot("velocity").edit()[:] = coordinates.rate[rows]
+            self._published[k] = value
+
+    def resync(self, state: State) -> None:
+        """After an external state write: adopt angles the user wrote (they supply the winding), recompute, republish."""
+        for k, entry in enumerate(self._lowered.geometries):
+            word = entry.kind.coordinate
+            if not isinstance(word, Angle):
+                continue
+            elements = entry.elements
+            told = elements.slot(word.attribute).values
+            changed = told != self._published.get(k, told)
+            value = self._lowered.coordinates[word].value[self._lowered.coordinate_rows[word, k]]
+            value[changed] = (told - elements.slot(word.offset).values)[changed]
+        self.commit(state)
+        self.publish()
+
+    # ---- dump ------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Array]:
+        """Committed coordinates and held targets: what the next step depends on besides the state."""
+        saved: dict[str, Array] = {}
+        for k, coordinates in enumerate(self._lowered.coordinates.values()):
+            saved[f"joints/value/{k}"] = coordinates.value
+            saved[f"joints/rate/{k}"] = coordinates.rate
+        for k, use in enumerate(self._lowered.law_uses):
+            saved[f"joints/held/{k}"] = use.held
+        return saved
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        for name, array in self.arrays().items():
+            array[:] = arrays[name]
+
+    def constants(self) -> dict[str, Array]:
+        """What tells one set of joints from another."""
+        found: dict[str, Array] = {}
+        for k, energy in enumerate(self._lowered.energies):
+            found[f"joints/{k}/W"] = energy.stencils.W
+            found[f"joints/{k}/pairs"] = energy.stencils.pairs
+            found[f"joints/{k}/p"] = energy.K if hasattr(energy, "K") else energy.p
+        return found

@@ -1,0 +1,300 @@
+"""Joints of a scene: declarations and attributes turned into stencils, terms, coordinates, laws and loads.
+
+Nothing here knows a joint by name. A joint class declares rows, weights, function names and attributes
+(constitution/terms.py); equal declarations of all joint geometries are collected into one batch for the solver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dovetail import builtin
+from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.joint.base import Joint
+from dovetail.constitution.joint.frame import anchors
+from dovetail.constitution.terms import AxialForce, AxialTorque, Coincide, Compose, Slide, Stenciled
+from dovetail.constitution.terms import Coordinate as CoordinateWord
+from dovetail.constitution.terms import Law as LawWord
+from dovetail.errors import ConstitutionError
+from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
+from dovetail.geometry.rows import rows_to_transforms
+from dovetail.scene import Scene
+from dovetail.solver.energy.coincide import Coincide as CoincideRows
+from dovetail.solver.energy.slide import slide
+from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS
+from dovetail.solver.joint.readback import ALIGN_AXIS, ALIGN_FRAME, ALIGN_NOTHING, JointFrames
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.joint.terms import Coordinates, Laws, Terms
+from dovetail.solver.load import JointForces, JointTorques
+from dovetail.solver import coordinate as _coordinates  # noqa: F401  registers the built-in coordinates
+from dovetail.solver import law as _laws  # noqa: F401  registers the built-in laws
+from dovetail.typing import Array, Indices
+from dovetail.world.lower.bodies import BodyTable
+
+__all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "lower_joints"]
+
+assert slide.name in ENERGIES
+
+
+@dataclass(frozen=True)
+class JointGeometry:
+    """A geometry whose edges or vertices are joints `offset` … `offset + count − 1`."""
+
+    slot: SimplicialComplexSlot
+    kind: type[Joint]
+    offset: int
+    left: Indices
+    right: Indices
+    rows: dict[str, Array]  # name → (2, count, 4), left and right body
+    mass: Array  # m_i + m_j
+
+    @property
+    def count(self) -> int:
+        return len(self.left)
+
+    @property
+    def joints(self) -> slice:
+        return slice(self.offset, self.offset + self.count)
+
+    @property
+    def geometry(self) -> SimplicialComplex:
+        return self.slot.geometry
+
+    @property
+    def elements(self) -> AttributeCollection:
+        return self.kind.elements(self.geometry)
+
+    def stencils(self, declared: Stenciled) -> Array:
+        """W (count, m, 8) of a declaration."""
+        W = np.zeros((self.count, len(declared.stencil), 8))
+        for m, (row, left, right) in enumerate(declared.stencil):
+            W[:, m, :4] = left * self.rows[row][0]
+            W[:, m, 4:] = right * self.rows[row][1]
+        return W
+
+
+@dataclass
+class LawOnJoints:
+    """A law of one joint geometry: where its parameters come from and which rows of the batch they fill."""
+
+    entry: JointGeometry
+    word: LawWord
+    laws: Laws
+    rows: slice
+    base: Coordinates  # the coordinate that the joint reports
+    base_rows: slice
+    held: Array  # value at which each is held; NaN where it is not
+
+
+@dataclass
+class LoadOnJoints:
+    """A load of one joint geometry: force or torque, its switch, and the array it fills."""
+
+    entry: JointGeometry
+    word: AxialForce | AxialTorque
+    values: Array
+    rows: slice
+
+
+@dataclass
+class LoweredJoints:
+    """All joints of a scene as the solver takes them, and what refresh and read-back need."""
+
+    geometries: list[JointGeometry] = field(default_factory=list)
+    frames: JointFrames | None = None
+    energies: list[CoincideRows | Terms] = field(default_factory=list)
+    coordinates: dict[CoordinateWord, Coordinates] = field(default_factory=dict)
+    coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)
+    laws: list[Laws] = field(default_factory=list)
+    law_uses: list[LawOnJoints] = field(default_factory=list)
+    loads: list[JointForces | JointTorques] = field(default_factory=list)
+    load_uses: list[LoadOnJoints] = field(default_factory=list)
+
+
+def lower_joints(scene: Scene, table: BodyTable, mass: Array, Q: Array) -> LoweredJoints:
+    """Collect the joints of a scene; `mass` (n,) and Q are those of the bodies at init."""
+    lowered = LoweredJoints()
+    offset = 0
+    for slot, _ in scene.geometries:
+        if isinstance(slot, SimplicialComplexSlot) and uid_of(slot.geometry) > 0:
+            kind = class_of(uid_of(slot.geometry))
+            if issubclass(kind, Joint):
+                entry = _geometry(slot, kind, offset, table, mass, Q)
+                lowered.geometries.append(entry)
+                offset += entry.count
+    if lowered.geometries:
+        lowered.frames = _frames(lowered.geometries)
+        _energies(lowered)
+        _coordinate_batches(lowered)
+        _law_batches(lowered)
+        _load_batches(lowered)
+    return lowered
+
+
+def _geometry(
+    slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, mass: Array, Q: Array
+) -> JointGeometry:
+    elements = kind.elements(slot.geometry)
+    who = f"{kind.__name__} '{slot.object_name}'"
+    left, right = (
+        table.body_of(elements.slot(f"{side}_geo_id").values, elements.slot(f"{side}_inst_id").values, who)
+        for side in "lr"
+    )
+    same = np.flatnonzero(left == right)
+    if same.size:
+        raise ConstitutionError(f"{who}: joint {same[0]} connects {table.name(int(left[same[0]]))} with itself.")
+    strength = elements.slot("strength_ratio").values
+    if np.isinf(strength).any():
+        raise ConstitutionError(
+            f"{who}: joint {int(np.argmax(np.isinf(strength)))} has strength_ratio = inf; "
+            "exact joints are not available yet, give a finite number such as 1e6."
+        )
+    rows = anchors(slot.geometry, rows_to_transforms(Q[left]), rows_to_transforms(Q[right]), slot.object_name)
+    return JointGeometry(slot, kind, offset, left, right, rows, mass[left] + mass[right])
+
+
+def _frames(entries: list[JointGeometry]) -> JointFrames:
+    sides = []
+    for side in (0, 1):
+        parts = []
+        for entry in entries:
+            second = "x1" if Coincide("x1") in entry.kind.terms else "c"
+            parts.append(np.stack([entry.rows[row][side] for row in ("c", second, "t", "n", "b")], axis=1))
+        sides.append(np.ascontiguousarray(np.concatenate(parts)))
+    slides, aligns = [], []
+    for entry in entries:
+        slides.append(np.full(entry.count, int(any(isinstance(term, Slide) for term in entry.kind.terms))))
+        held = {term.row for term in entry.kind.terms if isinstance(term, Coincide)}
+        align = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if {"x0", "x1"} <= held else ALIGN_NOTHING
+        aligns.append(np.full(entry.count, align))
+    left, right = (np.concatenate([getattr(entry, side) for entry in entries]) for side in ("left", "right"))
+    return JointFrames(left, right, sides[0], sides[1], np.concatenate(slides), np.concatenate(aligns))
+
+
+class _Batch:
+    """Stencils of several joint geometries under one declaration."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[JointGeometry, Array]] = []
+        self.count = 0
+
+    def add(self, entry: JointGeometry, declared: Stenciled) -> slice:
+        """Append the joints of a geometry; the rows they get."""
+        self._entries.append((entry, entry.stencils(declared)))
+        rows = slice(self.count, self.count + entry.count)
+        self.count += entry.count
+        return rows
+
+    def stencils(self) -> Stencils:
+        entries = [entry for entry, _ in self._entries]
+        return Stencils(
+            np.concatenate([entry.left for entry in entries]),
+            np.concatenate([entry.right for entry in entries]),
+            np.concatenate([W for _, W in self._entries]),
+            np.concatenate([entry.offset + np.arange(entry.count) for entry in entries]),
+        )
+
+
+def _parameter(entry: JointGeometry, parameter: Any) -> Array:
+    """Values of one parameter of every joint of a geometry."""
+    values: Array = entry.elements.slot(parameter.attribute).values.astype(float)
+    return values * entry.mass if parameter.times_mass else values
+
+
+def _energies(lowered: LoweredJoints) -> None:
+    batches: dict[str, tuple[_Batch, list[Array]]] = {}
+    for entry in lowered.geometries:
+        for term in entry.kind.terms:
+            batch, parameters = batches.setdefault(term.function, (_Batch(), []))
+            batch.add(entry, term)
+            parameters.append(np.stack([_parameter(entry, p) for p in term.parameters], axis=1))
+    for name, (batch, parameters) in batches.items():
+        p = np.concatenate(parameters)
+        if name == Coincide.function:
+            lowered.energies.append(CoincideRows(batch.stencils(), p[:, 0]))
+        else:
+            lowered.energies.append(Terms(_registered(ENERGIES, name), batch.stencils(), p))
+
+
+def _registered(registry: dict[str, Any], name: str) -> Any:
+    if name not in registry:
+        raise ConstitutionError(
+            f"no function '{name}' is registered for joints, there are {', '.join(sorted(registry))}; "
+            "import the module that defines it before World.init."
+        )
+    return registry[name]
+
+
+def _extras(entry: JointGeometry) -> list[Any]:
+    """Classes of the drives, limits and loads on a joint geometry."""
+    uids: list[int] = []
+    for name in (builtin.constraint_uids, builtin.extra_constitution_uids):
+        slot = entry.geometry.meta.find(name)
+        uids += [int(uid) for uid in slot.values[0]] if slot is not None else []
+    return [class_of(uid) for uid in uids]
+
+
+def _composed(entry: JointGeometry) -> list[Compose]:
+    found = [term for extra in _extras(entry) for term in getattr(extra, "terms", ())]
+    return [term for term in found if isinstance(term, Compose)]
+
+
+def _coordinate_batches(lowered: LoweredJoints) -> None:
+    batches: dict[CoordinateWord, _Batch] = {}
+    for k, entry in enumerate(lowered.geometries):
+        words = [] if entry.kind.coordinate is None else [entry.kind.coordinate]
+        words += [term.coordinate for term in _composed(entry)]
+        for word in dict.fromkeys(words):
+            lowered.coordinate_rows[word, k] = batches.setdefault(word, _Batch()).add(entry, word)
+    for word, batch in batches.items():
+        lowered.coordinates[word] = Coordinates(_registered(COORDINATES, word.function), batch.stencils())
+
+
+def _law_batches(lowered: LoweredJoints) -> None:
+    uses: dict[tuple[LawWord, CoordinateWord], list[int]] = {}
+    for k, entry in enumerate(lowered.geometries):
+        for term in _composed(entry):
+            uses.setdefault((term.law, term.coordinate), []).append(k)
+    for (law, coordinate), entries in uses.items():
+        rows = [lowered.coordinate_rows[coordinate, k] for k in entries]
+        of = np.concatenate([np.arange(r.start, r.stop) for r in rows])
+        laws = Laws(
+            _registered(LAWS, law.function), lowered.coordinates[coordinate], of, np.zeros((len(of), len(law.parameters)))
+        )
+        lowered.laws.append(laws)
+        start = 0
+        for k in entries:
+            entry = lowered.geometries[k]
+            word = entry.kind.coordinate
+            assert word is not None
+            stop = start + entry.count
+            lowered.law_uses.append(
+                LawOnJoints(
+                    entry, law, laws, slice(start, stop), lowered.coordinates[word], lowered.coordinate_rows[word, k],
+                    np.full(entry.count, np.nan),
+                )  # fmt: skip
+            )
+            start = stop
+
+
+def _load_batches(lowered: LoweredJoints) -> None:
+    for entry in lowered.geometries:
+        for extra in _extras(entry):
+            for word in getattr(extra, "loads", ()):
+                joints = entry.offset + np.arange(entry.count)
+                if isinstance(word, AxialForce):
+                    W = np.zeros((entry.count, 1, 8))
+                    W[:, 0, :4], W[:, 0, 4:] = 0.5 * entry.rows[word.axis]
+                    force = JointForces(Stencils(entry.left, entry.right, W, joints))
+                    lowered.loads.append(force)
+                    lowered.load_uses.append(LoadOnJoints(entry, word, force.f, slice(None)))
+                else:
+                    W = np.zeros((entry.count, 2, 8))
+                    axis = entry.rows[word.end] - entry.rows[word.start]
+                    W[:, 0, :4], W[:, 1, 4:] = axis
+                    torque = JointTorques(Stencils(entry.left, entry.right, W, joints))
+                    lowered.loads.append(torque)
+                    lowered.load_uses.append(LoadOnJoints(entry, word, torque.tau, slice(None)))
