@@ -207,7 +207,11 @@ def test_destroyed_slots_stay_usable_and_built_in_ones_stay():
     view(slot)[0] = 5.0
     np.testing.assert_array_equal(slot.values, [5, 1])
     assert mesh.edges.find("x") is None
-    for collection, name in ((mesh.vertices, "position"), (mesh.instances, "transform"), (mesh.edges, "topo")):
+    for collection, name in (
+        (mesh.vertices, "position"),
+        (mesh.instances, "transform"),
+        (mesh.edges, "topo"),
+    ):
         with pytest.raises(CollectionError, match=f"'{name}' is built in"):
             collection.destroy(name)
 

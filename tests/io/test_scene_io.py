@@ -327,6 +327,17 @@ def test_updating_with_a_whole_scene_says_what_to_do(scene, tmp_path):
         SceneIO(scene).update(tmp_path / "s.json")
 
 
+def test_an_update_that_does_not_fit_names_the_file_and_changes_nothing(scene, tmp_path):
+    last = SceneSnapshot(scene)
+    view(scene.geometries[1][0].geometry.transforms)[:] = 2
+    view(scene.config.find("dt"))[:] = -1
+    SceneIO(scene).commit(last, tmp_path / "bad.json")
+    copy = last.build()
+    with pytest.raises(SceneError, match=r"SceneIO\.update: '.*bad\.json': Scene config: 'dt' = -1\.0"):
+        SceneIO(copy).update(tmp_path / "bad.json")
+    assert_equal_scenes(copy, last.build())
+
+
 def edited(document, path: str, value):
     """The document with one entry replaced (or removed, for None); numbers index lists."""
     copy = json.loads(json.dumps(document))

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dovetail.errors import GeometryError, SceneError
+from dovetail.errors import DovetailError, GeometryError, SceneError
 from dovetail.files import atomic_write
 from dovetail.geometry import SimplicialComplex, SimplicialComplexIO
 from dovetail.io.surface import SceneSurface
@@ -100,7 +100,7 @@ class SceneIO:
         document = _read("update", filename)
         try:
             self.update_from_json(document)
-        except SceneError as error:
+        except DovetailError as error:
             raise SceneError(f"SceneIO.update: '{filename}': {error}") from None
 
     def update_from_json(self, commit_json: dict[str, Any]) -> None:

@@ -7,19 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.errors import SceneError
+from dovetail.geometry.atlas import geometry_from_json
 from dovetail.geometry.attribute import Buffer
 from dovetail.geometry.collection import AttributeCollection
 from dovetail.geometry.geometry import Geometry
-from dovetail.geometry.implicit_geometry import ImplicitGeometry
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 
 __all__ = ["CollectionCommit", "GeometryCommit"]
-
-_KINDS: dict[str, type[Geometry]] = {
-    "Geometry": Geometry,
-    "ImplicitGeometry": ImplicitGeometry,
-    "SimplicialComplex": SimplicialComplex,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +103,7 @@ class GeometryCommit:
 
     def build(self) -> Geometry:
         """The geometry that this commit makes out of nothing."""
-        if self.kind not in _KINDS:
-            raise SceneError(f"there is no geometry of kind '{self.kind}'; there are {', '.join(_KINDS)}.")
-        geometry = _KINDS[self.kind]()
+        geometry = geometry_from_json({"type": self.kind, "collections": {}})
         self.apply_to(geometry)
         return geometry
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ class Engine:
         self._workspace = folder.resolve()
         self._config = {**self.default_config(), **(config or {})}
         self._status = EngineStatusCollection()
-        self.statistics: dict[str, Any] = {}
+        self.last_step: tuple[int, Any] | None = None
+        """Frame and report of the last step; set by the world."""
 
     @staticmethod
     def default_config() -> dict[str, Any]:
@@ -99,7 +101,10 @@ class Engine:
 
     def frame_stats(self) -> dict[str, Any]:
         """The last step's report as plain data; empty before the first."""
-        return dict(self.statistics)
+        if self.last_step is None:
+            return {}
+        frame, report = self.last_step
+        return {"frame": frame, **asdict(report)}
 
     def __repr__(self) -> str:
         return f"<Engine '{self._name}' in {self._workspace}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +79,7 @@ class World:
             self._engine.status().push(EngineStatus("error", str(error)))
             raise
         self._frame += 1
-        self._engine.statistics = {"frame": self._frame, **asdict(self._report)}
+        self._engine.last_step = self._frame, self._report
 
     def sync(self) -> None:
         """Wait for the engine; on a CPU `advance` has finished when it returns."""

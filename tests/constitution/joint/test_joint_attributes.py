@@ -161,7 +161,7 @@ def test_a_fixed_joint_is_halfway_between_the_translations(body, pose):
     assert sc.positions.values.tolist() == [[2, 1, 4]]
 
 
-# ---- additions -----------------------------------------------------------------------------------------------
+# ---- additions ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cls", EXTRAS)
@@ -214,12 +214,13 @@ def test_additions_coexist(world_joint):
     assert sc.meta.slot("extra_constitution_uids").values[0].tolist() == [670]
 
 
-def test_a_users_joint_gets_attributes_of_its_own(world_joint):
+def test_a_users_hinge_gets_attributes_of_its_own_and_is_still_a_hinge(world_joint):
     class DampedHinge(c.AffineBodyRevoluteJoint, uid=2**32 + 21):
         attributes = {"damping": 0.5}  # noqa: RUF012
 
     sc = world_joint(DampedHinge, 2)
     assert sc.edges["damping"].tolist() == [0.5, 0.5]
     assert "angle" in sc.edges
+    c.AffineBodyRevoluteJointLimit().apply_to(sc, 0.0, 1.0)
     with pytest.raises(ConstitutionError, match=r"carries DampedHinge \(4294967317\)"):
-        c.AffineBodyRevoluteJointLimit().apply_to(sc, 0.0, 1.0)
+        c.AffineBodyPrismaticJointLimit().apply_to(sc, 0.0, 1.0)

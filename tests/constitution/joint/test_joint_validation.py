@@ -1,4 +1,4 @@
-"""Joints and additions that make no sense are refused where they are created, in words, before anything is written."""
+"""Joints and additions that make no sense are refused where they are created, before anything is written."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_an_offset_edited_to_nonsense_is_found_by_the_check(cls, world_joint):
         cls().check(sc, "elbow")
 
 
-# ---- additions -----------------------------------------------------------------------------------------------
+# ---- additions ---------------------------------------------------------------------------------------------
 
 
 def apply(cls, sc):
@@ -279,7 +279,7 @@ def test_an_addition_with_the_wrong_number_of_values(cls, world_joint):
         cls().apply_to(sc, *[[1.0, 2.0]] * (3 if issubclass(cls, JointLimit) else 1))
 
 
-# ---- external articulation -----------------------------------------------------------------------------------
+# ---- external articulation ---------------------------------------------------------------------------------
 
 
 @pytest.fixture

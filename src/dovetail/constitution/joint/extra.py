@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dovetail import builtin
-from dovetail.builtin import ConstitutionUIDCollection
 from dovetail.constitution.base import (
     Constraint,
     IConstitution,
     InterAffineBodyExtraConstitution,
+    class_of,
     fill,
     mark,
     uid_of,
@@ -23,7 +23,7 @@ from dovetail.constitution.base import (
 )
 from dovetail.constitution.joint.base import EdgeJoint
 from dovetail.constitution.place import Place
-from dovetail.constitution.terms import Load, Term
+from dovetail.constitution.terms import Compose, Load
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import Array, ArrayLike
 
@@ -39,12 +39,12 @@ class _Extra(IConstitution):
         """The edges of `sc`, after a check that it carries the right kind of joint."""
         place = Place(type(self).__name__, "edge", sc.edges.size())
         uid, needed = uid_of(sc), self.base.uids[0]
-        if uid != needed:
-            registry = ConstitutionUIDCollection.instance()
-            carried = (
-                f"carries {registry.find(uid).name} ({uid})" if registry.exists(uid) else "carries no joint"
+        carried = class_of(uid) if uid else IConstitution
+        if not issubclass(carried, self.base):
+            found = f"{carried.__name__} ({uid})" if uid else "no joint"
+            raise place.error(
+                f"the geometry carries {found}; apply {self.base.__name__} ({needed}) to it first."
             )
-            raise place.error(f"the geometry {carried}; apply {self.base.__name__} ({needed}) to it first.")
         return place
 
     def _unit(self) -> str:
@@ -66,7 +66,7 @@ class Drive(_Extra):
     The first four are read every frame, after the animator, and reset by every `apply_to`.
     """
 
-    terms: ClassVar[tuple[Term, ...]]
+    terms: ClassVar[tuple[Compose, ...]]
     aim: ClassVar[str]
 
     def apply_to(self, sc: SimplicialComplex, strength_ratio: ArrayLike = 100.0) -> None:
@@ -99,10 +99,10 @@ class JointLimit(_Extra, InterAffineBodyExtraConstitution):
     | edges | `limit/strength` | kg·m² | s; default 1 |
     | edges | `limit/violation` | m or rad | how far outside, 0 inside, written by the world |
 
-    The bounds are read at world.init.
+    The first three are read every frame, after the animator.
     """
 
-    terms: ClassVar[tuple[Term, ...]]
+    terms: ClassVar[tuple[Compose, ...]]
 
     def apply_to(
         self, sc: SimplicialComplex, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike = 1.0

@@ -95,14 +95,15 @@ def polar_rotation(place: Place, side: str, transforms: Array) -> Array:
 
     Newton's iteration R ← ½(R + R⁻ᵀ), which converges to it quadratically whenever det A > 0.
     """
-    R = np.array(transforms[:, :3, :3])
+    finite = np.isfinite(transforms).all(axis=(1, 2))
+    R = np.where(finite[:, None, None], transforms[:, :3, :3], 0.0)
     det = np.linalg.det(R)
-    bad = np.flatnonzero(~(np.isfinite(transforms).all(axis=(1, 2)) & (det > 0)))
+    bad = np.flatnonzero(~(det > 0))
     if bad.size:
         at = int(bad[0])
+        flaw = f"the determinant {det[at]:.3g}" if finite[at] else "entries that are not finite"
         raise place.error(
-            f"connects a {side} body whose transform has the determinant {det[at]:.3g}; "
-            "give it a finite pose that is not mirrored.",
+            f"connects a {side} body whose transform has {flaw}; give it a pose that is not mirrored or flat.",
             at,
         )
     for _ in range(100):
