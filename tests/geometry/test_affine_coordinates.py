@@ -56,7 +56,7 @@ def test_rates_have_a_last_row_of_zeros():
     ],
 )
 def test_wrong_shapes_are_refused(call):
-    with pytest.raises(GeometryError, match="shape|positive mass"):
+    with pytest.raises(GeometryError, match=r"shape|positive mass"):
         call()
 
 

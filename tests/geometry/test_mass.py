@@ -55,7 +55,7 @@ def test_a_box_anywhere(request, kind, center, angle):
 
 
 def test_a_distant_body_keeps_its_inertia(surface_box):
-    """10 km away the second moment about the centre is 1e-9 of the one about the origin, so 7 digits are left."""
+    """10 km away, the moment about the centre is 1e-9 of that about the origin: 7 digits are left."""
     m_hat, _ = moments(surface_box((1, 2, 3), (1e4, 0, 0)), 1.0)
     c = m_hat[1:, 0] / m_hat[0, 0]
     about_center = m_hat[1:, 1:] - m_hat[0, 0] * np.outer(c, c)
@@ -98,9 +98,9 @@ def test_a_ball_is_the_sum_of_its_cones():
 
 def test_finer_balls_approach_the_sphere():
     """Edges halve with each subdivision, so the missing volume falls by about four."""
-    missing = [4 / 3 * math.pi - moments(trimesh(*sphere_mesh(n)), 1.0)[1] for n in (1, 2, 3)]
+    missing = [4 / 3 * math.pi - moments(trimesh(*sphere_mesh(n)), 1.0)[1] for n in (2, 3, 4)]
     ratios = np.array(missing[:-1]) / missing[1:]
-    np.testing.assert_allclose(ratios, 4.0, rtol=0.05)
+    np.testing.assert_allclose(ratios, 4.0, rtol=0.03)
 
 
 def test_parts_add_up(solid_box):

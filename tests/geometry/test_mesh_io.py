@@ -114,11 +114,11 @@ def test_polygons_of_an_obj_are_split(tmp_path):
 
 
 def test_only_the_highest_simplices_of_a_msh_count(tmp_path):
-    import meshio
-
-    points = np.vstack([np.zeros(3), np.eye(3)])
-    cells = [("triangle", np.array([[0, 1, 2]])), ("tetra", np.array([[0, 1, 2, 3]]))]
-    meshio.write(tmp_path / "mixed.msh", meshio.Mesh(points, cells), file_format="gmsh")
+    (tmp_path / "mixed.msh").write_text(
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
+        "$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n"
+        "$Elements\n2\n1 2 2 0 1 1 2 3\n2 4 2 0 1 1 2 3 4\n$EndElements\n"
+    )
     mesh = SimplicialComplexIO().read(tmp_path / "mixed.msh")
     assert (mesh.tetrahedra.size(), mesh.triangles.size()) == (1, 4)
 
@@ -148,7 +148,7 @@ def test_damaged_files_are_refused_by_name(tmp_path, capsys, name):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("extension", FORMATS)
+@pytest.mark.parametrize("extension", [".msh", ".ply", ".stl", ".glb"])  # the rest of an .obj is an .obj
 def test_a_truncated_file_is_refused(tmp_path, surface_box, extension):
     file = tmp_path / f"box{extension}"
     SimplicialComplexIO().write(file, surface_box((1, 2, 3), (0.3, 0.1, 0.2), ROTATION))
@@ -165,7 +165,7 @@ def test_missing_files_and_unknown_extensions_are_refused(tmp_path, surface_box)
         SimplicialComplexIO().read(tmp_path / "mesh.xyz")
     with pytest.raises(GeometryError, match=r"unknown extension '\.xyz'"):
         SimplicialComplexIO().write(tmp_path / "mesh.xyz", surface_box())
-    with pytest.raises(GeometryError, match="writing '.*folder"):
+    with pytest.raises(GeometryError, match=r"writing '.*folder"):
         SimplicialComplexIO().write(tmp_path / "no folder" / "mesh.obj", surface_box())
 
 

@@ -16,8 +16,7 @@ __all__ = ["AffineBodyExternalBodyForce"]
 
 
 class AffineBodyExternalBodyForce(IConstitution, uid=666):
-    """A generalised force F on each instance: it accelerates the body by M⁻¹F, like gravity, and has no
-    energy.
+    """A generalised force F on each instance, which accelerates the body by M⁻¹F; it has no energy.
 
     | where | attribute | unit | value |
     |---|---|---|---|

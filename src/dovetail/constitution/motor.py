@@ -56,9 +56,7 @@ class RotatingMotor(_Motor):
 
     @staticmethod
     def animate(sc: SimplicialComplex, dt: float) -> None:
-        """Aim each constrained instance at its pose turned by ω·dt: aim = R(ω dt)·T, about the world's
-        origin.
-        """
+        """Aim each constrained instance at R(ω dt)·T, its pose turned about the world's origin."""
         axes, speeds = (sc.instances.slot(name).values for name in ("motor_rot_axis", "motor_rot_vel"))
         aims, transforms = sc.instances["aim_transform"], sc.transforms.values
         for i in np.flatnonzero(sc.instances.slot("is_constrained").values == 1):

@@ -17,9 +17,7 @@ _PLURAL = {"vertex": "vertices"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The elements a constitution is about to write: `count` of kind `element`, on the object `name` if
-    known.
-    """
+    """The elements a constitution writes to: `count` of kind `element`, on the object `name` if known."""
 
     who: str
     element: str
@@ -55,7 +53,7 @@ class Place:
         """Whole numbers, one per element or one for all."""
         array = np.asarray(values)
         if array.dtype.kind not in "iu" and not (array.dtype.kind == "f" and (array == np.rint(array)).all()):
-            raise self.error(f"{what} are {array.dtype} {array.ravel()[:4]}; give whole numbers.".lstrip())
+            raise self.error(f"{what} are {array.dtype} {array.ravel()[:4]}; give whole numbers.")
         whole: Indices = self.sized(what, array).astype(np.int64)
         return whole
 

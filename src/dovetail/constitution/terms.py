@@ -10,7 +10,8 @@ Written with an index, c_i is where the left body carries the row now. r = c_j �
 
 A declaration names a `function` of the solver, the `stencil` it acts on and where its `parameters` come from;
 the solver knows what it computes. A stencil lists rows with their weights on the left and on the right body:
-("c", −1, 1) is r, ("t", ½, ½) the mean of both axes. Terms of your own are subclasses that name a function of your own.
+("c", −1, 1) is r, ("t", ½, ½) the mean of both axes. Terms of your own are subclasses that name a function
+of your own.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ __all__ = [
     "Projection",
     "Slide",
     "Spring",
+    "Stencil",
+    "Stenciled",
     "Term",
 ]
 
@@ -115,9 +118,7 @@ class Slide(Term):
 
 @dataclass(frozen=True, slots=True)
 class Coordinate(Stenciled):
-    """A scalar x(q) of a joint. The edge attribute `attribute` reports x + `offset`, where `offset` is one
-    too.
-    """
+    """A scalar x(q) of a joint. Two attributes of each joint: `attribute` reports x + `offset`."""
 
     attribute: str
     offset: str
@@ -132,8 +133,7 @@ class Coordinate(Stenciled):
 
 @dataclass(frozen=True, slots=True)
 class Projection(Coordinate):
-    """x = r·axis [m]: how far the right body is ahead along the axis of the left or right body, or of their
-    mean.
+    """x = r·axis [m]: how far the right body is ahead along the axis of the owner.
 
     With owner "both", x = ½ r·(axis_i + axis_j).
     """
@@ -153,11 +153,10 @@ class Projection(Coordinate):
 
 @dataclass(frozen=True, slots=True)
 class Angle(Coordinate):
-    """x = atan2(s, c) [rad], 2c = n_i·n_j + b_i·b_j, 2s = b_i·n_j − n_i·b_j: how far the right body has
-    turned.
+    """x = atan2(s, c) [rad], 2c = n_i·n_j + b_i·b_j, 2s = b_i·n_j − n_i·b_j.
 
-    Right-handed about +t. x is continued over many turns from step to step; `multi_turn` reports that value
-    plus the offset, `attribute` the same wrapped to (−π, π].
+    How far the right body has turned, right-handed about +t. x is continued over many turns from step to
+    step; `multi_turn` reports that value plus the offset, `attribute` the same wrapped to (−π, π].
     """
 
     attribute: str = "angle"
@@ -183,8 +182,8 @@ class Angle(Coordinate):
 class Law:
     """An energy φ of one scalar x. Its targets and bounds are given in the reported frame, x + offset.
 
-    All parameters are read every frame. `switch` names an attribute that turns the law off where it is 0, `hold` one that
-    freezes the reported parameters at the value the coordinate has when it becomes 1.
+    All parameters are read every frame. `switch` names an attribute that turns the law off where it is 0,
+    `hold` one that freezes the reported parameters at the value the coordinate has when it becomes 1.
     """
 
     __slots__ = ()
@@ -205,10 +204,9 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Spring(Law):
-    """φ = K_d/2 (x − x̃)², K_d = strength_ratio·(m_i + m_j), x̃ = aim − offset; only where `is_constrained`
-    is 1.
+    """φ = K_d/2 (x − x̃)², K_d = strength_ratio·(m_i + m_j), x̃ = aim − offset.
 
-    Where `is_passive` is 1, x̃ is the value x had when it became 1.
+    Acts only where `is_constrained` is 1. Where `is_passive` is 1, x̃ is the value x had when it became 1.
     """
 
     aim: str
@@ -232,9 +230,7 @@ class Spring(Law):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Law):
-    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 from l to u; w = u − l, or 1 where they are
-    equal.
-    """
+    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 between; w = u − l, or 1 where u = l."""
 
     lower: str = "limit/lower"
     upper: str = "limit/upper"
@@ -263,9 +259,7 @@ class Compose(Stenciled):
 
 
 class Load:
-    """A generalised force without an energy, evaluated at the start of a step; it moves the predicted
-    state.
-    """
+    """A force without an energy, evaluated at the start of a step; it moves the predicted state."""
 
     __slots__ = ()
 
@@ -281,8 +275,7 @@ class AxialForce(Load):
 
 @dataclass(frozen=True, slots=True)
 class AxialTorque(Load):
-    """+τ·e on the right body and −τ·e on the left, e the mean of both bodies' unit vectors from `start` to
-    `end`.
+    """+τ·e on the right body, −τ·e on the left, e the mean of their unit vectors from `start` to `end`.
 
     On the affine part of body k this is F = ±½ τ [e]× A_k⁻ᵀ.
     """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.errors import GeometryError
+from dovetail.errors import CollectionError, GeometryError
 from dovetail.geometry.attribute import Buffer
 from dovetail.geometry.attribute_type import TYPES, AttributeType
 
@@ -36,7 +36,7 @@ def buffer_from_json(who: str, type_name: str, attribute: dict[str, Any], count:
         if len(values) != count:
             raise ValueError(f"{len(values)} values for {count} elements")
         return Buffer.holding(kind, _array(kind, values, count), kind.element(_array(kind, [default], 1)[0]))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, CollectionError) as error:
         raise GeometryError(
             f"{who}: cannot be read as {type_name} ({type(error).__name__}: {error})."
         ) from None
@@ -50,9 +50,8 @@ def _array(kind: AttributeType, values: list[Any], count: int) -> NDArray[Any]:
         for i, value in enumerate(values):
             array[i] = kind.element(value)
         return array
-    if kind.dtype.kind != "f" and count and np.asarray(values).dtype.kind not in "iu":
-        raise TypeError("not all values are integers")
-    return np.array(values, kind.dtype).reshape(count, *kind.shape)
+    natural = np.array(values, np.float64) if kind.dtype.kind == "f" else kind.natural_value(values)
+    return natural.reshape(count, *kind.shape)
 
 
 def _nested(array: NDArray[Any]) -> Any:

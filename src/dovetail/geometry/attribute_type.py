@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dovetail.errors import CollectionError
 
-__all__ = ["TYPES", "AttributeType", "type_of_default"]
+__all__ = ["TYPES", "AttributeType", "type_of_default", "uid_array"]
 
 _SIZES = (2, 3, 4, 6, 9, 12)
 
@@ -53,13 +53,23 @@ class AttributeType:
         Column vectors (k, 1) and stacks of them (n, k, 1) lose their last axis: broadcast as it is, a (3, 1)
         would silently fill the *rows* of a (3, 3) array.
         """
-        array = np.asarray(value)
-        allowed = "fiub" if self.dtype.kind == "f" else "iub"
-        if array.dtype.kind not in allowed:
+        array = np.asarray(value) if self.dtype.kind == "f" else self._integers(value)
+        if array.dtype.kind not in "fiub":
             raise CollectionError(f"{self.name} values cannot be written from an array of {array.dtype}")
         if len(self.shape) == 1 and array.ndim >= 2 and array.shape[-2:] == (*self.shape, 1):
             array = array[..., 0]
         return array
+
+    def _integers(self, value: Any) -> NDArray[Any]:
+        """Integers that fit; a plain cast would cut off decimals and wrap large numbers silently."""
+        array = np.asarray(value)
+        if array.dtype.kind not in "iub" and not isinstance(value, np.ndarray):
+            array = np.asarray(value, object)  # NumPy makes floats of lists such as [2**64 - 1, 0]
+        whole = array.dtype.kind in "iub" or all(isinstance(item, int) for item in array.flat)
+        bounds = np.iinfo(self.dtype)
+        if whole and (array.size == 0 or (array.min() >= bounds.min and array.max() <= bounds.max)):
+            return array.astype(self.dtype)
+        raise CollectionError(f"{self.name} cannot hold {_brief(value)}")
 
     def element(self, value: Any) -> Any:
         """One element: a NumPy scalar or a read-only array of `shape`, a str, or an array of UIDs."""
@@ -70,6 +80,12 @@ class AttributeType:
         array = np.array(value, self.dtype).reshape(self.shape)
         array.flags.writeable = False
         return array[()]
+
+
+def _brief(value: Any) -> str:
+    """A value as it is shown in an error."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def uid_array(uids: Sequence[int] | NDArray[Any]) -> NDArray[np.uint64]:

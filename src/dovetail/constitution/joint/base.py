@@ -63,9 +63,7 @@ class Joint(InterAffineBodyConstitution):
     """The rows that the frame of such a joint has."""
     world_points: ClassVar[tuple[str, ...]]
     local_points: ClassVar[dict[str, str]]
-    """Arguments of create_geometry: names in the world form; in the local form with the attribute each
-    becomes.
-    """
+    """Arguments of create_geometry in the world form, and in the local form with the attribute of each."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         used = [row for term in cls.terms for row in term.rows]
@@ -94,8 +92,7 @@ class Joint(InterAffineBodyConstitution):
     def apply_to(self, sc: SimplicialComplex, *given: Any, **named: Any) -> None:
         """Make each edge or vertex of `sc` a joint between a left and a right body.
 
-        The lists name a slot per joint; without instance ids, instance 0. Strengths may be one number for
-        all.
+        The lists name a slot per joint; without instance ids, instance 0. One strength may do for all.
         """
         who = type(self).__name__
         short = ("l_geo_slots", "r_geo_slots", "strength_ratio")

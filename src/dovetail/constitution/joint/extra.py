@@ -88,8 +88,7 @@ class Drive(_Extra):
 
 
 class JointLimit(_Extra, InterAffineBodyExtraConstitution):
-    """Pushes the coordinate x of a joint back between l and u with a cubic penalty, and leaves it alone
-    inside.
+    """Pushes the coordinate x of a joint back between l and u with a cubic penalty; inside it is free.
 
         φ = s((x − u)/w)³ above u,   s((l − x)/w)³ below l,   w = u − l, or 1 if u = l
 
@@ -137,8 +136,7 @@ class JointLimit(_Extra, InterAffineBodyExtraConstitution):
 
 
 class JointLoad(_Extra, Constraint):
-    """A force or torque along the axis of a joint, opposite on its two bodies; positive increases the
-    coordinate.
+    """A force or torque along the axis of a joint, opposite on its two bodies; + increases the coordinate.
 
     It has no energy and is read every frame, after the animator. `<load>/is_constrained` switches each
     edge: it is 0 after `apply_to`, so set it to 1 for the load to act.

@@ -95,7 +95,7 @@ def polar_rotation(place: Place, side: str, transforms: Array) -> Array:
 
     Newton's iteration R ← ½(R + R⁻ᵀ), which converges to it quadratically whenever det A > 0.
     """
-    finite = np.isfinite(transforms).all(axis=(1, 2))
+    finite = np.asarray(np.isfinite(transforms).all(axis=(1, 2)))
     R = np.where(finite[:, None, None], transforms[:, :3, :3], 0.0)
     det = np.linalg.det(R)
     bad = np.flatnonzero(~(det > 0))
@@ -103,7 +103,7 @@ def polar_rotation(place: Place, side: str, transforms: Array) -> Array:
         at = int(bad[0])
         flaw = f"the determinant {det[at]:.3g}" if finite[at] else "entries that are not finite"
         raise place.error(
-            f"connects a {side} body whose transform has {flaw}; give it a pose that is not mirrored or flat.",
+            f"connects a {side} body whose transform has {flaw}; give it a proper pose.",
             at,
         )
     for _ in range(100):
@@ -120,9 +120,7 @@ def _place(geometry: SimplicialComplex, count: int, name: str) -> Place:
 
 
 def _points(collection: AttributeCollection, attribute: str, world: Array, poses: Array) -> Array:
-    """Rows (1, x̄) of both bodies for local attributes if the collection has them, otherwise for world
-    points.
-    """
+    """Rows (1, x̄) of both bodies: local attributes if there are any, otherwise world points."""
     rows = np.ones((2, poses.shape[1], 4))
     for s, side in enumerate("lr"):
         local = collection.find(f"{side}_{attribute}")

@@ -69,9 +69,7 @@ class Side:
             raise place.error(f"connects {self.describe(at)}, whose transform is not finite.", at)
 
     def by_slot(self) -> list[tuple[SimplicialComplexSlot, Indices]]:
-        """Each different slot with the joints that use it, so that a long chain costs a few array
-        operations.
-        """
+        """Each different slot with its joints, so that a long chain costs a few array operations."""
         order: dict[int, int] = {}
         group = np.array([order.setdefault(id(slot), len(order)) for slot in self.slots], np.int64)
         joints = np.argsort(group, kind="stable")

@@ -37,20 +37,17 @@ def assemble_bodies(
 
     c (n,) weighs the kinetic, w (n,) the shape term of each body.
     """
-    first = np.empty((3, 3))
-    second = np.empty((3, 3))
+    u, v = np.zeros((3, 12)), np.zeros((3, 12))
+    R, K = np.empty((3, 3)), np.empty((3, 3))
     for b in range(len(Q)):
         k = position[b]
         if k < 0:
             continue
-        for i in range(12):
-            for j in range(12):
-                D[k, i, j] = base[k, i, j]
         set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
         if model[b] == ORTHO:
-            add_ortho(w[b], c[b], inertia, Q, b, first, second, g, D, k)
+            add_ortho(w[b], c[b], inertia, Q, b, u, v, base, g, D, k)
         else:
-            add_arap(w[b], c[b], inertia, Q, b, first, second, g, D, k)
+            add_arap(w[b], c[b], inertia, Q, b, R, K, base, g, D, k)
 
 
 @kernel

@@ -17,7 +17,7 @@ __all__ = ["angle"]
 
 
 @coordinate(rows=4, period=2.0 * math.pi)
-def angle(F: Array, dx: Array, d2x: Array) -> float:
+def angle(F: Array, exact: float, dx: Array, d2x: Array) -> float:
     """x = atan2(s, c)."""
     c = 0.0
     s = 0.0
@@ -41,6 +41,8 @@ def angle(F: Array, dx: Array, d2x: Array) -> float:
         # dz/z = real + i imaginary; the real part waits in the first row of d2x, which is overwritten last
         dx[k] = u * ds + v * dc
         d2x[k] = u * dc - v * ds
+    if exact == 0.0:
+        return math.atan2(s, c)
     for k in range(11, -1, -1):
         for m in range(11, -1, -1):
             if k > 0:

@@ -14,11 +14,12 @@ __all__ = ["projection"]
 
 
 @coordinate(rows=2)
-def projection(F: Array, dx: Array, d2x: Array) -> float:
+def projection(F: Array, exact: float, dx: Array, d2x: Array) -> float:
     """x = r·t."""
     for a in range(3):
         dx[a] = F[3 + a]
         dx[3 + a] = F[a]
-        d2x[6 * a + 3 + a] = 1.0
-        d2x[6 * (3 + a) + a] = 1.0
+        if exact > 0.0:
+            d2x[6 * a + 3 + a] = 1.0
+            d2x[6 * (3 + a) + a] = 1.0
     return float(F[0] * F[3] + F[1] * F[4] + F[2] * F[5])

@@ -35,8 +35,13 @@ def arap_energy(w: float, Q: Array, b: int, R: Array) -> float:
 
 
 @kernel
-def add_arap(w: float, c: float, inertia: Array, Q: Array, b: int, R: Array, K: Array, g: Array, D: Array, k: int) -> None:
-    """Add gradient and Hessian of body b to g[k] and D[k] (upper triangle); R, K are 3×3 scratch."""
+def add_arap(
+    w: float, c: float, inertia: Array, Q: Array, b: int, R: Array, K: Array, base: Array, g: Array, D: Array, k: int
+) -> None:
+    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle). R, K are 3×3 scratch."""
+    for i in range(12):
+        for j in range(12):
+            D[k, i, j] = base[k, i, j]
     polar(Q, b, R, _EXACT)
     for i in range(3):
         for a in range(3):

@@ -14,6 +14,8 @@ its value at rest, G is shifted by the least multiple of I₃ that prevents it. 
 
 from __future__ import annotations
 
+from typing import Any
+
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
@@ -23,52 +25,66 @@ FLOOR = 0.1  # share of the rotational inertia at rest that a compressed body al
 
 
 @kernel
-def ortho_energy(w: float, Q: Array, b: int) -> float:
-    """w ‖AᵀA − I‖²_F of body b."""
-    total = 0.0
-    for i in range(3):
-        for j in range(3):
-            G = Q[b, 1 + i, 0] * Q[b, 1 + j, 0] + Q[b, 1 + i, 1] * Q[b, 1 + j, 1] + Q[b, 1 + i, 2] * Q[b, 1 + j, 2]
-            if i == j:
-                G -= 1.0
-            total += G * G
-    return w * total
+def _strain(Q: Array, b: int) -> Any:
+    """G = AᵀA − I of body b, as nested tuples: they live in registers, arrays would be re-read after each write."""
+    x, y, z = (Q[b, 1, 0], Q[b, 1, 1], Q[b, 1, 2]), (Q[b, 2, 0], Q[b, 2, 1], Q[b, 2, 2]), (Q[b, 3, 0], Q[b, 3, 1], Q[b, 3, 2])
+    xx = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - 1.0
+    yy = y[0] * y[0] + y[1] * y[1] + y[2] * y[2] - 1.0
+    zz = z[0] * z[0] + z[1] * z[1] + z[2] * z[2] - 1.0
+    xy = x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
+    xz = x[0] * z[0] + x[1] * z[1] + x[2] * z[2]
+    yz = y[0] * z[0] + y[1] * z[1] + y[2] * z[2]
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 @kernel
-def add_ortho(w: float, c: float, inertia: Array, Q: Array, b: int, G: Array, P: Array, g: Array, D: Array, k: int) -> None:
-    """Add gradient and Hessian of body b to g[k] and D[k] (upper triangle); G, P are 3×3 scratch.
+def ortho_energy(w: float, Q: Array, b: int) -> float:
+    """w ‖AᵀA − I‖²_F of body b."""
+    G = _strain(Q, b)
+    diagonal = G[0][0] * G[0][0] + G[1][1] * G[1][1] + G[2][2] * G[2][2]
+    return w * (diagonal + 2.0 * (G[0][1] * G[0][1] + G[0][2] * G[0][2] + G[1][2] * G[1][2]))
+
+
+@kernel
+def add_ortho(
+    w: float, c: float, inertia: Array, Q: Array, b: int, u: Array, v: Array, base: Array, g: Array, D: Array, k: int
+) -> None:
+    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle). u, v (3, 12) are scratch, zero at first.
 
     inertia[b] = tr(S)1 − S, S the second moments about the centre of mass.
     """
-    for i in range(3):
-        for j in range(3):
-            G[i, j] = Q[b, 1 + i, 0] * Q[b, 1 + j, 0] + Q[b, 1 + i, 1] * Q[b, 1 + j, 1] + Q[b, 1 + i, 2] * Q[b, 1 + j, 2]
-            P[i, j] = Q[b, 1, i] * Q[b, 1, j] + Q[b, 2, i] * Q[b, 2, j] + Q[b, 3, i] * Q[b, 3, j]
-        G[i, i] -= 1.0
+    G = _strain(Q, b)
     s = 4.0 * w
     for i in range(3):
         for a in range(3):
-            g[k, 3 + 3 * i + a] += s * (G[i, 0] * Q[b, 1, a] + G[i, 1] * Q[b, 2, a] + G[i, 2] * Q[b, 3, a])
-    trace = G[0, 0] + G[1, 1] + G[2, 2]
+            g[k, 3 + 3 * i + a] += s * (G[i][0] * Q[b, 1, a] + G[i][1] * Q[b, 2, a] + G[i][2] * Q[b, 3, a])
+    trace = G[0][0] + G[1][1] + G[2][2]
     lack = 0.0
     for i in range(3):
-        rest = c * inertia[b, i, i]
-        row = rest + s * (trace - G[i, i]) - FLOOR * rest
+        row = (1.0 - FLOOR) * c * inertia[b, i, i] + s * (trace - G[i][i])
         for j in range(3):
             if j != i:
-                row -= abs(c * inertia[b, i, j] - s * G[i, j])
+                row -= abs(c * inertia[b, i, j] - s * G[i][j])
         lack = min(lack, row)
     shift = -0.5 * lack / s if s > 0.0 else 0.0
+    # a_k a_iᵀ: entry (i a, j e) is Q[j, a] Q[i, e]; written over whole rows it is a product of two vectors of twelve
+    for j in range(3):
+        for e in range(3):
+            for i in range(3):
+                u[i, 3 + 3 * j + e] = Q[b, 1 + i, e]
+                v[i, 3 + 3 * j + e] = s * Q[b, 1 + j, i]
+    for r in range(3):
+        for x in range(12):
+            D[k, r, x] = base[k, r, x]
     for i in range(3):
-        G[i, i] += shift
+        for a in range(3):
+            for x in range(12):
+                D[k, 3 + 3 * i + a, x] = base[k, 3 + 3 * i + a, x] + v[a, x] * u[i, x]
     for i in range(3):
-        for j in range(i, 3):
-            for a in range(3):
-                for e in range(3):
-                    value = Q[b, 1 + j, a] * Q[b, 1 + i, e]
-                    if i == j:
-                        value += P[a, e]
-                    if a == e:
-                        value += G[i, j]
-                    D[k, 3 + 3 * i + a, 3 + 3 * j + e] += s * value
+        for a in range(3):
+            for e in range(a, 3):
+                spread = Q[b, 1, a] * Q[b, 1, e] + Q[b, 2, a] * Q[b, 2, e] + Q[b, 3, a] * Q[b, 3, e]
+                D[k, 3 + 3 * i + a, 3 + 3 * i + e] += s * spread
+            D[k, 3 + 3 * i + a, 3 + 3 * i + a] += s * shift
+            for j in range(i, 3):
+                D[k, 3 + 3 * i + a, 3 + 3 * j + a] += s * G[i][j]

@@ -3,7 +3,7 @@
 Three kinds, all on flat arrays (component a of row r of F is F[3*r + a]):
 
     energy       psi(F, p, exact, g, H) → ψ        g (3m) ← ∂ψ/∂F,  H (3m·3m) ← ∂²ψ/∂F²;  m rows, parameters p
-    coordinate   x(F, dx, d2x) → x                 dx (3m) ← ∂x/∂F, d2x (3m·3m) ← ∂²x/∂F²
+    coordinate   x(F, exact, dx, d2x) → x          dx (3m) ← ∂x/∂F, d2x (3m·3m) ← ∂²x/∂F² (not read with exact = 0)
     law          phi(x, p, d) → φ                  d[0] ← φ′, d[1] ← φ″
 
 g, H, dx, d2x arrive filled with zeros. With exact = 0 an energy must return a positive semi-definite H (drop what might not be);
@@ -121,10 +121,10 @@ def energy(rows: int, parameters: tuple[str, ...]) -> Callable[[Callable[..., fl
 
 
 def coordinate(rows: int, period: float = 0.0) -> Callable[[Callable[..., float]], Coordinate]:
-    """Register x(F, dx, d2x) under its name."""
+    """Register x(F, exact, dx, d2x) under its name."""
 
     def decorate(function: Callable[..., float]) -> Coordinate:
-        made = Coordinate(function.__name__, function, (True, True, True), rows, period)
+        made = Coordinate(function.__name__, function, (True, False, True, True), rows, period)
         return _register(COORDINATES, made)
 
     return decorate
@@ -176,12 +176,12 @@ def _energy_intrinsic(context: Any, address: Any, F: Any, p: Any, k: Any, exact:
     return types.float64(types.int64, F, p, k, types.float64, g, H), generate
 
 
-def _coordinate_intrinsic(context: Any, address: Any, F: Any, dx: Any, d2x: Any) -> Any:
+def _coordinate_intrinsic(context: Any, address: Any, F: Any, exact: Any, dx: Any, d2x: Any) -> Any:
     def generate(target: Any, builder: Any, signature: Any, a: Any) -> Any:
-        arguments = [_data(target, builder, signature.args[i], a[i]) for i in (1, 2, 3)]
-        return _invoke(builder, a[0], arguments)
+        F, dx, d2x = (_data(target, builder, signature.args[i], a[i]) for i in (1, 3, 4))
+        return _invoke(builder, a[0], [F, a[2], dx, d2x])
 
-    return types.float64(types.int64, F, dx, d2x), generate
+    return types.float64(types.int64, F, types.float64, dx, d2x), generate
 
 
 def _law_intrinsic(context: Any, address: Any, x: Any, p: Any, k: Any, d: Any) -> Any:
@@ -203,9 +203,9 @@ else:
         """ψ of row k of the parameters."""
         return float(function(F, p[k], exact, g, H))
 
-    def call_coordinate(function: Any, F: Any, dx: Any, d2x: Any) -> float:
+    def call_coordinate(function: Any, F: Any, exact: float, dx: Any, d2x: Any) -> float:
         """x and its derivatives."""
-        return float(function(F, dx, d2x))
+        return float(function(F, exact, dx, d2x))
 
     def call_law(function: Any, x: float, p: Any, k: int, d: Any) -> float:
         """φ of row k of the parameters."""

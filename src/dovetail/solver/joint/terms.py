@@ -117,7 +117,7 @@ def _values(
     for k in range(len(left)):
         gather(W, k, left[k], right[k], Q, F)
         gather(W, k, left[k], right[k], V, dF)
-        x[k] = _nearest(call_coordinate(coordinate, F, dx, d2x), period, reference[k])
+        x[k] = _nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
         rate[k] = 0.0
         for i in range(n):
             rate[k] += dx[i] * dF[i]
@@ -154,7 +154,7 @@ def _laws_energy(
     for m in range(len(of)):
         k = of[m]
         gather(W, k, left[k], right[k], Q, F)
-        x = _nearest(call_coordinate(coordinate, F, dx, d2x), period, reference[k])
+        x = _nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
         total += call_law(law, x, p, m, d)
     return total
 
@@ -171,13 +171,13 @@ def _laws_assemble(
         gather(W, k, left[k], right[k], Q, F)
         dx[:] = 0.0
         H[:] = 0.0
-        x = _nearest(call_coordinate(coordinate, F, dx, H), period, reference[k])
+        x = _nearest(call_coordinate(coordinate, F, exact, dx, H), period, reference[k])
         call_law(law, x, p, m, d)
         if d[0] == 0.0 and d[1] == 0.0:
             continue
         for i in range(n):
             for j in range(n):
-                H[n * i + j] = exact * d[0] * H[n * i + j] + d[1] * dx[i] * dx[j]
+                H[n * i + j] = (d[0] * H[n * i + j] if exact > 0.0 else 0.0) + d[1] * dx[i] * dx[j]
         for i in range(n):
             dx[i] *= d[0]
         row_left, row_right = position[left[k]], position[right[k]]
