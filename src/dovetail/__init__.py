@@ -1,7 +1,8 @@
 """Articulated affine bodies that never intersect, in Python, on any machine.
 
-The names here are those of libuipc's `uipc` module: factories for vectors and matrices, transforms, `view`, logging and timing,
-`Engine`, `World`, `Scene`, and the sub-modules `core`, `geometry`, `constitution`, `builtin`, `unit`.
+The names here are those of libuipc's `uipc` module: factories for vectors and matrices, transforms, `view`,
+logging and timing, `Engine`, `World`, `Scene`, and the sub-modules `core`, `geometry`, `constitution`, `builtin`,
+`unit`.
 """
 
 from __future__ import annotations

@@ -186,9 +186,7 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
         """M̂ (4×4) of a 12×12 mass matrix over q = [p, a₁, a₂, a₃]: m = M₀₀, m c = M₃₋₅,₀, S = M₃₋₅,₃₋₅."""
         M = np.asarray(mass_matrix, np.float64)
         if M.shape != (12, 12):
-            raise self._place().error(
-                f"the mass matrix has shape {M.shape}; give (12, 12), or leave out volume."
-            )
+            raise self._place().error(f"the mass matrix has shape {M.shape}; give (12, 12), or leave out volume.")
         if not np.isfinite(M).all():
             raise self._place().error("the mass matrix has entries that are not finite.")
         self._positive("mass M[0, 0]", M[0, 0], "kg")

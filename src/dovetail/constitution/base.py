@@ -62,9 +62,7 @@ class IConstitution:
         unknown = [key for key in config or {} if key not in defaults]
         if unknown:
             allowed = ", ".join(map(repr, defaults)) or "nothing"
-            raise ConstitutionError(
-                f"{type(self).__name__}: unknown config key {unknown[0]!r}; it takes {allowed}."
-            )
+            raise ConstitutionError(f"{type(self).__name__}: unknown config key {unknown[0]!r}; it takes {allowed}.")
         self._config = {**defaults, **(config or {})}
 
     @staticmethod

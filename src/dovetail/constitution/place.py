@@ -63,9 +63,7 @@ class Place:
         if array.ndim == 3 and array.shape[1:] == (3, 1):
             array = array[..., 0]
         if array.shape != (self.count, 3):
-            raise self.error(
-                f"{what} has shape {np.shape(values)} for {self.counted()}; give ({self.count}, 3)."
-            )
+            raise self.error(f"{what} has shape {np.shape(values)} for {self.counted()}; give ({self.count}, 3).")
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         if bad.size:
             at = int(bad[0])
@@ -86,9 +84,7 @@ class Place:
             return np.full(self.count, array[()])
         flat = array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
         if flat.shape != (self.count,):
-            raise self.error(
-                f"{what} has {_extent(array)} for {self.counted()}; give one, or one per {self.element}."
-            )
+            raise self.error(f"{what} has {_extent(array)} for {self.counted()}; give one, or one per {self.element}.")
         return flat
 
     def counted(self) -> str:

@@ -39,9 +39,7 @@ class SoftTransform(Constraint):
         place = Place(type(self).__name__, "instance", instances.size(), name)
         for i, strength in enumerate(instances.slot("strength_ratio").values):
             if not _is_strength(strength):
-                raise place.error(
-                    f"has strength_ratio = {strength.tolist()}; give two finite numbers ≥ 0.", i
-                )
+                raise place.error(f"has strength_ratio = {strength.tolist()}; give two finite numbers ≥ 0.", i)
         for i, aim in enumerate(instances.slot("aim_transform").values):
             if not np.isfinite(aim).all():
                 raise place.error("has an aim_transform with entries that are not finite.", i)

@@ -94,9 +94,7 @@ def from_rigid_body(mass: float, center: ArrayLike, inertia: ArrayLike) -> tuple
 @overload
 def to_rigid_body(mass: ArrayLike) -> tuple[float, Array, Array]: ...
 @overload
-def to_rigid_body(
-    mass: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike
-) -> tuple[float, Array, Array]: ...
+def to_rigid_body(mass: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike) -> tuple[float, Array, Array]: ...
 
 
 def to_rigid_body(

@@ -105,9 +105,7 @@ class GeometryAtlas:
                 }
                 for geometry in self._geometries
             ],
-            "attribute_collections": {
-                name: collection_json(part) for name, part in self._collections.items()
-            },
+            "attribute_collections": {name: collection_json(part) for name, part in self._collections.items()},
             "attributes": attributes,
         }
 

@@ -38,9 +38,7 @@ def _refuse_non_finite(who: str, positions: NDArray[np.float64]) -> None:
     bad = np.flatnonzero(~np.isfinite(positions).all(axis=1))
     if len(bad):
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        raise GeometryError(
-            f"{who}: vertex {bad[0]}{more} is at {positions[bad[0]].tolist()}; give finite positions."
-        )
+        raise GeometryError(f"{who}: vertex {bad[0]}{more} is at {positions[bad[0]].tolist()}; give finite positions.")
 
 
 def checked_simplices(
@@ -68,8 +66,7 @@ def checked_simplices(
     repeated = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if len(repeated):
         raise GeometryError(
-            f"{who}: {kind} {repeated[0]} has vertices {array[repeated[0]].tolist()}, one of them twice; "
-            "remove it."
+            f"{who}: {kind} {repeated[0]} has vertices {array[repeated[0]].tolist()}, one of them twice; remove it."
         )
     return array.astype(np.int32)
 

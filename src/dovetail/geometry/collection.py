@@ -109,9 +109,7 @@ class AttributeCollection:
         if slot is None:
             slot = self._insert(name, Buffer.filled(TYPES["VectorXu64"], self._size, ()), True)
         if not isinstance(slot, AttributeSlotUidList):
-            raise CollectionError(
-                f"{self._name}: attribute '{name}' is {slot.type_name()}, not a set of UIDs."
-            )
+            raise CollectionError(f"{self._name}: attribute '{name}' is {slot.type_name()}, not a set of UIDs.")
         return slot
 
     def destroy(self, name: str) -> None:
@@ -150,9 +148,7 @@ class AttributeCollection:
         if not isinstance(name, str) or not name:
             raise CollectionError(f"{self._name}: {name!r} cannot name an attribute; use a non-empty str.")
         if name in self._slots:
-            raise CollectionError(
-                f"{self._name}: attribute '{name}' already exists; use find(), or destroy it first."
-            )
+            raise CollectionError(f"{self._name}: attribute '{name}' already exists; use find(), or destroy it first.")
         slot = self._slots[name] = AttributeSlot.of(name, buffer, allow_destroy)
         return slot
 

@@ -93,9 +93,7 @@ def rod_moments(sc: SimplicialComplex, density: float, radius: float) -> tuple[A
     return _finish(who, m_hat, volumes, density, center, "edges have no length")
 
 
-def _finish(
-    who: str, m_hat: Array, volumes: Array, density: float, center: Array, flaw: str
-) -> tuple[Array, float]:
+def _finish(who: str, m_hat: Array, volumes: Array, density: float, center: Array, flaw: str) -> tuple[Array, float]:
     volume = float(volumes.sum())
     if not volume > 0.0:
         raise GeometryError(f"{who}: the volume is {volume:.6g} m³, since the {flaw}; check the positions.")
@@ -170,8 +168,7 @@ def _refuse_inverted(who: str, volumes: Array) -> None:
     worst = int(np.argmin(volumes))
     if volumes[worst] < -1e-9 * np.abs(volumes).mean() and volumes.sum() > 0.0:
         raise GeometryError(
-            f"{who}: tetrahedron {worst} is inverted, its volume is {volumes[worst]:.6g} m³; swap two of its "
-            "vertices."
+            f"{who}: tetrahedron {worst} is inverted, its volume is {volumes[worst]:.6g} m³; swap two of its vertices."
         )
 
 

@@ -50,9 +50,7 @@ class SimplicialComplexIO:
         file = Path(path)
         reader = _READERS.get(file.suffix.lower())
         if reader is None:
-            raise GeometryError(
-                f"reading '{file}': unknown extension '{file.suffix}'; use {', '.join(_READERS)}."
-            )
+            raise GeometryError(f"reading '{file}': unknown extension '{file.suffix}'; use {', '.join(_READERS)}.")
         try:
             content = file.read_bytes()
         except OSError as error:
@@ -70,16 +68,12 @@ class SimplicialComplexIO:
             ) from error
         return self._assemble(f"reading '{file}'", positions, simplices)
 
-    def _assemble(
-        self, who: str, positions: NDArray[Any], simplices: dict[int, NDArray[Any]]
-    ) -> SimplicialComplex:
+    def _assemble(self, who: str, positions: NDArray[Any], simplices: dict[int, NDArray[Any]]) -> SimplicialComplex:
         checked = checked_positions(who, np.array(positions, np.float64).reshape(-1, 3))
         if len(checked) == 0:
             raise GeometryError(f"{who}: no vertices were found; the file is empty or holds something else.")
         edges, triangles, tets = (
-            checked_simplices(
-                who, kind, simplices.get(corners, np.zeros((0, corners), int)), (corners,), len(checked)
-            )
+            checked_simplices(who, kind, simplices.get(corners, np.zeros((0, corners), int)), (corners,), len(checked))
             for corners, kind in ((2, "edge"), (3, "triangle"), (4, "tetrahedron"))
         )
         return complex_of(self._pre_transform.apply_to(checked), edges, triangles, tets)
@@ -130,9 +124,7 @@ def _read_soup(content: bytes, file: Path) -> Parts:
     mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded
     faces = np.asarray(getattr(mesh, "faces", ()))
     if len(faces) == 0:
-        raise GeometryError(
-            f"reading '{file}': no triangles in it; the file is damaged or holds something else."
-        )
+        raise GeometryError(f"reading '{file}': no triangles in it; the file is damaged or holds something else.")
     _, first, inverse = np.unique(mesh.vertices, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)

@@ -86,9 +86,7 @@ class Transform:
         """Move points (n, 3) or (n, 3, 1): float64 arrays in place, others as a new array; returns them."""
         array = np.asarray(points, np.float64)
         if array.shape[1:] not in ((3,), (3, 1)):
-            raise GeometryError(
-                f"Transform.apply_to: shape {array.shape} was given; (n, 3) or (n, 3, 1) is needed."
-            )
+            raise GeometryError(f"Transform.apply_to: shape {array.shape} was given; (n, 3) or (n, 3, 1) is needed.")
         if array.ndim == 3:
             array[..., 0] = array[..., 0] @ self._matrix[:3, :3].T + self._matrix[:3, 3]
         else:
@@ -130,9 +128,7 @@ def _translation(vector: ArrayLike) -> Array:
 
 def _rotation(rotation: AngleAxis | Quaternion) -> Array:
     if not isinstance(rotation, AngleAxis | Quaternion):
-        raise GeometryError(
-            f"Transform.rotate: an AngleAxis or a Quaternion is needed, not {type(rotation).__name__}."
-        )
+        raise GeometryError(f"Transform.rotate: an AngleAxis or a Quaternion is needed, not {type(rotation).__name__}.")
     matrix = np.eye(4)
     matrix[:3, :3] = rotation.matrix()
     return matrix

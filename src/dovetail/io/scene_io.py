@@ -125,9 +125,7 @@ def _read(who: str, filename: _File) -> dict[str, Any]:
     except OSError as error:
         raise SceneError(f"SceneIO.{who}: cannot read '{path}': {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
-        raise SceneError(
-            f"SceneIO.{who}: '{path}' is damaged or not a scene file ({error}); save it again."
-        ) from None
+        raise SceneError(f"SceneIO.{who}: '{path}' is damaged or not a scene file ({error}); save it again.") from None
     checksum = document["__meta__"].get("crc32") if _has_meta(document) else None
     if checksum is not None and checksum != zlib.crc32(_text(document.get("__data__")).encode()):
         raise SceneError(

@@ -71,8 +71,7 @@ class Animation:
             self._callback(UpdateInfo(self._object, frame, dt))
         except Exception as error:
             raise AnimationError(
-                f"animation of object '{self._object.name()}' failed in frame {frame}: "
-                f"{type(error).__name__}: {error}"
+                f"animation of object '{self._object.name()}' failed in frame {frame}: {type(error).__name__}: {error}"
             ) from error
 
     def __repr__(self) -> str:

@@ -134,9 +134,7 @@ class ContactTabular(PairTable[ContactElement]):
 
     def table(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """μ, κ [Pa] and enabled between all elements: three symmetric N x N arrays. Checks all rows again."""
-        friction_rates, resistances = (
-            self._rows.slot(name).values for name in ("friction_rate", "resistance")
-        )
+        friction_rates, resistances = (self._rows.slot(name).values for name in ("friction_rate", "resistance"))
         for row, (i, j) in enumerate(self._rows.slot("topo").values):
             who = f"ContactTabular: between {self._elements[i]!r} and {self._elements[j]!r}"
             _row(who, friction_rates[row], resistances[row], True)

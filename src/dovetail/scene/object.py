@@ -57,9 +57,7 @@ class ObjectGeometries:
     def __call__(self) -> ObjectGeometries:
         return self
 
-    def create(
-        self, geometry: Geometry, rest_geometry: Geometry | None = None
-    ) -> tuple[GeometrySlot, GeometrySlot]:
+    def create(self, geometry: Geometry, rest_geometry: Geometry | None = None) -> tuple[GeometrySlot, GeometrySlot]:
         """Put a copy of the geometry into the scene and return its slot and that of its rest shape.
 
         The copies share values with the original until one of them is written. The rest shape is a second

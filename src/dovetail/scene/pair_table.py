@@ -199,8 +199,7 @@ class PairTable(Generic[E]):
         for id in (i, j):
             if not 0 <= id < len(self._elements):
                 raise SceneError(
-                    f"{type(self).__name__}: there is no element {id}; the numbers are "
-                    f"0..{len(self._elements) - 1}."
+                    f"{type(self).__name__}: there is no element {id}; the numbers are 0..{len(self._elements) - 1}."
                 )
         return self._pair(i, j)
 

@@ -114,9 +114,7 @@ class SceneGeometries:
         try:
             return self._slots[id]
         except KeyError:
-            raise SceneError(
-                f"Scene.geometries: there is no geometry {id}; there are {sorted(self._slots)}."
-            ) from None
+            raise SceneError(f"Scene.geometries: there is no geometry {id}; there are {sorted(self._slots)}.") from None
 
     def __contains__(self, id: object) -> bool:
         return id in self._slots

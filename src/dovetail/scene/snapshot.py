@@ -73,8 +73,7 @@ class SceneSnapshot:
         )
         self.contact_default_is_users = scene.contact_tabular.default_is_users
         self.objects = {
-            each.id(): ObjectRecord(each.name(), tuple(each.geometries.ids().tolist()))
-            for each in scene.objects
+            each.id(): ObjectRecord(each.name(), tuple(each.geometries.ids().tolist())) for each in scene.objects
         }
         self.object_next_id = scene.objects.created_count()
         self.geometries = {slot.id(): slot.geometry.copy() for slot, _ in scene.geometries}

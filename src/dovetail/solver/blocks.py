@@ -39,7 +39,7 @@ class Blocks:
         self._R = np.zeros((len(free), 12))
 
     def block_of(self, left: int, right: int) -> int:
-        """Off-diagonal block that couples two bodies; −1 if either is fixed. Its rows belong to the earlier position."""
+        """Off-diagonal block that couples two bodies; −1 if either is fixed. Rows are of the earlier position."""
         row, column = int(self.position[left]), int(self.position[right])
         if row < 0 or column < 0:
             return -1
@@ -51,6 +51,6 @@ class Blocks:
         return -1 if bad < 0 else int(np.flatnonzero(self.position == bad)[0])
 
     def solve(self) -> Array:
-        """g ← H⁻¹ g with the factor in place; the Newton direction is −g."""
+        """G ← H⁻¹ g with the factor in place; the Newton direction is −g."""
         solve(self.row_start, self.column, self.D, self.U, self._R, self.g)
         return self.g

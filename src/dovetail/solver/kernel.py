@@ -86,9 +86,7 @@ def _with_cache(decorate: Callable[[], Any]) -> Any:
 
 def kernel(function: _Function) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
-    compiled: _Function = _with_cache(
-        lambda: njit(cache=True, fastmath=FASTMATH, error_model="numpy")(function)
-    )
+    compiled: _Function = _with_cache(lambda: njit(cache=True, fastmath=FASTMATH, error_model="numpy")(function))
     return compiled
 
 
@@ -102,6 +100,4 @@ def cached_callback(function: Callable[..., Any], pointers: tuple[bool, ...]) ->
     compiled again for a new term.
     """
     signature = types.float64(*(_POINTER if pointer else types.float64 for pointer in pointers))
-    return _with_cache(
-        lambda: cfunc(signature, cache=True, fastmath=FASTMATH, error_model="numpy")(function)
-    )
+    return _with_cache(lambda: cfunc(signature, cache=True, fastmath=FASTMATH, error_model="numpy")(function))

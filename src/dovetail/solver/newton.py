@@ -1,8 +1,8 @@
 """Newton's method on the incremental potential: a quick attempt from the first guess, else a guarded descent.
 
-The attempt takes full steps from the extrapolated state and stands only if the steps shrink,
-the tolerances are met within a few iterations, and the energy ends no higher than at the start of the step. Otherwise the
-iteration begins again at the last accepted state, where a line search lets the energy never rise. Both end at the same
+The attempt takes full steps from the extrapolated state and stands only if the steps shrink, the tolerances are
+met within a few iterations, and the energy ends no higher than at the start of the step. Otherwise the iteration
+begins again at the last accepted state, where a line search lets the energy never rise. Both end at the same
 minimiser; the attempt merely finds it in a third of the iterations.
 """
 
@@ -81,7 +81,7 @@ def _largest(position: Indices, centre: Array, half: Array, y: Array) -> tuple[f
 
 @kernel
 def _move(position: Indices, y: Array, alpha: float, Q: Array, out: Array) -> None:
-    """out ← Q − α y on the bodies that can move."""
+    """Out ← Q − α y on the bodies that can move."""
     for b in range(len(position)):
         k = position[b]
         for i in range(4):
@@ -101,7 +101,7 @@ class _Iteration:
         return self._system.energy(Q, self._Q_tilde)
 
     def direction(self, Q: Array, exact: bool) -> Array | None:
-        """y with Q − y the Newton iterate; None where the Hessian is not positive definite."""
+        """Y with Q − y the Newton iterate; None where the Hessian is not positive definite."""
         self._system.assemble(Q, self._Q_tilde, exact)
         self.bad_body = self._system.blocks.factor()
         return None if self.bad_body >= 0 else self._system.blocks.solve()
@@ -163,9 +163,7 @@ def _attempt(
     return False
 
 
-def _descend(
-    system: System, problem: _Iteration, Q_start: Array, solution: Solution, tolerances: Tolerances
-) -> None:
+def _descend(system: System, problem: _Iteration, Q_start: Array, solution: Solution, tolerances: Tolerances) -> None:
     """Newton with a line search from solution.Q until the tolerances or the iteration limit are reached."""
     Q = solution.Q
     trial = Q.copy()

@@ -55,8 +55,9 @@ def first_guess(scale: float, position: Indices, Q: Array, Q_tilde: Array, A: Ar
 
     X = Q̃ + scale·A (scale = h²/c);   p ← X's origin;   A ← R(X) · (1 + ½(AᵀA − 1)),  R the polar rotation.
 
-    The internal forces (joints, shape, contact) change little from step to step, in the same way as a constant acceleration
-    does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape energy punishes.
+    The internal forces (joints, shape, contact) change little from step to step, in the same way as a constant
+    acceleration does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape
+    energy punishes.
     """
     R = np.empty((3, 3))
     for b in range(len(Q)):

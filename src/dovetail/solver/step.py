@@ -1,6 +1,6 @@
 """One time step, on one page.
 
-    loads at Qₙ → prediction Q̃ → first guess → Newton minimises the incremental potential → commit
+loads at Qₙ → prediction Q̃ → first guess → Newton minimises the incremental potential → commit
 """
 
 from __future__ import annotations

@@ -79,19 +79,15 @@ class Load(Protocol):
 class System:
     """Bodies with their contributions and loads, and the block system they assemble into."""
 
-    def __init__(
-        self, bodies: Bodies, contributions: Sequence[Contribution] = (), loads: Sequence[Load] = ()
-    ) -> None:
+    def __init__(self, bodies: Bodies, contributions: Sequence[Contribution] = (), loads: Sequence[Load] = ()) -> None:
         self.bodies = bodies
         self.soft_transforms = SoftTransforms(bodies.mass)
         self.contributions: list[Contribution] = [*contributions, self.soft_transforms]
         self.loads = list(loads)
         self.blocks = Blocks(bodies.is_fixed, np.concatenate([c.pairs() for c in self.contributions]))
         self.position = self.blocks.position
-        self.mass_inverse = np.linalg.inv(bodies.mass)
-        second = bodies.mass[:, 1:, 1:] - (
-            bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1]
-        )
+        self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
+        second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
         trace = np.trace(second, axis1=1, axis2=2)
         self.inertia = trace[:, None, None] * np.eye(3) - second
         self._kinetic = np.where(bodies.external_kinetic != 0, 0.0, 1.0)

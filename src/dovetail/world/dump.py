@@ -1,8 +1,8 @@
 """Saving and restoring a simulation: one file per frame, written whole or not at all.
 
-`<workspace>/dump/state.<frame>.npz` holds every array that the next step depends on, and a header with the format's version, the
-frame and a fingerprint of the scene. Loading never executes anything (`allow_pickle=False`); a file that is damaged,
-newer or of another scene is refused and nothing changes.
+`<workspace>/dump/state.<frame>.npz` holds every array that the next step depends on, and a header with the
+format's version, the frame and a fingerprint of the scene. Loading never executes anything
+(`allow_pickle=False`); a file that is damaged, newer or of another scene is refused and nothing changes.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class EngineStatusCollection:
 class Engine:
     """A place to compute: `Engine("cpu")`, with a folder for dumps.
 
-    "cuda" is accepted so that libuipc scripts run; there is one warning that the CPU does the work. The workspace is created
-    if its parent exists.
+    "cuda" is accepted so that libuipc scripts run; there is one warning that the CPU does the work. The workspace
+    is created if its parent exists.
     """
 
     def __init__(
@@ -67,13 +67,17 @@ class Engine:
         global _warned
         name = str(backend_name).lower()
         if name not in _BACKENDS:
-            raise WorldError(f"Engine: there is no backend '{backend_name}'; use 'cpu' ('cuda' also means the CPU here).")
+            raise WorldError(
+                f"Engine: there is no backend '{backend_name}'; use 'cpu' ('cuda' also means the CPU here)."
+            )
         if name == "cuda" and not _warned:
             _warned = True
             Logger.warn("Engine: 'cuda' runs on the CPU here; no GPU is needed. Use 'cpu' to silence this.")
         folder = Path(workspace)
         if not folder.parent.exists():
-            raise WorldError(f"Engine: cannot make the workspace '{folder}', its parent folder does not exist; create it.")
+            raise WorldError(
+                f"Engine: cannot make the workspace '{folder}', its parent folder does not exist; create it."
+            )
         folder.mkdir(exist_ok=True)
         self._name = name
         self._workspace = folder.resolve()
@@ -84,7 +88,7 @@ class Engine:
 
     @staticmethod
     def default_config() -> dict[str, Any]:
-        """libuipc's engine config; nothing in it concerns a CPU."""
+        """Libuipc's engine config; nothing in it concerns a CPU."""
         return {"gpu": {"device": 0}, "extras": {"gui": {"enable": True}}}
 
     def backend_name(self) -> str:

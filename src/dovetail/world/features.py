@@ -75,7 +75,7 @@ class AffineBodyStateAccessorFeature(Feature):
         """A geometry without mesh whose instances stand for bodies `body_offset` … ."""
         total = self.body_count()
         count = total - body_offset if body_count is None else body_count
-        if not (0 <= body_offset and 0 <= count and body_offset + count <= total):
+        if not (body_offset >= 0 and count >= 0 and body_offset + count <= total):
             raise WorldError(
                 f"AffineBodyStateAccessorFeature: bodies {body_offset} to {body_offset + count - 1} were asked for, "
                 f"there are 0 to {total - 1}."

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from dovetail.constitution.joint.extra import Drive, JointLimit
 from dovetail.constitution.terms import Angle, AxialForce, Limit, Spring
 from dovetail.errors import ConstitutionError
 from dovetail.solver.state import State
@@ -150,7 +149,7 @@ class Joints:
             self._published[k] = value
 
     def resync(self, state: State) -> None:
-        """After an external state write: adopt angles the user wrote (they supply the winding), recompute, republish."""
+        """After an external state write: adopt angles the user wrote (their winding), recompute, republish."""
         for k, entry in enumerate(self._lowered.geometries):
             word = entry.kind.coordinate
             if not isinstance(word, Angle):
@@ -185,6 +184,6 @@ class Joints:
         found: dict[str, Array] = {}
         for k, energy in enumerate(self._lowered.energies):
             found[f"joints/{k}/W"] = energy.stencils.W
-            found[f"joints/{k}/pairs"] = energy.stencils.pairs
+            found[f"joints/{k}/pairs"] = energy.stencils.pairs.astype(float)
             found[f"joints/{k}/p"] = energy.K if hasattr(energy, "K") else energy.p
         return found

@@ -49,7 +49,9 @@ class World:
         if not isinstance(scene, Scene):
             raise WorldError(f"World.init: expected a Scene, got {type(scene).__name__}.")
         if self._simulation is not None:
-            Logger.warn("World.init: this world is initialised already; nothing to do. Make a new World for a new scene.")
+            Logger.warn(
+                "World.init: this world is initialised already; nothing to do. Make a new World for a new scene."
+            )
             return
         scene.validate_config()
         if scene.config["sanity_check/enable"]:

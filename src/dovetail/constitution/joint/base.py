@@ -221,9 +221,7 @@ class EdgeJoint(Joint):
 
     def _mesh(self, *points: Array) -> SimplicialComplex:
         start, end = points
-        return linemesh(
-            np.stack([start, end], axis=1).reshape(-1, 3), np.arange(2 * len(start)).reshape(-1, 2)
-        )
+        return linemesh(np.stack([start, end], axis=1).reshape(-1, 3), np.arange(2 * len(start)).reshape(-1, 2))
 
     def _check_anchors(self, sc: SimplicialComplex, place: Place, pairs: Pairs) -> None:
         axis_ends(sc, pairs.poses(), place)

@@ -55,9 +55,7 @@ class ExternalArticulationConstraint(Constraint, uid=(24, _CARRIER)):
                 )
             count = slot.geometry.edges.size()
             if not 0 <= edges[k] < count:
-                raise place.error(
-                    f"is edge {edges[k]} of '{slot.object_name}', which has {count} (0..{count - 1}).", k
-                )
+                raise place.error(f"is edge {edges[k]} of '{slot.object_name}', which has {count} (0..{count - 1}).", k)
         geometry = Geometry()
         mark(geometry, _CARRIER)
         mark(geometry, self._uid, builtin.constraint_uids)

@@ -42,9 +42,7 @@ class _Extra(IConstitution):
         carried = class_of(uid) if uid else IConstitution
         if not issubclass(carried, self.base):
             found = f"{carried.__name__} ({uid})" if uid else "no joint"
-            raise place.error(
-                f"the geometry carries {found}; apply {self.base.__name__} ({needed}) to it first."
-            )
+            raise place.error(f"the geometry carries {found}; apply {self.base.__name__} ({needed}) to it first.")
         return place
 
     def _unit(self) -> str:
@@ -103,9 +101,7 @@ class JointLimit(_Extra, InterAffineBodyExtraConstitution):
 
     terms: ClassVar[tuple[Compose, ...]]
 
-    def apply_to(
-        self, sc: SimplicialComplex, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike = 1.0
-    ) -> None:
+    def apply_to(self, sc: SimplicialComplex, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike = 1.0) -> None:
         """Limit every edge; each argument is one number or one per edge."""
         place = self._on(sc)
         low, high, s = self._checked(place, lower, upper, strength)
@@ -117,9 +113,7 @@ class JointLimit(_Extra, InterAffineBodyExtraConstitution):
 
     def check(self, geometry: Any, name: str = "") -> None:
         place = Place(type(self).__name__, "edge", geometry.edges.size(), name)
-        self._checked(
-            place, *(geometry.edges.slot(f"limit/{a}").values for a in ("lower", "upper", "strength"))
-        )
+        self._checked(place, *(geometry.edges.slot(f"limit/{a}").values for a in ("lower", "upper", "strength")))
 
     def _checked(
         self, place: Place, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike
@@ -129,9 +123,7 @@ class JointLimit(_Extra, InterAffineBodyExtraConstitution):
         bad = np.flatnonzero(low > high)
         if bad.size:
             at = int(bad[0])
-            raise place.error(
-                f"has lower = {low[at]:g} > upper = {high[at]:g} [{self._unit()}]; swap them.", at
-            )
+            raise place.error(f"has lower = {low[at]:g} > upper = {high[at]:g} [{self._unit()}]; swap them.", at)
         return low, high, place.positive("strength", strength)
 
 

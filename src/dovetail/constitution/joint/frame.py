@@ -72,8 +72,7 @@ def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[
         _lengths(place, "axis", start, end)
         return start, end
     (start, end), (right_start, right_end) = (
-        [_to_world(edges.slot(f"{side}_position{k}").values, poses[s]) for k in (0, 1)]
-        for s, side in enumerate("lr")
+        [_to_world(edges.slot(f"{side}_position{k}").values, poses[s]) for k in (0, 1)] for s, side in enumerate("lr")
     )
     _lengths(place, "axis l_position0 → l_position1", start, end)
     _lengths(place, "axis r_position0 → r_position1", right_start, right_end)

@@ -32,9 +32,7 @@ class Side:
         if not isinstance(slots, list):
             raise place.error(f"{argument} is a {type(slots).__name__}; give a list of geometry slots.")
         if len(slots) != place.count or not slots:
-            raise place.error(
-                f"{argument} has {len(slots)} slots for {place.counted()}; give one per {place.element}."
-            )
+            raise place.error(f"{argument} has {len(slots)} slots for {place.counted()}; give one per {place.element}.")
         for k, slot in enumerate(slots):
             if not isinstance(slot, SimplicialComplexSlot):
                 raise place.error(

@@ -25,7 +25,7 @@ _EXACT = 1e-14  # relative change at which the polar iteration has reached round
 
 @kernel
 def arap_energy(w: float, Q: Array, b: int, R: Array) -> float:
-    """w ‖A − R‖²_F of body b; R is 3×3 scratch."""
+    """W ‖A − R‖²_F of body b; R is 3×3 scratch."""
     polar(Q, b, R, _EXACT)
     total = 0.0
     for i in range(3):

@@ -2,8 +2,8 @@
 
     F = W Q (one row: image on the left body minus image on the right):   ψ = K/2 ‖F‖²
 
-Spherical, revolute and fixed joints are made of nothing else, and prismatic joints hold their frame with it. The Hessian
-K WᵀW ⊗ I₃ never changes, so it is added once per scene.
+Spherical, revolute and fixed joints are made of nothing else, and prismatic joints hold their frame with it. The
+Hessian K WᵀW ⊗ I₃ never changes, so it is added once per scene.
 """
 
 from __future__ import annotations

@@ -6,10 +6,11 @@
     ∂²E/∂a_i∂a_k = 4w ( δ_ik Σ_j a_j a_jᵀ + a_k a_iᵀ + G_ik I₃ )
 
 The first two terms are Gauss–Newton, positive semi-definite, and blind to rotations; the third one is the stress,
-which turns with the body. Leaving it out costs tens of Newton iterations in loaded linkages, so it is kept whole as long as the
-rotational inertia outweighs it: on a rotation w× the Hessian of kinetic and stress terms is tr(Z)1 − Z with
-Z = c S + 4w G (S the second moments about the centre of mass). Where a Gershgorin bound says that this might fall below a tenth of
-its value at rest, G is shifted by the least multiple of I₃ that prevents it. No eigenvalue is ever computed.
+which turns with the body. Leaving it out costs tens of Newton iterations in loaded linkages, so it is kept whole
+as long as the rotational inertia outweighs it: on a rotation w× the Hessian of kinetic and stress terms is tr(Z)1
+− Z with Z = c S + 4w G (S the second moments about the centre of mass). Where a Gershgorin bound says that this
+might fall below a tenth of its value at rest, G is shifted by the least multiple of I₃ that prevents it. No
+eigenvalue is ever computed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ FLOOR = 0.1  # share of the rotational inertia at rest that a compressed body al
 @kernel
 def _strain(Q: Array, b: int) -> Any:
     """G = AᵀA − I of body b, as nested tuples: they live in registers, arrays would be re-read after each write."""
-    x, y, z = (Q[b, 1, 0], Q[b, 1, 1], Q[b, 1, 2]), (Q[b, 2, 0], Q[b, 2, 1], Q[b, 2, 2]), (Q[b, 3, 0], Q[b, 3, 1], Q[b, 3, 2])
+    x, y, z = (
+        (Q[b, 1, 0], Q[b, 1, 1], Q[b, 1, 2]),
+        (Q[b, 2, 0], Q[b, 2, 1], Q[b, 2, 2]),
+        (Q[b, 3, 0], Q[b, 3, 1], Q[b, 3, 2]),
+    )
     xx = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - 1.0
     yy = y[0] * y[0] + y[1] * y[1] + y[2] * y[2] - 1.0
     zz = z[0] * z[0] + z[1] * z[1] + z[2] * z[2] - 1.0
@@ -39,7 +44,7 @@ def _strain(Q: Array, b: int) -> Any:
 
 @kernel
 def ortho_energy(w: float, Q: Array, b: int) -> float:
-    """w ‖AᵀA − I‖²_F of body b."""
+    """W ‖AᵀA − I‖²_F of body b."""
     G = _strain(Q, b)
     diagonal = G[0][0] * G[0][0] + G[1][1] * G[1][1] + G[2][2] * G[2][2]
     return w * (diagonal + 2.0 * (G[0][1] * G[0][1] + G[0][2] * G[0][2] + G[1][2] * G[1][2]))

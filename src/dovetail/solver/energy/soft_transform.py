@@ -2,8 +2,8 @@
 
     E = ½ tr((Q − T)ᵀ B (Q − T)),   B = η_p M_cm + η_a (M̂ − M_cm),   M_cm = m (1,c)(1,c)ᵀ
 
-M_cm moves the centre of mass c, the rest turns and stretches the body about it; η_p and η_a say how many times heavier than
-inertia the pull is. Quadratic: constant Hessian B ⊗ I₃. No h², like all joint energies.
+M_cm moves the centre of mass c, the rest turns and stretches the body about it; η_p and η_a say how many times
+heavier than inertia the pull is. Quadratic: constant Hessian B ⊗ I₃. No h², like all joint energies.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def _assemble(body: Indices, B: Array, target: Array, position: Indices, Q: Arra
 class SoftTransforms:
     """The bodies that are drawn to a target in this step.
 
-    `ratio` < 1 moves the target only part of the way from the state at the start of the step: with animator substeps the
-    first Newton iterations see it arrive gradually.
+    `ratio` < 1 moves the target only part of the way from the state at the start of the step: with animator
+    substeps the first Newton iterations see it arrive gradually.
     """
 
     def __init__(self, mass: Array) -> None:

@@ -6,12 +6,13 @@ Three kinds, all on flat arrays (component a of row r of F is F[3*r + a]):
     coordinate   x(F, exact, dx, d2x) → x          dx (3m) ← ∂x/∂F, d2x (3m·3m) ← ∂²x/∂F² (not read with exact = 0)
     law          phi(x, p, d) → φ                  d[0] ← φ′, d[1] ← φ″
 
-g, H, dx, d2x arrive filled with zeros. With exact = 0 an energy must return a positive semi-definite H (drop what might not be);
-with exact = 1 the true one. A law must have φ″ ≥ 0.
+g, H, dx, d2x arrive filled with zeros. With exact = 0 an energy must return a positive semi-definite H (drop what
+might not be); with exact = 1 the true one. A law must have φ″ ≥ 0.
 
-A function is plain Python that Numba can compile. It is registered by its decorator, and the derivative tests run over the
-registry, so nothing can be added unchecked. Calling by address costs a nanosecond or two; in exchange the loops that gather, pull back and
-assemble are compiled once for all functions, also for those that users write.
+A function is plain Python that Numba can compile. It is registered by its decorator, and the derivative tests run
+over the registry, so nothing can be added unchecked. Calling by address costs a nanosecond or two; in exchange
+the loops that gather, pull back and assemble are compiled once for all functions, also for those that users
+write.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ else:
         return float(function(F, p[k], exact, g, H))
 
     def call_coordinate(function: Any, F: Any, exact: float, dx: Any, d2x: Any) -> float:
-        """x and its derivatives."""
+        """X and its derivatives."""
         return float(function(F, exact, dx, d2x))
 
     def call_law(function: Any, x: float, p: Any, k: int, d: Any) -> float:

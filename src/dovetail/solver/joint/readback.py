@@ -1,7 +1,7 @@
 """What a joint tells about itself after a step: reaction, gap, misalignment.
 
-The generalised force of the joint on its right body is G = −Wᵀg/h² (4×3), see stencil.py. A virtual displacement δp, δA = [δφ]×A does the
-work G₀·δp + Σ G_k·(δφ × a_k), hence
+The generalised force of the joint on its right body is G = −Wᵀg/h² (4×3), see stencil.py. A virtual displacement
+δp, δA = [δφ]×A does the work G₀·δp + Σ G_k·(δφ × a_k), hence
 
     force   f = G₀ [N]            torque about the anchor c:   τ = Σ_k a_k × G_k + (p − c) × G₀ [N·m]
 
@@ -30,7 +30,7 @@ _C, _END, _T, _N, _B = range(5)
 
 @kernel
 def _image(rows: Array, k: int, r: int, Q: Array, body: int, out: Array) -> None:
-    """out (3) ← row r of joint k on a body."""
+    """Out (3) ← row r of joint k on a body."""
     for a in range(3):
         value = 0.0
         for i in range(4):
@@ -86,7 +86,9 @@ def _measure(
 
 
 @kernel
-def _reactions(right: Indices, right_rows: Array, scale: float, Q: Array, G: Array, force: Array, torque: Array) -> None:
+def _reactions(
+    right: Indices, right_rows: Array, scale: float, Q: Array, G: Array, force: Array, torque: Array
+) -> None:
     c = np.empty(3)
     for k in range(len(right)):
         b = right[k]
@@ -122,9 +124,7 @@ class JointFrames:
     def measure(self, Q: Array) -> tuple[Array, Array]:
         """Gap [m] and misalignment [rad] of every joint."""
         gap, misalignment = np.empty(self.count), np.empty(self.count)
-        _measure(
-            self.left, self.right, self.left_rows, self.right_rows, self.slides, self.aligns, Q, gap, misalignment
-        )
+        _measure(self.left, self.right, self.left_rows, self.right_rows, self.slides, self.aligns, Q, gap, misalignment)
         return gap, misalignment
 
     def reactions(self, Q: Array, G: Array, h: float) -> tuple[Array, Array]:

@@ -101,7 +101,7 @@ class Terms:
 
 @kernel
 def _nearest(x: float, period: float, reference: float) -> float:
-    """x moved by whole periods to the branch nearest the reference."""
+    """X moved by whole periods to the branch nearest the reference."""
     if period > 0.0:
         return x + period * math.floor((reference - x) / period + 0.5)
     return x
@@ -138,9 +138,7 @@ class Coordinates:
     def commit(self, Q: Array, V: Array) -> None:
         """Take over the values at the end of a step, or after an external write."""
         s = self.stencils
-        _values(
-            self.address, self.function.period, s.left, s.right, s.W, self.value, Q, V, self.value, self.rate
-        )
+        _values(self.address, self.function.period, s.left, s.right, s.W, self.value, Q, V, self.value, self.rate)
 
 
 @kernel
@@ -214,9 +212,7 @@ class Laws:
     def energy(self, Q: Array) -> float:
         c, s = self.coordinates, self.coordinates.stencils
         return float(
-            _laws_energy(
-                c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, Q
-            )
+            _laws_energy(c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, Q)
         )
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:

@@ -1,6 +1,6 @@
 """limit: a cubic penalty outside a range; zero inside and on its borders.
 
-    φ = s((x − u)/w)³ above u,  s((l − x)/w)³ below l,  w = u − l (1 where u = l)
+φ = s((x − u)/w)³ above u,  s((l − x)/w)³ below l,  w = u − l (1 where u = l)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """spring: draws a coordinate to a target; what a drive does.
 
-    φ = K/2 (x − x̃)²,   K = driving/strength_ratio · (m_i + m_j),  x̃ = aim − init
+φ = K/2 (x − x̃)²,   K = driving/strength_ratio · (m_i + m_j),  x̃ = aim − init
 """
 
 from __future__ import annotations

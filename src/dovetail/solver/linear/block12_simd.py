@@ -77,9 +77,7 @@ class _Emitter:
         return _Block(self, self.ir.gep(data, [self.ir.mul(wide, ir.Constant(_INDEX, size))]))
 
     def _call(self, name: str, kind: Any, *arguments: Any) -> Any:
-        function = cgutils.get_or_insert_function(
-            self.ir.module, ir.FunctionType(kind, [kind] * len(arguments)), name
-        )
+        function = cgutils.get_or_insert_function(self.ir.module, ir.FunctionType(kind, [kind] * len(arguments)), name)
         return self.ir.call(function, arguments)
 
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:

@@ -1,9 +1,9 @@
 """Block Cholesky H = UᵀU on the structure of the body graph, and the two triangular solves.
 
 D (n, 12, 12) holds the diagonal blocks, U (m, 12, 12) the off-diagonal blocks of the upper triangle row by row;
-both are overwritten by the factor. R (n, 12) receives the reciprocals of U's diagonal. Right-looking: each row, once final,
-is subtracted from the rows it touches. Row k's later columns are all present in the rows it updates (that is what fill means),
-so a walk along the two sorted lists finds every target.
+both are overwritten by the factor. R (n, 12) receives the reciprocals of U's diagonal. Right-looking: each row,
+once final, is subtracted from the rows it touches. Row k's later columns are all present in the rows it updates
+(that is what fill means), so a walk along the two sorted lists finds every target.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def factor(row_start: Indices, column: Indices, D: Array, U: Array, R: Array) ->
 
 @kernel
 def solve(row_start: Indices, column: Indices, D: Array, U: Array, R: Array, y: Array) -> None:
-    """y (n, 12) ← H⁻¹ y."""
+    """Y (n, 12) ← H⁻¹ y."""
     for k in range(len(D)):
         upper_transposed_solve(D, k, R, k, y, k)
         for s in range(row_start[k], row_start[k + 1]):

@@ -145,9 +145,7 @@ def _eliminate(
             u = column[c]
             new = degree[u] - 1
             if last - first > 1:
-                new = _merge_remaining(
-                    pool, begin[u], begin[u] + length[u], column, first, last, position, u, merged
-                )
+                new = _merge_remaining(pool, begin[u], begin[u] + length[u], column, first, last, position, u, merged)
                 if new > length[u]:
                     if used + new > len(pool):
                         used = _compact(position, begin, length, pool, spare)

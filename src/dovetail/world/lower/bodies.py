@@ -117,7 +117,8 @@ def lower_bodies(scene: Scene) -> tuple[BodyTable, Bodies, Array, Array]:
     _describe(table)
     integers = {name: scalars[name].astype(np.int64) for name in scalars if name != "stiffness"}
     bodies = Bodies(
-        mass=mass, stiffness=scalars["stiffness"], gravity=gravity, centre=centre, half=half, name=table.name, **integers
+        mass=mass, stiffness=scalars["stiffness"], gravity=gravity, centre=centre, half=half, name=table.name,
+        **integers
     )  # fmt: skip
     return table, bodies, Q, V
 

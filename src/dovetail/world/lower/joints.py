@@ -22,6 +22,8 @@ from dovetail.errors import ConstitutionError
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
 from dovetail.geometry.rows import rows_to_transforms
 from dovetail.scene import Scene
+from dovetail.solver import coordinate as _coordinates  # noqa: F401  registers the built-in coordinates
+from dovetail.solver import law as _laws  # noqa: F401  registers the built-in laws
 from dovetail.solver.energy.coincide import Coincide as CoincideRows
 from dovetail.solver.energy.slide import slide
 from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS
@@ -29,8 +31,6 @@ from dovetail.solver.joint.readback import ALIGN_AXIS, ALIGN_FRAME, ALIGN_NOTHIN
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.joint.terms import Coordinates, Laws, Terms
 from dovetail.solver.load import JointForces, JointTorques
-from dovetail.solver import coordinate as _coordinates  # noqa: F401  registers the built-in coordinates
-from dovetail.solver import law as _laws  # noqa: F401  registers the built-in laws
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyTable
 
@@ -262,7 +262,10 @@ def _law_batches(lowered: LoweredJoints) -> None:
         rows = [lowered.coordinate_rows[coordinate, k] for k in entries]
         of = np.concatenate([np.arange(r.start, r.stop) for r in rows])
         laws = Laws(
-            _registered(LAWS, law.function), lowered.coordinates[coordinate], of, np.zeros((len(of), len(law.parameters)))
+            _registered(LAWS, law.function),
+            lowered.coordinates[coordinate],
+            of,
+            np.zeros((len(of), len(law.parameters))),
         )
         lowered.laws.append(laws)
         start = 0
@@ -273,9 +276,14 @@ def _law_batches(lowered: LoweredJoints) -> None:
             stop = start + entry.count
             lowered.law_uses.append(
                 LawOnJoints(
-                    entry, law, laws, slice(start, stop), lowered.coordinates[word], lowered.coordinate_rows[word, k],
+                    entry,
+                    law,
+                    laws,
+                    slice(start, stop),
+                    lowered.coordinates[word],
+                    lowered.coordinate_rows[word, k],
                     np.full(entry.count, np.nan),
-                )  # fmt: skip
+                )
             )
             start = stop
 
