@@ -19,6 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from dovetail.errors import ConstitutionError
+
 __all__ = [
     "Angle",
     "Articulation",
@@ -50,11 +52,26 @@ class Parameter:
 
     times_mass    multiplied by the masses m_i + m_j of the two bodies
     reported      given in the frame of the reported coordinate, from which the offset is subtracted
+
+    or, without an attribute, one of
+
+    start         what the coordinate was at the start of the step (laws only)
+    step          the length h of the step [s]
+
+    so that a resistance −c·ẋ, which is −c (x − xₙ)/h, is the law φ = c h/2 (x − xₙ)².
     """
 
-    attribute: str
+    attribute: str = ""
     times_mass: bool = False
     reported: bool = False
+    start: bool = False
+    step: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.attribute != "") + self.start + self.step != 1:
+            raise ConstitutionError(
+                f"{self}: a parameter comes from one place; give an attribute, or start=True, or step=True."
+            )
 
 
 _STRENGTH = (Parameter("strength_ratio", times_mass=True),)
@@ -80,7 +97,10 @@ class Stenciled:
 
 
 class Term(Stenciled):
-    """An energy ψ of some rows. Joints weigh theirs with K = strength_ratio·(m_i + m_j) [kg]."""
+    """ψ [kg·m²] of some rows, an energy times h². Joints weigh theirs with K = strength_ratio·(m_i + m_j) [kg].
+
+    `strength_ratio` is read once, when a world is initialised; all other parameters are read every frame.
+    """
 
     __slots__ = ()
     function: ClassVar[str]
@@ -118,16 +138,24 @@ class Slide(Term):
 
 @dataclass(frozen=True, slots=True)
 class Coordinate(Stenciled):
-    """A scalar x(q) of a joint. Two attributes of each joint: `attribute` reports x + `offset`."""
+    """A scalar x(q). That of a joint needs two attributes of each joint: `attribute` reports x + `offset`.
 
-    attribute: str
-    offset: str
-    unit: str
+    Where laws alone use it, it needs no names.
+    """
+
+    attribute: str = ""
+    offset: str = ""
+    unit: str = ""
     function: ClassVar[str]
 
     @property
     def reported(self) -> tuple[str, ...]:
         """The attributes that the world writes every step."""
+        if not (self.attribute and self.offset):
+            raise ConstitutionError(
+                f"{type(self).__name__}: the coordinate of a joint is reported, so it needs names; make it with "
+                "attribute=…, offset=… and unit=…."
+            )
         return (self.attribute, "velocity")
 
 
@@ -180,10 +208,11 @@ class Angle(Coordinate):
 
 
 class Law:
-    """An energy φ of one scalar x. Its targets and bounds are given in the reported frame, x + offset.
+    """φ [kg·m²] of one scalar x, an energy times h². Targets and bounds are given in the reported frame, x + offset.
 
-    All parameters are read every frame. `switch` names an attribute that turns the law off where it is 0,
-    `hold` one that freezes the reported parameters at the value the coordinate has when it becomes 1.
+    All parameters are read every frame. `switch` names an attribute that turns the law off where it is 0, by making
+    the first parameter 0, which must be the strength; `hold` one that freezes the reported parameters at the value
+    the coordinate has when it becomes 1; `effort` one that is told what the law exerts along +x, −φ′/h² [N or N·m].
     """
 
     __slots__ = ()
@@ -199,6 +228,10 @@ class Law:
 
     @property
     def hold(self) -> str | None:
+        return None
+
+    @property
+    def effort(self) -> str | None:
         return None
 
 
@@ -227,6 +260,10 @@ class Spring(Law):
     def hold(self) -> str:
         return self.is_passive
 
+    @property
+    def effort(self) -> str:
+        return "driving/effort"
+
 
 @dataclass(frozen=True, slots=True)
 class Limit(Law):
@@ -245,7 +282,7 @@ class Limit(Law):
 
 @dataclass(frozen=True, slots=True)
 class Compose(Stenciled):
-    """φ∘x: a law of a coordinate."""
+    """φ∘x: a law of a coordinate. Drives and limits have them, and joints may list some beside their terms."""
 
     law: Law
     coordinate: Coordinate

@@ -18,6 +18,7 @@ class Blocks:
     g (m, 12)                gradient, overwritten by the solution
     D (m, 12, 12)            diagonal blocks (upper triangles), overwritten by the factor
     U (k, 12, 12)            off-diagonal blocks, overwritten by the factor
+    active (m,)              1 for rows that take part; the others belong to islands that have converged
     base_D, base_U           what never changes between iterations: masses and linear joints
     """
 
@@ -36,6 +37,7 @@ class Blocks:
         self.U = np.zeros((len(structure.column), 12, 12))
         self.base_D = np.zeros_like(self.D)
         self.base_U = np.zeros_like(self.U)
+        self.active = np.ones(len(free), np.int64)
         self._R = np.zeros((len(free), 12))
 
     def block_of(self, left: int, right: int) -> int:
@@ -47,10 +49,10 @@ class Blocks:
 
     def factor(self) -> int:
         """Cholesky in place. Returns −1, or the body at which the matrix is not positive definite."""
-        bad = factor(self.row_start, self.column, self.D, self.U, self._R)
+        bad = factor(self.row_start, self.column, self.active, self.D, self.U, self._R)
         return -1 if bad < 0 else int(np.flatnonzero(self.position == bad)[0])
 
     def solve(self) -> Array:
-        """G ← H⁻¹ g with the factor in place; the Newton direction is −g."""
-        solve(self.row_start, self.column, self.D, self.U, self._R, self.g)
+        """g ← H⁻¹ g with the factor in place; the Newton direction is −g."""
+        solve(self.row_start, self.column, self.active, self.D, self.U, self._R, self.g)
         return self.g

@@ -1,15 +1,16 @@
-"""Newton's method on the incremental potential: a quick attempt from the first guess, else a guarded descent.
+"""Newton's method on the incremental potential, island by island.
 
-The attempt takes full steps from the extrapolated state and stands only if the steps shrink, the tolerances are
-met within a few iterations, and the energy ends no higher than at the start of the step. Otherwise the iteration
-begins again at the last accepted state, where a line search lets the energy never rise. Both end at the same
-minimiser; the attempt merely finds it in a third of the iterations.
+Each island starts at the first guess if its energy is no higher there than in the last state, else in the last state. Every
+step is bounded by what contact allows and then halved until the energy of the island does not rise; a step within the
+tolerances is taken whole and ends the island. Energies therefore never rise, and no iterate is ever infeasible.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from dovetail.errors import NotFinite, SolverError
 from dovetail.solver.kernel import kernel
@@ -18,9 +19,7 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["Solution", "Tolerances", "minimise"]
 
-_ATTEMPT = 6  # iterations that the first guess is given
-_STIR = 0.1  # steps below this share of the first one may grow
-_SLACK = 1e-12  # relative rise of the energy that is round-off: some 1e4 sums of terms with 1e-16 each
+_SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
 
 
 @dataclass(frozen=True)
@@ -29,10 +28,12 @@ class Tolerances:
 
     velocity_tol: float = 1e-3  # [m/s] largest motion of a vertex in the last full step, divided by h
     transrate_tol: float = 1e-2  # [1/s] largest change of an entry of A in the last full step, divided by h
+    ccd_tol: float = 1.0  # share of a full step that must be free of collisions in the last iteration
     max_iter: int = 1024
     min_iter: int = 0
     line_search_max_iter: int = 8
-    early_exit: int = -1  # iterations after which one full step is enough; −1 never (newton/semi_implicit)
+    early_exit: int = -1  # iteration from which on full steps end an island soon; −1 never (newton/semi_implicit)
+    early_exit_tol: float = 1e-3
     substeps: int = 1
 
 
@@ -40,30 +41,39 @@ class Tolerances:
 class Solution:
     """A minimiser and how it was found.
 
-    step (m) and rate (–) are the largest vertex motion and change of A of the last full step.
+    step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the islands that
+    did not begin at the first guess.
     """
 
     Q: Array
     iterations: int = 0
     restarts: int = 0
     halvings: int = 0
-    step: float = math.inf
-    rate: float = math.inf
+    step: float = 0.0
+    rate: float = 0.0
     converged: bool = False
 
 
 @kernel
-def _largest(position: Indices, centre: Array, half: Array, y: Array) -> tuple[float, float]:
-    """Largest motion of any corner of the bodies' boxes along an axis, and largest change of an entry of A.
+def _measure(
+    position: Indices, centre: Array, half: Array, island: Indices, active: Indices, y: Array, step_tol: float,
+    rate_tol: float, size: Array,
+) -> tuple[float, float]:  # fmt: skip
+    """size (m,) ← full step of each island in units of the tolerances; returns the largest step [m] and rate.
 
+    A step is the largest motion of a corner of a body's box along an axis, a rate the largest change of an entry of A.
     NaN is passed on: comparisons are written so that it wins.
     """
-    step = 0.0
-    rate = 0.0
+    largest_step = 0.0
+    largest_rate = 0.0
+    for m in range(len(size)):
+        size[m] = 0.0
     for b in range(len(position)):
         k = position[b]
-        if k < 0:
+        if k < 0 or not active[k]:
             continue
+        step = 0.0
+        rate = 0.0
         for x in range(3):
             middle = y[k, x]
             spread = 0.0
@@ -76,149 +86,176 @@ def _largest(position: Indices, centre: Array, half: Array, y: Array) -> tuple[f
             reach = abs(middle) + spread
             if not reach <= step:
                 step = reach
-    return step, rate
+        m = island[b]
+        for value in (step / step_tol, rate / rate_tol):
+            if not value <= size[m]:
+                size[m] = value
+        if not step <= largest_step:
+            largest_step = step
+        if not rate <= largest_rate:
+            largest_rate = rate
+    return largest_step, largest_rate
 
 
 @kernel
-def _move(position: Indices, y: Array, alpha: float, Q: Array, out: Array) -> None:
-    """Out ← Q − α y on the bodies that can move."""
+def _settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: Array) -> int:
+    """done ← islands whose full step is within the tolerances and free; returns how many run on."""
+    left = 0
+    for m in range(len(size)):
+        done[m] = running[m] != 0 and size[m] <= 1.0 and alpha[m] >= ccd_tol
+        if running[m] and not done[m]:
+            left += 1
+    return left
+
+
+@kernel
+def _shorten(E: Array, E_before: Array, running: Indices, done: Array, alpha: Array, halve: bool) -> int:
+    """How many searching islands would gain energy; their α is halved."""
+    rising = 0
+    for m in range(len(E)):
+        if running[m] and not done[m] and not E[m] <= E_before[m] * (1.0 + _SLACK):
+            rising += 1
+            if halve:
+                alpha[m] *= 0.5
+    return rising
+
+
+@kernel
+def _move(position: Indices, island: Indices, active: Indices, y: Array, alpha: Array, Q: Array, out: Array) -> None:
+    """out ← Q − α y, α by island, on the bodies of islands that run."""
     for b in range(len(position)):
         k = position[b]
+        moves = k >= 0 and active[k]
         for i in range(4):
             for x in range(3):
-                out[b, i, x] = Q[b, i, x] - (alpha * y[k, 3 * i + x] if k >= 0 else 0.0)
+                out[b, i, x] = Q[b, i, x] - (alpha[island[b]] * y[k, 3 * i + x] if moves else 0.0)
 
 
-class _Iteration:
-    """One step's problem: direction, size of a step, energy."""
+class _Newton:
+    """The iteration of one step: the present state Q of all islands and their energies E."""
 
     def __init__(self, system: System, Q_tilde: Array, h: float, tolerances: Tolerances) -> None:
-        self._system, self._Q_tilde = system, Q_tilde
+        self.system, self.Q_tilde, self.tolerances = system, Q_tilde, tolerances
         self._step_tol = tolerances.velocity_tol * h
         self._rate_tol = tolerances.transrate_tol * h
 
-    def energy(self, Q: Array) -> float:
-        return self._system.energy(Q, self._Q_tilde)
+    def start(self, Q_start: Array, Q_guess: Array, solution: Solution) -> None:
+        """Take the guess in the islands where it pays, the last state elsewhere."""
+        system = self.system
+        E_start = system.energies(Q_start, self.Q_tilde)
+        if not np.isfinite(E_start).all():
+            body = int(np.flatnonzero(system.islands.of == int(np.argmin(np.isfinite(E_start))))[0])
+            raise NotFinite(
+                f"the energy of the island of {system.bodies.name(body)} is not finite at the start of the step; "
+                "a body is inverted or its state is not a number"
+            )
+        allowed = system.way_is_free(Q_start, Q_guess)
+        E_guess = system.energies(Q_guess, self.Q_tilde)
+        refused = ~(allowed & (E_guess <= E_start))
+        self.Q, self.E = solution.Q, E_guess
+        solution.restarts = int(refused.sum())
+        if solution.restarts:
+            back = refused[system.islands.of] & (system.islands.of >= 0)
+            self.Q[back] = Q_start[back]
+            self.E = system.energies(self.Q, self.Q_tilde)
 
-    def direction(self, Q: Array, exact: bool) -> Array | None:
-        """Y with Q − y the Newton iterate; None where the Hessian is not positive definite."""
-        self._system.assemble(Q, self._Q_tilde, exact)
-        self.bad_body = self._system.blocks.factor()
-        return None if self.bad_body >= 0 else self._system.blocks.solve()
+    def direction(self, exact: bool) -> Array:
+        """y with Q − y the Newton iterate of the islands that run."""
+        for form in (exact, False):
+            self.system.assemble(self.Q, self.Q_tilde, form)
+            bad = self.system.blocks.factor()
+            if bad < 0:
+                return self.system.blocks.solve()
+        raise SolverError(
+            f"the linear system is singular at {self.system.bodies.name(bad)}; "
+            "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
+        )
 
-    def measure(self, y: Array, solution: Solution) -> float:
-        """Size of a full step in units of the tolerances: converged at 1 and below."""
-        bodies = self._system.bodies
-        solution.step, solution.rate = _largest(self._system.position, bodies.centre, bodies.half, y)
-        # arranged so that a NaN in either size gives NaN
-        first, second = solution.step / self._step_tol, solution.rate / self._rate_tol
-        return first if not first <= second else second
+    def measure(self, y: Array, solution: Solution) -> Array:
+        """Size of a full step of every island in units of the tolerances: converged at 1 and below."""
+        system, bodies, islands = self.system, self.system.bodies, self.system.islands
+        size = np.empty(islands.count)
+        solution.step, solution.rate = _measure(
+            system.position, bodies.centre, bodies.half, islands.of, islands.active, y, self._step_tol,
+            self._rate_tol, size,
+        )  # fmt: skip
+        if not (solution.step < math.inf and solution.rate < math.inf):
+            raise NotFinite(self._not_finite(y))
+        return size
+
+    def advance(self, y: Array, alpha: Array, done: Array, search: bool, trial: Array, solution: Solution) -> bool:
+        """Halve α of the islands whose energy would rise, then take the step; False if one found no α.
+
+        Islands that are done take theirs untested; where all are (not `search`) no energy is needed.
+        """
+        system, islands = self.system, self.system.islands
+        found = True
+        for halving in range(self.tolerances.line_search_max_iter + 1):
+            _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+            if not search:
+                break
+            E = system.energies(trial, self.Q_tilde)
+            last = halving == self.tolerances.line_search_max_iter
+            rising = _shorten(E, self.E, islands.running, done, alpha, not last)
+            if rising == 0 or last:
+                # a last trial that still rises stands: it differs by round-off, or the direction was bad
+                found = rising == 0
+                self.E = E
+                break
+            solution.halvings += rising
+        self.Q, solution.Q = trial, trial
+        return found
+
+    def _not_finite(self, y: Array) -> str:
+        finite = np.isfinite(y).all(axis=1)
+        place = int(np.argmin(finite)) if not finite.all() else int(np.argmax(np.abs(y).max(axis=1)))
+        body = int(np.flatnonzero(self.system.position == place)[0])
+        name = self.system.bodies.name(body)
+        return f"the step of {name} is not a finite number; check its velocity, forces and mass"
 
 
 def minimise(
     system: System, Q_start: Array, Q_guess: Array, Q_tilde: Array, h: float, tolerances: Tolerances
 ) -> Solution:
     """Minimise the incremental potential of one step of length h."""
-    solution = Solution(Q_guess.copy())
-    if len(system.blocks.D) == 0:
-        solution.Q[:] = Q_start
-        solution.step = solution.rate = 0.0
+    solution = Solution(Q_guess)
+    islands = system.islands
+    if islands.count == 0:
         solution.converged = True
         return solution
-    problem = _Iteration(system, Q_tilde, h, tolerances)
-    system.soft_transforms.approach(Q_start, 1.0)
-    start_energy = problem.energy(Q_start)
-    if not start_energy < math.inf:
-        raise NotFinite(f"the energy at the start of the step is {start_energy}; a body is inverted or not finite")
+    islands.restart()
     stepwise = system.soft_transforms.count > 0 and tolerances.substeps > 1
-    if not stepwise and _attempt(system, problem, start_energy, solution, tolerances):
-        return solution
-    solution.restarts = 0 if stepwise else 1
-    solution.Q[:] = Q_start
-    _descend(system, problem, Q_start, solution, tolerances)
-    return solution
-
-
-def _attempt(
-    system: System, problem: _Iteration, start_energy: float, solution: Solution, tolerances: Tolerances
-) -> bool:
-    """Full Newton steps from the first guess in solution.Q; False where they do not pay."""
-    Q = solution.Q
-    first = allowed = math.inf
-    for k in range(min(_ATTEMPT + tolerances.min_iter, tolerances.max_iter)):
-        y = problem.direction(Q, exact=True)
-        solution.iterations += 1
-        if y is None:
-            return False
-        size = problem.measure(y, solution)
-        if not (size < allowed or size <= 1.0):
-            return False
-        _move(system.position, y, 1.0, Q, Q)
-        if size <= 1.0 and k >= tolerances.min_iter:
-            solution.converged = problem.energy(Q) <= start_energy * (1.0 + _SLACK)
-            return solution.converged
-        # a stiff mode may stir once the others have settled, so steps need not shrink each time
-        first = size if k == 0 else first
-        allowed = max(size, _STIR * first)
-    return False
-
-
-def _descend(system: System, problem: _Iteration, Q_start: Array, solution: Solution, tolerances: Tolerances) -> None:
-    """Newton with a line search from solution.Q until the tolerances or the iteration limit are reached."""
-    Q = solution.Q
-    trial = Q.copy()
+    substeps = tolerances.substeps if stepwise else 1
+    system.soft_transforms.approach(Q_start, 1.0 / substeps)
+    newton = _Newton(system, Q_tilde, h, tolerances)
+    newton.start(Q_start, Q_start.copy() if stepwise else Q_guess, solution)
+    trial = np.empty_like(Q_start)
+    beta = np.ones(islands.count)
+    exact = True
     for k in range(tolerances.max_iter):
-        ratio = min(1.0, (k + 1) / tolerances.substeps)
-        system.soft_transforms.approach(Q_start, ratio)
-        energy = problem.energy(Q)
-        for exact in (True, False):
-            y = problem.direction(Q, exact)
-            if y is None:
-                if exact:
-                    continue
-                raise SolverError(_indefinite(system, problem.bad_body))
-            size = problem.measure(y, solution)
-            if not size < math.inf:
-                raise NotFinite(_not_finite(system, y))
-            done = size <= 1.0 and ratio >= 1.0 and k >= tolerances.min_iter
-            alpha = 1.0 if done else _line_search(system, problem, energy, y, Q, trial, solution, tolerances)
-            if alpha > 0.0 or not exact:
-                break
-        assert y is not None
-        # a search that failed both ways ends on its shortest trial: the energy differs by round-off there
-        _move(system.position, y, alpha if alpha > 0.0 else 0.5**tolerances.line_search_max_iter, Q, Q)
+        if 1 < k + 1 <= substeps:
+            system.soft_transforms.approach(Q_start, (k + 1) / substeps)
+            newton.E = system.energies(newton.Q, Q_tilde)
+        y = newton.direction(exact)
         solution.iterations += 1
-        if done or (0 <= tolerances.early_exit <= k and alpha == 1.0 and ratio >= 1.0):
+        if system.renew_contacts(newton.Q, y):
+            newton.E = system.energies(newton.Q, Q_tilde)
+            beta = np.ones(islands.count)
+        size = newton.measure(y, solution)
+        alpha = system.free_path(newton.Q, y)
+        settled = k + 1 >= substeps and k >= tolerances.min_iter
+        done = np.empty(islands.count, np.bool_)
+        left = _settle(size, alpha, tolerances.ccd_tol if settled else math.inf, islands.running, done)
+        before = newton.Q
+        exact = newton.advance(y, alpha, done, left > 0, trial, solution)
+        trial = before
+        if 0 <= tolerances.early_exit <= k and settled:
+            beta *= 1.0 - alpha
+            done |= beta <= tolerances.early_exit_tol
+            left = int((islands.running[~done] != 0).sum())
+        if left == 0:
             solution.converged = True
-            return
-
-
-def _line_search(
-    system: System, problem: _Iteration, energy: float, y: Array, Q: Array, trial: Array, solution: Solution,
-    tolerances: Tolerances,
-) -> float:  # fmt: skip
-    """Largest of 1, ½, ¼ … at which the energy does not rise; 0 if there is none."""
-    alpha = 1.0
-    for _ in range(tolerances.line_search_max_iter):
-        _move(system.position, y, alpha, Q, trial)
-        if problem.energy(trial) <= energy * (1.0 + _SLACK):
-            return alpha
-        alpha *= 0.5
-        solution.halvings += 1
-    return 0.0
-
-
-def _indefinite(system: System, body: int) -> str:
-    return (
-        f"the linear system is singular at {system.bodies.name(body)}; "
-        "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
-    )
-
-
-def _not_finite(system: System, y: Array) -> str:
-    import numpy as np
-
-    finite = np.isfinite(y).all(axis=1)
-    place = int(np.argmin(finite)) if not finite.all() else int(np.argmax(np.abs(y).max(axis=1)))
-    body = int(np.flatnonzero(system.position == place)[0])
-    return f"the step of {system.bodies.name(body)} is not a finite number; check its velocity, forces and mass"
+            break
+        if left < islands.count:
+            islands.finish(done)
+    return solution

@@ -10,7 +10,7 @@ __all__ = ["determinant", "polar"]
 
 @kernel
 def determinant(Q: Array, b: int) -> float:
-    """Det A of body b: positive unless the body is turned inside out."""
+    """det A of body b: positive unless the body is turned inside out."""
     return (
         Q[b, 1, 0] * (Q[b, 2, 1] * Q[b, 3, 2] - Q[b, 2, 2] * Q[b, 3, 1])
         + Q[b, 1, 1] * (Q[b, 2, 2] * Q[b, 3, 0] - Q[b, 2, 0] * Q[b, 3, 2])

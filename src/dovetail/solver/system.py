@@ -14,10 +14,12 @@ import numpy as np
 
 from dovetail.solver.assembly.bodies import assemble_bodies, bodies_energy
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.contribution import Contribution
 from dovetail.solver.energy.soft_transform import SoftTransforms
+from dovetail.solver.islands import Islands
 from dovetail.typing import Array, Indices
 
-__all__ = ["Bodies", "Contribution", "Load", "System"]
+__all__ = ["Bodies", "Load", "System"]
 
 # A body without a kinetic term keeps this share of its mass in the Hessian (never in the gradient), so that a motion
 # that nothing else resists stays zero instead of undefined.
@@ -53,22 +55,6 @@ class Bodies:
         return len(self.mass)
 
 
-class Contribution(Protocol):
-    """An energy beyond a body's own: gradient and Hessian added to the blocks."""
-
-    def pairs(self) -> Indices:
-        """Body pairs (k, 2) that its Hessian couples."""
-
-    def add_constant(self, blocks: Blocks) -> None:
-        """Add what never changes to base_D and base_U."""
-
-    def energy(self, Q: Array) -> float:
-        """Value at Q; may be infinite where Q is not allowed."""
-
-    def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
-        """Add derivatives at Q; without `exact` the Hessian must be positive semi-definite."""
-
-
 class Load(Protocol):
     """A force without an energy, evaluated at the start of the step."""
 
@@ -84,8 +70,10 @@ class System:
         self.soft_transforms = SoftTransforms(bodies.mass)
         self.contributions: list[Contribution] = [*contributions, self.soft_transforms]
         self.loads = list(loads)
-        self.blocks = Blocks(bodies.is_fixed, np.concatenate([c.pairs() for c in self.contributions]))
+        pairs = np.concatenate([c.pairs() for c in self.contributions])
+        self.blocks = Blocks(bodies.is_fixed, pairs)
         self.position = self.blocks.position
+        self.islands = Islands(self.position, pairs, self.blocks.active)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
         trace = np.trace(second, axis1=1, axis2=2)
@@ -121,20 +109,33 @@ class System:
             load.add(Q, F)
         return F
 
-    def energy(self, Q: Array, Q_tilde: Array) -> float:
-        """Incremental potential at Q."""
-        bodies = self.bodies
-        total = float(bodies_energy(self.position, bodies.model, bodies.mass, self.c, self.w, Q, Q_tilde))
+    def energies(self, Q: Array, Q_tilde: Array) -> Array:
+        """Incremental potential of every island at Q; infinite where Q is not allowed."""
+        bodies, island = self.bodies, self.islands.of
+        E = np.zeros(self.islands.count)
+        bodies_energy(bodies.model, bodies.mass, self.c, self.w, Q, Q_tilde, island, E)
         for contribution in self.contributions:
-            total += contribution.energy(Q)
-        return total
+            contribution.add_energy(Q, island, E)
+        return E
+
+    def way_is_free(self, Q_start: Array, Q_guess: Array) -> Array:
+        """Per island, whether its bodies may go straight from one state to the other."""
+        return np.ones(self.islands.count, bool)
+
+    def renew_contacts(self, Q: Array, y: Array) -> bool:
+        """Look for contacts anew if a step −y might leave the region they were looked for in; True if islands changed."""
+        return False
+
+    def free_path(self, Q: Array, y: Array) -> Array:
+        """Per island, the share of the step −y that is free of collisions."""
+        return np.ones(self.islands.count)
 
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
         """Gradient and Hessian at Q into the blocks."""
         bodies, blocks = self.bodies, self.blocks
         assemble_bodies(
             self.position, bodies.model, bodies.mass, self.inertia, self.c, self.w, blocks.base_D, Q, Q_tilde,
-            blocks.g, blocks.D,
+            blocks.active, blocks.g, blocks.D,
         )  # fmt: skip
         if len(blocks.U):
             np.copyto(blocks.U, blocks.base_U)

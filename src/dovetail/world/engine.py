@@ -88,7 +88,7 @@ class Engine:
 
     @staticmethod
     def default_config() -> dict[str, Any]:
-        """Libuipc's engine config; nothing in it concerns a CPU."""
+        """libuipc's engine config; nothing in it concerns a CPU."""
         return {"gpu": {"device": 0}, "extras": {"gui": {"enable": True}}}
 
     def backend_name(self) -> str:

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from dovetail.constitution.terms import Angle, AxialForce, Limit, Spring
+from dovetail.constitution.terms import Angle, AxialForce, Limit, Parameter
 from dovetail.errors import ConstitutionError
+from dovetail.solver.energy.coincide import Coincide
 from dovetail.solver.state import State
 from dovetail.typing import Array
 from dovetail.world.lower.joints import JointGeometry, LawOnJoints, LoweredJoints
@@ -36,10 +37,14 @@ class Joints:
 
     # ---- before a step ---------------------------------------------------------------------------------------
 
-    def refresh(self) -> None:
-        """Read targets, strengths, bounds, forces and switches as they are now."""
+    def refresh(self, h: float) -> None:
+        """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""
+        for term in self._lowered.term_uses:
+            for column, parameter in enumerate(term.word.parameters):
+                if parameter.attribute != "strength_ratio":
+                    term.terms.p[term.rows, column] = self._values(term.entry, parameter, h)
         for use in self._lowered.law_uses:
-            self._refresh_law(use)
+            self._refresh_law(use, h)
         for load in self._lowered.load_uses:
             word = load.word
             name = word.force if isinstance(word, AxialForce) else word.torque
@@ -48,7 +53,15 @@ class Joints:
             self._refuse_not_finite(load.entry, name, values)
             load.values[load.rows] = values
 
-    def _refresh_law(self, use: LawOnJoints) -> None:
+    def _values(self, entry: JointGeometry, parameter: Parameter, h: float) -> Array:
+        """What a parameter is now for every joint of a geometry; not for one that depends on a coordinate."""
+        if parameter.step:
+            return np.full(entry.count, h)
+        values: Array = entry.elements.slot(parameter.attribute).values.astype(float)
+        self._refuse_not_finite(entry, parameter.attribute, values)
+        return values * entry.mass if parameter.times_mass else values
+
+    def _refresh_law(self, use: LawOnJoints, h: float) -> None:
         edges = use.entry.elements
         word = use.word
         on = np.ones(use.entry.count, bool) if word.switch is None else edges.slot(word.switch).values != 0
@@ -58,14 +71,13 @@ class Joints:
             use.held[begins] = use.base.value[use.base_rows][begins]
             use.held[~wanted] = np.nan
         coordinate = use.entry.kind.coordinate
-        assert coordinate is not None
-        offset = edges.slot(coordinate.offset).values
         for column, parameter in enumerate(word.parameters):
-            values = edges.slot(parameter.attribute).values.astype(float)
-            self._refuse_not_finite(use.entry, parameter.attribute, values)
-            if parameter.times_mass:
-                values = values * use.entry.mass
+            if parameter.start:
+                use.laws.p[use.rows, column] = use.laws.coordinates.value[use.laws.of[use.rows]]
+                continue
+            values = self._values(use.entry, parameter, h)
             if parameter.reported:
+                offset = 0.0 if coordinate is None else edges.slot(coordinate.offset).values
                 values = np.where(np.isnan(use.held), values - offset, use.held)
             if column == 0 and word.switch is not None:
                 values = np.where(on, values, 0.0)
@@ -105,7 +117,7 @@ class Joints:
         self.publish()
         gap, misalignment = lowered.frames.measure(state.Q)
         G = np.zeros((lowered.frames.count, 4, 3))
-        for energy in lowered.energies:
+        for energy in (*lowered.energies, *lowered.own_laws):
             energy.add_forces(state.Q, G)
         h = state.dt_before or math.inf
         force, torque = lowered.frames.reactions(state.Q, G, h)
@@ -119,13 +131,13 @@ class Joints:
 
     def _retrieve_laws(self, h: float) -> None:
         for use in self._lowered.law_uses:
-            if isinstance(use.word, Spring):
-                use.entry.elements.slot("driving/effort").edit()[:] = 0.0
+            if use.word.effort is not None:
+                use.entry.elements.slot(use.word.effort).edit()[:] = 0.0
         for use in self._lowered.law_uses:
             edges = use.entry.elements
-            if isinstance(use.word, Spring):
-                edges.slot("driving/effort").edit()[:] -= use.laws.slopes()[use.rows] / (h * h)
-            elif isinstance(use.word, Limit):
+            if use.word.effort is not None:
+                edges.slot(use.word.effort).edit()[:] -= use.laws.slopes()[use.rows] / (h * h)
+            if isinstance(use.word, Limit) and "limit/violation" in edges:
                 x = use.base.value[use.base_rows]
                 lower, upper = use.laws.p[use.rows, 0], use.laws.p[use.rows, 1]
                 edges.slot("limit/violation").edit()[:] = np.maximum(0.0, np.maximum(x - upper, lower - x))
@@ -165,14 +177,23 @@ class Joints:
     # ---- dump ------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Array]:
-        """Committed coordinates and held targets: what the next step depends on besides the state."""
+        """What the next step depends on besides the state, committed coordinates and held targets, and the parameters of
+        the last step, from which efforts and reactions follow.
+        """
         saved: dict[str, Array] = {}
         for k, coordinates in enumerate(self._lowered.coordinates.values()):
             saved[f"joints/value/{k}"] = coordinates.value
             saved[f"joints/rate/{k}"] = coordinates.rate
         for k, use in enumerate(self._lowered.law_uses):
             saved[f"joints/held/{k}"] = use.held
+        for k, parameters in enumerate(self._refreshed()):
+            saved[f"joints/parameters/{k}"] = parameters
         return saved
+
+    def _refreshed(self) -> list[Array]:
+        """Parameters that are read every frame."""
+        terms = {id(use.terms): use.terms.p for use in self._lowered.term_uses}
+        return [*(laws.p for laws in self._lowered.laws), *terms.values()]
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""

@@ -27,6 +27,7 @@ from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
 from dovetail.world.dump import fingerprint
 from dovetail.world.joints import Joints
+from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
@@ -45,7 +46,9 @@ class Simulation:
         self.table, bodies, Q, V = lower_bodies(scene)
         lowered = lower_joints(scene, self.table, bodies.mass[:, 0, 0], Q)
         forces = BodyForces()
-        self.system = System(bodies, [*lowered.energies, *lowered.laws], [forces, *lowered.loads])
+        self.articulations = ExternalArticulations(scene, lowered, self.table)
+        energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions]
+        self.system = System(bodies, energies, [forces, *lowered.loads])
         self.state = State.without_past(Q, V)
         self.joints = Joints(lowered, multi_turn=config["joint/angle"] == "multi_turn")
         self.joints.start(self.state)
@@ -80,7 +83,8 @@ class Simulation:
         with Timer("Animate"):
             self._scene.animator.run(frame, h)
         self._body_refresh.run()
-        self.joints.refresh()
+        self.joints.refresh(h)
+        self.articulations.refresh(self.state)
         try:
             with Timer("Newton Iteration"):
                 report = step(
@@ -89,6 +93,7 @@ class Simulation:
         except SolverError as error:
             raise type(error)(f"World.advance: frame {frame}: {error}.") from None
         self.joints.commit(self.state)
+        self.articulations.commit(self.state)
         if not report.converged:
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
         return report
@@ -98,6 +103,7 @@ class Simulation:
         for entry in self.table.geometries:
             write_transforms(self.state.Q[entry.bodies], entry.geometry.transforms.edit())
         self.joints.retrieve(self.state)
+        self.articulations.retrieve()
 
     def write_state(self, bodies: Indices, Q: Array | None, V: Array | None) -> None:
         """Replace the state of some bodies; their history begins afresh."""
@@ -110,13 +116,15 @@ class Simulation:
 
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
-        return {**{f"state/{name}": array for name, array in self.state.arrays().items()}, **self.joints.arrays()}
+        state = {f"state/{name}": array for name, array in self.state.arrays().items()}
+        return {**state, **self.joints.arrays(), **self.articulations.arrays()}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
         prefix = "state/"
         self.state.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
         self.joints.restore(arrays)
+        self.articulations.restore(arrays)
 
     def fingerprint(self) -> str:
         """Equal for scenes that a dump can be exchanged between."""
@@ -125,7 +133,7 @@ class Simulation:
             name: np.asarray(getattr(bodies, name))
             for name in ("mass", "stiffness", "model", "is_fixed", "is_dynamic", "external_kinetic")
         }
-        return fingerprint({**constant, **self.joints.constants()})
+        return fingerprint({**constant, **self.joints.constants(), **self.articulations.constants()})
 
 
 def _check_constitutions(scene: Scene) -> None:

@@ -1,6 +1,6 @@
 """Joints between pairs of affine bodies: one geometry holds many of one kind, an edge or a vertex for each.
 
-A joint class is a declaration. It names its energies (`terms`) and, if it has one degree of freedom that
+A joint class is a declaration. It names its energies (`terms`, laws among them) and, if it has one degree of freedom that
 users care about, its `coordinate`; everything else is done here.
 
     class AffineBodyRevoluteJoint(EdgeJoint, uid=18):
@@ -15,11 +15,12 @@ from typing import Any, ClassVar, TypeAlias, overload
 import numpy as np
 
 from dovetail.constitution.arguments import bind
-from dovetail.constitution.base import InterAffineBodyConstitution, fill, mark, write
+from dovetail.constitution.base import InterAffineBodyConstitution, class_of, fill, mark, write
 from dovetail.constitution.joint.frame import axis_ends
 from dovetail.constitution.joint.pairs import Pairs, Side
 from dovetail.constitution.place import Place
-from dovetail.constitution.terms import Coordinate, Term
+from dovetail.constitution.terms import Compose, Coordinate, Term
+from dovetail.errors import ConstitutionError
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
 from dovetail.geometry.create import linemesh, pointcloud
 from dovetail.typing import Array, ArrayLike
@@ -53,7 +54,7 @@ class Joint(InterAffineBodyConstitution):
     anchors and offset are written by the world.
     """
 
-    terms: ClassVar[tuple[Term, ...]] = ()
+    terms: ClassVar[tuple[Term | Compose, ...]] = ()
     coordinate: ClassVar[Coordinate | None] = None
     attributes: ClassVar[dict[str, float]] = {}
     """Further attributes of the class, with their defaults."""
@@ -66,6 +67,11 @@ class Joint(InterAffineBodyConstitution):
     """Arguments of create_geometry in the world form, and in the local form with the attribute of each."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        if cls.uids and "uid" not in kwargs and {"terms", "coordinate"} & vars(cls).keys():
+            raise ConstitutionError(
+                f"{cls.__name__}: it differs from {class_of(cls.uids[0]).__name__}, whose uid {cls.uids[0]} it would share; "
+                f"claim one of its own, class {cls.__name__}(…, uid=2**32 + 1)."
+            )
         used = [row for term in cls.terms for row in term.rows]
         used += cls.coordinate.rows if cls.coordinate is not None else ()
         for row in used:
@@ -238,6 +244,10 @@ class VertexJoint(Joint):
     rows = ("c", "t", "n", "b")
     world_points: ClassVar[tuple[str, ...]] = ("positions",)
     local_points: ClassVar[dict[str, str]] = {"l_positions": "l_position", "r_positions": "r_position"}
+
+    def create_geometry(self, *given: Any, **named: Any) -> SimplicialComplex:
+        """A point cloud with a vertex per joint, from anchors (n, 3) [m] in the world or in the bodies."""
+        return self._create(given, named)
 
     def _mesh(self, *points: Array) -> SimplicialComplex:
         return pointcloud(points[0])

@@ -30,10 +30,13 @@ def assemble_bodies(
     base: Array,
     Q: Array,
     Q_tilde: Array,
+    active: Indices,
     g: Array,
     D: Array,
 ) -> None:
     """g, D ← kinetic and shape derivatives on top of the constant blocks `base`; fixed bodies have position −1.
+
+    Rows whose `active` is 0 are left alone.
 
     c (n,) weighs the kinetic, w (n,) the shape term of each body.
     """
@@ -41,7 +44,7 @@ def assemble_bodies(
     R, K = np.empty((3, 3)), np.empty((3, 3))
     for b in range(len(Q)):
         k = position[b]
-        if k < 0:
+        if k < 0 or not active[k]:
             continue
         set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
         if model[b] == ORTHO:
@@ -52,19 +55,18 @@ def assemble_bodies(
 
 @kernel
 def bodies_energy(
-    position: Indices, model: Indices, mass: Array, c: Array, w: Array, Q: Array, Q_tilde: Array
-) -> float:
-    """Sum of kinetic and shape energies; infinite where a body is turned inside out."""
+    model: Indices, mass: Array, c: Array, w: Array, Q: Array, Q_tilde: Array, island: Indices, E: Array
+) -> None:
+    """E[island] += kinetic and shape energies; infinite where a body is turned inside out."""
     scratch = np.empty((3, 3))
-    total = 0.0
     for b in range(len(Q)):
-        if position[b] < 0:
+        if island[b] < 0:
             continue
+        total = kinetic_energy(mass, c[b], Q, Q_tilde, b)
         if not determinant(Q, b) > 0.0:
-            return math.inf
-        total += kinetic_energy(mass, c[b], Q, Q_tilde, b)
-        if model[b] == ORTHO:
+            total = math.inf
+        elif model[b] == ORTHO:
             total += ortho_energy(w[b], Q, b)
         else:
             total += arap_energy(w[b], Q, b, scratch)
-    return total
+        E[island[b]] += total

@@ -18,7 +18,7 @@ __all__ = ["angle"]
 
 @coordinate(rows=4, period=2.0 * math.pi)
 def angle(F: Array, exact: float, dx: Array, d2x: Array) -> float:
-    """X = atan2(s, c)."""
+    """x = atan2(s, c)."""
     c = 0.0
     s = 0.0
     for a in range(3):

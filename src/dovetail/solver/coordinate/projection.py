@@ -15,7 +15,7 @@ __all__ = ["projection"]
 
 @coordinate(rows=2)
 def projection(F: Array, exact: float, dx: Array, d2x: Array) -> float:
-    """X = r·t."""
+    """x = r·t."""
     for a in range(3):
         dx[a] = F[3 + a]
         dx[3 + a] = F[a]

@@ -6,16 +6,15 @@
     d²E    = 2w ( ‖dA‖² − 4 aᵀ K⁻¹ a ),   a = axial vector of the skew part of RᵀdA
 
 On a rotation the second term cancels the first up to the stress, 4w (1 − 2K⁻¹), which is negative under
-compression. K is raised by the least multiple of 1 that keeps a tenth of the rotational inertia (see ortho.py).
+compression. K is then raised by a multiple of 1 that keeps a tenth of the rotational inertia (see ortho.py).
 """
 
 from __future__ import annotations
 
-import math
-
-from dovetail.solver.energy.ortho import FLOOR
+from dovetail.solver.energy.ortho import FLOOR, SOFT
 from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import polar
+from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 
 __all__ = ["add_arap", "arap_energy"]
@@ -25,13 +24,33 @@ _EXACT = 1e-14  # relative change at which the polar iteration has reached round
 
 @kernel
 def arap_energy(w: float, Q: Array, b: int, R: Array) -> float:
-    """W ‖A − R‖²_F of body b; R is 3×3 scratch."""
+    """w ‖A − R‖²_F of body b; R is 3×3 scratch."""
     polar(Q, b, R, _EXACT)
     total = 0.0
     for i in range(3):
         for a in range(3):
             total += (Q[b, 1 + i, a] - R[i, a]) ** 2
     return w * total
+
+
+@kernel
+def _shift(w: float, c: float, inertia: Array, b: int, K: Array) -> float:
+    """Multiple of 1 to add to K so that 4w (1 − 2K⁻¹) + (1 − FLOOR) c J ≥ 0, J the inertia of body b.
+
+    That is K ≥ 2Y⁻¹ with Y = 1 + (1 − FLOOR) c J/(4w).
+    """
+    j = (1.0 - FLOOR) * c / (4.0 * w)
+    if j * (inertia[b, 0, 0] + inertia[b, 1, 1] + inertia[b, 2, 2]) > SOFT:
+        j = 0.0
+    x, y, z = 1.0 + j * inertia[b, 0, 0], 1.0 + j * inertia[b, 1, 1], 1.0 + j * inertia[b, 2, 2]
+    xy, xz, yz = j * inertia[b, 0, 1], j * inertia[b, 0, 2], j * inertia[b, 1, 2]
+    cx, cxy, cxz = y * z - yz * yz, xz * yz - xy * z, xy * yz - xz * y
+    twice = 2.0 / (x * cx + xy * cxy + xz * cxz)
+    kx, ky, kz = K[0, 0] - twice * cx, K[1, 1] - twice * (x * z - xz * xz), K[2, 2] - twice * (x * y - xy * xy)
+    kxy, kxz, kyz = K[0, 1] - twice * cxy, K[0, 2] - twice * cxz, K[1, 2] - twice * (xy * xz - x * yz)
+    if positive_definite(kx, ky, kz, kxy, kxz, kyz):
+        return 0.0
+    return max(0.0, -gershgorin(kx, ky, kz, kxy, kxz, kyz))
 
 
 @kernel
@@ -52,19 +71,7 @@ def add_arap(
     trace = -(K[0, 0] + K[1, 1] + K[2, 2])
     for i in range(3):
         K[i, i] += trace
-    least_K = math.inf
-    least_J = math.inf
-    for i in range(3):
-        row_K = K[i, i]
-        row_J = c * inertia[b, i, i]
-        for j in range(3):
-            if j != i:
-                row_K -= abs(K[i, j])
-                row_J -= abs(c * inertia[b, i, j])
-        least_K = min(least_K, row_K)
-        least_J = min(least_J, row_J)
-    wanted = 2.0 / (1.0 + (1.0 - FLOOR) * max(least_J, 0.0) / (4.0 * w))
-    shift = max(0.0, wanted - least_K)
+    shift = _shift(w, c, inertia, b, K)
     k00, k11, k22 = K[0, 0] + shift, K[1, 1] + shift, K[2, 2] + shift
     k01, k02, k12 = K[0, 1], K[0, 2], K[1, 2]
     c00 = k11 * k22 - k12 * k12

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.contribution import Contribution
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
@@ -19,15 +20,15 @@ __all__ = ["Coincide"]
 
 
 @kernel
-def _energy(left: Indices, right: Indices, W: Array, K: Array, Q: Array) -> float:
-    total = 0.0
+def _energy(left: Indices, right: Indices, W: Array, K: Array, Q: Array, island: Indices, E: Array) -> None:
     for k in range(len(left)):
+        total = 0.0
         for a in range(3):
             F = 0.0
             for i in range(4):
                 F += W[k, 0, i] * Q[left[k], i, a] + W[k, 0, 4 + i] * Q[right[k], i, a]
             total += 0.5 * K[k] * F * F
-    return total
+        E[max(island[left[k]], island[right[k]])] += total
 
 
 @kernel
@@ -57,7 +58,7 @@ def _forces(left: Indices, right: Indices, W: Array, joint: Indices, K: Array, Q
                 out[joint[k], i, a] -= K[k] * W[k, 0, 4 + i] * F
 
 
-class Coincide:
+class Coincide(Contribution):
     """All coincide rows of a scene; K (k,) [kg]."""
 
     def __init__(self, stencils: Stencils, K: Array) -> None:
@@ -80,9 +81,9 @@ class Coincide:
         cross = np.where((left < right)[:, None, None], outer[:, :12, 12:], outer[:, 12:, :12])
         np.add.at(blocks.base_U, s.block[coupled], cross[coupled])
 
-    def energy(self, Q: Array) -> float:
+    def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         s = self.stencils
-        return float(_energy(s.left, s.right, s.W, self.K, Q))
+        _energy(s.left, s.right, s.W, self.K, Q, island, E)
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         s = self.stencils

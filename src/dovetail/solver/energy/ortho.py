@@ -8,9 +8,11 @@
 The first two terms are Gauss–Newton, positive semi-definite, and blind to rotations; the third one is the stress,
 which turns with the body. Leaving it out costs tens of Newton iterations in loaded linkages, so it is kept whole
 as long as the rotational inertia outweighs it: on a rotation w× the Hessian of kinetic and stress terms is tr(Z)1
-− Z with Z = c S + 4w G (S the second moments about the centre of mass). Where a Gershgorin bound says that this
-might fall below a tenth of its value at rest, G is shifted by the least multiple of I₃ that prevents it. No
-eigenvalue is ever computed.
+− Z with Z = c S + 4w G (S the second moments about the centre of mass). Where this falls below a tenth of its value
+at rest, G is shifted by a multiple of I₃ that prevents it (a Gershgorin bound). A stretch σ has the curvature
+4w (3σ² − 1), negative in a body flattened below 0.58 of its size; before that, G is made positive as a whole. In a
+body so soft that its mass couples rotation and stretch as strongly as its stiffness parts them, the inertia does not
+count. No eigenvalue is ever computed.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.solver.kernel import kernel
+from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 
-__all__ = ["FLOOR", "add_ortho", "ortho_energy"]
+__all__ = ["FLAT", "FLOOR", "SOFT", "add_ortho", "ortho_energy"]
 
+FLAT = -0.5  # strain σ² − 1 from which on a body counts as flattened
 FLOOR = 0.1  # share of the rotational inertia at rest that a compressed body always keeps in the Hessian
+SOFT = 0.1  # inertia over stiffness 4w above which a body counts as soft
 
 
 @kernel
@@ -44,10 +49,30 @@ def _strain(Q: Array, b: int) -> Any:
 
 @kernel
 def ortho_energy(w: float, Q: Array, b: int) -> float:
-    """W ‖AᵀA − I‖²_F of body b."""
+    """w ‖AᵀA − I‖²_F of body b."""
     G = _strain(Q, b)
     diagonal = G[0][0] * G[0][0] + G[1][1] * G[1][1] + G[2][2] * G[2][2]
     return w * (diagonal + 2.0 * (G[0][1] * G[0][1] + G[0][2] * G[0][2] + G[1][2] * G[1][2]))
+
+
+@kernel
+def _shift(s: float, c: float, inertia: Array, b: int, G: Any) -> float:
+    """Multiple of I₃ to add to G so that the Hessian stays positive definite; 0 in all but compressed bodies."""
+    trace = G[0][0] + G[1][1] + G[2][2]
+    j = (1.0 - FLOOR) * c
+    if j * (inertia[b, 0, 0] + inertia[b, 1, 1] + inertia[b, 2, 2]) > SOFT * s:
+        j = 0.0
+    x = j * inertia[b, 0, 0] + s * (trace - G[0][0])
+    y = j * inertia[b, 1, 1] + s * (trace - G[1][1])
+    z = j * inertia[b, 2, 2] + s * (trace - G[2][2])
+    xy = j * inertia[b, 0, 1] - s * G[0][1]
+    xz = j * inertia[b, 0, 2] - s * G[0][2]
+    yz = j * inertia[b, 1, 2] - s * G[1][2]
+    shift = 0.0
+    if s > 0.0 and not positive_definite(x, y, z, xy, xz, yz):
+        shift = max(0.0, -0.5 * gershgorin(x, y, z, xy, xz, yz) / s)
+    flattest = gershgorin(G[0][0], G[1][1], G[2][2], G[0][1], G[0][2], G[1][2])
+    return shift if flattest > FLAT else max(shift, -flattest)
 
 
 @kernel
@@ -63,15 +88,7 @@ def add_ortho(
     for i in range(3):
         for a in range(3):
             g[k, 3 + 3 * i + a] += s * (G[i][0] * Q[b, 1, a] + G[i][1] * Q[b, 2, a] + G[i][2] * Q[b, 3, a])
-    trace = G[0][0] + G[1][1] + G[2][2]
-    lack = 0.0
-    for i in range(3):
-        row = (1.0 - FLOOR) * c * inertia[b, i, i] + s * (trace - G[i][i])
-        for j in range(3):
-            if j != i:
-                row -= abs(c * inertia[b, i, j] - s * G[i][j])
-        lack = min(lack, row)
-    shift = -0.5 * lack / s if s > 0.0 else 0.0
+    shift = _shift(s, c, inertia, b, G)
     # a_k a_iᵀ: entry (i a, j e) is Q[j, a] Q[i, e]; written over whole rows it is a product of two vectors of twelve
     for j in range(3):
         for e in range(3):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.contribution import Contribution
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -18,15 +19,15 @@ __all__ = ["SoftTransforms"]
 
 
 @kernel
-def _energy(body: Indices, B: Array, target: Array, Q: Array) -> float:
-    total = 0.0
+def _energy(body: Indices, B: Array, target: Array, Q: Array, island: Indices, E: Array) -> None:
     for k in range(len(body)):
+        total = 0.0
         for i in range(4):
             for j in range(4):
                 for x in range(3):
                     left = Q[body[k], i, x] - target[k, i, x]
                     total += 0.5 * B[k, i, j] * left * (Q[body[k], j, x] - target[k, j, x])
-    return total
+        E[island[body[k]]] += total
 
 
 @kernel
@@ -40,7 +41,7 @@ def _assemble(body: Indices, B: Array, target: Array, position: Indices, Q: Arra
                     D[row, 3 * i + x, 3 * j + x] += B[k, i, j]
 
 
-class SoftTransforms:
+class SoftTransforms(Contribution):
     """The bodies that are drawn to a target in this step.
 
     `ratio` < 1 moves the target only part of the way from the state at the start of the step: with animator
@@ -70,14 +71,9 @@ class SoftTransforms:
         start = Q_start[self._body]
         self._target = self._aim if ratio >= 1.0 else start + ratio * (self._aim - start)
 
-    def pairs(self) -> Indices:
-        return np.zeros((0, 2), np.int64)
-
-    def add_constant(self, blocks: Blocks) -> None:
-        """Nothing: which bodies are drawn changes from frame to frame."""
-
-    def energy(self, Q: Array) -> float:
-        return float(_energy(self._body, self._B, self._target, Q)) if self.count else 0.0
+    def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
+        if self.count:
+            _energy(self._body, self._B, self._target, Q, island, E)
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         if self.count:

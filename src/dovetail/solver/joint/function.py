@@ -69,6 +69,11 @@ class _Function:
         """What kernels take: an address, or the function itself when JIT is off."""
         return self._compiled.address if jit_enabled else self.function
 
+    @property
+    def pointer(self) -> Any:
+        """The compiled function as Python can call it, with ctypes pointers and numbers."""
+        return self._compiled.ctypes
+
 
 @dataclass(frozen=True)
 class EnergyFunction(_Function):
@@ -101,14 +106,24 @@ _Kind = TypeVar("_Kind", EnergyFunction, Coordinate, Law)
 
 
 def _register(registry: dict[str, _Kind], made: _Kind) -> _Kind:
+    """Under its name, which is free or belongs to an earlier version of the same function (notebooks run cells again)."""
     known = registry.get(made.name)
-    if known is not None and known.function.__code__.co_filename != made.function.__code__.co_filename:
+    if known is not None and not _is_new_version(known.function, made.function):
+        code = known.function.__code__
         raise ConstitutionError(
-            f"{type(made).__name__}: '{made.name}' is already registered by "
-            f"{known.function.__code__.co_filename}; give yours another name."
+            f"{made.name}: a function of that name is already registered, line {code.co_firstlineno} of "
+            f"{code.co_filename}; give yours another name."
         )
     registry[made.name] = made
     return made
+
+
+def _is_new_version(old: Any, new: Any) -> bool:
+    """Whether `new` is the definition of `old` run again, not another function, nor the same with other enclosed values."""
+    closures = [repr([cell.cell_contents for cell in f.__closure__ or ()]) for f in (old, new)]
+    return (old.__module__, old.__qualname__) == (new.__module__, new.__qualname__) and (
+        old.__code__ is not new.__code__ or closures[0] == closures[1]
+    )
 
 
 def energy(rows: int, parameters: tuple[str, ...]) -> Callable[[Callable[..., float]], EnergyFunction]:
@@ -205,7 +220,7 @@ else:
         return float(function(F, p[k], exact, g, H))
 
     def call_coordinate(function: Any, F: Any, exact: float, dx: Any, d2x: Any) -> float:
-        """X and its derivatives."""
+        """x and its derivatives."""
         return float(function(F, exact, dx, d2x))
 
     def call_law(function: Any, x: float, p: Any, k: int, d: Any) -> float:

@@ -30,7 +30,7 @@ _C, _END, _T, _N, _B = range(5)
 
 @kernel
 def _image(rows: Array, k: int, r: int, Q: Array, body: int, out: Array) -> None:
-    """Out (3) ← row r of joint k on a body."""
+    """out (3) ← row r of joint k on a body."""
     for a in range(3):
         value = 0.0
         for i in range(4):

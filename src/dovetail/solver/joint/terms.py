@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.contribution import Contribution
 from dovetail.solver.joint.function import (
     Coordinate,
     EnergyFunction,
@@ -20,18 +21,18 @@ from dovetail.solver.joint.stencil import Stencils, gather, pull_back_gradient, 
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Coordinates", "Laws", "Terms"]
+__all__ = ["Coordinates", "Laws", "Terms", "nearest"]
 
 
 @kernel
-def _terms_energy(psi: Any, left: Indices, right: Indices, W: Array, p: Array, Q: Array) -> float:
+def _terms_energy(
+    psi: Any, left: Indices, right: Indices, W: Array, p: Array, Q: Array, island: Indices, E: Array
+) -> None:
     n = 3 * W.shape[1]
     F, g, H = np.empty(n), np.zeros(n), np.zeros(n * n)
-    total = 0.0
     for k in range(len(left)):
         gather(W, k, left[k], right[k], Q, F)
-        total += call_energy(psi, F, p, k, 0.0, g, H)
-    return total
+        E[max(island[left[k]], island[right[k]])] += call_energy(psi, F, p, k, 0.0, g, H)
 
 
 @kernel
@@ -68,7 +69,7 @@ def _terms_forces(
                     out[joint[k], i, a] -= W[k, r, 4 + i] * gF[3 * r + a]
 
 
-class Terms:
+class Terms(Contribution):
     """One energy ψ over many joints; p (k, q) are its parameters."""
 
     def __init__(self, function: EnergyFunction, stencils: Stencils, p: Array) -> None:
@@ -82,9 +83,9 @@ class Terms:
     def add_constant(self, blocks: Blocks) -> None:
         self.stencils.locate(blocks)
 
-    def energy(self, Q: Array) -> float:
+    def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         s = self.stencils
-        return float(_terms_energy(self._psi, s.left, s.right, s.W, self.p, Q))
+        _terms_energy(self._psi, s.left, s.right, s.W, self.p, Q, island, E)
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         s = self.stencils
@@ -100,8 +101,8 @@ class Terms:
 
 
 @kernel
-def _nearest(x: float, period: float, reference: float) -> float:
-    """X moved by whole periods to the branch nearest the reference."""
+def nearest(x: float, period: float, reference: float) -> float:
+    """x moved by whole periods to the branch nearest the reference."""
     if period > 0.0:
         return x + period * math.floor((reference - x) / period + 0.5)
     return x
@@ -113,11 +114,12 @@ def _values(
     x: Array, rate: Array,
 ) -> None:  # fmt: skip
     n = 3 * W.shape[1]
-    F, dF, dx, d2x = np.empty(n), np.empty(n), np.zeros(n), np.zeros(n * n)
+    F, dF, dx, d2x = np.empty(n), np.empty(n), np.empty(n), np.zeros(n * n)
     for k in range(len(left)):
         gather(W, k, left[k], right[k], Q, F)
         gather(W, k, left[k], right[k], V, dF)
-        x[k] = _nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
+        dx[:] = 0.0
+        x[k] = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
         rate[k] = 0.0
         for i in range(n):
             rate[k] += dx[i] * dF[i]
@@ -144,17 +146,15 @@ class Coordinates:
 @kernel
 def _laws_energy(
     coordinate: Any, period: float, law: Any, left: Indices, right: Indices, W: Array, of: Indices, reference: Array,
-    p: Array, Q: Array,
-) -> float:  # fmt: skip
+    p: Array, Q: Array, island: Indices, E: Array,
+) -> None:  # fmt: skip
     n = 3 * W.shape[1]
     F, dx, d2x, d = np.empty(n), np.zeros(n), np.zeros(n * n), np.zeros(2)
-    total = 0.0
     for m in range(len(of)):
         k = of[m]
         gather(W, k, left[k], right[k], Q, F)
-        x = _nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
-        total += call_law(law, x, p, m, d)
-    return total
+        x = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
+        E[max(island[left[k]], island[right[k]])] += call_law(law, x, p, m, d)
 
 
 @kernel
@@ -169,7 +169,7 @@ def _laws_assemble(
         gather(W, k, left[k], right[k], Q, F)
         dx[:] = 0.0
         H[:] = 0.0
-        x = _nearest(call_coordinate(coordinate, F, exact, dx, H), period, reference[k])
+        x = nearest(call_coordinate(coordinate, F, exact, dx, H), period, reference[k])
         call_law(law, x, p, m, d)
         if d[0] == 0.0 and d[1] == 0.0:
             continue
@@ -184,6 +184,24 @@ def _laws_assemble(
 
 
 @kernel
+def _laws_forces(
+    coordinate: Any, left: Indices, right: Indices, W: Array, of: Indices, joint: Indices, slope: Array, Q: Array,
+    out: Array,
+) -> None:  # fmt: skip
+    n = 3 * W.shape[1]
+    F, dx, d2x = np.empty(n), np.empty(n), np.zeros(n * n)
+    for m in range(len(of)):
+        k = of[m]
+        gather(W, k, left[k], right[k], Q, F)
+        dx[:] = 0.0
+        call_coordinate(coordinate, F, 0.0, dx, d2x)
+        for r in range(W.shape[1]):
+            for i in range(4):
+                for a in range(3):
+                    out[joint[k], i, a] -= slope[m] * W[k, r, 4 + i] * dx[3 * r + a]
+
+
+@kernel
 def _slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
     d = np.zeros(2)
     for m in range(len(of)):
@@ -191,7 +209,7 @@ def _slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
         out[m] = d[0]
 
 
-class Laws:
+class Laws(Contribution):
     """A law on some of a batch's coordinates: g = φ′∇x, H = φ″∇x∇xᵀ + φ′∇²x (the last part only when exact).
 
     of (m,) picks the coordinates, p (m, q) are the law's parameters.
@@ -209,10 +227,10 @@ class Laws:
     def add_constant(self, blocks: Blocks) -> None:
         self.coordinates.stencils.locate(blocks)
 
-    def energy(self, Q: Array) -> float:
+    def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         c, s = self.coordinates, self.coordinates.stencils
-        return float(
-            _laws_energy(c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, Q)
+        _laws_energy(
+            c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, Q, island, E
         )
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
@@ -227,3 +245,8 @@ class Laws:
         out = np.empty(len(self.of))
         _slopes(self._phi, self.of, self.coordinates.value, self.p, out)
         return out
+
+    def add_forces(self, Q: Array, out: Array) -> None:
+        """out[joint] −= generalised force on the right body, Q being the committed state; divide by h² for N and N·m."""
+        c, s = self.coordinates, self.coordinates.stencils
+        _laws_forces(c.address, s.left, s.right, s.W, self.of, s.joint, self.slopes(), Q, out)

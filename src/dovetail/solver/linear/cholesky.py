@@ -25,9 +25,14 @@ __all__ = ["factor", "solve"]
 
 
 @kernel
-def factor(row_start: Indices, column: Indices, D: Array, U: Array, R: Array) -> int:
-    """Factor in place. Returns −1, or the position of the first block that is not positive definite."""
+def factor(row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array) -> int:
+    """Factor in place, leaving out rows whose `active` is 0: they are coupled to no active one.
+
+    Returns −1, or the position of the first block that is not positive definite.
+    """
     for k in range(len(D)):
+        if not active[k]:
+            continue
         if not cholesky(D, k, R, k) > 0.0:
             return k
         first, last = row_start[k], row_start[k + 1]
@@ -45,13 +50,17 @@ def factor(row_start: Indices, column: Indices, D: Array, U: Array, R: Array) ->
 
 
 @kernel
-def solve(row_start: Indices, column: Indices, D: Array, U: Array, R: Array, y: Array) -> None:
-    """Y (n, 12) ← H⁻¹ y."""
+def solve(row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array, y: Array) -> None:
+    """y (n, 12) ← H⁻¹ y on the active rows."""
     for k in range(len(D)):
+        if not active[k]:
+            continue
         upper_transposed_solve(D, k, R, k, y, k)
         for s in range(row_start[k], row_start[k + 1]):
             subtract_transposed_times(y, column[s], U, s, y, k)
     for k in range(len(D) - 1, -1, -1):
+        if not active[k]:
+            continue
         for s in range(row_start[k], row_start[k + 1]):
             subtract_times(y, k, U, s, y, column[s])
         upper_solve(D, k, R, k, y, k)

@@ -15,7 +15,7 @@ from dovetail import builtin
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.joint.frame import anchors
-from dovetail.constitution.terms import AxialForce, AxialTorque, Coincide, Compose, Slide, Stenciled
+from dovetail.constitution.terms import AxialForce, AxialTorque, Coincide, Compose, Parameter, Slide, Stenciled, Term
 from dovetail.constitution.terms import Coordinate as CoordinateWord
 from dovetail.constitution.terms import Law as LawWord
 from dovetail.errors import ConstitutionError
@@ -26,15 +26,16 @@ from dovetail.solver import coordinate as _coordinates  # noqa: F401  registers 
 from dovetail.solver import law as _laws  # noqa: F401  registers the built-in laws
 from dovetail.solver.energy.coincide import Coincide as CoincideRows
 from dovetail.solver.energy.slide import slide
-from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS
+from dovetail.solver.joint.function import ENERGIES
 from dovetail.solver.joint.readback import ALIGN_AXIS, ALIGN_FRAME, ALIGN_NOTHING, JointFrames
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.joint.terms import Coordinates, Laws, Terms
 from dovetail.solver.load import JointForces, JointTorques
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyTable
+from dovetail.world.lower.declarations import coordinate_of, energy_of, law_of
 
-__all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "lower_joints"]
+__all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints", "lower_joints"]
 
 assert slide.name in ENERGIES
 
@@ -77,6 +78,16 @@ class JointGeometry:
 
 
 @dataclass
+class TermOnJoints:
+    """A term of one joint geometry with parameters that are read every frame, and the rows of the batch they fill."""
+
+    entry: JointGeometry
+    word: Term
+    terms: Terms
+    rows: slice
+
+
+@dataclass
 class LawOnJoints:
     """A law of one joint geometry: where its parameters come from and which rows of the batch they fill."""
 
@@ -84,7 +95,7 @@ class LawOnJoints:
     word: LawWord
     laws: Laws
     rows: slice
-    base: Coordinates  # the coordinate that the joint reports
+    base: Coordinates  # the coordinate that the joint reports, or the law's own if it reports none
     base_rows: slice
     held: Array  # value at which each is held; NaN where it is not
 
@@ -106,9 +117,11 @@ class LoweredJoints:
     geometries: list[JointGeometry] = field(default_factory=list)
     frames: JointFrames | None = None
     energies: list[CoincideRows | Terms] = field(default_factory=list)
+    term_uses: list[TermOnJoints] = field(default_factory=list)
     coordinates: dict[CoordinateWord, Coordinates] = field(default_factory=dict)
     coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)
     laws: list[Laws] = field(default_factory=list)
+    own_laws: list[Laws] = field(default_factory=list)  # those that joints list themselves: part of their reaction
     law_uses: list[LawOnJoints] = field(default_factory=list)
     loads: list[JointForces | JointTorques] = field(default_factory=list)
     load_uses: list[LoadOnJoints] = field(default_factory=list)
@@ -168,7 +181,8 @@ def _frames(entries: list[JointGeometry]) -> JointFrames:
     for entry in entries:
         slides.append(np.full(entry.count, int(any(isinstance(term, Slide) for term in entry.kind.terms))))
         held = {term.row for term in entry.kind.terms if isinstance(term, Coincide)}
-        align = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if {"x0", "x1"} <= held else ALIGN_NOTHING
+        axis = {"x0", "x1"} <= held or "t" in held
+        align = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if axis else ALIGN_NOTHING
         aligns.append(np.full(entry.count, align))
     left, right = (np.concatenate([getattr(entry, side) for entry in entries]) for side in ("left", "right"))
     return JointFrames(left, right, sides[0], sides[1], np.concatenate(slides), np.concatenate(aligns))
@@ -198,34 +212,36 @@ class _Batch:
         )
 
 
-def _parameter(entry: JointGeometry, parameter: Any) -> Array:
-    """Values of one parameter of every joint of a geometry."""
+def _parameter(entry: JointGeometry, parameter: Parameter) -> Array:
+    """Values of one parameter of every joint of a geometry; 0 for now where it depends on the step."""
+    if not parameter.attribute:
+        return np.zeros(entry.count)
     values: Array = entry.elements.slot(parameter.attribute).values.astype(float)
     return values * entry.mass if parameter.times_mass else values
 
 
 def _energies(lowered: LoweredJoints) -> None:
+    linear, K = _Batch(), []
     batches: dict[str, tuple[_Batch, list[Array]]] = {}
+    live: dict[str, list[tuple[JointGeometry, Term, slice]]] = {}
     for entry in lowered.geometries:
         for term in entry.kind.terms:
-            batch, parameters = batches.setdefault(term.function, (_Batch(), []))
-            batch.add(entry, term)
-            parameters.append(np.stack([_parameter(entry, p) for p in term.parameters], axis=1))
+            if isinstance(term, Coincide):
+                linear.add(entry, term)
+                K.append(_parameter(entry, term.parameters[0]))
+            elif isinstance(term, Term):
+                name = energy_of(entry, term).name
+                batch, parameters = batches.setdefault(name, (_Batch(), []))
+                rows = batch.add(entry, term)
+                parameters.append(np.stack([_parameter(entry, p) for p in term.parameters], axis=1))
+                if any(p.attribute != "strength_ratio" for p in term.parameters):
+                    live.setdefault(name, []).append((entry, term, rows))
+    if K:
+        lowered.energies.append(CoincideRows(linear.stencils(), np.concatenate(K)))
     for name, (batch, parameters) in batches.items():
-        p = np.concatenate(parameters)
-        if name == Coincide.function:
-            lowered.energies.append(CoincideRows(batch.stencils(), p[:, 0]))
-        else:
-            lowered.energies.append(Terms(_registered(ENERGIES, name), batch.stencils(), p))
-
-
-def _registered(registry: dict[str, Any], name: str) -> Any:
-    if name not in registry:
-        raise ConstitutionError(
-            f"no function '{name}' is registered for joints, there are {', '.join(sorted(registry))}; "
-            "import the module that defines it before World.init."
-        )
-    return registry[name]
+        terms = Terms(ENERGIES[name], batch.stencils(), np.concatenate(parameters))
+        lowered.energies.append(terms)
+        lowered.term_uses += [TermOnJoints(entry, term, terms, rows) for entry, term, rows in live.get(name, ())]
 
 
 def _extras(entry: JointGeometry) -> list[Any]:
@@ -237,42 +253,42 @@ def _extras(entry: JointGeometry) -> list[Any]:
     return [class_of(uid) for uid in uids]
 
 
-def _composed(entry: JointGeometry) -> list[Compose]:
-    found = [term for extra in _extras(entry) for term in getattr(extra, "terms", ())]
-    return [term for term in found if isinstance(term, Compose)]
+def _composed(entry: JointGeometry) -> list[tuple[Compose, bool]]:
+    """Laws on a joint geometry, and whether the joint lists them itself."""
+    added = [term for extra in _extras(entry) for term in getattr(extra, "terms", ())]
+    found = [(term, True) for term in entry.kind.terms] + [(term, False) for term in added]
+    return [(term, own) for term, own in found if isinstance(term, Compose)]
 
 
 def _coordinate_batches(lowered: LoweredJoints) -> None:
     batches: dict[CoordinateWord, _Batch] = {}
+    functions = {}
     for k, entry in enumerate(lowered.geometries):
         words = [] if entry.kind.coordinate is None else [entry.kind.coordinate]
-        words += [term.coordinate for term in _composed(entry)]
+        words += [term.coordinate for term, _ in _composed(entry)]
         for word in dict.fromkeys(words):
+            functions[word] = coordinate_of(entry, word)
             lowered.coordinate_rows[word, k] = batches.setdefault(word, _Batch()).add(entry, word)
     for word, batch in batches.items():
-        lowered.coordinates[word] = Coordinates(_registered(COORDINATES, word.function), batch.stencils())
+        lowered.coordinates[word] = Coordinates(functions[word], batch.stencils())
 
 
 def _law_batches(lowered: LoweredJoints) -> None:
-    uses: dict[tuple[LawWord, CoordinateWord], list[int]] = {}
+    uses: dict[tuple[LawWord, CoordinateWord, bool], list[int]] = {}
     for k, entry in enumerate(lowered.geometries):
-        for term in _composed(entry):
-            uses.setdefault((term.law, term.coordinate), []).append(k)
-    for (law, coordinate), entries in uses.items():
+        for term, own in _composed(entry):
+            uses.setdefault((term.law, term.coordinate, own), []).append(k)
+    for (law, coordinate, own), entries in uses.items():
         rows = [lowered.coordinate_rows[coordinate, k] for k in entries]
         of = np.concatenate([np.arange(r.start, r.stop) for r in rows])
-        laws = Laws(
-            _registered(LAWS, law.function),
-            lowered.coordinates[coordinate],
-            of,
-            np.zeros((len(of), len(law.parameters))),
-        )
+        function = [law_of(lowered.geometries[k], law) for k in entries][0]
+        laws = Laws(function, lowered.coordinates[coordinate], of, np.zeros((len(of), len(law.parameters))))
         lowered.laws.append(laws)
+        lowered.own_laws += [laws] if own else []
         start = 0
         for k in entries:
             entry = lowered.geometries[k]
-            word = entry.kind.coordinate
-            assert word is not None
+            word = entry.kind.coordinate or coordinate
             stop = start + entry.count
             lowered.law_uses.append(
                 LawOnJoints(

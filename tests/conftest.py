@@ -1,0 +1,29 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dovetail import Engine, Scene, World
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The same random numbers in every run."""
+    return np.random.default_rng(20250314)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., World]:
+    """start(scene): an initialised world whose files go to a temporary folder; `workspace` names another one."""
+
+    def begin(scene: Scene, workspace: Path | None = None) -> World:
+        world = World(Engine("cpu", workspace or tmp_path))
+        world.init(scene)
+        return world
+
+    return begin

@@ -1,0 +1,269 @@
+"""Energies, coordinates and laws that joints are made of: every registered one is checked against its derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from joint_scenes import random_rotation
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.joint.terms import Coordinates, Laws, Terms
+from dovetail.world.lower import joints as _  # noqa: F401  registers the built-in functions
+
+STEP = 1e-5
+# central differences: truncation STEP² = 1e-10 times third derivatives, round-off 1e-16/STEP = 1e-11, both times values of
+# order 1 to 100
+FD_TOL = 1e-7
+
+SEEDS = range(8)
+
+
+def over(registry, name="function"):
+    """Every function of a registry that the package itself defines."""
+    own = [f for f in registry.values() if f.function.__module__.startswith("dovetail.")]
+    return pytest.mark.parametrize(name, own, ids=[f.name for f in own])
+
+
+energies, coordinates, laws = over(ENERGIES), over(COORDINATES), over(LAWS)
+
+
+def slopes(f, x):
+    """Central differences of f (scalar or array) by every entry of x."""
+    columns = []
+    for k in range(len(x)):
+        e = np.zeros(len(x))
+        e[k] = STEP
+        columns.append((np.asarray(f(x + e)) - np.asarray(f(x - e))) / (2 * STEP))
+    return np.array(columns)
+
+
+def close(found, expected):
+    scale = max(1.0, np.abs(expected).max())
+    return np.abs(found - expected).max() <= FD_TOL * scale
+
+
+def psi(function, F, p, exact=1.0):
+    n = len(F)
+    g, H = np.zeros(n), np.zeros(n * n)
+    value = function.function(F, p, exact, g, H)
+    return value, g, H.reshape(n, n)
+
+
+def x_of(function, F):
+    n = len(F)
+    dx, d2x = np.zeros(n), np.zeros(n * n)
+    value = function.function(F, 1.0, dx, d2x)
+    return value, dx, d2x.reshape(n, n)
+
+
+def phi(function, x, p):
+    d = np.zeros(2)
+    return function.function(x, p, d), d[0], d[1]
+
+
+def parameters_of(function, rng):
+    """Random parameters in ascending order, so that a lower bound is below an upper one."""
+    return np.sort(rng.uniform(0.5, 2, len(function.parameters)))
+
+
+def sample(function, seed):
+    """Random rows F with parameters, for energies."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=3 * function.rows), parameters_of(function, rng)
+
+
+def rows_of(function, seed):
+    """Random rows F, for coordinates."""
+    return np.random.default_rng(seed).normal(size=3 * function.rows)
+
+
+@energies
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gradient_is_the_derivative_of_the_energy(function, seed):
+    F, p = sample(function, seed)
+    assert close(psi(function, F, p)[1], slopes(lambda F: psi(function, F, p)[0], F))
+
+
+@energies
+@pytest.mark.parametrize("seed", SEEDS)
+def test_exact_hessian_is_the_derivative_of_the_gradient(function, seed):
+    F, p = sample(function, seed)
+    assert close(psi(function, F, p)[2], slopes(lambda F: psi(function, F, p)[1], F))
+
+
+@energies
+@pytest.mark.parametrize("seed", SEEDS)
+def test_safe_hessian_is_positive_semidefinite_and_keeps_energy_and_gradient(function, seed):
+    F, p = sample(function, seed)
+    value, g, H = psi(function, F, p, exact=0.0)
+    assert np.array_equal(H, H.T)
+    # eigenvalues of a matrix with entries of order 10 carry round-off of some 1e-15
+    assert np.linalg.eigvalsh(H)[0] >= -1e-12 * np.abs(H).max()
+    assert (value, *g) == (psi(function, F, p)[0], *psi(function, F, p)[1])
+
+
+@energies
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_energy_does_not_change_when_the_world_is_turned(function, seed):
+    F, p = sample(function, seed)
+    turned = (F.reshape(-1, 3) @ random_rotation(np.random.default_rng(seed)).T).ravel()
+    assert psi(function, turned, p)[0] == pytest.approx(psi(function, F, p)[0], rel=1e-12)
+
+
+@energies
+def test_the_parameters_of_an_energy_are_named(function):
+    assert function.rows >= 1
+    assert all(function.parameters)
+
+
+@coordinates
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_coordinate_has_the_derivatives_it_says(function, seed):
+    F = rows_of(function, seed)
+    _, dx, d2x = x_of(function, F)
+    wrap = function.period or np.inf
+
+    def difference(F_near):
+        away = x_of(function, F_near)[0] - x_of(function, F)[0]
+        return away - (wrap * np.round(away / wrap) if np.isfinite(wrap) else 0.0)
+
+    assert close(dx, slopes(difference, F))
+    assert close(d2x, slopes(lambda F: x_of(function, F)[1], F))
+
+
+@coordinates
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_coordinate_does_not_change_when_the_world_is_turned(function, seed):
+    F = rows_of(function, seed)
+    turned = (F.reshape(-1, 3) @ random_rotation(np.random.default_rng(seed)).T).ravel()
+    assert x_of(function, turned)[0] == pytest.approx(x_of(function, F)[0], abs=1e-12)
+
+
+@coordinates
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_first_derivatives_of_a_coordinate_do_not_depend_on_exact(function, seed):
+    F = rows_of(function, seed)
+    n = len(F)
+    dx = np.zeros(n)
+    value = function.function(F, 0.0, dx, np.zeros(n * n))
+    assert (value, *dx) == (x_of(function, F)[0], *x_of(function, F)[1])
+
+
+@laws
+@pytest.mark.parametrize("x", np.linspace(-3, 3, 13) + 0.01)
+def test_a_law_is_convex_and_has_the_derivatives_it_says(function, x):
+    p = parameters_of(function, np.random.default_rng(1))
+    value, first, second = phi(function, x, p)
+    assert close(first, slopes(lambda x: phi(function, x[0], p)[0], np.array([x])))
+    assert close(second, slopes(lambda x: phi(function, x[0], p)[1], np.array([x])))
+    assert value >= 0.0
+    assert second >= 0.0
+
+
+# ---- the limit in particular ------------------------------------------------------------------------------
+
+TINY = 1e-12
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+def test_a_limit_is_silent_inside_and_on_its_borders(width):
+    p = np.array([-0.25, -0.25 + width, 7.0])
+    for x in (p[0], p[1], p[0] + width / 2, p[0] + min(TINY, width), p[1] - min(TINY, width)):
+        assert phi(LAWS["limit"], x, p) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_limit_pushes_back_right_outside_its_borders(width, side):
+    p = np.array([1.0, 1.0 + width, 7.0])
+    value, first, second = phi(LAWS["limit"], (p[0] if side < 0 else p[1]) + side * TINY, p)
+    assert value > 0.0
+    assert side * first > 0.0
+    assert second > 0.0
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 3.0), (2.0, 2.0)])
+def test_a_limit_is_a_cubic_of_the_excess_over_its_width(lower, upper):
+    p = np.array([lower, upper, 7.0])
+    width = upper - lower or 1.0
+    for excess in (0.1, 1.0, 5.0):
+        assert phi(LAWS["limit"], upper + excess, p)[0] == pytest.approx(7.0 * (excess / width) ** 3, rel=1e-14)
+        assert phi(LAWS["limit"], lower - excess, p)[0] == pytest.approx(7.0 * (excess / width) ** 3, rel=1e-14)
+
+
+def test_the_width_of_a_limit_does_not_change_how_hard_it_is_at_the_same_relative_excess():
+    narrow = phi(LAWS["limit"], 0.1 + 0.01, np.array([0.0, 0.1, 3.0]))[0]
+    wide = phi(LAWS["limit"], 10.0 + 1.0, np.array([0.0, 10.0, 3.0]))[0]
+    assert narrow == pytest.approx(wide, rel=1e-12)
+
+
+# ---- compiled batches ---------------------------------------------------------------------------------------
+
+
+def random_batch(rows, count=5, seed=3):
+    """Stencils over four bodies with random weights, and random states."""
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, 4, count)
+    right = (left + rng.integers(1, 4, count)) % 4
+    stencils = Stencils(left, right, rng.normal(size=(count, rows, 8)), np.arange(count))
+    Q = rng.normal(size=(4, 4, 3))
+    return stencils, Q, [(W @ np.vstack([Q[i], Q[j]])).ravel() for W, i, j in zip(stencils.W, left, right, strict=True)]
+
+
+@energies
+def test_a_compiled_batch_of_energies_sums_the_plain_functions(function):
+    stencils, Q, F = random_batch(function.rows)
+    p = np.random.default_rng(5).uniform(0.5, 2, (len(F), len(function.parameters)))
+    terms = Terms(function, stencils, p)
+    expected = sum(psi(function, F_k, p_k)[0] for F_k, p_k in zip(F, p, strict=True))
+    assert terms.energy(Q) == pytest.approx(expected, rel=1e-12)
+
+
+@energies
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_compiled_batch_pulls_derivatives_back_to_the_bodies(function, exact):
+    stencils, Q, F = random_batch(function.rows)
+    p = np.random.default_rng(5).uniform(0.5, 2, (len(F), len(function.parameters)))
+    terms = Terms(function, stencils, p)
+    blocks = Blocks(np.zeros(4, np.int64), terms.pairs())
+    terms.add_constant(blocks)
+    terms.assemble(Q, exact, blocks)
+    expected_g, expected_H = np.zeros((4, 4, 3)), np.zeros((4, 4, 3, 4, 4, 3))
+    for W, i, j, F_k, p_k in zip(stencils.W, stencils.left, stencils.right, F, p, strict=True):
+        _, g, H = psi(function, F_k, p_k, float(exact))
+        G = (W.T @ g.reshape(-1, 3)).reshape(2, 4, 3)
+        full = np.einsum("ru,rasb,sv->uavb", W, H.reshape(function.rows, 3, function.rows, 3), W)
+        full = full.reshape(2, 4, 3, 2, 4, 3)
+        for s, body in enumerate((i, j)):
+            expected_g[body] += G[s]
+            for t, other in enumerate((i, j)):
+                expected_H[body, :, :, other] += full[s, :, :, t]
+    g, H = dense(blocks)
+    assert np.abs(g - expected_g.reshape(-1)).max() <= 1e-12 * np.abs(expected_g).max()
+    assert np.abs(H - expected_H.reshape(48, 48)).max() <= 1e-12 * np.abs(expected_H).max()
+
+
+def dense(blocks):
+    """Gradient and Hessian of a block system in the order of the bodies; every body free."""
+    n = len(blocks.D)
+    H = np.zeros((n, 12, n, 12))
+    for row in range(n):
+        H[row, :, row] = np.triu(blocks.D[row]) + np.triu(blocks.D[row], 1).T
+        for e in range(blocks.row_start[row], blocks.row_start[row + 1]):
+            H[row, :, blocks.column[e]] = blocks.U[e]
+            H[blocks.column[e], :, row] = blocks.U[e].T
+    order = blocks.position
+    return blocks.g[order].ravel(), H[order][:, :, order].reshape(12 * n, 12 * n)
+
+
+@over(COORDINATES, "coordinate")
+@laws
+def test_a_law_acts_on_the_chosen_coordinates_only(coordinate, function):
+    stencils, Q, F = random_batch(coordinate.rows)
+    batch = Coordinates(coordinate, stencils)
+    chosen = np.array([3, 0])
+    p = np.sort(np.random.default_rng(7).uniform(0.5, 2, (2, len(function.parameters))), axis=1)
+    expected = sum(phi(function, x_of(coordinate, F[k])[0], p_k)[0] for k, p_k in zip(chosen, p, strict=True))
+    assert Laws(function, batch, chosen, p).energy(Q) == pytest.approx(expected, rel=1e-12)
