@@ -92,10 +92,15 @@ def extras_of(kind: type[Joint]) -> list[type[Any]]:
 
 
 def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[[SimplicialComplex], None]]:
-    """All extras of a joint, in random order and switched on, with values that make each of them act."""
+    """All extras of a joint, in random order and switched on, with values that make each of them act.
+
+    The values do not depend on the order in which the extras are applied.
+    """
+    seed = int(rng.integers(2**31))
 
     def apply(extra: type[Any], sc: SimplicialComplex) -> None:
         n = sc.edges.size()
+        rng = np.random.default_rng([seed, extra.uids[0]])
         if issubclass(extra, Drive):
             extra().apply_to(sc, rng.uniform(1, 100, n))
             sc.edges["driving/is_constrained"] = 1
@@ -110,8 +115,8 @@ def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[
             raise AssertionError(f"no values are known for {extra.__name__}; add them here")
 
     extras = extras_of(kind)
-    rng.shuffle(extras)  # type: ignore[arg-type]
-    return [lambda sc, extra=extra: apply(extra, sc) for extra in extras]  # type: ignore[misc]
+    order = rng.permutation(len(extras))
+    return [lambda sc, extra=extras[k]: apply(extra, sc) for k in order]  # type: ignore[misc]
 
 
 class Joined:

@@ -25,10 +25,10 @@ The three kinds of functions, on flat arrays (component a of row r of F is F[3*r
     @coordinate(rows=m, period=0.0)     x(F, exact, dx, d2x) → x         dx ← ∂x/∂F, d2x[3m*i + j] ← ∂²x/∂F_i∂F_j
     @law(parameters=…)                  phi(x, p, d) → φ                 d[0] ← φ′,  d[1] ← φ″ ≥ 0
 
-g, H, dx, d2x arrive filled with zeros; d2x is read only where exact is 1. Where exact is 0, H must have no negative eigenvalue: leave out
-what might give one. `period` says by how much x jumps, as an angle does at ±π; x is then continued from step to step. ψ and φ are energies [J] times
-h², so −φ′/h² is a force [N] or torque [N·m]. Functions are compiled where they are defined and may use numbers, loops, conditions and `math`.
-UIDs from 2³² on are yours.
+g, H, dx, d2x arrive filled with zeros; d2x is read only where exact is 1. Where exact is 0, H must have no negative
+eigenvalue: leave out what might give one. `period` says by how much x jumps, as an angle does at ±π; x is then
+continued from step to step. ψ and φ are energies [J] times h², so −φ′/h² is a force [N] or torque [N·m]. Functions
+are compiled where they are defined and may use numbers, loops, conditions and `math`. UIDs from 2³² on are yours.
 """
 
 from __future__ import annotations

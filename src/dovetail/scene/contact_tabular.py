@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.builtin import adaptive
 from dovetail.errors import SceneError
 from dovetail.scene.pair_table import Element, ModelCollection, PairTable
 
@@ -133,7 +134,10 @@ class ContactTabular(PairTable[ContactElement]):
         return ContactModelCollection(self._rows)
 
     def table(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """μ, κ [Pa] and enabled between all elements: three symmetric N x N arrays. Checks all rows again."""
+        """μ, κ and enabled between all elements: three symmetric N x N arrays. Checks all rows again.
+
+        κ < 0 means adaptive; the default model is until the user gives one.
+        """
         friction_rates, resistances = (self._rows.slot(name).values for name in ("friction_rate", "resistance"))
         for row, (i, j) in enumerate(self._rows.slot("topo").values):
             who = f"ContactTabular: between {self._elements[i]!r} and {self._elements[j]!r}"
@@ -141,7 +145,9 @@ class ContactTabular(PairTable[ContactElement]):
         shape = (self.element_count(), self.element_count())
         default = self.default_model()
         mu = self._spread("friction_rate", np.full(shape, default.friction_rate()))
-        kappa = self._spread("resistance", np.full(shape, default.resistance()))
+        stiffness = default.resistance() if self._default_is_users else adaptive
+        kappa = self._spread("resistance", np.full(shape, stiffness))
+        kappa[0, 0] = stiffness
         enabled = self._spread("is_enabled", np.full(shape, default.is_enabled()))
         return mu, kappa, enabled
 

@@ -1,0 +1,1 @@
+"""Arrays and kernels: energies, linear algebra, Newton's method, one time step. It knows nothing of scenes."""

@@ -23,22 +23,26 @@ class Blocks:
     """
 
     def __init__(self, is_fixed: Indices, pairs: Indices) -> None:
-        free = np.flatnonzero(np.asarray(is_fixed) == 0)
-        node = np.full(len(is_fixed), -1)
-        node[free] = np.arange(len(free))
-        edges = node[np.asarray(pairs, np.int64).reshape(-1, 2)]
-        structure = structure_of(len(free), edges[(edges >= 0).all(axis=1)])
-        self.structure: Structure = structure
+        self._free = np.flatnonzero(np.asarray(is_fixed) == 0)
+        self._node = np.full(len(is_fixed), -1)
+        self._node[self._free] = np.arange(len(self._free))
         self.position = np.full(len(is_fixed), -1)
-        self.position[free] = structure.position
-        self.row_start, self.column = structure.row_start, structure.column
-        self.g = np.zeros((len(free), 12))
-        self.D = np.zeros((len(free), 12, 12))
-        self.U = np.zeros((len(structure.column), 12, 12))
+        self.g = np.zeros((len(self._free), 12))
+        self.D = np.zeros((len(self._free), 12, 12))
         self.base_D = np.zeros_like(self.D)
+        self.active = np.ones(len(self._free), np.int64)
+        self._R = np.zeros((len(self._free), 12))
+        self.restructure(pairs)
+
+    def restructure(self, pairs: Indices) -> None:
+        """Lay the blocks out anew for these body pairs (k, 2); positions change, base blocks must be filled again."""
+        edges = self._node[np.asarray(pairs, np.int64).reshape(-1, 2)]
+        structure = structure_of(len(self._free), edges[(edges >= 0).all(axis=1)])
+        self.structure: Structure = structure
+        self.position[self._free] = structure.position
+        self.row_start, self.column = structure.row_start, structure.column
+        self.U = np.zeros((len(structure.column), 12, 12))
         self.base_U = np.zeros_like(self.U)
-        self.active = np.ones(len(free), np.int64)
-        self._R = np.zeros((len(free), 12))
 
     def block_of(self, left: int, right: int) -> int:
         """Off-diagonal block that couples two bodies; −1 if either is fixed. Rows are of the earlier position."""

@@ -74,6 +74,20 @@ class Islands:
         self.count = int(_number(self._position, np.ascontiguousarray(pairs, np.int64), self.of))
         self.restart()
 
+    def merge(self, pairs: Indices) -> None:
+        """Find the islands anew; one runs if any of its bodies did."""
+        free = self._position >= 0
+        ran = np.zeros(len(free), np.int64)
+        ran[free] = self.active[self._position[free]]
+        self.divide(pairs)
+        self.running[:] = 0
+        np.maximum.at(self.running, self.of[free], ran[free])
+        self.reactivate()
+
+    def reactivate(self) -> None:
+        """Follow a change of positions."""
+        _activate(self.of, self._position, self.running, self.active)
+
     def restart(self) -> None:
         """Let all islands run."""
         self.running = np.ones(self.count, np.int64)
@@ -82,4 +96,4 @@ class Islands:
     def finish(self, done: Array) -> None:
         """Stop the islands where `done` (m,) is true."""
         self.running[done] = 0
-        _activate(self.of, self._position, self.running, self.active)
+        self.reactivate()

@@ -219,6 +219,7 @@ def minimise(
 ) -> Solution:
     """Minimise the incremental potential of one step of length h."""
     solution = Solution(Q_guess)
+    system.begin_contacts(Q_start, Q_guess, h)
     islands = system.islands
     if islands.count == 0:
         solution.converged = True
@@ -238,16 +239,18 @@ def minimise(
             newton.E = system.energies(newton.Q, Q_tilde)
         y = newton.direction(exact)
         solution.iterations += 1
-        if system.renew_contacts(newton.Q, y):
+        renewed = system.renew_contacts(newton.Q, y)
+        if renewed:
             newton.E = system.energies(newton.Q, Q_tilde)
             beta = np.ones(islands.count)
         size = newton.measure(y, solution)
-        alpha = system.free_path(newton.Q, y)
-        settled = k + 1 >= substeps and k >= tolerances.min_iter
+        alpha = system.free_path(y)
+        settled = k + 1 >= substeps and k >= tolerances.min_iter and not renewed
         done = np.empty(islands.count, np.bool_)
         left = _settle(size, alpha, tolerances.ccd_tol if settled else math.inf, islands.running, done)
         before = newton.Q
         exact = newton.advance(y, alpha, done, left > 0, trial, solution)
+        system.moved(alpha)
         trial = before
         if 0 <= tolerances.early_exit <= k and settled:
             beta *= 1.0 - alpha

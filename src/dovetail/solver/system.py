@@ -12,8 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
+from dovetail.errors import SolverError
 from dovetail.solver.assembly.bodies import assemble_bodies, bodies_energy
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
@@ -24,6 +26,9 @@ __all__ = ["Bodies", "Load", "System"]
 # A body without a kinetic term keeps this share of its mass in the Hessian (never in the gradient), so that a motion
 # that nothing else resists stays zero instead of undefined.
 _GHOST_MASS = 1e-8
+
+# After so many steps the block structure is laid out anew, to drop pairs that no longer touch.
+_STRUCTURE_LIFE = 20
 
 
 @dataclass(frozen=True)
@@ -65,15 +70,25 @@ class Load(Protocol):
 class System:
     """Bodies with their contributions and loads, and the block system they assemble into."""
 
-    def __init__(self, bodies: Bodies, contributions: Sequence[Contribution] = (), loads: Sequence[Load] = ()) -> None:
+    def __init__(
+        self,
+        bodies: Bodies,
+        contributions: Sequence[Contribution] = (),
+        loads: Sequence[Load] = (),
+        contact: Contact | None = None,
+    ) -> None:
         self.bodies = bodies
         self.soft_transforms = SoftTransforms(bodies.mass)
+        self.contact = contact
         self.contributions: list[Contribution] = [*contributions, self.soft_transforms]
+        if contact is not None:
+            self.contributions.append(contact)
         self.loads = list(loads)
-        pairs = np.concatenate([c.pairs() for c in self.contributions])
-        self.blocks = Blocks(bodies.is_fixed, pairs)
+        self._joined = np.concatenate([c.pairs() for c in self.contributions])
+        self.blocks = Blocks(bodies.is_fixed, self._joined)
         self.position = self.blocks.position
-        self.islands = Islands(self.position, pairs, self.blocks.active)
+        self.islands = Islands(self.position, self._joined, self.blocks.active)
+        self._steps_on_structure = 0
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
         trace = np.trace(second, axis1=1, axis2=2)
@@ -113,26 +128,80 @@ class System:
         """Incremental potential of every island at Q; infinite where Q is not allowed."""
         bodies, island = self.bodies, self.islands.of
         E = np.zeros(self.islands.count)
+        if self.contact is not None:
+            self.contact.watch(self.islands.running)
         bodies_energy(bodies.model, bodies.mass, self.c, self.w, Q, Q_tilde, island, E)
         for contribution in self.contributions:
             contribution.add_energy(Q, island, E)
         return E
 
+    # ---- contact ---------------------------------------------------------------------------------------------
+
+    def begin_contacts(self, Q_start: Array, Q_guess: Array, h: float) -> None:
+        """Contacts, friction and islands at the start of a step that is expected to end near Q_guess."""
+        if self.contact is None:
+            return
+        contact, blocks = self.contact, self.blocks
+        blocks.active[:] = 1
+        contact.begin(Q_start, self._by_position(Q_start - Q_guess), h, self.position, blocks.active)
+        if not contact.lag(Q_start):
+            raise SolverError(
+                "surfaces intersect or touch at the start of the step; bodies were placed into each other from outside"
+            )
+        self._steps_on_structure += 1
+        if self._steps_on_structure >= _STRUCTURE_LIFE:
+            self._restructure()
+        self.islands.divide(np.concatenate([self._joined, contact.coupled()]))
+
     def way_is_free(self, Q_start: Array, Q_guess: Array) -> Array:
         """Per island, whether its bodies may go straight from one state to the other."""
-        return np.ones(self.islands.count, bool)
+        if self.contact is None:
+            return np.ones(self.islands.count, bool)
+        y = self._by_position(Q_start - Q_guess)
+        allowed: Array = self.contact.free_path(y, self.position, self.islands) >= 1.0
+        self.contact.take(allowed.astype(float), self.islands)
+        return allowed
+
+    def _by_position(self, rows: Array) -> Array:
+        """(n, 4, 3) over bodies → (free, 12) by position."""
+        y = np.empty_like(self.blocks.g)
+        free = self.position >= 0
+        y[self.position[free]] = rows[free].reshape(-1, 12)
+        return y
 
     def renew_contacts(self, Q: Array, y: Array) -> bool:
-        """Look for contacts anew if a step −y might leave the region they were looked for in; True if islands changed."""
-        return False
+        """Look for contacts anew if the step −y might leave the region they were looked for in; True if so."""
+        if self.contact is None or not self.contact.renew(Q, y, self.position, self.islands.active):
+            return False
+        solved = self.islands.active.copy()
+        self.islands.merge(np.concatenate([self._joined, self.contact.coupled()]))
+        y[solved == 0] = 0.0  # bodies that run again have no direction yet
+        return True
 
-    def free_path(self, Q: Array, y: Array) -> Array:
+    def free_path(self, y: Array) -> Array:
         """Per island, the share of the step −y that is free of collisions."""
-        return np.ones(self.islands.count)
+        if self.contact is None:
+            return np.ones(self.islands.count)
+        return self.contact.free_path(y, self.position, self.islands)
+
+    def moved(self, alpha: Array) -> None:
+        """The islands have taken α of the last step asked about."""
+        if self.contact is not None:
+            self.contact.take(alpha, self.islands)
+
+    def _restructure(self) -> None:
+        """Lay the blocks out for the contacts there are."""
+        assert self.contact is not None
+        self.blocks.restructure(np.concatenate([self._joined, self.contact.touching()]))
+        self.islands.reactivate()
+        self._rebuild_base()
+        self._steps_on_structure = 0
 
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
-        """Gradient and Hessian at Q into the blocks."""
+        """Gradient and Hessian at Q into the blocks; contacts are those of the last energy."""
         bodies, blocks = self.bodies, self.blocks
+        if self.contact is not None and not self.contact.fits(blocks):
+            self._restructure()
         assemble_bodies(
             self.position, bodies.model, bodies.mass, self.inertia, self.c, self.w, blocks.base_D, Q, Q_tilde,
             blocks.active, blocks.g, blocks.D,

@@ -177,8 +177,8 @@ class Joints:
     # ---- dump ------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Array]:
-        """What the next step depends on besides the state, committed coordinates and held targets, and the parameters of
-        the last step, from which efforts and reactions follow.
+        """Committed coordinates and held targets, on which the next step depends besides the state, and the parameters
+        of the last step, from which efforts and reactions follow.
         """
         saved: dict[str, Array] = {}
         for k, coordinates in enumerate(self._lowered.coordinates.values()):
@@ -203,8 +203,11 @@ class Joints:
     def constants(self) -> dict[str, Array]:
         """What tells one set of joints from another."""
         found: dict[str, Array] = {}
+        refreshed = [id(parameters) for parameters in self._refreshed()]
         for k, energy in enumerate(self._lowered.energies):
             found[f"joints/{k}/W"] = energy.stencils.W
             found[f"joints/{k}/pairs"] = energy.stencils.pairs.astype(float)
-            found[f"joints/{k}/p"] = energy.K if hasattr(energy, "K") else energy.p
+            parameters = energy.K if isinstance(energy, Coincide) else energy.p
+            if id(parameters) not in refreshed:
+                found[f"joints/{k}/p"] = parameters
         return found

@@ -29,6 +29,7 @@ from dovetail.world.dump import fingerprint
 from dovetail.world.joints import Joints
 from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
+from dovetail.world.lower.contacts import lower_contact
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
 
@@ -48,7 +49,9 @@ class Simulation:
         forces = BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
         energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions]
-        self.system = System(bodies, energies, [forces, *lowered.loads])
+        joined = np.concatenate([np.zeros((0, 2), np.int64), *(e.pairs() for e in lowered.energies)])
+        self.contact = lower_contact(scene, self.table, bodies, joined)
+        self.system = System(bodies, energies, [forces, *lowered.loads], self.contact)
         self.state = State.without_past(Q, V)
         self.joints = Joints(lowered, multi_turn=config["joint/angle"] == "multi_turn")
         self.joints.start(self.state)
@@ -112,6 +115,8 @@ class Simulation:
         if V is not None:
             self.state.V[bodies] = V
         self.state.forget(bodies)
+        if self.contact is not None:
+            self.contact.forget()
         self.joints.resync(self.state)
 
     def arrays(self) -> dict[str, Array]:

@@ -83,3 +83,19 @@ def test_a_singular_coupling_is_found_where_it_is_eliminated(rng):
 def test_a_scene_without_free_bodies_has_nothing_to_solve():
     blocks = Blocks(np.ones(3, np.int64), np.array([[0, 1]]))
     assert blocks.factor() == -1 and blocks.solve().shape == (0, 12)
+
+
+def test_rows_that_do_not_take_part_are_left_alone(rng):
+    """Two pairs of bodies; the second has converged, and may even be singular."""
+    pairs = np.array([[0, 1], [2, 3]])
+    blocks, H = system(4, pairs, np.zeros(4, np.int64), rng)
+    g = rng.normal(size=(4, 12))
+    blocks.g[blocks.position] = g
+    settled = blocks.position[[2, 3]]
+    blocks.active[settled] = 0
+    blocks.D[settled[0], 0, 0] = np.nan
+    assert blocks.factor() == -1
+    y = blocks.solve()[blocks.position]
+    expected = np.linalg.solve(H[:2, :, :2].reshape(24, 24), g[:2].ravel())
+    np.testing.assert_allclose(y[:2].ravel(), expected, rtol=0, atol=1e-9 * np.abs(expected).max())  # as above
+    np.testing.assert_array_equal(y[2:], g[2:])

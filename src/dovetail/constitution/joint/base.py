@@ -1,7 +1,7 @@
 """Joints between pairs of affine bodies: one geometry holds many of one kind, an edge or a vertex for each.
 
-A joint class is a declaration. It names its energies (`terms`, laws among them) and, if it has one degree of freedom that
-users care about, its `coordinate`; everything else is done here.
+A joint class is a declaration. It names its energies (`terms`, laws among them) and, if it has one degree of
+freedom that users care about, its `coordinate`; everything else is done here.
 
     class AffineBodyRevoluteJoint(EdgeJoint, uid=18):
         terms = (Coincide("x0"), Coincide("x1"))
@@ -69,7 +69,7 @@ class Joint(InterAffineBodyConstitution):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if cls.uids and "uid" not in kwargs and {"terms", "coordinate"} & vars(cls).keys():
             raise ConstitutionError(
-                f"{cls.__name__}: it differs from {class_of(cls.uids[0]).__name__}, whose uid {cls.uids[0]} it would share; "
+                f"{cls.__name__}: it is not what uid {cls.uids[0]}, {class_of(cls.uids[0]).__name__}, stands for; "
                 f"claim one of its own, class {cls.__name__}(…, uid=2**32 + 1)."
             )
         used = [row for term in cls.terms for row in term.rows]

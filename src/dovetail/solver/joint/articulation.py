@@ -2,8 +2,9 @@
 
     E = ½ dᵀ M d,   d = δθ − δθ̃,   δθ_k = x_k(Q) − x_k(Q_prev)
 
-With y = M d the gradient is Σ y_k ∇x_k and the Hessian Σ M_kl ∇x_k ∇x_lᵀ + Σ y_k ∇²x_k, the last part only when exact. M couples
-every joint to every other, so all bodies of an articulation are neighbours in the linear system. No h²: M weighs as a mass does.
+With y = M d the gradient is Σ y_k ∇x_k and the Hessian Σ M_km ∇x_k ∇x_mᵀ + Σ y_k ∇²x_k, the last part only when
+exact. M couples every joint to every other, so all bodies of an articulation are neighbours in the linear system.
+No h²: M weighs as a mass does.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def _residual(
         for k in range(n):
             e = start[a] + k
             y[e] = 0.0
-            for l in range(n):
-                f = start[a] + l
-                y[e] += M[square[a] + n * k + l] * (x[f] - previous[f] - target[f])
+            for m in range(n):
+                f = start[a] + m
+                y[e] += M[square[a] + n * k + m] * (x[f] - previous[f] - target[f])
             total += 0.5 * y[e] * (x[e] - previous[e] - target[e])
             at = max(at, island[body[e, 0]], island[body[e, 1]])
         E[at] += total
@@ -71,7 +72,7 @@ def _couple(
     start: Indices, square: Indices, M: Array, body: Indices, block: Indices, position: Indices, y: Array, J: Array,
     g: Array, D: Array, U: Array,
 ) -> None:  # fmt: skip
-    """Add Σ y_k ∇x_k and Σ M_kl ∇x_k ∇x_lᵀ; block (…, 2, 2) are the off-diagonal blocks of the bodies of k and l."""
+    """Add Σ y_k ∇x_k and Σ M_km ∇x_k ∇x_mᵀ; block (…, 2, 2) are the off-diagonal blocks of the bodies of k and m."""
     for a in range(len(start) - 1):
         n = start[a + 1] - start[a]
         for k in range(n):
@@ -82,12 +83,12 @@ def _couple(
                     continue
                 for i in range(12):
                     g[row, i] += y[e] * J[e, s, i]
-                for l in range(n):
-                    f = start[a] + l
-                    weight = M[square[a] + n * k + l]
+                for m in range(n):
+                    f = start[a] + m
+                    weight = M[square[a] + n * k + m]
                     for t in range(2):
                         column = position[body[f, t]]
-                        # M is symmetric: (k, s) with (l, t) is the transpose of (l, t) with (k, s), which comes by itself
+                        # the transpose of this pair, (m, t) with (k, s), comes by itself: M is symmetric
                         if column < row:
                             continue
                         if column == row:
@@ -95,7 +96,7 @@ def _couple(
                                 for j in range(i, 12):
                                     D[row, i, j] += weight * J[e, s, i] * J[f, t, j]
                         else:
-                            at = block[square[a] + n * k + l, s, t]
+                            at = block[square[a] + n * k + m, s, t]
                             for i in range(12):
                                 for j in range(12):
                                     U[at, i, j] += weight * J[e, s, i] * J[f, t, j]

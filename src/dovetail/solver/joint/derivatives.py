@@ -87,14 +87,14 @@ def _stray(made: Function, does: str) -> ConstitutionError:
 
 
 def refuse_stray_indices(made: Function) -> None:
-    """Run it between two kinds of guards: writing outside of its arrays destroys them, reading there shows in the result."""
+    """Run it between two kinds of guards: writing outside of its arrays destroys them, reading there shows."""
     F = np.random.default_rng(1).normal(size=_size(made))
     p = np.ones(len(_parameters(made)))
     results = []
     for guard in (1.25, -0.75):
         value, first, second = _call(made, F, p, 1.0, guard)
         results.append(np.concatenate([[value], first, second.ravel()]))
-    if not np.array_equal(*results, equal_nan=True):
+    if not np.array_equal(results[0], results[1], equal_nan=True):
         raise _stray(made, "reads")
 
 
@@ -135,10 +135,10 @@ def check_derivatives(
         check_derivatives(helix)
         check_derivatives(damper, at=[-0.1, 0.0, 0.3], parameters=[2.0, 0.1, 0.01])
 
-    `at` are the points: F (k, rows, 3), or x (k,) for a law; by default random ones of order one. `parameters` are p, one set (q,) or one
-    per point (k, q); by default between ½ and 1½. Prints how well they agree. A relative error above `tolerance` is a ConstitutionError that
-    shows the worst entry; so is a negative eigenvalue of H where exact is 0, a negative φ″, or a function that says something else
-    with exact = 0 than with 1.
+    `at` are the points: F (k, rows, 3), or x (k,) for a law; by default random ones of order one. `parameters` are
+    p, one set (q,) or one per point (k, q); by default between ½ and 1½. Prints how well they agree. A relative
+    error above `tolerance` is a ConstitutionError that shows the worst entry; so is a negative eigenvalue of H
+    where exact is 0, a negative φ″, or a function that says something else with exact = 0 than with 1.
     """
     if not isinstance(function, Function):
         raise ConstitutionError(

@@ -106,7 +106,7 @@ _Kind = TypeVar("_Kind", EnergyFunction, Coordinate, Law)
 
 
 def _register(registry: dict[str, _Kind], made: _Kind) -> _Kind:
-    """Under its name, which is free or belongs to an earlier version of the same function (notebooks run cells again)."""
+    """Under its name, which is free or an earlier version of the same function has (notebooks run cells again)."""
     known = registry.get(made.name)
     if known is not None and not _is_new_version(known.function, made.function):
         code = known.function.__code__
@@ -119,7 +119,7 @@ def _register(registry: dict[str, _Kind], made: _Kind) -> _Kind:
 
 
 def _is_new_version(old: Any, new: Any) -> bool:
-    """Whether `new` is the definition of `old` run again, not another function, nor the same with other enclosed values."""
+    """Whether `new` is the definition of `old` run again: no other function, nor the same around other values."""
     closures = [repr([cell.cell_contents for cell in f.__closure__ or ()]) for f in (old, new)]
     return (old.__module__, old.__qualname__) == (new.__module__, new.__qualname__) and (
         old.__code__ is not new.__code__ or closures[0] == closures[1]

@@ -247,6 +247,6 @@ class Laws(Contribution):
         return out
 
     def add_forces(self, Q: Array, out: Array) -> None:
-        """out[joint] −= generalised force on the right body, Q being the committed state; divide by h² for N and N·m."""
+        """out[joint] −= generalised force on the right body at the committed Q; divide by h² for N and N·m."""
         c, s = self.coordinates, self.coordinates.stencils
         _laws_forces(c.address, s.left, s.right, s.W, self.of, s.joint, self.slopes(), Q, out)

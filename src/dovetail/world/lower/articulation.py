@@ -1,4 +1,4 @@
-"""External articulations of a scene: joints that an outside model moves, lowered, refreshed every frame and read back."""
+"""External articulations of a scene, joints that an outside model moves: lowered, refreshed every frame, read back."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class ExternalArticulations:
         if far.size:
             at = int(far[0])
             raise place.error(
-                f"has {entry.word.target} = {target[at]:g} [rad], half a turn or more in one step, which cannot be told from "
-                "turning the other way; use a smaller dt.",
+                f"has {entry.word.target} = {target[at]:g} [rad], half a turn or more in a step, which cannot be told "
+                "from turning the other way; use a smaller dt.",
                 at,
             )
         M = geometry["joint_joint"].slot(entry.word.mass).values.reshape(len(target), len(target))
@@ -105,8 +105,8 @@ class ExternalArticulations:
             eigenvalues = np.linalg.eigvalsh((M + M.T) / 2)
             if eigenvalues[0] < -_ROUNDING * np.abs(eigenvalues).max():
                 raise place.error(
-                    f"the mass matrix in joint_joint has the eigenvalue {eigenvalues[0]:.3g}, so some motion would have a "
-                    "negative mass; give a positive semi-definite matrix."
+                    f"the mass matrix in joint_joint has the eigenvalue {eigenvalues[0]:.3g}, so a motion would have "
+                    "a negative mass; give a positive semi-definite matrix."
                 )
             self._accepted[a] = M.copy()
             self._solver.matrix(a)[:] = (M + M.T) / 2
@@ -133,7 +133,10 @@ class ExternalArticulations:
 
     def constants(self) -> dict[str, Array]:
         """What tells one set of articulations from another."""
-        return {"articulation/bodies": self._solver.body, "articulation/start": self._solver.start}
+        return {
+            "articulation/bodies": self._solver.body.astype(float),
+            "articulation/start": self._solver.start.astype(float),
+        }
 
 
 def _coordinate(entry: _Entry, k: int, lowered: LoweredJoints) -> tuple[Coordinates, int]:
@@ -146,7 +149,8 @@ def _coordinate(entry: _Entry, k: int, lowered: LoweredJoints) -> tuple[Coordina
             continue
         if not 0 <= index < candidate.count:
             raise entry.place.error(
-                f"is joint {index} of '{candidate.slot.object_name}', which has {candidate.count} (0..{candidate.count - 1}).",
+                f"is joint {index} of '{candidate.slot.object_name}', which has {candidate.count} "
+                f"(0..{candidate.count - 1}).",
                 k,
             )
         return lowered.coordinates[word], lowered.coordinate_rows[word, number].start + index
@@ -163,7 +167,9 @@ def _read_reference(link: BodyGeometry, instances: Indices, Q: Array) -> None:
     if slot.values.shape != (link.count, 12):
         raise place.error(f"{builtin.ref_dof_prev} is of type {slot.type_name()}; create it with Vector12.Zero().")
     q = slot.values[instances]
-    bad = np.flatnonzero(~np.isfinite(q).all(axis=1) | ~(np.linalg.det(q[:, 3:].reshape(-1, 3, 3)) > 0))
+    finite = np.isfinite(q).all(axis=1)
+    A = np.where(finite[:, None, None], q[:, 3:].reshape(-1, 3, 3), 0.0)
+    bad = np.flatnonzero(~(np.linalg.det(A) > 0))
     if bad.size:
         raise place.error(
             f"has {builtin.ref_dof_prev} = {q[bad[0]].tolist()}, which is no pose; write [p, rows of A] of every link, "

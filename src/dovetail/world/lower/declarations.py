@@ -1,7 +1,7 @@
 """Declarations of joints matched with the functions and attributes that they name, before any kernel runs.
 
-A compiled function reads its rows and parameters through bare pointers, so a declaration that gives it fewer of them would read
-stray memory; the checks here are what makes that impossible.
+A compiled function reads its rows and parameters through bare pointers, so a declaration that gives it fewer of
+them would read stray memory; the checks here are what makes that impossible.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _require(entry: JointGeometry, word: Any, attribute: str) -> None:
     if slot is None:
         raise _error(
             entry,
-            f"{_name(word)} needs the attribute '{attribute}' of every {element}, which is not there; list it in the joint's "
-            f"class, attributes = {{'{attribute}': 0.0}}, or create it on the geometry.",
+            f"{_name(word)} needs the attribute '{attribute}' of every {element}, which is not there; list it in the "
+            f"joint's class, attributes = {{'{attribute}': 0.0}}, or create it on the geometry.",
         )
     if slot.values.ndim != 1 or slot.values.dtype.kind not in "iuf":
         raise _error(

@@ -281,8 +281,8 @@ def _law_batches(lowered: LoweredJoints) -> None:
     for (law, coordinate, own), entries in uses.items():
         rows = [lowered.coordinate_rows[coordinate, k] for k in entries]
         of = np.concatenate([np.arange(r.start, r.stop) for r in rows])
-        function = [law_of(lowered.geometries[k], law) for k in entries][0]
-        laws = Laws(function, lowered.coordinates[coordinate], of, np.zeros((len(of), len(law.parameters))))
+        functions = [law_of(lowered.geometries[k], law) for k in entries]
+        laws = Laws(functions[0], lowered.coordinates[coordinate], of, np.zeros((len(of), len(law.parameters))))
         lowered.laws.append(laws)
         lowered.own_laws += [laws] if own else []
         start = 0

@@ -1,0 +1,41 @@
+"""The barrier: an energy that rises without bound as a gap closes and is zero beyond d̂.
+
+    b(D) = −κ (D − O)² ln((D − ξ²)/(O − ξ²)),   O = (ξ + d̂)²,   active for ξ² < D < O
+
+D is the squared distance, ξ the thickness of both surfaces together (0 for solids), d̂ the range. Times h² in the potential.
+Nearly parallel edges are faded out by the mollifier m(c) = (2 − c/ε)c/ε for c = |u × v|² < ε, ε = 1e-3 |ū|²|v̄|².
+"""
+
+from __future__ import annotations
+
+import math
+
+from dovetail.solver.kernel import kernel
+
+__all__ = ["MOLLIFIER", "barrier", "mollifier"]
+
+MOLLIFIER = 1e-3
+
+
+@kernel
+def barrier(D: float, thickness: float, d_hat: float) -> tuple[float, float, float]:
+    """b, b′, b″ by D, for κ = 1."""
+    inner = thickness * thickness
+    outer = (thickness + d_hat) * (thickness + d_hat)
+    x = D - outer
+    gap = D - inner
+    logarithm = math.log(gap / (outer - inner))
+    return (
+        -x * x * logarithm,
+        -x * (2.0 * logarithm + x / gap),
+        -(2.0 * logarithm + 4.0 * x / gap - x * x / (gap * gap)),
+    )
+
+
+@kernel
+def mollifier(c: float, epsilon: float) -> tuple[float, float]:
+    """m, m′ by c = |u × v|²."""
+    if c >= epsilon:
+        return 1.0, 0.0
+    y = c / epsilon
+    return (2.0 - y) * y, (2.0 - 2.0 * y) / epsilon

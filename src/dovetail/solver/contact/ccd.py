@@ -1,0 +1,145 @@
+"""Continuous collision detection: how far a step may go without a gap closing.
+
+Additive CCD: along a straight step the distance of two features shrinks at most as fast as their vertices move towards each other.
+Advancing by (gap − landing gap)/speed is therefore always safe, and repeating it converges to the largest safe step. Common motion is taken
+out first. A step never lands below max(g/10, min(0.3 d̂, g/2)) of a gap g = distance − thickness: a gap that is squeezed
+to nothing would take many iterations to open again.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_TRIANGLE
+from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["body_motion", "free_share"]
+
+_ROUNDS = 200
+
+
+@kernel
+def body_motion(
+    centre: Array, half: Array, position: Indices, active: Indices, y: Array, motion: Array
+) -> None:
+    """motion (n,) ← farthest that a vertex of each body moves in the step −y [m]: at a corner of its box."""
+    for b in range(len(position)):
+        k = position[b]
+        motion[b] = 0.0
+        if k < 0 or not active[k]:
+            continue
+        largest = 0.0
+        for corner in range(8):
+            total = 0.0
+            for x in range(3):
+                value = y[k, x]
+                for i in range(3):
+                    sign = 1.0 if (corner >> i) & 1 else -1.0
+                    value += (centre[b, i] + sign * half[b, i]) * y[k, 3 + 3 * i + x]
+                total += value * value
+            largest = max(largest, total)
+        motion[b] = math.sqrt(largest)
+
+
+@kernel
+def _velocity(V: Array, v: int, position: Indices, active: Indices, y: Array, b: int, out: Array, row: int) -> None:
+    """out[row] ← displacement of vertex v of body b in the step −y."""
+    k = position[b]
+    for x in range(3):
+        if k < 0 or not active[k]:
+            out[row, x] = 0.0
+        else:
+            out[row, x] = -(y[k, x] + V[v, 0] * y[k, 3 + x] + V[v, 1] * y[k, 6 + x] + V[v, 2] * y[k, 9 + x])
+
+
+@kernel
+def _landing(gap: float, d_hat: float) -> float:
+    return max(0.1 * gap, min(0.3 * d_hat, 0.5 * gap))
+
+
+@kernel
+def free_share(
+    pairs: Indices, numbers: Array, squared: Array, x_base: Indices, V: Array, plane_normal: Array, X: Array,
+    position: Indices, island: Indices, running: Indices, active: Indices, motion: Array, y: Array, alpha: Array,
+) -> None:  # fmt: skip
+    """alpha[island] ← at most the share of the step −y that keeps every gap of the island open.
+
+    squared (k,) are the present squared distances of the candidates: most are ruled out by them and the motion of their bodies.
+    """
+    P, dP = np.empty((4, 3)), np.empty((4, 3))
+    for k in range(len(pairs)):
+        kind, a, b = pairs[k, 0], pairs[k, 1], pairs[k, 2]
+        m = island[a] if b < 0 else max(island[a], island[b])
+        if not running[m]:
+            continue
+        share = alpha[m]
+        d_hat, thickness = numbers[k, 2], numbers[k, 3]
+        gap = math.sqrt(squared[k]) - thickness
+        landing = _landing(gap, d_hat)
+        room = gap - landing
+        if share * (motion[a] + (motion[b] if b >= 0 else 0.0)) <= room:
+            continue
+        x0, x1, x2, x3 = pairs[k, 3], pairs[k, 4], pairs[k, 5], pairs[k, 6]
+        _velocity(V, x0 - x_base[a], position, active, y, a, dP, 0)
+        if kind == POINT_PLANE:
+            closing = 0.0
+            for x in range(3):
+                closing -= dP[0, x] * plane_normal[x1, x]
+            if share * closing > room:
+                alpha[m] = room / closing
+            continue
+        corners = 4
+        if kind == EDGE_EDGE:
+            _velocity(V, x1 - x_base[a], position, active, y, a, dP, 1)
+        else:
+            _velocity(V, x1 - x_base[b], position, active, y, b, dP, 1)
+        _velocity(V, x2 - x_base[b], position, active, y, b, dP, 2)
+        if kind == POINT_EDGE:
+            corners = 3
+        else:
+            _velocity(V, x3 - x_base[b], position, active, y, b, dP, 3)
+        x = (x0, x1, x2, x3)
+        for axis in range(3):
+            mean = 0.0
+            for i in range(corners):
+                mean += dP[i, axis]
+            mean /= corners
+            for i in range(corners):
+                dP[i, axis] -= mean
+                P[i, axis] = X[x[i], axis]
+        speed_a = speed_b = 0.0
+        split = 2 if kind == EDGE_EDGE else 1
+        for i in range(corners):
+            speed = math.sqrt(dP[i, 0] ** 2 + dP[i, 1] ** 2 + dP[i, 2] ** 2)
+            if i < split:
+                speed_a = max(speed_a, speed)
+            else:
+                speed_b = max(speed_b, speed)
+        speed = speed_a + speed_b
+        if share * speed <= room:
+            continue
+        travelled = 0.0
+        advance = room / speed
+        for _ in range(_ROUNDS):
+            travelled += advance
+            if travelled >= share:
+                travelled = share
+                break
+            for i in range(corners):
+                for axis in range(3):
+                    P[i, axis] += advance * dP[i, axis]
+            if kind == POINT_TRIANGLE:
+                _, _, r0, r1, r2 = point_triangle(P, 0, 1, 2, 3)
+            elif kind == EDGE_EDGE:
+                _, _, r0, r1, r2, _ = edge_edge(P, 0, 1, 2, 3)
+            else:
+                _, r0, r1, r2 = point_edge(P, 0, 1, 2)
+            left = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2) - thickness - landing
+            if left < 0.1 * landing:
+                break
+            advance = 0.9 * left / speed
+        alpha[m] = min(share, travelled)

@@ -1,0 +1,174 @@
+"""Friction, lagged: normal forces, tangents and contact points are those at the start of the step.
+
+    E = μ λ f₀(|u|),   u = Tᵀ(x_a − x_b moved since the start of the step),   λ = −∂b/∂d (with h²)
+    f₀(y) = y for y ≥ ε,  y²(ε − y/3)/ε² + ε/3 below,   ε = eps_velocity · h
+
+Below ε the force grows smoothly from zero: a body at rest creeps by less than eps_velocity. Refreshing λ and T inside a step does
+not converge; one lag per step does.
+
+Rows of `frictions` (k, 16):  ξ_a (4), ξ_b (4), t₁ (3), t₂ (3), μλ, –       and of `bodies` (k, 2):  a, b
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.solver.contact.barrier import barrier
+from dovetail.solver.contact.rows import flush, put
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["add_friction", "friction_energy", "friction_slips", "lag_friction"]
+
+
+@kernel
+def lag_friction(
+    count: int, contacts: Array, contact_bodies: Indices, numbers: Array, frictions: Array, bodies: Indices
+) -> int:
+    """Friction contacts of the present active contacts; returns how many there are."""
+    kept = 0
+    for k in range(count):
+        candidate = contact_bodies[k, 2]
+        mu = numbers[candidate, 1]
+        squared = contacts[k, 11]
+        d = math.sqrt(squared)
+        _, first, _ = barrier(squared, numbers[candidate, 3], numbers[candidate, 2])
+        normal_force = -2.0 * d * first * contacts[k, 12] * contacts[k, 14]
+        if not mu * normal_force > 0.0:
+            continue
+        n0, n1, n2 = contacts[k, 8] / d, contacts[k, 9] / d, contacts[k, 10] / d
+        # the axis least along n gives a well-conditioned tangent
+        if abs(n0) < 0.6:
+            t0, t1, t2 = 0.0, n2, -n1
+        else:
+            t0, t1, t2 = -n2, 0.0, n0
+        length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
+        t0, t1, t2 = t0 / length, t1 / length, t2 / length
+        for i in range(8):
+            frictions[kept, i] = contacts[k, i]
+        frictions[kept, 8] = t0
+        frictions[kept, 9] = t1
+        frictions[kept, 10] = t2
+        frictions[kept, 11] = n1 * t2 - n2 * t1
+        frictions[kept, 12] = n2 * t0 - n0 * t2
+        frictions[kept, 13] = n0 * t1 - n1 * t0
+        frictions[kept, 14] = mu * normal_force
+        bodies[kept, 0] = contact_bodies[k, 0]
+        bodies[kept, 1] = contact_bodies[k, 1]
+        kept += 1
+    return kept
+
+
+@kernel
+def _slip(k: int, frictions: Array, a: int, b: int, Q: Array, Q_start: Array) -> tuple[float, float]:
+    """u (2): how far the contact has slid since the start of the step [m]."""
+    x = y = z = 0.0
+    for i in range(4):
+        w = frictions[k, i]
+        x += w * (Q[a, i, 0] - Q_start[a, i, 0])
+        y += w * (Q[a, i, 1] - Q_start[a, i, 1])
+        z += w * (Q[a, i, 2] - Q_start[a, i, 2])
+        if b >= 0:
+            w = frictions[k, 4 + i]
+            x -= w * (Q[b, i, 0] - Q_start[b, i, 0])
+            y -= w * (Q[b, i, 1] - Q_start[b, i, 1])
+            z -= w * (Q[b, i, 2] - Q_start[b, i, 2])
+    u = frictions[k, 8] * x + frictions[k, 9] * y + frictions[k, 10] * z
+    v = frictions[k, 11] * x + frictions[k, 12] * y + frictions[k, 13] * z
+    return u, v
+
+
+@kernel
+def friction_energy(
+    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, island: Indices,
+    running: Indices, E: Array,
+) -> None:  # fmt: skip
+    """E[island] += μλ f₀(|u|)."""
+    for k in range(count):
+        a, b = bodies[k, 0], bodies[k, 1]
+        m = island[a] if b < 0 else max(island[a], island[b])
+        if not running[m]:
+            continue
+        u, v = _slip(k, frictions, a, b, Q, Q_start)
+        y = math.sqrt(u * u + v * v)
+        f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
+        E[m] += frictions[k, 14] * f0
+
+
+@kernel
+def friction_slips(
+    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, force: Array
+) -> float:
+    """force (k, 3) ← friction force on body a, times h²; returns the energy lost to friction in the step, times h²."""
+    lost = 0.0
+    for k in range(count):
+        u, v = _slip(k, frictions, bodies[k, 0], bodies[k, 1], Q, Q_start)
+        y = math.sqrt(u * u + v * v)
+        f1 = 1.0 / y if y >= epsilon else (2.0 - y / epsilon) / epsilon
+        scale = frictions[k, 14] * f1
+        lost += scale * y * y
+        for x in range(3):
+            force[k, x] = -scale * (u * frictions[k, 8 + x] + v * frictions[k, 11 + x])
+    return lost
+
+
+@kernel
+def add_friction(
+    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, position: Indices,
+    active: Indices, row_start: Indices, column: Indices, g: Array, D: Array, U: Array,
+) -> None:  # fmt: skip
+    """Add gradient and Hessian (positive semi-definite by nature) to the block system.
+
+    With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ).
+    """
+    W = np.empty((2, 12, 12))
+    rows = 0
+    low, high = -1, -2
+    for k in range(count):
+        a, b = bodies[k, 0], bodies[k, 1]
+        pa = position[a]
+        pb = position[b] if b >= 0 else -1
+        if not ((pa >= 0 and active[pa]) or (pb >= 0 and active[pb])):
+            continue
+        u, v = _slip(k, frictions, a, b, Q, Q_start)
+        y = math.sqrt(u * u + v * v)
+        load = frictions[k, 14]
+        if y >= epsilon:
+            f1, f2 = load / y, 0.0
+        else:
+            f1 = load * (2.0 - y / epsilon) / epsilon
+            f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon
+        cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
+        s0, s1, s2 = frictions[k, 8], frictions[k, 9], frictions[k, 10]
+        t0, t1, t2 = frictions[k, 11], frictions[k, 12], frictions[k, 13]
+        g0, g1, g2 = f1 * (u * s0 + v * t0), f1 * (u * s1 + v * t1), f1 * (u * s2 + v * t2)
+        for i in range(4):
+            if pa >= 0:
+                w = frictions[k, i]
+                g[pa, 3 * i] += w * g0
+                g[pa, 3 * i + 1] += w * g1
+                g[pa, 3 * i + 2] += w * g2
+            if pb >= 0:
+                w = frictions[k, 4 + i]
+                g[pb, 3 * i] -= w * g0
+                g[pb, 3 * i + 1] -= w * g1
+                g[pb, 3 * i + 2] -= w * g2
+        swapped = 0 <= b < a
+        one, other = (b, a) if swapped else (a, b)
+        if one != low or other != high or rows > 10:
+            if rows > 0:
+                flush(W, rows, low, high, position, row_start, column, D, U)
+            rows, low, high = 0, one, other
+        q = math.sqrt(f1)
+        put(W, rows, frictions, k, swapped, q * (cu * t0 - cv * s0), q * (cu * t1 - cv * s1), q * (cu * t2 - cv * s2))
+        rows += 1
+        if f2 > 0.0:
+            q = math.sqrt(f2)
+            put(
+                W, rows, frictions, k, swapped, q * (cu * s0 + cv * t0), q * (cu * s1 + cv * t1), q * (cu * s2 + cv * t2)
+            )
+            rows += 1
+    if rows > 0:
+        flush(W, rows, low, high, position, row_start, column, D, U)

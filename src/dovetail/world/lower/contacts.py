@@ -1,0 +1,170 @@
+"""Surfaces, half-planes and contact materials of a scene."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail import builtin
+from dovetail.constitution.base import uid_of
+from dovetail.errors import ConstitutionError
+from dovetail.geometry import SimplicialComplex
+from dovetail.logger import Logger
+from dovetail.scene import Scene
+from dovetail.solver.contact.contact import Contact
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.surface import Shape, make_shape
+from dovetail.solver.system import Bodies
+from dovetail.typing import Array, Indices
+from dovetail.world.lower.bodies import BodyGeometry, BodyTable
+
+__all__ = ["lower_contact"]
+
+
+def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indices) -> Contact | None:
+    """Contact of a scene, None where it is switched off; `joined` (k, 2) are body pairs that share a joint."""
+    config = scene.config
+    if not config["contact/enable"] or table.count == 0:
+        return None
+    shapes: list[Shape] = []
+    known: dict[Any, int] = {}
+    materials: list[Indices] = []
+    shape_of = np.full(table.count, -1)
+    d_hat = np.full(table.count, _scaled(config, "contact/d_hat", table))
+    thickness = np.zeros(table.count)
+    material, subscene = np.zeros(table.count, np.int64), np.zeros(table.count, np.int64)
+    self_collides = np.zeros(table.count, np.int64)
+    for entry in table.geometries:
+        geometry, here = entry.geometry, entry.bodies
+        surface = _surface(entry)
+        if surface is None:
+            continue
+        vertices, triangles, edges, used, key = surface
+        own = geometry.vertices.find("contact_element_id")
+        key = (*key, None if own is None else id(own.buffer))
+        if key not in known:
+            known[key] = len(shapes)
+            shapes.append(make_shape(vertices, triangles, edges, closed=not _flag(geometry, "is_codim")))
+            materials.append(np.full(len(used), -1) if own is None else own.values[used].astype(np.int64))
+        shape_of[here] = known[key]
+        range_ = geometry.meta.find(builtin.d_hat)
+        if range_ is not None:
+            d_hat[here] = range_.values[0]
+        thick = geometry.vertices.find(builtin.thickness)
+        if thick is not None:
+            thickness[here] = thick.values.max()
+        material[here] = _flag(geometry, "contact_element_id")
+        subscene[here] = _flag(geometry, "subscene_element_id")
+        self_collides[here] = _flag(geometry, "self_collision")
+    mu, kappa, enabled = scene.contact_tabular.table()
+    points, normals, plane_material = _half_planes(scene)
+    masked = np.zeros((0, 2), np.int64) if config["contact/joint_neighbours"] else joined
+    lowered = ContactScene(
+        shapes=shapes,
+        shape_of=shape_of,
+        d_hat=d_hat,
+        thickness=thickness,
+        material=material,
+        subscene=subscene,
+        self_collides=self_collides,
+        plane_point=points,
+        plane_normal=normals,
+        plane_material=plane_material,
+        mu=np.ascontiguousarray(mu, float),
+        kappa=np.ascontiguousarray(kappa, float),
+        enabled=np.ascontiguousarray(enabled).astype(np.int64),
+        subscenes=np.ascontiguousarray(scene.subscene_tabular.table()).astype(np.int64),
+        masked=masked,
+        vertex_material=np.concatenate([np.zeros(0, np.int64), *materials]),
+    )
+    return Contact(
+        lowered,
+        bodies.is_fixed,
+        bodies.mass[:, 0, 0],
+        bodies.centre,
+        bodies.half,
+        eps_velocity=_scaled(config, "contact/eps_velocity", table),
+        friction=bool(config["contact/friction/enable"]),
+    )
+
+
+def _flag(geometry: Any, name: str) -> int:
+    slot = geometry.meta.find(name)
+    return 0 if slot is None else int(slot.values[0])
+
+
+def _scaled(config: Any, name: str, table: BodyTable) -> float:
+    """A length or speed: absolute, or relative to the diagonal of the scene at rest where that is given."""
+    relative = config[f"{name}_relative"]
+    if relative <= 0:
+        return float(config[name])
+    corners = []
+    for entry in table.geometries:
+        points = entry.geometry.positions.values
+        for T in entry.geometry.transforms.values:
+            moved = points @ T[:3, :3].T + T[:3, 3]
+            corners += [moved.min(axis=0), moved.max(axis=0)]
+    return float(relative * np.linalg.norm(np.ptp(np.array(corners), axis=0)))
+
+
+def _surface(entry: BodyGeometry) -> tuple[Array, Indices, Indices, Indices, Any] | None:
+    """Vertices, outward triangles, single edges, the mesh vertices they came from, and a key for equal meshes."""
+    geometry = entry.geometry
+    dim = geometry.dim()
+    if dim == 0:
+        return None
+    top = geometry.edges if dim == 1 else geometry.triangles
+    label = top.find("is_surf")
+    if label is None:
+        Logger.warn(
+            f"World.init: geometry {entry.slot.id()} of '{entry.slot.object_name}' has no surface label, so nothing touches "
+            "it; call label_surface(geometry) before adding it."
+        )
+        return None
+    triangles, edges = np.zeros((0, 3), np.int64), np.zeros((0, 2), np.int64)
+    if dim == 1:
+        edges = geometry.edges.topo.values[label.values != 0].astype(np.int64)
+    elif dim == 2:
+        triangles = geometry.triangles.topo.values[label.values != 0].astype(np.int64)
+        orient = geometry.triangles.find("orient")
+        if orient is not None:
+            inward = orient.values[label.values != 0] < 0
+            triangles[inward] = triangles[inward][:, ::-1]
+    else:
+        triangles = _boundary(geometry)
+    used, compact = np.unique(np.concatenate([triangles.reshape(-1), edges.reshape(-1)]), return_inverse=True)
+    compact = compact.reshape(-1)
+    count = 3 * len(triangles)
+    vertices = geometry.positions.values[used]
+    key = (id(geometry.positions.buffer), id(top.topo.buffer), id(label.buffer), uid_of(geometry))
+    return vertices, compact[:count].reshape(-1, 3), compact[count:].reshape(-1, 2), used, key
+
+
+def _boundary(geometry: SimplicialComplex) -> Indices:
+    """Faces of tetrahedra that belong to one tetrahedron only, turned outward."""
+    tets = geometry.tetrahedra.topo.values.astype(np.int64)
+    points = geometry.positions.values
+    a, b, c, d = (points[tets[:, k]] for k in range(4))
+    inverted = np.einsum("ni,ni->n", np.cross(b - a, c - a), d - a) < 0
+    tets[inverted] = tets[inverted][:, [0, 2, 1, 3]]
+    faces = tets[:, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]].reshape(-1, 3)
+    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    outside: Indices = faces[np.sort(first[count == 1])]
+    return outside
+
+
+def _half_planes(scene: Scene) -> tuple[Array, Array, Indices]:
+    points, normals, material = [np.zeros((0, 3))], [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+    for slot, _ in scene.geometries:
+        geometry = slot.geometry
+        if geometry.type() != "ImplicitGeometry":
+            continue
+        normal = geometry.instances.slot("N").values
+        length = np.linalg.norm(normal, axis=1, keepdims=True)
+        if not (np.isfinite(normal).all() and (length > 0).all()):
+            raise ConstitutionError(f"World.init: half-plane '{slot.object_name}' has no finite normal of positive length.")
+        points.append(geometry.instances.slot("P").values)
+        normals.append(normal / length)
+        material.append(np.full(len(normal), _flag(geometry, "contact_element_id")))
+    return np.concatenate(points), np.concatenate(normals), np.concatenate(material)

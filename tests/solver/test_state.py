@@ -1,0 +1,128 @@
+"""The state of a step: prediction, first guess, commit, and the past that two-step methods are shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scenes import cross_matrix, rotation
+
+from dovetail.solver.integrator import INTEGRATORS
+from dovetail.solver.predict import first_guess, predict
+from dovetail.solver.state import State
+
+FREE, FIXED = np.array([0, 1]), np.array([-1, 0])
+
+
+def random_state(rng: np.random.Generator) -> State:
+    arrays = rng.normal(size=(5, 2, 4, 3))
+    return State(*arrays, dt_before=0.02)
+
+
+@pytest.mark.parametrize("name", sorted(INTEGRATORS))
+@pytest.mark.parametrize("is_dynamic", [1, 0])
+def test_the_prediction_is_that_of_the_table(name, is_dynamic, rng):
+    method, state, h = INTEGRATORS[name], random_state(rng), 0.03
+    gravity, F = rng.normal(size=(2, 3)), rng.normal(size=(2, 4, 3))
+    inverse = np.linalg.inv(np.array([np.cov(rng.normal(size=(4, 50))) for _ in range(2)]))
+    found = np.empty((2, 4, 3))
+    flags = np.array([is_dynamic, 1])
+    predict(
+        method.prediction, h, FIXED, flags[::-1].copy(), gravity, inverse, F, state.Q, state.V, state.Q_before,
+        state.V_before, found,
+    )  # fmt: skip
+    a = inverse[1] @ F[1]
+    a[0] += gravity[1]
+    if is_dynamic:
+        a0, a1 = method.position
+        b0, b1 = method.velocity
+        past = a0 * state.Q + a1 * state.Q_before + h * (b0 * state.V + b1 * state.V_before)
+    else:
+        past = state.Q  # neither velocity nor history
+    np.testing.assert_allclose(found[1], past[1] + method.acceleration * h**2 * a, rtol=1e-13)
+    assert (found[0] == state.Q[0]).all(), "a fixed body stays"
+
+
+def test_the_first_guess_of_a_spinning_body_is_a_rotation():
+    """Q̃ of a free spin stretches by (ωh)²/2; the guess turns it back to the polar rotation."""
+    omega, h = np.array([1.0, 2.0, 3.0]), 0.1
+    Q = np.zeros((1, 4, 3))
+    Q[0, 1:] = rotation([0, 1, 0], 0.4).T
+    Q_tilde = Q.copy()
+    Q_tilde[0, 1:] += h * (cross_matrix(omega) @ Q[0, 1:].T).T
+    out = np.empty_like(Q)
+    first_guess(h * h, np.array([0]), Q, Q_tilde, np.zeros_like(Q), out)
+    A = out[0, 1:].T
+    np.testing.assert_allclose(A.T @ A, np.eye(3), atol=1e-11)  # the polar iteration stops at 1e-6, squared
+    angle = np.arctan(np.linalg.norm(omega) * h)  # of the polar rotation of 1 + h[ω]×
+    np.testing.assert_allclose(A, rotation(omega, angle) @ rotation([0, 1, 0], 0.4), atol=1e-11)
+
+
+def test_the_first_guess_carries_internal_accelerations_and_leaves_fixed_bodies(rng):
+    Q = np.zeros((2, 4, 3))
+    Q[:, 1:] = np.eye(3)
+    A = np.zeros_like(Q)
+    A[:, 0] = [1.0, -2.0, 3.0]
+    out = np.empty_like(Q)
+    first_guess(0.01, FIXED, Q, Q, A, out)
+    assert (out[0] == Q[0]).all()
+    np.testing.assert_allclose(out[1, 0], 0.01 * A[1, 0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", sorted(INTEGRATORS))
+def test_a_commit_moves_the_present_into_the_past(name, rng):
+    method, state, h = INTEGRATORS[name], random_state(rng), 0.05
+    before = State(**{k: np.copy(v) for k, v in state.arrays().items()})
+    Q, Q_tilde = rng.normal(size=(2, 2, 4, 3))
+    state.commit(method, h, FIXED, Q, Q_tilde)
+    d, d0, d1 = method.rate
+    np.testing.assert_array_equal(state.Q, Q)
+    np.testing.assert_array_equal(state.Q_before, before.Q)
+    np.testing.assert_array_equal(state.V_before, before.V)
+    np.testing.assert_allclose(state.V[1], (d * Q + d0 * before.Q + d1 * before.Q_before)[1] / h, rtol=1e-12)
+    assert not state.V[0].any(), "a fixed body has no velocity"
+    np.testing.assert_allclose(state.A, method.weight * (Q - Q_tilde) / h**2, rtol=1e-12)
+    assert state.dt_before == h
+
+
+def test_a_new_step_length_shows_the_past_of_the_same_parabola():
+    """Q(t) = a + b t + c t²: the state 0.02 s ago becomes the one 0.05 s ago."""
+    a, b, c = np.random.default_rng(5).normal(size=(3, 1, 4, 3))
+
+    def at(t: float) -> np.ndarray:
+        return a + b * t + c * t * t
+
+    state = State(at(1), b + 2 * c, at(0.98), b + 2 * c * 0.98, np.zeros_like(a), 0.02)
+    state.rescale_history(0.05)
+    np.testing.assert_allclose(state.Q_before, at(0.95), atol=1e-13)
+    np.testing.assert_allclose(state.V_before, b + 2 * c * 0.95, atol=1e-13)
+
+
+def test_an_equal_step_or_a_start_leaves_the_past_alone(rng):
+    for dt_before, h in ((0.02, 0.02), (0.0, 0.05)):
+        state = random_state(rng)
+        state.dt_before = dt_before
+        before = state.Q_before.copy(), state.V_before.copy()
+        state.rescale_history(h)
+        np.testing.assert_array_equal(state.Q_before, before[0])
+        np.testing.assert_array_equal(state.V_before, before[1])
+
+
+def test_an_external_write_ends_the_past_of_that_body_only(rng):
+    state = random_state(rng)
+    kept = {name: value[0].copy() for name, value in state.arrays().items() if value.ndim}
+    state.forget(np.array([1]))
+    np.testing.assert_array_equal(state.Q_before[1], state.Q[1])
+    np.testing.assert_array_equal(state.V_before[1], state.V[1])
+    assert not state.A[1].any()
+    for name, value in kept.items():
+        np.testing.assert_array_equal(state.arrays()[name][0], value)
+
+
+def test_what_is_saved_can_be_restored(rng):
+    state, other = random_state(rng), random_state(rng)
+    other.restore(state.arrays())
+    assert state.arrays().keys() == other.arrays().keys()
+    for name, value in state.arrays().items():
+        np.testing.assert_array_equal(other.arrays()[name], value)
+    other.Q += 1.0
+    assert not (other.Q == state.Q).any(), "the arrays are copies"
