@@ -108,7 +108,7 @@ def add_boxes(
         apply(mesh)
     transforms = [p if np.shape(p) == (4, 4) else pose(p) for p in map(np.asarray, poses)]
     mesh.instances.resize(len(transforms))
-    mesh.instances["transform"] = np.array(transforms)
+    mesh.instances["transform"] = np.array(transforms).reshape(-1, 4, 4)
     if velocities is not None:
         mesh.instances["velocity"] = np.array(velocities)
     mesh.instances["is_fixed"][list(fixed)] = 1

@@ -30,6 +30,7 @@ def measure(integrator: str, speed: float, dt: float) -> float:
             "gravity": [0.0, 0.0, 0.0],
             "integrator": {"type": integrator, "bdf2_start": "bdf1"},
             "newton": {"velocity_tol": 1e-7, "transrate_tol": 1e-6},
+            "contact": {"enable": 0},
         }
     )
     box = trimesh.creation.box((0.2, 0.2, 0.2))

@@ -53,6 +53,9 @@ from dovetail.constitution.terms import (
     Term,
 )
 from dovetail.errors import ConstitutionError
+from dovetail.solver import coordinate as _coordinates  # noqa: F401  the built-in names are taken
+from dovetail.solver import law as _laws  # noqa: F401
+from dovetail.solver.energy import slide as _slide  # noqa: F401
 from dovetail.solver.joint import function as _solver
 from dovetail.solver.joint.derivatives import check_derivatives, complaint, refuse_stray_indices
 from dovetail.solver.kernel import jit_enabled

@@ -68,18 +68,21 @@ class State:
         self.V_before[bodies] = self.V[bodies]
         self.A[bodies] = 0.0
 
-    def rescale_history(self, h: float) -> None:
-        """Move the previous state to h before the present one, along the parabola through the last step.
+    def past(self, h: float) -> tuple[Array, Array]:
+        """Q and V one step of length h before the present ones, along the parabola through the last step.
 
         Two-step methods assume equal steps; a change of dt is thus a change of the past they are shown.
         """
-        if 0.0 < self.dt_before != h:
-            acceleration = (self.V - self.V_before) / self.dt_before
-            self.Q_before = self.Q - h * self.V + 0.5 * h * h * acceleration
-            self.V_before = self.V - h * acceleration
+        if not 0.0 < self.dt_before != h:
+            return self.Q_before, self.V_before
+        acceleration = (self.V - self.V_before) / self.dt_before
+        return self.Q - h * self.V + 0.5 * h * h * acceleration, self.V - h * acceleration
 
-    def commit(self, method: Integrator, h: float, position: Indices, Q: Array, Q_tilde: Array) -> None:
-        """Accept Q as the state at the end of a step of length h."""
+    def commit(
+        self, method: Integrator, h: float, position: Indices, Q: Array, Q_tilde: Array, Q_before: Array
+    ) -> None:
+        """Accept Q as the state at the end of a step of length h; Q_before is the past that the step was shown."""
+        self.Q_before = Q_before
         _commit(
             method.rates, h, method.weight, position, Q, Q_tilde, self.Q, self.V, self.Q_before, self.V_before, self.A
         )

@@ -68,15 +68,14 @@ def step(
     """
     bodies, position = system.bodies, system.position
     method = _method(state, integrator, one_step_start)
-    if method.looks_back:
-        state.rescale_history(h)
+    Q_before, V_before = state.past(h)
     system.prepare(h, method.weight)
     F = system.forces(state.Q)
     Q_tilde = np.empty_like(state.Q)
     Q_guess = np.empty_like(state.Q)
     predict(
         method.prediction, h, position, bodies.is_dynamic, bodies.gravity, system.mass_inverse, F,
-        state.Q, state.V, state.Q_before, state.V_before, Q_tilde,
+        state.Q, state.V, Q_before, V_before, Q_tilde,
     )  # fmt: skip
     first_guess(h * h / method.weight, position, state.Q, Q_tilde, state.A, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
@@ -89,5 +88,5 @@ def step(
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    state.commit(method, h, position, solution.Q, Q_tilde)
+    state.commit(method, h, position, solution.Q, Q_tilde, Q_before)
     return report

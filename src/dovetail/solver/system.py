@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from dovetail.errors import SolverError
-from dovetail.solver.assembly.bodies import assemble_bodies, bodies_energy
+from dovetail.solver.assembly.bodies import BodyTerms
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
@@ -93,6 +93,7 @@ class System:
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
         trace = np.trace(second, axis1=1, axis2=2)
         self.inertia = trace[:, None, None] * np.eye(3) - second
+        self._body_terms = BodyTerms(bodies.model, bodies.mass, self.inertia)
         self._kinetic = np.where(bodies.external_kinetic != 0, 0.0, 1.0)
         self._weight = 0.0
         self.c = np.zeros(bodies.count)
@@ -126,11 +127,11 @@ class System:
 
     def energies(self, Q: Array, Q_tilde: Array) -> Array:
         """Incremental potential of every island at Q; infinite where Q is not allowed."""
-        bodies, island = self.bodies, self.islands.of
+        island = self.islands.of
         E = np.zeros(self.islands.count)
         if self.contact is not None:
             self.contact.watch(self.islands.running)
-        bodies_energy(bodies.model, bodies.mass, self.c, self.w, Q, Q_tilde, island, E)
+        self._body_terms.add_energy(self.c, self.w, Q, Q_tilde, island, E)
         for contribution in self.contributions:
             contribution.add_energy(Q, island, E)
         return E
@@ -199,13 +200,10 @@ class System:
 
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
         """Gradient and Hessian at Q into the blocks; contacts are those of the last energy."""
-        bodies, blocks = self.bodies, self.blocks
+        blocks = self.blocks
         if self.contact is not None and not self.contact.fits(blocks):
             self._restructure()
-        assemble_bodies(
-            self.position, bodies.model, bodies.mass, self.inertia, self.c, self.w, blocks.base_D, Q, Q_tilde,
-            blocks.active, blocks.g, blocks.D,
-        )  # fmt: skip
+        self._body_terms.assemble(self.c, self.w, Q, Q_tilde, blocks)
         if len(blocks.U):
             np.copyto(blocks.U, blocks.base_U)
         for contribution in self.contributions:

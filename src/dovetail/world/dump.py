@@ -11,8 +11,8 @@ import hashlib
 import io
 import json
 import re
-import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +61,19 @@ def last_frame(workspace: Path) -> int:
     return max(frames, default=-1)
 
 
+def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and arrays; raises whatever is wrong with the file."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        header = json.loads(archive[_HEADER].tobytes().decode())
+        if not isinstance(header, dict):
+            raise ValueError("its header is not a table")
+        return header, {name: archive[name] for name in archive.files if name != _HEADER}
+
+
+def _layout(arrays: dict[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
+    return {name: (array.shape, array.dtype.str) for name, array in arrays.items()}
+
+
 def read_dump(workspace: Path, frame: int, scene: str, expected: dict[str, Array]) -> dict[str, Array] | None:
     """Arrays of a frame with the names and shapes of `expected`; None, with a logged reason, where refused.
 
@@ -70,10 +83,8 @@ def read_dump(workspace: Path, frame: int, scene: str, expected: dict[str, Array
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            header = json.loads(archive[_HEADER].tobytes().decode())
-            arrays = {name: archive[name] for name in archive.files if name != _HEADER}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        header, arrays = _parse(path.read_bytes())
+    except Exception as error:  # a damaged archive can fail anywhere in zip, NumPy or JSON
         Logger.error(f"World.recover: '{path}' is damaged ({error}); nothing was changed. Delete it and dump again.")
         return None
     reason = ""
@@ -83,7 +94,7 @@ def read_dump(workspace: Path, frame: int, scene: str, expected: dict[str, Array
         reason = f"says that it is frame {header.get('frame')}"
     elif header.get("scene") != scene:
         reason = "is of another scene: bodies, masses or joints differ"
-    elif {n: a.shape for n, a in arrays.items()} != {n: a.shape for n, a in expected.items()}:
+    elif _layout(arrays) != _layout(expected):
         reason = "holds other arrays than this scene needs"
     if reason:
         Logger.error(f"World.recover: '{path}' {reason}; nothing was changed.")

@@ -78,7 +78,12 @@ class Engine:
             raise WorldError(
                 f"Engine: cannot make the workspace '{folder}', its parent folder does not exist; create it."
             )
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise WorldError(
+                f"Engine: cannot make the workspace '{folder}' ({error.strerror}); give a folder you may write to."
+            ) from None
         self._name = name
         self._workspace = folder.resolve()
         self._config = {**self.default_config(), **(config or {})}

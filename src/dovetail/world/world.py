@@ -53,6 +53,7 @@ class World:
                 "World.init: this world is initialised already; nothing to do. Make a new World for a new scene."
             )
             return
+        scene.require_changeable("be given to another world")
         scene.validate_config()
         if scene.config["sanity_check/enable"]:
             self._checker = SanityChecker(scene)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scenes import rotation
@@ -112,8 +114,7 @@ def test_the_energy_is_a_quadratic_form_of_what_is_missing(system):
     articulations, Q = system
     missing = articulations.change(Q) - articulations.target
     expected = sum(
-        0.5 * missing[s:e] @ articulations.matrix(a) @ missing[s:e]
-        for a, (s, e) in enumerate(zip(START[:-1], START[1:], strict=True))
+        0.5 * missing[s:e] @ articulations.matrix(a) @ missing[s:e] for a, (s, e) in enumerate(pairwise(START))
     )
     assert articulations.energy(Q) == pytest.approx(expected, rel=1e-14)
 
@@ -153,7 +154,6 @@ def test_moving_all_bodies_together_costs_nothing(system, rng):
 
 def test_an_angle_that_passes_half_a_turn_has_changed_by_little():
     W = np.zeros((1, 4, 8))
-    W[0, :, :] = 0.0
     W[0, [0, 1, 2, 3], [2, 3, 6, 7]] = 1.0
     hinge = Coordinates(angle, Stencils(np.array([0]), np.array([1]), W, np.array([0])))
     articulations = Articulations([Members(hinge, np.array([0]), np.array([0]))], np.array([0, 1]))

@@ -21,7 +21,7 @@ def built():
     links = add_boxes(scene, [(0.5 * k, 0, 0) for k in range(3)], name="links", fixed=[0])
     ends = np.array([[0.25, 0, -0.1], [0.75, 0, -0.1]])
     joints = AffineBodyRevoluteJoint().create_geometry(
-        ends, ends + [0, 0, 0.2], [links] * 2, [0, 1], [links] * 2, [1, 2], [100.0] * 2
+        ends, ends + np.array([0, 0, 0.2]), [links] * 2, [0, 1], [links] * 2, [1, 2], [100.0] * 2
     )
     hinges, _ = scene.objects.create("hinges").geometries.create(joints)
     model = ExternalArticulationConstraint().create_geometry([hinges, hinges], [0, 1])

@@ -62,7 +62,7 @@ def sliders(masses_of, accelerations, scene=None, count=2):
         scene, at, (0.1, 0.1, 0.1), name="boxes", density=masses_of / 1e-3, instances={"gravity": gravity}
     )
     joints = AffineBodyPrismaticJoint().create_geometry(
-        at, at + [0, 1, 0], [base] * count, [0] * count, [boxes] * count, np.arange(count), [100.0] * count
+        at, at + np.array([0, 1, 0]), [base] * count, [0] * count, [boxes] * count, np.arange(count), [100.0] * count
     )
     return scene, place(scene, joints, "sliders")
 
@@ -174,11 +174,11 @@ def test_a_reference_state_replaces_the_start_of_the_step(start):
     links.geometry.instances.create("ref_dof_prev", np.zeros(12))
     links.geometry.instances["ref_dof_prev"] = transform_to_q(earlier)[..., 0]
     run(world, 1)
-    assert reported(hinge, slider) == pytest.approx(before + [0.1, 0.02], abs=4 * EXACT)
+    assert reported(hinge, slider) == pytest.approx(before + np.array([0.1, 0.02]), abs=4 * EXACT)
     assert model.geometry["joint"]["delta_theta"] == pytest.approx([0.1, 0.02], abs=EXACT)
     # read every frame: nothing changes while reference and target stay
     run(world, 1)
-    assert reported(hinge, slider) == pytest.approx(before + [0.1, 0.02], abs=4 * EXACT)
+    assert reported(hinge, slider) == pytest.approx(before + np.array([0.1, 0.02]), abs=4 * EXACT)
 
 
 def test_a_reference_equal_to_the_state_changes_nothing(start):

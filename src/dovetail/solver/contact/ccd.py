@@ -46,17 +46,6 @@ def body_motion(
 
 
 @kernel
-def _velocity(V: Array, v: int, position: Indices, active: Indices, y: Array, b: int, out: Array, row: int) -> None:
-    """out[row] ← displacement of vertex v of body b in the step −y."""
-    k = position[b]
-    for x in range(3):
-        if k < 0 or not active[k]:
-            out[row, x] = 0.0
-        else:
-            out[row, x] = -(y[k, x] + V[v, 0] * y[k, 3 + x] + V[v, 1] * y[k, 6 + x] + V[v, 2] * y[k, 9 + x])
-
-
-@kernel
 def _landing(gap: float, d_hat: float) -> float:
     return max(0.1 * gap, min(0.3 * d_hat, 0.5 * gap))
 
@@ -83,36 +72,33 @@ def free_share(
         room = gap - landing
         if share * (motion[a] + (motion[b] if b >= 0 else 0.0)) <= room:
             continue
-        x0, x1, x2, x3 = pairs[k, 3], pairs[k, 4], pairs[k, 5], pairs[k, 6]
-        _velocity(V, x0 - x_base[a], position, active, y, a, dP, 0)
+        corners = 1 if kind == POINT_PLANE else 3 if kind == POINT_EDGE else 4
+        split = 2 if kind == EDGE_EDGE else 1
+        for i in range(corners):
+            x, body = pairs[k, 3 + i], a if i < split else b
+            v, row = x - x_base[body], position[body]
+            for axis in range(3):
+                P[i, axis] = X[x, axis]
+                dP[i, axis] = 0.0
+                if row >= 0 and active[row]:
+                    dP[i, axis] = -(
+                        y[row, axis] + V[v, 0] * y[row, 3 + axis] + V[v, 1] * y[row, 6 + axis] + V[v, 2] * y[row, 9 + axis]
+                    )
         if kind == POINT_PLANE:
+            plane = pairs[k, 4]
             closing = 0.0
-            for x in range(3):
-                closing -= dP[0, x] * plane_normal[x1, x]
+            for axis in range(3):
+                closing -= dP[0, axis] * plane_normal[plane, axis]
             if share * closing > room:
                 alpha[m] = room / closing
             continue
-        corners = 4
-        if kind == EDGE_EDGE:
-            _velocity(V, x1 - x_base[a], position, active, y, a, dP, 1)
-        else:
-            _velocity(V, x1 - x_base[b], position, active, y, b, dP, 1)
-        _velocity(V, x2 - x_base[b], position, active, y, b, dP, 2)
-        if kind == POINT_EDGE:
-            corners = 3
-        else:
-            _velocity(V, x3 - x_base[b], position, active, y, b, dP, 3)
-        x = (x0, x1, x2, x3)
         for axis in range(3):
             mean = 0.0
             for i in range(corners):
                 mean += dP[i, axis]
-            mean /= corners
             for i in range(corners):
-                dP[i, axis] -= mean
-                P[i, axis] = X[x[i], axis]
+                dP[i, axis] -= mean / corners
         speed_a = speed_b = 0.0
-        split = 2 if kind == EDGE_EDGE else 1
         for i in range(corners):
             speed = math.sqrt(dP[i, 0] ** 2 + dP[i, 1] ** 2 + dP[i, 2] ** 2)
             if i < split:

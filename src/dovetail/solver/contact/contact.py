@@ -18,6 +18,7 @@ from dovetail.solver.contact.detect import Candidates, detect, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
 from dovetail.solver.contact.narrow import narrow
 from dovetail.solver.contact.normal import add_normal_forces
+from dovetail.solver.contact.rows import add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.islands import Islands
@@ -115,6 +116,8 @@ class Contact(Contribution):
         self.squared = np.empty(size)
         self.frictions = np.empty((size, 16))
         self.friction_bodies = np.empty((size, 2), np.int64)
+        self._terms = np.empty((2 * size, 11))
+        self._term_bodies = np.empty((2 * size, 2), np.int64)
 
     # ---- candidates ------------------------------------------------------------------------------------------
 
@@ -235,11 +238,18 @@ class Contact(Contribution):
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         scene, candidates = self.scene, self.candidates
-        add_normal_forces(
+        normal = add_normal_forces(
             self.count, self.contacts, self.bodies, candidates.pairs, candidates.numbers, scene.x_base, scene.V, self.X,
-            blocks.position, blocks.active, blocks.row_start, blocks.column, blocks.g, blocks.D, blocks.U,
+            blocks.position, blocks.active, blocks.g, self._terms, self._term_bodies,
         )  # fmt: skip
-        add_friction(
+        self._add_terms(normal, blocks)
+        friction = add_friction(
             self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self._Q_start, Q, blocks.position,
-            blocks.active, blocks.row_start, blocks.column, blocks.g, blocks.D, blocks.U,
+            blocks.active, blocks.g, self._terms, self._term_bodies,
         )  # fmt: skip
+        self._add_terms(friction, blocks)
+
+    def _add_terms(self, count: int, blocks: Blocks) -> None:
+        add_terms(
+            count, self._terms, self._term_bodies, blocks.position, blocks.row_start, blocks.column, blocks.D, blocks.U
+        )

@@ -127,18 +127,6 @@ def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, pai
 
 
 @kernel
-def _is_masked(masked: Indices, key: int) -> bool:
-    low, high = 0, len(masked)
-    while low < high:
-        middle = (low + high) // 2
-        if masked[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(masked) and masked[low] == key
-
-
-@kernel
 def _node_box(Q: Array, b: int, low: Array, high: Array, node: int, out: Array) -> None:
     """out (2, 3) ← centre and half extent of a rest-space box in the world."""
     for x in range(3):
@@ -153,210 +141,142 @@ def _node_box(Q: Array, b: int, low: Array, high: Array, node: int, out: Array) 
 
 @kernel
 def _near_elements(
-    a: int, b: int, sa: int, sb: int, tree_start: Indices, leaves: Indices, element_start: Indices, low: Array, high: Array,
-    reach: float, Q: Array, stack: Indices, box_a: Array, box_b: Array, found: Indices,
+    pairs: Indices, reach: Array, shape_of: Indices, tree_start: Indices, leaves: Indices, element_start: Indices,
+    low: Array, high: Array, Q: Array, found: Indices,
 ) -> int:  # fmt: skip
-    """Pairs of elements (global numbers) of two bodies whose world boxes are nearer than `reach`; returns how many."""
-    ta, tb = tree_start[sa], tree_start[sb]
-    first_a, first_b = leaves[sa] - 1, leaves[sb] - 1
-    stack[0, 0] = 0
-    stack[0, 1] = 0
-    depth = 1
+    """Rows (pair, element of a, element of b) whose world boxes are nearer than the reach of the pair; how many."""
+    stack = np.empty((4096, 2), np.int64)
+    box = np.empty((2, 2, 3))
     count = 0
-    while depth > 0:
-        depth -= 1
-        na, nb = stack[depth, 0], stack[depth, 1]
-        # an empty box (a leaf beyond the last element) is inverted
-        if low[ta + na, 0] > high[ta + na, 0] or low[tb + nb, 0] > high[tb + nb, 0]:
-            continue
-        _node_box(Q, a, low, high, ta + na, box_a)
-        _node_box(Q, b, low, high, tb + nb, box_b)
-        apart = False
-        for x in range(3):
-            if abs(box_a[0, x] - box_b[0, x]) > box_a[1, x] + box_b[1, x] + reach:
-                apart = True
-        if apart:
-            continue
-        inner_a, inner_b = na < first_a, nb < first_b
-        if not inner_a and not inner_b:
-            if count < len(found):
-                found[count, 0] = element_start[sa] + na - first_a
-                found[count, 1] = element_start[sb] + nb - first_b
-            count += 1
-            continue
-        size_a = box_a[1, 0] + box_a[1, 1] + box_a[1, 2]
-        size_b = box_b[1, 0] + box_b[1, 1] + box_b[1, 2]
-        split_a = inner_a and (not inner_b or size_a >= size_b)
-        for child in (1, 2):
-            stack[depth, 0] = 2 * na + child if split_a else na
-            stack[depth, 1] = nb if split_a else 2 * nb + child
-            depth += 1
+    for pair in range(len(pairs)):
+        sa, sb = shape_of[pairs[pair, 0]], shape_of[pairs[pair, 1]]
+        first_a, first_b = leaves[sa] - 1, leaves[sb] - 1
+        stack[0, 0] = 0
+        stack[0, 1] = 0
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            na, nb = stack[depth, 0], stack[depth, 1]
+            empty = False
+            for side in range(2):
+                node = tree_start[sa] + na if side == 0 else tree_start[sb] + nb
+                # the box of a leaf beyond the last element is inverted
+                empty = empty or low[node, 0] > high[node, 0]
+                _node_box(Q, pairs[pair, side], low, high, node, box[side])
+            apart = empty
+            for x in range(3):
+                if abs(box[0, 0, x] - box[1, 0, x]) > box[0, 1, x] + box[1, 1, x] + reach[pair]:
+                    apart = True
+            if apart:
+                continue
+            inner_a, inner_b = na < first_a, nb < first_b
+            if not inner_a and not inner_b:
+                if count < len(found):
+                    found[count, 0] = pair
+                    found[count, 1] = element_start[sa] + na - first_a
+                    found[count, 2] = element_start[sb] + nb - first_b
+                count += 1
+                continue
+            size_a = box[0, 1, 0] + box[0, 1, 1] + box[0, 1, 2]
+            size_b = box[1, 1, 0] + box[1, 1, 1] + box[1, 1, 2]
+            split_a = inner_a and (not inner_b or size_a >= size_b)
+            for child in (1, 2):
+                stack[depth, 0] = 2 * na + child if split_a else na
+                stack[depth, 1] = nb if split_a else 2 * nb + child
+                depth += 1
     return count
 
 
 @kernel
-def _material(v: int, b: int, material: Indices, vertex_material: Indices) -> int:
-    return vertex_material[v] if vertex_material[v] >= 0 else material[b]
+def _squared_distance(kind: int, P: Array, x0: int, x1: int, x2: int, x3: int) -> float:
+    if kind == POINT_TRIANGLE:
+        _, _, r0, r1, r2 = point_triangle(P, x0, x1, x2, x3)
+    elif kind == EDGE_EDGE:
+        _, _, r0, r1, r2, _ = edge_edge(P, x0, x1, x2, x3)
+    else:
+        _, r0, r1, r2 = point_edge(P, x0, x1, x2)
+    return r0 * r0 + r1 * r1 + r2 * r2
 
 
 @kernel
-def _mean_model(
-    x0: int, x1: int, x2: int, x3: int, split: int, count: int, a: int, b: int, x_base: Indices, material: Indices,
-    vertex_material: Indices, mu: Array, kappa: Array, enabled: Array, out: Array,
-) -> bool:  # fmt: skip
-    """out ← κ, μ averaged over the vertex pairs of two features; False where one of the pairs may not touch.
-
-    The first `split` of the `count` positions belong to body a, the others to body b. An adaptive κ of any pair makes all adaptive.
-    """
-    x = (x0, x1, x2, x3)
-    stiffness = 0.0
-    friction = 0.0
-    adaptive = False
-    pairs = 0
-    for i in range(split):
-        for j in range(split, count):
-            m = _material(x[i] - x_base[a], a, material, vertex_material)
-            n = _material(x[j] - x_base[b], b, material, vertex_material)
-            if not enabled[m, n]:
-                return False
-            adaptive = adaptive or kappa[m, n] < 0.0
-            stiffness += kappa[m, n]
-            friction += mu[m, n]
-            pairs += 1
-    out[0] = -1.0 if adaptive else stiffness / pairs
-    out[1] = friction / pairs
-    return True
-
-
-@kernel
-def _squared_length(V: Array, edge: Indices, e: int) -> float:
-    total = 0.0
-    for x in range(3):
-        total += (V[edge[e, 1], x] - V[edge[e, 0], x]) ** 2
-    return total
-
-
-@kernel
-def _collect(
-    pairs: Indices, shape_of: Indices, V: Array, triangles: Indices, patch: Indices, edges: Indices, is_codim: Indices,
-    element_triangle: Indices, element_vertices: Indices, element_edges: Indices, element_start: Indices, low: Array,
-    high: Array, tree_start: Indices, leaves: Indices, x_base: Indices, material: Indices, vertex_material: Indices,
-    subscene: Indices, subscenes: Array, mu: Array, kappa: Array, enabled: Array, masked: Indices, d_hat: Array,
-    thickness: Array, budget: Array, Q: Array, X: Array, found: Indices, out: Indices, numbers: Array, key: Indices,
+def _features(
+    found: Indices, pairs: Indices, reach: Array, rest_reach: Array, triangles: Indices, patch: Indices, edges: Indices,
+    element_triangle: Indices, element_vertices: Indices, element_edges: Indices, x_base: Indices, V: Array, X: Array,
+    out: Indices,
 ) -> int:  # fmt: skip
-    """Candidates of all near body pairs; returns how many there are (more than fit: call again with more room)."""
-    stack = np.empty((4096, 2), np.int64)
-    box_a, box_b = np.empty((2, 3)), np.empty((2, 3))
-    model = np.empty(2)
+    """Candidates (kind, a, b, x0 … x3, pair, patch) that near elements own and that are within reach; how many."""
+    row = np.empty((15, 8), np.int64)  # kind, whether a and b change places, V indices (4), patch, –
     count = 0
-    patches = 1
-    for t in range(len(patch)):
-        patches = max(patches, patch[t] + 1)
-    for pair in range(len(pairs)):
+    for k in range(len(found)):
+        pair = found[k, 0]
         a, b = pairs[pair, 0], pairs[pair, 1]
-        if not subscenes[subscene[a], subscene[b]] or _is_masked(masked, a * len(shape_of) + b):
+        if a == b and found[k, 1] >= found[k, 2]:
             continue
-        range_ = 0.5 * (d_hat[a] + d_hat[b])
-        thick = thickness[a] + thickness[b]
-        reach = range_ + thick + budget[a] + budget[b]
-        near = _near_elements(
-            a, b, shape_of[a], shape_of[b], tree_start, leaves, element_start, low, high, reach, Q, stack, box_a, box_b,
-            found,
-        )  # fmt: skip
-        if near > len(found):
-            return -near
-        for k in range(near):
-            if a == b and found[k, 0] >= found[k, 1]:
-                continue
-            # points of one body against triangles and single edges of the other, both ways
-            for swap in range(2):
-                first, second = (a, b) if swap == 0 else (b, a)
-                mine, other = found[k, swap], found[k, 1 - swap]
-                t = element_triangle[other]
-                for slot in range(3):
-                    v = element_vertices[mine, slot]
-                    if v < 0:
-                        continue
-                    x0 = v + x_base[first]
-                    if t >= 0:
-                        x1, x2, x3 = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-                        x1, x2, x3 = x1 + x_base[second], x2 + x_base[second], x3 + x_base[second]
-                        _, _, r0, r1, r2 = point_triangle(X, x0, x1, x2, x3)
-                        kind, corners = POINT_TRIANGLE, 4
-                        group = patch[t]
-                    else:
-                        e = element_edges[other, 0]
-                        x1, x2, x3 = edges[e, 0] + x_base[second], edges[e, 1] + x_base[second], -1
-                        _, r0, r1, r2 = point_edge(X, x0, x1, x2)
-                        kind, corners = POINT_EDGE, 3
-                        group = 0
-                    if r0 * r0 + r1 * r1 + r2 * r2 > reach * reach:
-                        continue
-                    if a == b:
-                        # a body does not touch itself where its rest shape is that near already
-                        base = x_base[a]
-                        if kind == POINT_TRIANGLE:
-                            _, _, r0, r1, r2 = point_triangle(V, v, x1 - base, x2 - base, x3 - base)
-                        else:
-                            _, r0, r1, r2 = point_edge(V, v, x1 - base, x2 - base)
-                        if r0 * r0 + r1 * r1 + r2 * r2 <= (range_ + thick) ** 2:
-                            continue
-                    if not _mean_model(
-                        x0, x1, x2, x3, 1, corners, first, second, x_base, material, vertex_material, mu, kappa,
-                        enabled, model,
-                    ):  # fmt: skip
-                        continue
-                    if count < len(out):
-                        out[count, 0] = kind
-                        out[count, 1] = first
-                        out[count, 2] = second
-                        out[count, 3] = x0
-                        out[count, 4] = x1
-                        out[count, 5] = x2
-                        out[count, 6] = x3
-                        numbers[count, 0] = model[0]
-                        numbers[count, 1] = model[1]
-                        numbers[count, 2] = range_
-                        numbers[count, 3] = thick
-                        numbers[count, 4] = group
-                        key[count] = ((pair * 4 + kind) * len(X) + x0) * patches + group
-                    count += 1
-            for i in range(3):
-                e = element_edges[found[k, 0], i]
-                if e < 0:
+        rows = 0
+        for swap in range(2):
+            mine, other = found[k, 1 + swap], found[k, 2 - swap]
+            t = element_triangle[other]
+            for slot in range(3):
+                if element_vertices[mine, slot] < 0:
                     continue
-                for j in range(3):
-                    f = element_edges[found[k, 1], j]
-                    if f < 0:
-                        continue
-                    x0, x1 = edges[e, 0] + x_base[a], edges[e, 1] + x_base[a]
-                    x2, x3 = edges[f, 0] + x_base[b], edges[f, 1] + x_base[b]
-                    _, _, r0, r1, r2, _ = edge_edge(X, x0, x1, x2, x3)
-                    if r0 * r0 + r1 * r1 + r2 * r2 > reach * reach:
-                        continue
-                    if a == b:
-                        _, _, r0, r1, r2, _ = edge_edge(V, edges[e, 0], edges[e, 1], edges[f, 0], edges[f, 1])
-                        if r0 * r0 + r1 * r1 + r2 * r2 <= (range_ + thick) ** 2:
-                            continue
-                    if not _mean_model(
-                        x0, x1, x2, x3, 2, 4, a, b, x_base, material, vertex_material, mu, kappa, enabled, model
-                    ):
-                        continue
-                    if count < len(out):
-                        out[count, 0] = EDGE_EDGE
-                        out[count, 1] = a
-                        out[count, 2] = b
-                        out[count, 3] = x0
-                        out[count, 4] = x1
-                        out[count, 5] = x2
-                        out[count, 6] = x3
-                        numbers[count, 0] = model[0]
-                        numbers[count, 1] = model[1]
-                        numbers[count, 2] = range_
-                        numbers[count, 3] = thick
-                        numbers[count, 4] = MOLLIFIER * _squared_length(V, edges, e) * _squared_length(V, edges, f)
-                        key[count] = ((pair * 4 + EDGE_EDGE) * len(X) + x0) * patches
-                    count += 1
+                row[rows, 1] = swap
+                row[rows, 2] = element_vertices[mine, slot]
+                if t >= 0:
+                    row[rows, 0] = POINT_TRIANGLE
+                    for i in range(3):
+                        row[rows, 3 + i] = triangles[t, i]
+                    row[rows, 6] = patch[t]
+                else:
+                    row[rows, 0] = POINT_EDGE
+                    for i in range(2):
+                        row[rows, 3 + i] = edges[element_edges[other, 0], i]
+                    row[rows, 5] = row[rows, 4]
+                    row[rows, 6] = 0
+                rows += 1
+        for i in range(3):
+            e = element_edges[found[k, 1], i]
+            for j in range(3):
+                f = element_edges[found[k, 2], j]
+                if e >= 0 and f >= 0:
+                    row[rows, 0] = EDGE_EDGE
+                    row[rows, 1] = 0
+                    row[rows, 2], row[rows, 3] = edges[e, 0], edges[e, 1]
+                    row[rows, 4], row[rows, 5] = edges[f, 0], edges[f, 1]
+                    row[rows, 6] = 0
+                    rows += 1
+        for r in range(rows):
+            kind = row[r, 0]
+            first, second = (b, a) if row[r, 1] else (a, b)
+            split = 2 if kind == EDGE_EDGE else 1
+            keep = True
+            # a body does not touch itself where its rest shape is that near already: a second look, at V
+            for look in range(2 if a == b else 1):
+                P = X if look == 0 else V
+                base_first = x_base[first] if look == 0 else 0
+                base_second = x_base[second] if look == 0 else 0
+                squared = _squared_distance(
+                    kind,
+                    P,
+                    row[r, 2] + base_first,
+                    row[r, 3] + (base_first if split == 2 else base_second),
+                    row[r, 4] + base_second,
+                    row[r, 5] + base_second,
+                )
+                if look == 0:
+                    keep = squared <= reach[pair] * reach[pair]
+                else:
+                    keep = keep and squared > rest_reach[pair] * rest_reach[pair]
+            if not keep:
+                continue
+            if count < len(out):
+                out[count, 0] = kind
+                out[count, 1] = first
+                out[count, 2] = second
+                for i in range(4):
+                    out[count, 3 + i] = row[r, 2 + i] + x_base[first if i < split else second]
+                out[count, 7] = pair
+                out[count, 8] = row[r, 6]
+            count += 1
     return count
 
 
@@ -374,15 +294,12 @@ def _all_positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V:
 
 def detect(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array, X: Array) -> Candidates:
     """Find all possible contacts at Q; X receives the positions of all vertices."""
-    vertex_start = np.cumsum([0, *(len(s.vertices) for s in scene.shapes)])
-    _all_positions(scene.shape_of, vertex_start, scene.x_base, scene.V, Q, X)
-    pairs = _body_pairs(scene, is_fixed, budget, Q)
-    rows, numbers, key = _pairs_of_features(scene, pairs, budget, Q, X)
-    plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, budget, X, vertex_start)
-    order = np.argsort(key, kind="stable")
+    _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
+    rows, numbers = _feature_candidates(scene, _body_pairs(scene, is_fixed, budget, Q), budget, Q, X)
+    plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, budget, X)
     result = Candidates()
-    result.pairs = np.ascontiguousarray(np.concatenate([plane_rows, rows[order]]))
-    result.numbers = np.ascontiguousarray(np.concatenate([plane_numbers, numbers[order]]))
+    result.pairs = np.ascontiguousarray(np.concatenate([plane_rows, rows]))
+    result.numbers = np.ascontiguousarray(np.concatenate([plane_numbers, numbers]))
     result.vertices = _vertices(scene, result.pairs)
     return result
 
@@ -405,35 +322,94 @@ def _body_pairs(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array)
         _near_bodies(order, box, is_fixed, tree, pairs)
     near = pairs[:count]
     near = near[np.lexsort((near[:, 1], near[:, 0]))]
-    return np.ascontiguousarray(np.concatenate([near, np.stack([itself, itself], axis=1)]))
+    allowed = scene.subscenes[scene.subscene[near[:, 0]], scene.subscene[near[:, 1]]] != 0
+    if len(scene.masked):
+        allowed &= ~np.isin(near[:, 0] * len(Q) + near[:, 1], scene.masked)
+    return np.ascontiguousarray(np.concatenate([near[allowed], np.stack([itself, itself], axis=1)]))
 
 
-def _pairs_of_features(
+def _feature_candidates(
     scene: ContactScene, pairs: Indices, budget: Array, Q: Array, X: Array
-) -> tuple[Indices, Array, Indices]:
-    room, found = 64 * len(pairs) + 256, 4096
-    assert scene.vertex_material is not None
+) -> tuple[Indices, Array]:
+    """Candidates between bodies, those of one pair together, of one point and patch one after the other."""
+    a, b = pairs[:, 0], pairs[:, 1]
+    thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
+    reach = thickness + d_hat + budget[a] + budget[b]
+    found = np.empty((32 * len(pairs) + 256, 3), np.int64)
     while True:
-        rows = np.empty((room, 7), np.int64)
-        numbers = np.empty((room, 5))
-        key = np.empty(room, np.int64)
-        count = _collect(
-            pairs, scene.shape_of, scene.V, scene.triangles, scene.patch, scene.edges, scene.is_codim,
-            scene.element_triangle, scene.element_vertices, scene.element_edges, scene.element_start, scene.low,
-            scene.high, scene.tree_start, scene.leaves, scene.x_base, scene.material, scene.vertex_material,
-            scene.subscene, scene.subscenes, scene.mu, scene.kappa, scene.enabled, scene.masked, scene.d_hat,
-            scene.thickness, budget, Q, X, np.empty((found, 2), np.int64), rows, numbers, key,
+        count = _near_elements(
+            pairs, reach, scene.shape_of, scene.tree_start, scene.leaves, scene.element_start, scene.low, scene.high, Q,
+            found,
         )  # fmt: skip
-        if count < 0:
-            found = -2 * count
-        elif count > room:
-            room = count
-        else:
-            return rows[:count], numbers[:count], key[:count]
+        if count <= len(found):
+            break
+        found = np.empty((count, 3), np.int64)
+    found = found[:count]
+    rows = np.empty((2 * count + 256, 9), np.int64)
+    while True:
+        count = _features(
+            found, pairs, reach, thickness + d_hat, scene.triangles, scene.patch, scene.edges, scene.element_triangle,
+            scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows,
+        )  # fmt: skip
+        if count <= len(rows):
+            break
+        rows = np.empty((count, 9), np.int64)
+    rows = rows[:count]
+    kappa, mu, enabled = _models(scene, rows)
+    pair = rows[:, 7]
+    epsilon = np.where(rows[:, 0] == EDGE_EDGE, MOLLIFIER * _squared_lengths(scene, rows), rows[:, 8])
+    numbers = np.stack([kappa, mu, d_hat[pair], thickness[pair], epsilon], axis=1)
+    patches = int(scene.patch.max(initial=0)) + 1
+    key = ((pair * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * patches + rows[:, 8]
+    order = np.argsort(key, kind="stable")
+    order = order[enabled[order]]
+    return rows[order, :7], numbers[order]
+
+
+def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Array]:
+    """κ, μ averaged over the vertex pairs of each candidate, and whether all of these may touch.
+
+    An adaptive κ (< 0) of any pair makes the contact adaptive.
+    """
+    a, b = rows[:, 1], rows[:, 2]
+    assert scene.vertex_material is not None
+    if (scene.vertex_material < 0).all():
+        m, n = scene.material[a], scene.material[b]
+        return scene.kappa[m, n], scene.mu[m, n], scene.enabled[m, n] != 0
+    edge_edge_rows, point_edge_rows = rows[:, 0] == EDGE_EDGE, rows[:, 0] == POINT_EDGE
+
+    def element(column: int, body: Indices) -> Indices:
+        v = rows[:, column] - scene.x_base[body]
+        own = scene.vertex_material[v]  # type: ignore[index]
+        return np.where(own >= 0, own, scene.material[body])
+
+    total = np.zeros((3, len(rows)))
+    adaptive = np.zeros(len(rows), bool)
+    enabled = np.ones(len(rows), bool)
+    for i in range(2):
+        for j in range(1, 4):
+            counts = np.where(edge_edge_rows, j >= 2, i == 0) & ~(point_edge_rows & (j == 3))
+            m, n = element(3 + i, np.where(edge_edge_rows | (i == 0), a, b)), element(3 + j, b if j > 1 else np.where(
+                edge_edge_rows, a, b
+            ))
+            total += np.where(counts, [scene.kappa[m, n], scene.mu[m, n], np.ones(len(rows))], 0.0)
+            adaptive |= counts & (scene.kappa[m, n] < 0.0)
+            enabled &= ~counts | (scene.enabled[m, n] != 0)
+    return np.where(adaptive, -1.0, total[0] / total[2]), total[1] / total[2], enabled
+
+
+def _squared_lengths(scene: ContactScene, rows: Indices) -> Array:
+    """|ū|²|v̄|² of the two edges of each candidate; meaningless for other kinds."""
+    first, second = scene.x_base[rows[:, 1]], scene.x_base[rows[:, 2]]
+    is_edges = rows[:, 0] == EDGE_EDGE
+    v = [np.where(is_edges, rows[:, 3 + i] - (first if i < 2 else second), 0) for i in range(4)]
+    u2, v2 = (((scene.V[v[i + 1]] - scene.V[v[i]]) ** 2).sum(axis=1) for i in (0, 2))
+    product: Array = u2 * v2
+    return product
 
 
 def _plane_candidates(
-    scene: ContactScene, is_fixed: Indices, budget: Array, X: Array, vertex_start: Indices
+    scene: ContactScene, is_fixed: Indices, budget: Array, X: Array
 ) -> tuple[Indices, Array]:
     """Vertices near half-planes; only those that can touch first."""
     rows, numbers = [np.zeros((0, 7), np.int64)], [np.zeros((0, 5))]

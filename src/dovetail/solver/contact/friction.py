@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dovetail.solver.contact.barrier import barrier
-from dovetail.solver.contact.rows import flush, put
+from dovetail.solver.contact.rows import set_term
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -117,15 +115,13 @@ def friction_slips(
 @kernel
 def add_friction(
     count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, position: Indices,
-    active: Indices, row_start: Indices, column: Indices, g: Array, D: Array, U: Array,
-) -> None:  # fmt: skip
-    """Add gradient and Hessian (positive semi-definite by nature) to the block system.
+    active: Indices, g: Array, terms: Array, term_bodies: Indices,
+) -> int:  # fmt: skip
+    """g += gradient; the Hessian (positive semi-definite by nature) as terms, see rows.py. Returns how many.
 
     With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ).
     """
-    W = np.empty((2, 12, 12))
-    rows = 0
-    low, high = -1, -2
+    kept = 0
     for k in range(count):
         a, b = bodies[k, 0], bodies[k, 1]
         pa = position[a]
@@ -141,34 +137,24 @@ def add_friction(
             f1 = load * (2.0 - y / epsilon) / epsilon
             f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
-        s0, s1, s2 = frictions[k, 8], frictions[k, 9], frictions[k, 10]
-        t0, t1, t2 = frictions[k, 11], frictions[k, 12], frictions[k, 13]
-        g0, g1, g2 = f1 * (u * s0 + v * t0), f1 * (u * s1 + v * t1), f1 * (u * s2 + v * t2)
-        for i in range(4):
-            if pa >= 0:
-                w = frictions[k, i]
-                g[pa, 3 * i] += w * g0
-                g[pa, 3 * i + 1] += w * g1
-                g[pa, 3 * i + 2] += w * g2
-            if pb >= 0:
-                w = frictions[k, 4 + i]
-                g[pb, 3 * i] -= w * g0
-                g[pb, 3 * i + 1] -= w * g1
-                g[pb, 3 * i + 2] -= w * g2
-        swapped = 0 <= b < a
-        one, other = (b, a) if swapped else (a, b)
-        if one != low or other != high or rows > 10:
-            if rows > 0:
-                flush(W, rows, low, high, position, row_start, column, D, U)
-            rows, low, high = 0, one, other
-        q = math.sqrt(f1)
-        put(W, rows, frictions, k, swapped, q * (cu * t0 - cv * s0), q * (cu * t1 - cv * s1), q * (cu * t2 - cv * s2))
-        rows += 1
-        if f2 > 0.0:
-            q = math.sqrt(f2)
-            put(
-                W, rows, frictions, k, swapped, q * (cu * s0 + cv * t0), q * (cu * s1 + cv * t1), q * (cu * s2 + cv * t2)
-            )
-            rows += 1
-    if rows > 0:
-        flush(W, rows, low, high, position, row_start, column, D, U)
+        for side in range(2):
+            row = pa if side == 0 else pb
+            if row < 0:
+                continue
+            for i in range(4):
+                c = f1 * frictions[k, 4 * side + i] if side == 0 else -f1 * frictions[k, 4 * side + i]
+                for x in range(3):
+                    g[row, 3 * i + x] += c * (u * frictions[k, 8 + x] + v * frictions[k, 11 + x])
+        # across the slip, then along it
+        for direction in range(2):
+            stiffness, cs, ct = (f1, -cv, cu) if direction == 0 else (f2, cu, cv)
+            if stiffness > 0.0:
+                q = math.sqrt(stiffness)
+                set_term(
+                    terms, term_bodies, kept, frictions, k, a, b,
+                    q * (cs * frictions[k, 8] + ct * frictions[k, 11]),
+                    q * (cs * frictions[k, 9] + ct * frictions[k, 12]),
+                    q * (cs * frictions[k, 10] + ct * frictions[k, 13]),
+                )  # fmt: skip
+                kept += 1
+    return kept

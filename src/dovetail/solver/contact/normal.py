@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dovetail.solver.contact.barrier import barrier
-from dovetail.solver.contact.rows import flush, put
+from dovetail.solver.contact.rows import set_term
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -50,12 +48,10 @@ def _add_mollifier(
 @kernel
 def add_normal_forces(
     count: int, contacts: Array, bodies: Indices, pairs: Indices, numbers: Array, x_base: Indices, V: Array, X: Array,
-    position: Indices, active: Indices, row_start: Indices, column: Indices, g: Array, D: Array, U: Array,
-) -> None:  # fmt: skip
-    """Add the barrier's derivatives at the contacts to the block system."""
-    W = np.empty((2, 12, 12))
-    rows = 0
-    low, high = -1, -2
+    position: Indices, active: Indices, g: Array, terms: Array, term_bodies: Indices,
+) -> int:  # fmt: skip
+    """g += gradient of the barrier; its Hessian as terms, see rows.py. Returns how many terms there are."""
+    kept = 0
     for k in range(count):
         a, b, candidate = bodies[k, 0], bodies[k, 1], bodies[k, 2]
         pa = position[a]
@@ -64,19 +60,15 @@ def add_normal_forces(
             continue
         squared, weight, kappa = contacts[k, 11], contacts[k, 12], contacts[k, 14]
         value, first, second = barrier(squared, numbers[candidate, 3], numbers[candidate, 2])
-        r0, r1, r2 = contacts[k, 8], contacts[k, 9], contacts[k, 10]
         force = 2.0 * weight * kappa * first
-        for i in range(4):
-            if pa >= 0:
-                c = force * contacts[k, i]
-                g[pa, 3 * i] += c * r0
-                g[pa, 3 * i + 1] += c * r1
-                g[pa, 3 * i + 2] += c * r2
-            if pb >= 0:
-                c = force * contacts[k, 4 + i]
-                g[pb, 3 * i] -= c * r0
-                g[pb, 3 * i + 1] -= c * r1
-                g[pb, 3 * i + 2] -= c * r2
+        for side in range(2):
+            row = pa if side == 0 else pb
+            if row < 0:
+                continue
+            for i in range(4):
+                c = force * contacts[k, 4 * side + i]
+                for x in range(3):
+                    g[row, 3 * i + x] += c * contacts[k, 8 + x] if side == 0 else -c * contacts[k, 8 + x]
         if contacts[k, 13] > 0.0:
             _add_mollifier(
                 kappa * value * contacts[k, 13], a, b, pairs[candidate, 3], pairs[candidate, 4], pairs[candidate, 5],
@@ -84,15 +76,11 @@ def add_normal_forces(
             )  # fmt: skip
         if weight < _WEAK:
             continue
-        swapped = 0 <= b < a
-        one, other = (b, a) if swapped else (a, b)
-        if one != low or other != high or rows == 12:
-            if rows > 0:
-                flush(W, rows, low, high, position, row_start, column, D, U)
-            rows, low, high = 0, one, other
         # b_dd n nᵀ = (4 b″ + 2 b′/D) r rᵀ
         scale = math.sqrt(max(weight * kappa * (4.0 * second + 2.0 * first / squared), 0.0))
-        put(W, rows, contacts, k, swapped, scale * r0, scale * r1, scale * r2)
-        rows += 1
-    if rows > 0:
-        flush(W, rows, low, high, position, row_start, column, D, U)
+        set_term(
+            terms, term_bodies, kept, contacts, k, a, b, scale * contacts[k, 8], scale * contacts[k, 9],
+            scale * contacts[k, 10],
+        )  # fmt: skip
+        kept += 1
+    return kept

@@ -60,6 +60,7 @@ class ContactScene:
     leaves: Indices = field(init=False)
     x_base: Indices = field(init=False)
     x_count: int = field(init=False)
+    vertex_start: Indices = field(init=False)
 
     def __post_init__(self) -> None:
         """Lay the shapes end to end: V, triangles … index into arrays over all shapes.
@@ -80,6 +81,7 @@ class ContactScene:
             return np.where(values >= 0, values + offset, -1)
 
         numbered = list(enumerate(shapes))
+        self.vertex_start = vertex
         self.V = np.concatenate([np.zeros((0, 3)), *(s.vertices for s in shapes)])
         self.triangles = joined([s.triangles + vertex[k] for k, s in numbered], 3)
         self.patch = joined([s.patch + patches[k] for k, s in numbered])

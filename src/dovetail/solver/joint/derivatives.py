@@ -111,8 +111,6 @@ class _Worst:
 
     def compare(self, point: int, given: Array, expected: Array) -> None:
         scale = max(float(np.abs(given).max()), float(np.abs(expected).max()))
-        if not np.isfinite(given).all() or not np.isfinite(expected).all():
-            scale = 1.0
         difference = np.nan_to_num(np.abs(given - expected), nan=np.inf)
         # below this a derivative is zero: 1e-16 of a value of order one, divided by the step
         error = float(difference.max()) / max(scale, 1e-9)
@@ -149,6 +147,12 @@ def check_derivatives(
     for point, F, p in _points(function, at, parameters, points):
         count += 1
         value, gradient, hessian = _call(function, F, p, 1.0)
+        if not np.isfinite([value, *gradient, *hessian.ravel()]).all():
+            raise complaint(
+                function.function,
+                f"gives {value:.3g} at point {point}, or a derivative that is not a finite number; choose points `at` "
+                "which it is defined",
+            )
         first.compare(point, gradient, _differences(function, F, p, value, 0))
         second.compare(point, hessian, _differences(function, F, p, value, 1))
         _check_safe_form(function, point, F, p, tolerance)
@@ -204,9 +208,7 @@ def _check_safe_form(made: Function, point: int, F: Array, p: Array, tolerance: 
         return
     smallest, size = float(np.linalg.eigvalsh(hessian)[0]), float(np.abs(hessian).max())
     if smallest < -tolerance * size:
-        what = "φ″" if isinstance(made, Law) else "H with exact = 0 has the eigenvalue"
+        what = "φ″ =" if isinstance(made, Law) else "H with exact = 0 has the eigenvalue"
         raise complaint(
-            made.function,
-            f"is not convex at point {point}: {what} {'=' if isinstance(made, Law) else ''} {smallest:.3g}; "
-            "leave out what makes it negative",
+            made.function, f"is not convex at point {point}: {what} {smallest:.3g}; leave out what makes it negative"
         )
