@@ -77,7 +77,7 @@ def check():
     turned = math.atan2(rotor[1, 0], rotor[0, 0]) % (2 * math.pi)
     print(f"the follower is {1e3 * away:.3f} mm from its aim after half a turn")
     print(f"the rotor turned by {turned:.4f} rad of {OMEGA * FRAMES * DT:.4f}, the cart moved by {cart[1, 3]:.4f} m")
-    # the pull is 100 times the inertia, so the body lags by (centripetal acceleration)·h²/100, the motors by a frame's start
+    # a pull of 100 times the inertia lets the body lag by h²/100 times its acceleration
     assert away < RADIUS * OMEGA**2 * DT**2 / 100 * 1.1
     assert abs(turned - OMEGA * FRAMES * DT) < 0.02
     assert abs(cart[1, 3] - SPEED * FRAMES * DT) < 0.01

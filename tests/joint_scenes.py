@@ -169,7 +169,7 @@ class Bench:
         fixed: bool = False, density: float = 1000.0, kappa: float = 1e8, spin: Any = (0.0, 0.0, 0.0),
         velocity: Any = (0.0, 0.0, 0.0), potential: str = "OrthoPotential",
     ) -> SimplicialComplexSlot:  # fmt: skip
-        """Boxes around their origins; `at` (3,) or (n, 3), `rotation` (3, 3) or (n, 3, 3), spin [rad/s] in the world."""
+        """Boxes about their origins; `at` (3,) or (n, 3), `rotation` (3, 3) or (n, 3, 3), `spin` [rad/s]."""
         sc = trimesh(_CORNERS * np.asarray(size, float), _SIDES)
         AffineBodyConstitution({"name": potential}).apply_to(sc, kappa, density)
         return self._bodies(name, sc, at, rotation, fixed, spin, velocity)
@@ -179,7 +179,7 @@ class Bench:
         at: Any = (0.0, 0.0, 0.0), rotation: Any = None, fixed: bool = False, stiffness: float = 1e9,
         spin: Any = (0.0, 0.0, 0.0), velocity: Any = (0.0, 0.0, 0.0),
     ) -> SimplicialComplexSlot:  # fmt: skip
-        """Bodies given by mass, principal inertia about the centre of mass [kg·m²] and that centre; stiffness κV [J]."""
+        """Bodies given by mass, inertia about the centre of mass [kg·m²] and that centre; `stiffness` is κV [J]."""
         sc = AffineBodyConstitution().create_proxy(stiffness, mass, centre, np.diag(inertia), 1.0)
         return self._bodies(name, sc, at, rotation, fixed, spin, velocity)
 
@@ -210,6 +210,7 @@ class Bench:
 
     @property
     def world(self) -> World:
+        """The world, initialised when it is first asked for; joint states are published then."""
         if self._world is None:
             self._world = World(Engine("cpu", tempfile.gettempdir()))
             self._world.init(self.scene)

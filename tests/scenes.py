@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from dovetail import Scene, World
-from dovetail.constitution import AffineBodyConstitution, AffineBodySphericalJoint
+from dovetail.constitution import (
+    AffineBodyConstitution,
+    AffineBodyDrivingRevoluteJoint,
+    AffineBodyPrismaticJoint,
+    AffineBodyPrismaticJointLimit,
+    AffineBodyRevoluteJoint,
+    AffineBodySphericalJoint,
+)
 from dovetail.core import AffineBodyStateAccessorFeature
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot, label_surface, trimesh
 
@@ -19,6 +26,7 @@ __all__ = [
     "angular_velocity",
     "box_mesh",
     "cross_matrix",
+    "mixed_scene",
     "new_scene",
     "pose",
     "rate",
@@ -130,6 +138,32 @@ def add_chain(scene: Scene, count: int = 4, strength: float = 100.0) -> Simplici
     )
     scene.objects.create("joints").geometries.create(joints)
     return links
+
+
+def mixed_scene(**config: Any) -> Scene:
+    """A bit of everything: a spinning box, a soft one, a chain, a driven hinge and a slider with limits."""
+    scene = new_scene(**config)
+    add_boxes(scene, [(0, 3, 0)], name="spinning", velocities=[rate(np.eye(4), (1, 2, 3), (4, 5, 6))])
+    add_boxes(
+        scene, [(0, 6, 0)], name="soft", potential="ARAP", kappa=1e5, velocities=[rate(np.eye(4), angular=(9, 0, 2))]
+    )
+    add_chain(scene, 3)
+    base = add_boxes(scene, [(0, -2, 0)], name="base", fixed=[0])
+    arm = add_boxes(scene, [(0.6, -2, 0)], name="arm")
+    cart = add_boxes(scene, [(-0.6, -2, 0)], name="cart")
+    hinge = AffineBodyRevoluteJoint().create_geometry(
+        [[0.3, -2, -0.5]], [[0.3, -2, 0.5]], [base], [0], [arm], [0], [100.0]
+    )
+    AffineBodyDrivingRevoluteJoint().apply_to(hinge, 10.0)
+    hinge.edges["driving/is_constrained"] = 1
+    hinge.edges["aim_angle"] = 0.3
+    slider = AffineBodyPrismaticJoint().create_geometry(
+        [[-0.3, -2, 0]], [[-0.3, -1, 0]], [base], [0], [cart], [0], [100.0]
+    )
+    AffineBodyPrismaticJointLimit().apply_to(slider, -0.001, 0.1, 100.0)
+    for name, joint in (("hinge", hinge), ("slider", slider)):
+        scene.objects.create(name).geometries.create(joint)
+    return scene
 
 
 def run(world: World, frames: int) -> None:

@@ -9,15 +9,22 @@ import numpy as np
 import pytest
 from scenes import TIGHT, add_boxes, new_scene, rate, run
 
-from dovetail.constitution import AffineBodyRevoluteJoint, AffineBodyRevoluteJointLimit, base
+from dovetail.constitution import (
+    AffineBodyRevoluteJoint,
+    AffineBodyRevoluteJointLimit,
+    ExternalArticulationConstraint,
+    base,
+)
 from dovetail.errors import ConstitutionError
 from dovetail.extend import (
     Angle,
+    Coincide,
     Compose,
     EdgeJoint,
     Law,
     Parameter,
     Projection,
+    Slide,
     Term,
     VertexJoint,
     check_derivatives,
@@ -187,6 +194,24 @@ def test_a_joint_without_a_coordinate_may_have_laws(start):
     y = -MASS * H**2 * G / (MASS + 50.0)
     assert box.geometry.transforms.values[0, 1, 3] == pytest.approx(y, rel=1e-9)  # a quadratic again
     assert slot.geometry.edges["reaction/force"][0] == pytest.approx([0, -50.0 * y / H**2, 0], rel=1e-9, abs=1e-9)
+
+
+def test_a_coordinate_of_ones_own_can_be_articulated(start):
+    """A point on a line along x, given as a vertex joint; the outside model moves it by 2 mm a step."""
+
+    class Rail(VertexJoint, uid=2**32 + 104):
+        terms = (Slide("c", "t", "left"), Coincide("n"), Coincide("b"))
+        coordinate = Projection(owner="left")
+
+    scene, slot, box = hang(Rail, ([[0, 0, 0]],), gravity=[0, 0, 0])
+    box.geometry.instances["external_kinetic"] = 1
+    model = ExternalArticulationConstraint().create_geometry([slot])
+    model["joint_joint"]["mass"] = 1.0
+    model["joint"]["delta_theta_tilde"] = 2e-3
+    scene.objects.create("model").geometries.create(model)
+    run(start(scene), 3)
+    assert slot.geometry.vertices["distance"][0] == pytest.approx(6e-3, abs=1e-11)  # Newton's last step, squared
+    assert box.geometry.transforms.values[0, 0, 3] == pytest.approx(6e-3, abs=1e-11)
 
 
 def test_a_dump_restores_efforts_and_goes_on_bit_by_bit(damped_hinge, elastic, start):

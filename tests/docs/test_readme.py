@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from pages import REPOSITORY, blocks, run_page
+from docs.pages import REPOSITORY, blocks, run_page
 
 README = REPOSITORY / "README.md"
 

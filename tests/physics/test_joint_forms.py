@@ -68,7 +68,7 @@ def test_apply_to_on_a_mesh_makes_the_same_joints_as_create_geometry(kind):
     motions = []
     for apply in (False, True):
         bench = Bench(TIGHT, gravity=(0, 0, -9.8))
-        left, right = (bench.box(name, at=x, fixed=name == "left") for name, x in zip(("left", "right"), at, strict=True))
+        left, right = bench.box("left", at=at[0], fixed=True), bench.box("right", at=at[1])
         if not apply:
             bench.join(kind, [(left, k) for k in left_ids], [(right, k) for k in right_ids], p0, p1)
         else:

@@ -1,7 +1,7 @@
 """Limits of prismatic and revolute joints: silent inside, cubic outside, overshoot in closed form.
 
-A constant load f holds the coordinate outside where φ′ = h² f, that is x − u = w·√(f h² w/(3 s)), w = u − l (1 where u = l).
-Loaded bodies are quasi-static, so that they settle there to round-off.
+A constant load f holds the coordinate outside where φ′ = h² f, that is x − u = w·√(f h² w/(3 s)), w = u − l (1 where
+u = l). Loaded bodies are quasi-static, so that they settle there to round-off.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dovetail.constitution import (
 )
 
 H = 0.01
+UP = np.array([0.0, 0.0, 1.0])
 SLIDE = (
     AffineBodyPrismaticJoint,
     AffineBodyPrismaticJointLimit,
@@ -55,7 +56,7 @@ def loaded(what, lower, upper, strength, load, init=0.0, dynamic=0, integrator="
         sc.edges[f"{effort}/is_constrained"] = 1
 
     pairs = ([(slot, k) for k in range(n)] for slot in (base, body))
-    return bench, bench.join(kind, *pairs, at, at + [0, 0, 1], strength=1e4, extras=[extras])
+    return bench, bench.join(kind, *pairs, at, at + UP, strength=1e4, extras=[extras])
 
 
 def overshoot(width, strength, load):
@@ -114,7 +115,7 @@ def test_limits_are_read_every_frame(what):
 
 
 def test_a_slider_bounces_between_its_limits():
-    """Without a load the body keeps sliding, is turned back at both ends and never leaves by more than its momentum allows."""
+    """Without a load the body is turned back at both ends, and goes beyond by no more than its momentum allows."""
     bench = Bench({"dt": 1e-3, **TIGHT})
     base = bench.rigid("base", fixed=True)
     body = bench.rigid("body", velocity=(0, 0, 1))

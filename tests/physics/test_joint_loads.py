@@ -1,7 +1,7 @@
 """Forces and torques along joint axes: size, sign, action and reaction, with every integrator.
 
-Two free bodies that a joint guides along (or about) z and a load drives apart move in closed form: the coordinate of the
-discrete scheme is that of a single mass under a constant acceleration.
+Two free bodies that a joint guides along (or about) z and a load drives apart move in closed form: the coordinate of
+the discrete scheme is that of a single mass under a constant acceleration.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dovetail.constitution import (
 )
 
 H, FRAMES = 0.01, 30
+UP = np.array([0.0, 0.0, 1.0])
 integrators = pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
 MASSES = 1.0, 3.0
 
@@ -49,7 +50,7 @@ def sliders(forces, integrator="bdf1", on=1):
         sc.edges["external_force/is_constrained"] = on
 
     pairs = ([(slot, k) for k in range(len(forces))] for slot in (left, right))
-    joined = bench.join(AffineBodyPrismaticJoint, *pairs, at, at + [0, 0, 2], extras=[force])
+    joined = bench.join(AffineBodyPrismaticJoint, *pairs, at, at + 2 * UP, extras=[force])
     return bench, left, right, joined
 
 
@@ -83,7 +84,7 @@ def test_a_torque_turns_the_right_body_right_handed_about_the_axis(integrator):
         sc.edges["external_torque/is_constrained"] = 1
 
     pairs = ([(slot, k) for k in range(2)] for slot in (base, rotor))
-    joined = bench.join(AffineBodyRevoluteJoint, *pairs, at, at + [0, 0, 1], strength=1e4, extras=[torque])
+    joined = bench.join(AffineBodyRevoluteJoint, *pairs, at, at + UP, strength=1e4, extras=[torque])
     path = np.array(bench.run(FRAMES, lambda: joined["angle"].copy()))
     expected = discrete_path(1.0, integrator)[:, None] * torques / 0.15
     # affine rotations deviate from the scheme of an angle by (ω h)² < 1e-11 of it

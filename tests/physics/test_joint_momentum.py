@@ -1,12 +1,13 @@
 """Free articulated systems keep their momentum: joints, drives and limits only pass it from body to body.
 
-What a step conserves follows from its optimality condition M(Q − Q̃) c + ∇E = 0, since ∇E of every joint term balances in force
-and in moment about any point. Without outer forces
+What a step conserves follows from its optimality condition M(Q − Q̃) c + ∇E = 0, since ∇E of every joint term balances
+in force and in moment about any point. Without outer forces
 
     bdf1   Σ M V is constant, and Σ Q × M(V − Vₙ) = 0 with Q at the end of the step
     bdf2   the same with (3V − 4Vₙ + Vₙ₋₁)/2 instead of V − Vₙ
 
-where × adds over the rows of Q. The angular momentum Σ Q × M V itself changes by what the integrator damps, no joint has a part in it.
+where × adds over the rows of Q. The angular momentum Σ Q × M V itself changes by what the integrator damps; no joint
+has a part in it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ integrators = pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
 
 
 def _inner(sc):
-    """Drives and limits gentle, joint loads off: they balance only at the start of a step, for which they are computed."""
+    """Drives and limits gentle; joint loads off, since they are computed, and balance, at the start of a step."""
     edges = sc.edges
     for name, value in {
         "external_force/is_constrained": 0,
@@ -36,15 +37,15 @@ def _inner(sc):
 
 
 def cloud(kinds, integrator, dt=0.01, moved=True):
-    """Eight free boxes in a ring of random joints that spins as a whole; half of the joints move by drives and limits."""
+    """Eight free boxes in a ring of random joints that spins as a whole; drives and limits move half of the joints."""
     rng = np.random.default_rng(21)
     count = 8
     bench = Bench({"dt": dt, "integrator/type": integrator, "integrator/bdf2_start": "bdf1", **CONVERGED})
-    places, spin = rng.normal(size=(count, 3)), np.array([0.3, -0.8, 1.2])
+    places, spin, drift = rng.normal(size=(count, 3)), np.array([0.3, -0.8, 1.2]), np.array([0.5, 0.0, 0.2])
     bodies = [
         bench.box(
             f"body {k}", rng.uniform(0.2, 0.6, 3), at=at, rotation=random_rotation(rng), density=100.0, spin=spin,
-            velocity=np.cross(spin, at) + (0.5, 0, 0.2),
+            velocity=np.cross(spin, at) + drift,
         )
         for k, at in enumerate(places)
     ]  # fmt: skip

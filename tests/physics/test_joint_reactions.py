@@ -1,7 +1,7 @@
 """Joints carry what is hung on them: reactions, gaps and misalignments of loaded joints at rest.
 
-Bodies whose load must settle are quasi-static (`is_dynamic` = 0): each step moves a share K/(K + m) of the rest of the way, so a
-few steps end in the equilibrium ∇E = h² F to round-off.
+Bodies whose load must settle are quasi-static (`is_dynamic` = 0): each step moves a share K/(K + m) of the rest of the
+way, so a few steps end in the equilibrium ∇E = h² F to round-off.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ def test_joint_carries_the_applied_force(kind, integrator):
         position, rotation = rng.normal(size=3), random_rotation(rng)
         anchor, axis = position + 0.5 * rng.normal(size=3), rng.normal(size=3)
         axis /= np.linalg.norm(axis)
-        if kind is AffineBodyFixedJoint:
-            base_at = 2 * anchor - position  # such a joint sits half-way between the origins
-        else:
-            base_at = rng.normal(size=3)
+        # a fixed joint sits half-way between the origins
+        base_at = 2 * anchor - position if kind is AffineBodyFixedJoint else rng.normal(size=3)
         base = bench.rigid(f"base {case}", at=base_at, fixed=True)
         body = bench.rigid(f"body {case}", inertia=(0.1, 0.2, 0.15), at=position, rotation=rotation, stiffness=1e12)
         points = (anchor, anchor + axis) if len(kind.world_points) == 2 else (anchor,)
@@ -63,8 +61,8 @@ def test_joint_carries_the_applied_force(kind, integrator):
     bench.run(12)
     for joined, wrench in pushed:
         reaction = np.concatenate([joined["reaction/force"][0], joined["reaction/torque"][0]])
-        # K = 2e5 kg: the joint gives way by some 5e-8 m and rad, the body (1e12 J) by less, which moves the lever of the
-        # force; the round-off of positions, 2e-16 m, is K/h² · 2e-16 = 4e-7 N
+        # K = 2e5 kg: the joint gives way by some 5e-8 m and rad, the body (1e12 J) by less, which moves the lever of
+        # the force; the round-off of positions, 2e-16 m, is K/h² · 2e-16 = 4e-7 N
         assert np.abs(reaction + wrench).max() <= 1e-6 * np.abs(wrench).max()
 
 

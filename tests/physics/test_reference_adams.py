@@ -1,7 +1,8 @@
 """The reference values for joints computed with MSC ADAMS that other engines are tested against.
 
-A body of 1 kg with inertia diag(0.04, 0.1, 0.1) kg·m², its centre 2 m from the joint along x, g = 9.80665 m/s² along −z. The
-bars are those customary for dt = 0.5 ms: position 1e-3 m, reaction 2e-2 N, violation 1e-5 m; bdf2 stays far below them.
+A body of 1 kg with inertia diag(0.04, 0.1, 0.1) kg·m², its centre 2 m from the joint along x, g = 9.80665 m/s² along
+−z. The bars customary for dt = 0.5 ms are position 1e-3 m, reaction 2e-2 N, violation 1e-5 m; here bdf2 at 1 ms stays
+far below them.
 """
 
 from __future__ import annotations
@@ -77,5 +78,5 @@ def test_a_slider_locked_across_gravity_carries_weight_and_lever(method):
     bench, _, slider = jointed(AffineBodyPrismaticJoint, (0, 0, 0), (0, 1, 0), 0.01, method, turned)
     bench.run(40)
     assert slider["reaction/force"][0] == pytest.approx((0, 0, 9.80665), abs=1e-6)
-    # about the anchor: the weight acts at +2 m along x, so the joint must turn the body by −y × …: (2,0,0) × (0,0,9.8)
+    # about the anchor the weight has the moment (2, 0, 0) × (0, 0, −9.80665) = 19.6133 y
     assert slider["reaction/torque"][0] == pytest.approx((0, -19.6133, 0), abs=1e-5)

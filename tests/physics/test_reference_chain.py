@@ -30,9 +30,7 @@ def chain(method="bdf1", gamma=1e4, start="bdf1", frames=50):
     pins = np.array([[k * LENGTH, 0, 0] for k in range(LINKS)])
     half = np.array([0, THICKNESS / 2, 0])
     bodies = [(links, k) for k in range(LINKS)]
-    hinges = bench.join(
-        AffineBodyRevoluteJoint, [base, *bodies[:-1]], bodies, pins - half, pins + half, strength=gamma
-    )
+    hinges = bench.join(AffineBodyRevoluteJoint, [base, *bodies[:-1]], bodies, pins - half, pins + half, strength=gamma)
     gaps = bench.run(frames, lambda: hinges["gap"].max())
     return image(links, (LENGTH / 2, 0, 0), LINKS - 1), max(gaps)
 
@@ -40,8 +38,8 @@ def chain(method="bdf1", gamma=1e4, start="bdf1", frames=50):
 def reduced_tip(inertia_gradient, frames=50):
     """The tip by backward Euler in the angles of the links, so that the hinges are exact.
 
-    Each step minimises Σ ½ m |x − x̃|² plus the rotational inertia, whose gradient and curvature by the angles θ follow from
-    θ and the two angles before: `inertia_gradient(θ, θ_n, θ_{n−1})`.
+    Each step minimises Σ ½ m |x − x̃|² plus the rotational inertia, whose gradient and curvature by the angles θ are
+    `inertia_gradient(θ, θ_n, θ_{n−1})`.
     """
     theta = before = np.zeros(LINKS)
     # x_k = L (Σ_{j<k} d_j + ½ d_k) with d = (cos θ, sin θ) in the x–z plane
@@ -64,8 +62,7 @@ def reduced_tip(inertia_gradient, frames=50):
             if np.abs(step).max() < 1e-12:
                 break
         theta, before = t, theta
-    tip = LENGTH * np.array([np.cos(theta).sum(), 0.0, np.sin(theta).sum()])
-    return tip
+    return LENGTH * np.array([np.cos(theta).sum(), 0.0, np.sin(theta).sum()])
 
 
 def rigid_inertia(t, theta, before):
@@ -93,8 +90,8 @@ def test_stiff_hinges_give_the_motion_of_exact_ones():
 def test_the_distance_to_stark_is_that_of_affine_to_rigid_rotations():
     """Stark's chain turns rigid bodies, ours affine ones, in which backward Euler damps rotations a little more.
 
-    In reduced coordinates the rigid variant lands on Stark's tip and the affine one on ours: 5 mm apart, and nothing is left
-    for the joints to explain.
+    In reduced coordinates the rigid variant lands on Stark's tip and the affine one on ours: 5 mm apart, and nothing is
+    left for the joints to explain.
     """
     rigid, affine = reduced_tip(rigid_inertia), reduced_tip(affine_inertia)
     # Stark's tip is published to 1e-5 m, and its joints give by 3e-5 m

@@ -23,8 +23,8 @@ B0 = {1.0: (-0.195020301950, -0.980799205662), 2.0: (0.057815795768, 0.998327267
 def a02(dt, method, until=1.0, count=2):
     """Errors of B0 at the published times and the largest gap, for `count` four-bars in a row.
 
-    Rods of 1 kg and 1 m: count + 1 upright ones on pins 1 m apart, joined by `count` level ones at the top, all starting
-    with the top at 1 m/s. When the uprights lie flat the mechanism could fold; inertia carries it through.
+    Rods of 1 kg and 1 m: count + 1 upright ones on pins 1 m apart, joined by `count` level ones at the top, which
+    starts at 1 m/s. When the uprights lie flat the mechanism could fold; inertia carries it through.
     """
     bench = Bench({"dt": dt, "integrator/type": method, "integrator/bdf2_start": "bdf1"}, gravity=(0, -9.81, 0))
     base = bench.rigid("base", fixed=True)
@@ -85,7 +85,7 @@ def test_the_rocker_angle_satisfies_the_loop():
     assert np.abs(end - tip) == pytest.approx(COUPLER, abs=1e-12)
 
 
-def four_bar(turns_per_frame, gamma):
+def four_bar(gamma, frames=400):
     """A crank-rocker driven through one turn: (crank angle, rocker angle, largest gap) of every frame.
 
     Angles of the links in the world are read from their own poses, not from the joints.
@@ -114,19 +114,20 @@ def four_bar(turns_per_frame, gamma):
     )  # fmt: skip
 
     def state():
-        angles = [np.arctan2(T[1, 0], T[0, 0]) for T in (link.geometry.transforms.values[0] for link in (crank, rocker))]
-        return (*angles, hinges["gap"].max())
+        x_axes = [link.geometry.transforms.values[0, :3, 0] for link in (crank, rocker)]
+        return (*(np.arctan2(x[1], x[0]) for x in x_axes), hinges["gap"].max())
 
     seen = []
-    for frame in range(round(1 / turns_per_frame)):
-        hinges["aim_angle"][0] = 2 * np.pi * turns_per_frame * (frame + 1)
+    for frame in range(1, frames + 1):
+        hinges["aim_angle"][0] = 2 * np.pi * frame / frames
         seen += bench.run(1, state)
     return np.array(seen).T
 
 
-@pytest.mark.parametrize(("turns_per_frame", "gamma"), [(1 / 400, 100.0), (1 / 400, 1e4)])
-def test_a_driven_four_bar_follows_freudenstein_through_a_turn(turns_per_frame, gamma):
-    crank, rocker, gap = four_bar(turns_per_frame, gamma)
+@pytest.mark.parametrize("gamma", [100.0, 1e4])
+def test_a_driven_four_bar_follows_freudenstein_through_a_turn(gamma):
+    """At most 0.1° off, and loops closed to a millimetre; dt is 10 ms, a turn takes 4 s."""
+    crank, rocker, gap = four_bar(gamma)
     assert np.ptp(np.unwrap(crank)) > 1.95 * np.pi
     error = np.angle(np.exp(1j * (rocker - rocker_angle(crank))))
     assert np.rad2deg(np.abs(error).max()) < 0.1

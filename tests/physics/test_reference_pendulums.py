@@ -1,7 +1,7 @@
 """Pendulums with published or closed-form motions: IFToMM A01, the uniform rod, the double rod pendulum.
 
-Errors fall with the order of the integrator: bdf1 halves them with the time step, bdf2 (started by a bdf1 step) quarters
-them. The joints are stiff (γ = 1e4), which leaves gaps of the order 1e-9 m.
+Errors fall with the order of the integrator: bdf1 halves them with the time step, bdf2 (started by a bdf1 step)
+quarters them. The joints are stiff (γ = 1e4), which leaves gaps of the order 1e-9 m.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def rods(count, length, dt, method, gravity=9.81):
         bench.rigid(f"rod {k}", inertia=(0.01, across, across), at=((k + 0.5) * length, 0, 0)) for k in range(count)
     ]
     pins = np.array([[k * length, 0.0, 0.0] for k in range(count)])
-    ends = pins - [0, 0, 0.5], pins + [0, 0, 0.5]
-    hinges = bench.join(AffineBodyRevoluteJoint, [base, *links[:-1]], links, *ends, strength=1e4)
+    half = np.array([0.0, 0.0, 0.5])
+    hinges = bench.join(AffineBodyRevoluteJoint, [base, *links[:-1]], links, pins - half, pins + half, strength=1e4)
     return bench, links, hinges
 
 
@@ -49,8 +49,8 @@ A01 = {1.0: (0.986291751132, -0.165010853126), 2.0: (-0.793566195343, -0.6084839
 def a01_errors(dt, method):
     """Distance from the published path, at t = 1 and 2 s, of the rod's centre of oscillation.
 
-    That point, I/(m r) = 2/3 L from the hinge, moves like a point mass on a massless arm: with L = 1.5 m it is 1 m away.
-    The benchmark starts at x = −1, the rod here at x = +1: the motion is mirrored.
+    That point, I/(m r) = 2/3 L from the hinge, moves like a point mass on a massless arm: with L = 1.5 m it is 1 m
+    away. The benchmark starts at x = −1, the rod here at x = +1: the motion is mirrored.
     """
     bench, (rod,), hinge = rods(1, 1.5, dt, method)
     errors = []

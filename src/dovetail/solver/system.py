@@ -159,7 +159,7 @@ class System:
         if self.contact is None:
             return np.ones(self.islands.count, bool)
         y = self._by_position(Q_start - Q_guess)
-        allowed: Array = self.contact.free_path(y, self.position, self.islands) >= 1.0
+        allowed: Array = self.contact.free_path(y, self.position, self.islands, together=True) >= 1.0
         self.contact.take(allowed.astype(float), self.islands)
         return allowed
 

@@ -10,11 +10,11 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.joint.terms import Coordinates, Laws, Terms
-from dovetail.world.lower import joints as _  # noqa: F401  registers the built-in functions
+from dovetail.world.lower import joints as _built_in  # noqa: F401  registers the functions
 
 STEP = 1e-5
-# central differences: truncation STEP² = 1e-10 times third derivatives, round-off 1e-16/STEP = 1e-11, both times values of
-# order 1 to 100
+# central differences: truncation STEP² = 1e-10 times third derivatives, round-off 1e-16/STEP = 1e-11, both times values
+# of order 1 to 100
 FD_TOL = 1e-7
 
 SEEDS = range(8)

@@ -47,15 +47,18 @@ class ExternalArticulationConstraint(Constraint, uid=(24, _CARRIER)):
             raise place.error("joint_slots must be a list of at least one slot of a joint geometry.")
         edges = place.indices("indices", indices)
         for k, slot in enumerate(joint_slots):
-            if not isinstance(slot, GeometrySlot) or not _has_coordinate(slot.geometry):
+            kind = _joint_with_coordinate(slot.geometry) if isinstance(slot, GeometrySlot) else None
+            if kind is None:
                 raise place.error(
                     f"is {slot!r}, which holds no joint with a coordinate; give slots of "
                     "AffineBodyRevoluteJoint (18) or AffineBodyPrismaticJoint (20) geometries.",
                     k,
                 )
-            count = slot.geometry.edges.size()
+            count = kind.elements(slot.geometry).size()
             if not 0 <= edges[k] < count:
-                raise place.error(f"is edge {edges[k]} of '{slot.object_name}', which has {count} (0..{count - 1}).", k)
+                raise place.error(
+                    f"is {kind.element} {edges[k]} of '{slot.object_name}', which has {count} (0..{count - 1}).", k
+                )
         geometry = Geometry()
         mark(geometry, _CARRIER)
         mark(geometry, self._uid, builtin.constraint_uids)
@@ -78,9 +81,7 @@ class ExternalArticulationConstraint(Constraint, uid=(24, _CARRIER)):
             raise place.error("the mass matrix in joint_joint is not finite and symmetric; use (M + Mᵀ)/2.")
 
 
-def _has_coordinate(geometry: Any) -> bool:
+def _joint_with_coordinate(geometry: Any) -> type[Joint] | None:
     uid = uid_of(geometry)
-    if uid == 0:
-        return False
-    cls = class_of(uid)
-    return issubclass(cls, Joint) and cls.coordinate is not None
+    cls = class_of(uid) if uid else Joint
+    return cls if issubclass(cls, Joint) and cls.coordinate is not None else None

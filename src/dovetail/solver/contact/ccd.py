@@ -24,25 +24,30 @@ _ROUNDS = 200
 
 @kernel
 def body_motion(
-    centre: Array, half: Array, position: Indices, active: Indices, y: Array, motion: Array
-) -> None:
-    """motion (n,) ← farthest that a vertex of each body moves in the step −y [m]: at a corner of its box."""
+    centre: Array, half: Array, position: Indices, active: Indices, y: Array, frame: Array, motion: Array
+) -> float:
+    """motion (n,) ← farthest that a vertex of each body moves in the step −y, seen from a frame that moves by −frame [m].
+
+    The farthest vertex is bounded by a corner of the body's box. Returns the motion of what stands still.
+    """
+    still = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
     for b in range(len(position)):
         k = position[b]
-        motion[b] = 0.0
+        motion[b] = still
         if k < 0 or not active[k]:
             continue
         largest = 0.0
         for corner in range(8):
             total = 0.0
             for x in range(3):
-                value = y[k, x]
+                value = y[k, x] - frame[x]
                 for i in range(3):
                     sign = 1.0 if (corner >> i) & 1 else -1.0
                     value += (centre[b, i] + sign * half[b, i]) * y[k, 3 + 3 * i + x]
                 total += value * value
             largest = max(largest, total)
         motion[b] = math.sqrt(largest)
+    return still
 
 
 @kernel
@@ -53,7 +58,8 @@ def _landing(gap: float, d_hat: float) -> float:
 @kernel
 def free_share(
     pairs: Indices, numbers: Array, squared: Array, x_base: Indices, V: Array, plane_normal: Array, X: Array,
-    position: Indices, island: Indices, running: Indices, active: Indices, motion: Array, y: Array, alpha: Array,
+    position: Indices, island: Indices, running: Indices, active: Indices, motion: Array, still: float, y: Array,
+    alpha: Array,
 ) -> None:  # fmt: skip
     """alpha[island] ← at most the share of the step −y that keeps every gap of the island open.
 
@@ -70,7 +76,7 @@ def free_share(
         gap = math.sqrt(squared[k]) - thickness
         landing = _landing(gap, d_hat)
         room = gap - landing
-        if share * (motion[a] + (motion[b] if b >= 0 else 0.0)) <= room:
+        if share * (motion[a] + (motion[b] if b >= 0 else still)) <= room:
             continue
         corners = 1 if kind == POINT_PLANE else 3 if kind == POINT_EDGE else 4
         split = 2 if kind == EDGE_EDGE else 1

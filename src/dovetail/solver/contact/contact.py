@@ -100,7 +100,9 @@ class Contact(Contribution):
         self.candidates = Candidates()
         self.budget = np.full(bodies, -1.0)
         self.used = np.zeros(bodies)
+        self.plane_budget, self.plane_used = -1.0, 0.0
         self._motion = np.zeros(bodies)
+        self._still = 0.0
         self.count = self.friction_count = 0
         self._grow(0)
         self._running: Indices = np.zeros(0, np.int64)
@@ -123,7 +125,7 @@ class Contact(Contribution):
 
     def forget(self) -> None:
         """Bodies were moved from outside: look for candidates before the next step."""
-        self.budget[:] = -1.0
+        self.plane_budget = -1.0
 
     def begin(self, Q: Array, y: Array, h: float, position: Indices, active: Indices) -> None:
         """Start a step at Q whose expected motion is −y."""
@@ -132,8 +134,8 @@ class Contact(Contribution):
         self.epsilon = self._eps_velocity * h
         self._stiffness = _ADAPTIVE / (_CURVATURE * h * h) * self._mass
         self.detections = 0
-        body_motion(self._centre, self._half, position, active, y, self._motion)
-        if (self.used + self._motion > self.budget).any():
+        self._look(y, position, active, y[:, :3].mean(axis=0))
+        if self.plane_used + self._still > self.plane_budget or (self.used + self._motion > self.budget).any():
             self._detect(Q)
 
     def lag(self, Q: Array) -> bool:
@@ -148,10 +150,20 @@ class Contact(Contribution):
             )
         return True
 
+    def _look(self, y: Array, position: Indices, active: Indices, frame: Array) -> None:
+        """Motion of all bodies in the step −y, seen from a frame that moves by −frame.
+
+        Distances do not care about the frame. One that falls with the bodies saves their budgets; what stands still moves in it.
+        """
+        self._still = body_motion(self._centre, self._half, position, active, y, frame, self._motion)
+
     def _detect(self, Q: Array) -> None:
-        self.budget = np.maximum(0.5 * self.scene.d_hat, _HEADROOM * self._motion)
+        least = 0.5 * self.scene.d_hat
+        self.budget = np.maximum(least, _HEADROOM * self._motion)
+        self.plane_budget = _HEADROOM * self._still
         self.used = np.zeros(len(Q))
-        self.candidates = detect(self.scene, self._is_fixed, self.budget, Q, self.X)
+        self.plane_used = 0.0
+        self.candidates = detect(self.scene, self._is_fixed, self.budget, self.plane_budget, Q, self.X)
         self.detections += 1
         if self.candidates.count > len(self.contacts):
             frictions, bodies = self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count]
@@ -160,7 +172,7 @@ class Contact(Contribution):
 
     def renew(self, Q: Array, y: Array, position: Indices, active: Indices) -> bool:
         """Look for candidates anew if too little of the step −y fits into the budgets; True if so."""
-        body_motion(self._centre, self._half, position, active, y, self._motion)
+        self._look(y, position, active, np.zeros(3))
         if not (self.budget - self.used < _LOW * self._motion).any():
             return False
         self._detect(Q)
@@ -191,21 +203,29 @@ class Contact(Contribution):
 
     # ---- steps -----------------------------------------------------------------------------------------------
 
-    def free_path(self, y: Array, position: Indices, islands: Islands) -> Array:
-        """Share of the step −y that each island may take; to be called at the state of the last energy."""
-        body_motion(self._centre, self._half, position, islands.active, y, self._motion)
+    def free_path(self, y: Array, position: Indices, islands: Islands, together: bool = False) -> Array:
+        """Share of the step −y that each island may take; to be called at the state of the last energy.
+
+        `together` measures motion relative to the mean motion of all bodies: for steps that most islands take whole.
+        """
+        self._look(y, position, islands.active, y[:, :3].mean(axis=0) if together else np.zeros(3))
         alpha = np.ones(islands.count)
         _tightest(islands.of, position, islands.active, self.budget, self.used, self._motion, alpha)
         scene, candidates = self.scene, self.candidates
         free_share(
             candidates.pairs, candidates.numbers, self.squared, scene.x_base, scene.V, scene.plane_normal, self.X,
-            position, islands.of, islands.running, islands.active, self._motion, y, alpha,
+            position, islands.of, islands.running, islands.active, self._motion, self._still, y, alpha,
         )  # fmt: skip
         return alpha
 
     def take(self, alpha: Array, islands: Islands) -> None:
-        """The islands have moved by α of the last step asked about."""
-        self.used += np.append(alpha, 0.0)[islands.of] * self._motion
+        """The islands have moved by α of the last step asked about.
+
+        In the frame of that step, what moves less than it is asked to lags behind by the rest.
+        """
+        share = np.append(alpha, 1.0)[islands.of]
+        self.used += share * self._motion + (1.0 - share) * self._still
+        self.plane_used += self._still
 
     # ---- contribution ----------------------------------------------------------------------------------------
 

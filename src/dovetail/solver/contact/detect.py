@@ -292,11 +292,13 @@ def _all_positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V:
                 X[v + x_base[b], a] = x
 
 
-def detect(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array, X: Array) -> Candidates:
+def detect(
+    scene: ContactScene, is_fixed: Indices, budget: Array, plane_budget: float, Q: Array, X: Array
+) -> Candidates:
     """Find all possible contacts at Q; X receives the positions of all vertices."""
     _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
     rows, numbers = _feature_candidates(scene, _body_pairs(scene, is_fixed, budget, Q), budget, Q, X)
-    plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, budget, X)
+    plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, budget + plane_budget, X)
     result = Candidates()
     result.pairs = np.ascontiguousarray(np.concatenate([plane_rows, rows]))
     result.numbers = np.ascontiguousarray(np.concatenate([plane_numbers, numbers]))
@@ -335,7 +337,7 @@ def _feature_candidates(
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
     reach = thickness + d_hat + budget[a] + budget[b]
-    found = np.empty((32 * len(pairs) + 256, 3), np.int64)
+    found = np.empty((scene.room[0], 3), np.int64)
     while True:
         count = _near_elements(
             pairs, reach, scene.shape_of, scene.tree_start, scene.leaves, scene.element_start, scene.low, scene.high, Q,
@@ -343,9 +345,10 @@ def _feature_candidates(
         )  # fmt: skip
         if count <= len(found):
             break
-        found = np.empty((count, 3), np.int64)
+        scene.room[0] = 2 * count
+        found = np.empty((scene.room[0], 3), np.int64)
     found = found[:count]
-    rows = np.empty((2 * count + 256, 9), np.int64)
+    rows = np.empty((scene.room[1], 9), np.int64)
     while True:
         count = _features(
             found, pairs, reach, thickness + d_hat, scene.triangles, scene.patch, scene.edges, scene.element_triangle,
@@ -353,7 +356,8 @@ def _feature_candidates(
         )  # fmt: skip
         if count <= len(rows):
             break
-        rows = np.empty((count, 9), np.int64)
+        scene.room[1] = 2 * count
+        rows = np.empty((scene.room[1], 9), np.int64)
     rows = rows[:count]
     kappa, mu, enabled = _models(scene, rows)
     pair = rows[:, 7]

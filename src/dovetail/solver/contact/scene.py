@@ -61,6 +61,7 @@ class ContactScene:
     x_base: Indices = field(init=False)
     x_count: int = field(init=False)
     vertex_start: Indices = field(init=False)
+    room: list[int] = field(init=False)  # how many near elements and candidates to expect; grows as needed
 
     def __post_init__(self) -> None:
         """Lay the shapes end to end: V, triangles … index into arrays over all shapes.
@@ -82,6 +83,7 @@ class ContactScene:
 
         numbered = list(enumerate(shapes))
         self.vertex_start = vertex
+        self.room = [4096, 1024]
         self.V = np.concatenate([np.zeros((0, 3)), *(s.vertices for s in shapes)])
         self.triangles = joined([s.triangles + vertex[k] for k, s in numbered], 3)
         self.patch = joined([s.patch + patches[k] for k, s in numbered])
