@@ -249,22 +249,50 @@ class Probe:
         self.blocks = Blocks(fixed, everyone)
         self._island = np.zeros(n, np.int64)
 
-    @property
-    def _still(self) -> np.ndarray:
-        return np.zeros_like(self.blocks.g)
-
-    def look(self, Q: np.ndarray) -> None:
-        """Search for contacts at Q and lag friction there."""
+    def look(self, Q: np.ndarray, motion: np.ndarray | None = None) -> None:
+        """Search for contacts at Q and lag friction there; `motion` (n, 4, 3) is the largest that will follow."""
+        y = np.zeros_like(self.blocks.g)
+        if motion is not None:
+            free = self.blocks.position >= 0
+            y[self.blocks.position[free]] = motion[free].reshape(-1, 12)
         self.contact.forget()
-        self.contact.begin(Q.copy(), self._still, self.h, self.blocks.position, self.blocks.active)
+        self.contact.begin(Q.copy(), y, self.h, self.blocks.position, self.blocks.active)
         assert self.contact.lag(Q), "surfaces intersect"
 
     def energy(self, Q: np.ndarray, look: bool = True) -> float:
         """Energy of contact at Q times h²; without `look` by the candidates and friction of the last search."""
         if look:
             self.look(Q)
-        self.contact.watch(np.ones(1, np.int64))
         return self.contact.energy(Q)
+
+    def contacts(self) -> list[tuple[int, int, int, tuple[int, ...], float]]:
+        """Active contacts of the last energy: kind, body a, body b (−1: half-plane), vertices of the meshes, distance.
+
+        Of a half-plane the second "vertex" is its number.
+        """
+        scene, contact = self.contact.scene, self.contact
+        found = []
+        for k in range(contact.count):
+            kind, a, b, *x = contact.candidates.pairs[contact.bodies[k, 2]].tolist()
+            split, corners = {0: (1, 4), 1: (2, 4), 2: (1, 3), 3: (1, 1)}[kind]
+            owners = [a if i < split else b for i in range(corners)]
+            start = [int(scene.x_base[body] + scene.vertex_start[scene.shape_of[body]]) for body in owners]
+            vertices = tuple(x[i] - start[i] for i in range(corners)) + ((x[1],) if b < 0 else ())
+            found.append((kind, a, b, vertices, float(np.sqrt(contact.contacts[k, 11]))))
+        return found
+
+    def free_share(self, Q: np.ndarray, motion: np.ndarray) -> float:
+        """Share of the motion (n, 4, 3) from Q that the solver would allow; the smallest of all islands."""
+        system = self.simulation.system
+        free = system.position >= 0
+        y = np.zeros_like(system.blocks.g)
+        y[system.position[free]] = -motion[free].reshape(-1, 12)
+        system.islands.restart()
+        self.contact.forget()
+        system.begin_contacts(Q, Q + motion, self.h)
+        E = system.energies(Q, Q)
+        system.prepare_step(Q, Q, y, E)
+        return float(system.free_path(y).min())
 
     def derivatives(self, Q: np.ndarray, look: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero."""

@@ -116,7 +116,7 @@ def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[
 
     extras = extras_of(kind)
     order = rng.permutation(len(extras))
-    return [lambda sc, extra=extras[k]: apply(extra, sc) for k in order]  # type: ignore[misc]
+    return [lambda sc, extra=extras[k]: apply(extra, sc) for k in order]
 
 
 class Joined:
@@ -201,7 +201,7 @@ class Bench:
         pairs: list[Any] = []
         for side in bodies:
             pairs += [[slot for slot, _ in side], [instance for _, instance in side]]
-        sc = kind().create_geometry(*given, *pairs, strength)  # type: ignore[attr-defined]
+        sc = kind().create_geometry(*given, *pairs, strength)
         for extra in extras:
             extra(sc)
         return Joined(self.put(name, sc), kind)

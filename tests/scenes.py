@@ -33,6 +33,7 @@ __all__ = [
     "read_state",
     "rotation",
     "run",
+    "small_scene",
     "write_state",
 ]
 
@@ -140,14 +141,20 @@ def add_chain(scene: Scene, count: int = 4, strength: float = 100.0) -> Simplici
     return links
 
 
-def mixed_scene(**config: Any) -> Scene:
-    """A bit of everything: a spinning box, a soft one, a chain, a driven hinge and a slider with limits."""
+def small_scene(**config: Any) -> Scene:
+    """A spinning box and a chain: what needs the fewest kernels and still couples bodies."""
     scene = new_scene(**config)
     add_boxes(scene, [(0, 3, 0)], name="spinning", velocities=[rate(np.eye(4), (1, 2, 3), (4, 5, 6))])
+    add_chain(scene, 3)
+    return scene
+
+
+def mixed_scene(**config: Any) -> Scene:
+    """A bit of everything: a spinning box, a soft one, a chain, a driven hinge and a slider with limits."""
+    scene = small_scene(**config)
     add_boxes(
         scene, [(0, 6, 0)], name="soft", potential="ARAP", kappa=1e5, velocities=[rate(np.eye(4), angular=(9, 0, 2))]
     )
-    add_chain(scene, 3)
     base = add_boxes(scene, [(0, -2, 0)], name="base", fixed=[0])
     arm = add_boxes(scene, [(0.6, -2, 0)], name="arm")
     cart = add_boxes(scene, [(-0.6, -2, 0)], name="cart")

@@ -34,10 +34,10 @@ An unknown key, or a value of the wrong type or out of range, is an error that n
 libuipc's forms work as well: `Scene.default_config()` gives the nested dictionary, `scene.config().find("dt")` a slot
 of length one.
 
-**Read** says when a value counts. *each frame*: it may change while a world runs. *at init*: `World.init` reads it once,
-and a later change through `scene.config[...]` is refused. *not used*: the key exists so that libuipc's scripts run; it
-concerns a GPU, or a method that is not part of dovetail. *not yet*: checked and stored, but nothing reads it so far; the
-meaning is the one it will have.
+**Read** says when a value counts. *each frame*: it may change while a world runs. *at init*: `World.init` reads
+it once, and a later change through `scene.config[...]` is refused. *not used*: the key exists so that libuipc's
+scripts run; it concerns a GPU, or a method that is not part of dovetail. *not yet*: checked and stored, but
+nothing reads it so far; the meaning is the one it will have.
 """
 
 _GROUPS = {

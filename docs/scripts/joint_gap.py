@@ -2,8 +2,8 @@
 
     python docs/scripts/joint_gap.py
 
-Each mechanism is a fixed cube and a second cube of the same mass m that hangs on it by one joint. With K = 2γm the gap of a
-joint that resists with K is m g h²/K = g h²/(2γ), and half of that where two terms share the load.
+Each mechanism is a fixed cube and a second cube of the same mass m that hangs on it by one joint. With K = 2γm the gap
+of a joint that resists with K is m g h²/K = g h²/(2γ), and half of that where two terms share the load.
 """
 
 from __future__ import annotations

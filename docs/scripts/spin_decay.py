@@ -2,8 +2,8 @@
 
     python docs/scripts/spin_decay.py
 
-A cube spins freely about an axis through its centre, at ω₀ in the beginning. One step of bdf1 turns an angle α = ωh into
-α − α³ + …, hence dω/dt = −ω³h and ω(t) = ω₀/√(1 + 2ω₀²ht).
+A cube spins freely about an axis through its centre, at ω₀ in the beginning. One step of bdf1 turns an angle α = ωh
+into α − α³ + …, hence dω/dt = −ω³h and ω(t) = ω₀/√(1 + 2ω₀²ht).
 """
 
 from __future__ import annotations

@@ -142,7 +142,9 @@ def test_attributes_that_only_this_constitution_creates_are_on_its_own_page(page
 
 
 def test_every_constitution_of_the_specification_has_a_row_in_the_index():
-    rows = re.findall(r"^\| ([\d, ]+) \|.*\((\w+\.md)\)", (FOLDER / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([\d, ]+) \|.*\((\w+\.md)\)", (FOLDER / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     listed = {int(uid) for uids, _ in rows for uid in uids.split(", ")}
     specified = {entry.uid for entry in ConstitutionUIDCollection.instance() if entry.uid < builtin.first_user_uid}
     assert listed == specified

@@ -34,5 +34,12 @@ def test_paths_that_a_page_names_exist(page):
     named = set(re.findall(r"`((?:[\w.]+/)*[\w.]+\.(?:py|md|svg)|(?:\w+/)+)`", text))
     named |= set(re.findall(r"(?<![\w/])((?:world|solver|scene|geometry|constitution)/[\w/]+\.py)", text))
     for path in named:
-        places = (REPOSITORY, SOURCE, DOCS, DOCS / "constitutions", SOURCE / "solver" / "linear", SOURCE / "constitution" / "joint")
+        places = (
+            REPOSITORY,
+            SOURCE,
+            DOCS,
+            DOCS / "constitutions",
+            SOURCE / "solver" / "linear",
+            SOURCE / "constitution" / "joint",
+        )
         assert any((place / path).exists() for place in places), f"{page.name} names {path}"

@@ -70,9 +70,9 @@ def test_iftomm_a01_is_approached_with_the_order_of_the_integrator(method):
 
 
 def test_iftomm_a01_with_bdf2_is_near_the_published_positions():
-    # measured 2.8e-5 m and 1.6e-4 m at dt = 1 ms, falling with dt²; a swing covers 2 m in a second
+    # measured 2.8e-5 m and 7.8e-5 m at dt = 1 ms, falling with dt²; a swing covers 2 m in a second
     assert a01_errors(1e-3, "bdf2")[0] < 5e-5
-    assert a01_errors(1e-3, "bdf2")[1] < 3e-4
+    assert a01_errors(1e-3, "bdf2")[1] < 1.5e-4
 
 
 # ---- uniform rod ------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_a_rod_swings_back_after_its_exact_period():
     dt = period / 2000
     bench, (rod,), _ = rods(1, 1.0, dt, "bdf2")
     bench.run(2000)
-    # measured 2e-6 of drop after one period, second order in dt
+    # measured 1.2e-5 m after one period, second order in dt
     assert image(rod, (0.5, 0, 0)) == pytest.approx((1.0, 0.0, 0.0), abs=5e-5)
 
 

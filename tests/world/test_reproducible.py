@@ -6,26 +6,28 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scenes import add_boxes, mixed_scene, new_scene, rate, read_state, run
+from scenes import add_boxes, mixed_scene, new_scene, rate, read_state, run, small_scene
 
-from dovetail import World
+import dovetail
+from dovetail import Scene, World
 from dovetail.constitution import AffineBodySphericalJoint
 from dovetail.solver.kernel import jit_enabled
 
 TESTS = Path(__file__).parents[1]
 FRAMES = 5
-SCRIPT = f"""
-import json, tempfile
+SCRIPT = """
+import json, sys, tempfile
+import scenes
 from dovetail import Engine, World
-from scenes import mixed_scene, read_state, run
 world = World(Engine("cpu", tempfile.mkdtemp()))
-world.init(mixed_scene())
-run(world, {FRAMES})
-print(json.dumps([part.ravel().tolist() for part in read_state(world)]))
+world.init(getattr(scenes, sys.argv[1])())
+scenes.run(world, int(sys.argv[2]))
+print(json.dumps([part.ravel().tolist() for part in scenes.read_state(world)]))
 """
 
 
@@ -33,13 +35,11 @@ def numbers(world: World) -> np.ndarray:
     return np.array([part.ravel() for part in read_state(world)])
 
 
-def in_a_fresh_process(**environment: str) -> tuple[np.ndarray, str]:
-    """Numbers of the mixed scene (JSON carries every bit of a double), and what was written to stderr."""
-    import dovetail
-
+def in_a_fresh_process(scene: Callable[[], Scene], **environment: str) -> tuple[np.ndarray, str]:
+    """Numbers of a scene (JSON carries every bit of a double), and what was written to stderr."""
     paths = os.pathsep.join([str(Path(dovetail.__file__).parents[1]), str(TESTS)])
     found = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", SCRIPT, scene.__name__, str(FRAMES)],
         env={**os.environ, "PYTHONPATH": paths, **environment},
         capture_output=True,
         text=True,
@@ -60,17 +60,17 @@ def test_runs_in_one_process_are_bit_identical(start):
 @pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 def test_a_run_that_compiles_says_so_and_gives_the_same_bits_as_one_that_does_not(start, tmp_path):
     """Kernels must not depend on whether, and in which order, they came from the cache."""
-    cold, told = in_a_fresh_process(DOVETAIL_CACHE_DIR=str(tmp_path / "cache"))
+    cold, told = in_a_fresh_process(small_scene, DOVETAIL_CACHE_DIR=str(tmp_path / "cache"))
     assert told == "dovetail: compiling kernels (first run only) …\n"
-    warm, silent = in_a_fresh_process(DOVETAIL_CACHE_DIR=str(tmp_path / "cache"))
+    warm, silent = in_a_fresh_process(small_scene, DOVETAIL_CACHE_DIR=str(tmp_path / "cache"))
     assert silent == ""
-    world = start(mixed_scene())
+    world = start(small_scene())
     run(world, FRAMES)
     assert cold.tobytes() == warm.tobytes() == numbers(world).tobytes()
 
 
 def test_without_the_compiler_the_same_scene_runs_as_plain_python(start):
-    plain, told = in_a_fresh_process(NUMBA_DISABLE_JIT="1")
+    plain, told = in_a_fresh_process(mixed_scene, NUMBA_DISABLE_JIT="1")
     assert told == ""
     world = start(mixed_scene())
     run(world, FRAMES)

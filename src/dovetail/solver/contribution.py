@@ -20,10 +20,10 @@ class Contribution:
     def add_constant(self, blocks: Blocks) -> None:
         """Add what never changes to base_D and base_U; called once per structure and weight of the kinetic term."""
 
-    def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
-        """E[island of the bodies concerned] += value at Q, which may be infinite where Q is not allowed.
+    def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
+        """E[owner of the bodies concerned] += value at Q, which may be infinite where Q is not allowed.
 
-        island (n,) is −1 for fixed bodies; at least one body of a pair is free.
+        owner (n,) is −1 for fixed bodies; what belongs to a pair goes to the larger owner of the two.
         """
         raise NotImplementedError
 

@@ -1,8 +1,9 @@
-"""Islands: bodies that influence each other within a step, and are thus solved, stepped and finished together.
+"""Islands: bodies that influence each other within a Newton step, and are thus stepped and finished together.
 
-Two bodies are in one island if a joint, a possible contact or a lagged friction couples them; fixed bodies couple nothing. Each
-island has its own energy, step length and convergence, so a mechanism that has settled does not wait for one that has not, and the
-Newton direction of coupled bodies is never scaled in parts.
+Two bodies are in one island if a joint or lagged friction couples them, or if the step at hand might bring them into contact.
+Fixed bodies couple nothing. Each island has its own energy, step length and convergence, so a mechanism that has settled does not
+wait for one that has not, one collision does not hold back the whole scene, and the Newton direction of coupled bodies is never
+scaled in parts.
 """
 
 from __future__ import annotations
@@ -12,88 +13,135 @@ import numpy as np
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Islands"]
+__all__ = ["Islands", "unite", "unite_pairs"]
 
 
 @kernel
-def _number(position: Indices, pairs: Indices, island: Indices) -> int:
-    """island[b] ← number of the island of body b, −1 where it is fixed; returns how many there are."""
-    for b in range(len(position)):
-        island[b] = b
-    for k in range(len(pairs)):
+def unite(parent: Indices, a: int, b: int) -> None:
+    """Put two bodies into one set; the root of a set is its smallest member."""
+    while parent[a] != a:
+        parent[a] = parent[parent[a]]
+        a = parent[a]
+    while parent[b] != b:
+        parent[b] = parent[parent[b]]
+        b = parent[b]
+    if a < b:
+        parent[b] = a
+    elif b < a:
+        parent[a] = b
+
+
+@kernel
+def unite_pairs(parent: Indices, position: Indices, pairs: Indices, count: int) -> None:
+    """Unite the first `count` pairs of free bodies."""
+    for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
-        if position[a] < 0 or position[b] < 0:
-            continue
-        while island[a] != a:
-            island[a] = island[island[a]]
-            a = island[a]
-        while island[b] != b:
-            island[b] = island[island[b]]
-            b = island[b]
-        if a < b:
-            island[b] = a
-        elif b < a:
-            island[a] = b
+        if b >= 0 and position[a] >= 0 and position[b] >= 0:
+            unite(parent, a, b)
+
+
+@kernel
+def _number(parent: Indices, position: Indices, runs: Indices, of: Indices, running: Indices) -> tuple[int, bool]:
+    """of (n,) ← island of each body, −1 where fixed; bodies of islands that run are set running.
+
+    Returns the number of islands and whether a body runs that did not.
+    """
     count = 0
     for b in range(len(position)):
         if position[b] < 0:
-            island[b] = -1
-        elif island[b] == b:
-            island[b] = count
+            of[b] = -1
+        elif parent[b] == b:
+            of[b] = count
+            running[count] = 0
             count += 1
         else:
-            # a parent precedes its members, so it already carries its number
-            island[b] = island[island[b]]
-    return count
+            # a parent precedes its members, so it already has its number
+            of[b] = of[parent[b]]
+    for b in range(len(position)):
+        if of[b] >= 0 and runs[b]:
+            running[of[b]] = 1
+    revived = False
+    for b in range(len(position)):
+        if of[b] >= 0 and running[of[b]] and not runs[b]:
+            runs[b] = 1
+            revived = True
+    return count, revived
 
 
 @kernel
-def _activate(island: Indices, position: Indices, running: Indices, active: Indices) -> None:
-    """active (by position) ← whether the island of that body still runs."""
-    for b in range(len(island)):
+def _activate(position: Indices, runs: Indices, active: Indices) -> None:
+    for b in range(len(position)):
         if position[b] >= 0:
-            active[position[b]] = running[island[b]]
+            active[position[b]] = runs[b]
+
+
+@kernel
+def _finish(of: Indices, done: Array, runs: Indices) -> None:
+    for b in range(len(of)):
+        if of[b] >= 0 and done[of[b]]:
+            runs[b] = 0
+
+
+@kernel
+def _total(of: Indices, E: Array, out: Array) -> None:
+    for m in range(len(out)):
+        out[m] = 0.0
+    for b in range(len(of)):
+        if of[b] >= 0:
+            out[of[b]] += E[b]
 
 
 class Islands:
-    """Which island each body is in, and which islands still run.
+    """Which island each body is in, and which bodies still run.
 
     of (n,)           island of a body, −1 where it is fixed
-    running (m,)      1 until the island has converged
+    runs (n,)         1 until the island of a body has converged
+    running (m,)      the same by island
     active (free,)    the same by position in the elimination order; shared with the block system
     """
 
-    def __init__(self, position: Indices, pairs: Indices, active: Indices) -> None:
-        self._position = position
+    def __init__(self, position: Indices, joined: Indices, active: Indices) -> None:
+        self._position, self._joined = position, joined
+        self._parent = np.empty(len(position), np.int64)
+        self._running = np.empty(len(position), np.int64)
         self.of = np.empty(len(position), np.int64)
+        self.runs = np.ones(len(position), np.int64)
         self.active = active
-        self.divide(pairs)
+        self.separate()
+        self.number()
 
-    def divide(self, pairs: Indices) -> None:
-        """Find the islands that these body pairs (k, 2) make; all of them run."""
-        self.count = int(_number(self._position, np.ascontiguousarray(pairs, np.int64), self.of))
-        self.restart()
+    def separate(self) -> Indices:
+        """Start from the joints alone; the parents of the sets, to be united further before `number`."""
+        self._parent[:] = np.arange(len(self._parent))
+        unite_pairs(self._parent, self._position, self._joined, len(self._joined))
+        return self._parent
 
-    def merge(self, pairs: Indices) -> None:
-        """Find the islands anew; one runs if any of its bodies did."""
-        free = self._position >= 0
-        ran = np.zeros(len(free), np.int64)
-        ran[free] = self.active[self._position[free]]
-        self.divide(pairs)
-        self.running[:] = 0
-        np.maximum.at(self.running, self.of[free], ran[free])
-        self.reactivate()
-
-    def reactivate(self) -> None:
-        """Follow a change of positions."""
-        _activate(self.of, self._position, self.running, self.active)
+    def number(self) -> bool:
+        """Number the islands; one runs if any of its bodies does. True if a body runs that did not."""
+        self.count, revived = _number(self._parent, self._position, self.runs, self.of, self._running)
+        self.running = self._running[: self.count]
+        if revived:
+            self.reactivate()
+        return bool(revived)
 
     def restart(self) -> None:
-        """Let all islands run."""
-        self.running = np.ones(self.count, np.int64)
+        """Let all bodies run."""
+        self.runs[:] = 1
+        self.running[:] = 1
         self.active[:] = 1
 
     def finish(self, done: Array) -> None:
         """Stop the islands where `done` (m,) is true."""
+        _finish(self.of, done, self.runs)
         self.running[done] = 0
         self.reactivate()
+
+    def reactivate(self) -> None:
+        """Follow a change of positions or of what runs."""
+        _activate(self._position, self.runs, self.active)
+
+    def total(self, E: Array) -> Array:
+        """Sum over the bodies of each island."""
+        out = np.empty(self.count)
+        _total(self.of, E, out)
+        return out

@@ -132,7 +132,7 @@ def _move(position: Indices, island: Indices, active: Indices, y: Array, alpha: 
 
 
 class _Newton:
-    """The iteration of one step: the present state Q of all islands and their energies E."""
+    """The iteration of one step: the present state Q, and energies E by body."""
 
     def __init__(self, system: System, Q_tilde: Array, h: float, tolerances: Tolerances) -> None:
         self.system, self.Q_tilde, self.tolerances = system, Q_tilde, tolerances
@@ -141,21 +141,20 @@ class _Newton:
 
     def start(self, Q_start: Array, Q_guess: Array, solution: Solution) -> None:
         """Take the guess in the islands where it pays, the last state elsewhere."""
-        system = self.system
+        system, islands = self.system, self.system.islands
         E_start = system.energies(Q_start, self.Q_tilde)
         if not np.isfinite(E_start).all():
-            body = int(np.flatnonzero(system.islands.of == int(np.argmin(np.isfinite(E_start))))[0])
+            name = system.bodies.name(int(np.argmin(np.isfinite(E_start))))
             raise NotFinite(
-                f"the energy of the island of {system.bodies.name(body)} is not finite at the start of the step; "
-                "a body is inverted or its state is not a number"
+                f"the energy of {name} is not finite at the start of the step; it is inverted or its state is not a number"
             )
         allowed = system.way_is_free(Q_start, Q_guess)
         E_guess = system.energies(Q_guess, self.Q_tilde)
-        refused = ~(allowed & (E_guess <= E_start))
+        refused = ~(allowed & (islands.total(E_guess) <= islands.total(E_start)))
         self.Q, self.E = solution.Q, E_guess
         solution.restarts = int(refused.sum())
         if solution.restarts:
-            back = refused[system.islands.of] & (system.islands.of >= 0)
+            back = refused[islands.of] & (islands.of >= 0)
             self.Q[back] = Q_start[back]
             self.E = system.energies(self.Q, self.Q_tilde)
 
@@ -190,13 +189,14 @@ class _Newton:
         """
         system, islands = self.system, self.system.islands
         found = True
+        before = islands.total(self.E)
         for halving in range(self.tolerances.line_search_max_iter + 1):
             _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
             if not search:
                 break
             E = system.energies(trial, self.Q_tilde)
             last = halving == self.tolerances.line_search_max_iter
-            rising = _shorten(E, self.E, islands.running, done, alpha, not last)
+            rising = _shorten(islands.total(E), before, islands.running, done, alpha, not last)
             if rising == 0 or last:
                 # a last trial that still rises stands: it differs by round-off, or the direction was bad
                 found = rising == 0
@@ -219,19 +219,19 @@ def minimise(
 ) -> Solution:
     """Minimise the incremental potential of one step of length h."""
     solution = Solution(Q_guess)
-    system.begin_contacts(Q_start, Q_guess, h)
     islands = system.islands
     if islands.count == 0:
         solution.converged = True
         return solution
     islands.restart()
+    system.begin_contacts(Q_start, Q_guess, h)
     stepwise = system.soft_transforms.count > 0 and tolerances.substeps > 1
     substeps = tolerances.substeps if stepwise else 1
     system.soft_transforms.approach(Q_start, 1.0 / substeps)
     newton = _Newton(system, Q_tilde, h, tolerances)
     newton.start(Q_start, Q_start.copy() if stepwise else Q_guess, solution)
     trial = np.empty_like(Q_start)
-    beta = np.ones(islands.count)
+    beta = np.ones(len(Q_start))
     exact = True
     for k in range(tolerances.max_iter):
         if 1 < k + 1 <= substeps:
@@ -239,10 +239,7 @@ def minimise(
             newton.E = system.energies(newton.Q, Q_tilde)
         y = newton.direction(exact)
         solution.iterations += 1
-        renewed = system.renew_contacts(newton.Q, y)
-        if renewed:
-            newton.E = system.energies(newton.Q, Q_tilde)
-            beta = np.ones(islands.count)
+        newton.E, renewed = system.prepare_step(newton.Q, Q_tilde, y, newton.E)
         size = newton.measure(y, solution)
         alpha = system.free_path(y)
         settled = k + 1 >= substeps and k >= tolerances.min_iter and not renewed
@@ -253,12 +250,13 @@ def minimise(
         system.moved(alpha)
         trial = before
         if 0 <= tolerances.early_exit <= k and settled:
-            beta *= 1.0 - alpha
-            done |= beta <= tolerances.early_exit_tol
-            left = int((islands.running[~done] != 0).sum())
+            beta *= 1.0 - np.append(alpha, 1.0)[islands.of]
+            late = islands.total((beta > tolerances.early_exit_tol).astype(float)) == 0.0
+            left -= int((late & ~done & (islands.running != 0)).sum())
+            done |= late
         if left == 0:
             solution.converged = True
             break
-        if left < islands.count:
+        if done.any():
             islands.finish(done)
     return solution

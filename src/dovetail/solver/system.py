@@ -89,6 +89,8 @@ class System:
         self.position = self.blocks.position
         self.islands = Islands(self.position, self._joined, self.blocks.active)
         self._steps_on_structure = 0
+        self._free = np.flatnonzero(self.position >= 0)
+        self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
         trace = np.trace(second, axis1=1, axis2=2)
@@ -126,58 +128,71 @@ class System:
         return F
 
     def energies(self, Q: Array, Q_tilde: Array) -> Array:
-        """Incremental potential of every island at Q; infinite where Q is not allowed."""
-        island = self.islands.of
-        E = np.zeros(self.islands.count)
-        if self.contact is not None:
-            self.contact.watch(self.islands.running)
-        self._body_terms.add_energy(self.c, self.w, Q, Q_tilde, island, E)
+        """Incremental potential at Q by body (n,), what belongs to a pair with one of the two; infinite if not allowed.
+
+        Contacts of bodies that do not run are left out.
+        """
+        E = np.zeros(self.bodies.count)
+        self._body_terms.add_energy(self.c, self.w, Q, Q_tilde, self._owner, E)
         for contribution in self.contributions:
-            contribution.add_energy(Q, island, E)
+            contribution.add_energy(Q, self._owner, E)
         return E
 
     # ---- contact ---------------------------------------------------------------------------------------------
 
     def begin_contacts(self, Q_start: Array, Q_guess: Array, h: float) -> None:
-        """Contacts, friction and islands at the start of a step that is expected to end near Q_guess."""
+        """Contacts and friction at the start of a step that is expected to end near Q_guess."""
         if self.contact is None:
             return
         contact, blocks = self.contact, self.blocks
-        blocks.active[:] = 1
+        contact.watch(self.islands.runs)
         contact.begin(Q_start, self._by_position(Q_start - Q_guess), h, self.position, blocks.active)
         if not contact.lag(Q_start):
             raise SolverError(
                 "surfaces intersect or touch at the start of the step; bodies were placed into each other from outside"
             )
         self._steps_on_structure += 1
-        if self._steps_on_structure >= _STRUCTURE_LIFE:
-            self._restructure()
-        self.islands.divide(np.concatenate([self._joined, contact.coupled()]))
 
     def way_is_free(self, Q_start: Array, Q_guess: Array) -> Array:
-        """Per island, whether its bodies may go straight from one state to the other."""
+        """Per island, whether its bodies may go straight from one state to the other; divides into islands for it."""
         if self.contact is None:
             return np.ones(self.islands.count, bool)
         y = self._by_position(Q_start - Q_guess)
-        allowed: Array = self.contact.free_path(y, self.position, self.islands, together=True) >= 1.0
+        self.contact.look(y, self.position, self.islands.active, together=True)
+        self._divide(y)
+        allowed: Array = self.contact.free_path(y, self.position, self.islands) >= 1.0
         self.contact.take(allowed.astype(float), self.islands)
         return allowed
 
     def _by_position(self, rows: Array) -> Array:
         """(n, 4, 3) over bodies → (free, 12) by position."""
         y = np.empty_like(self.blocks.g)
-        free = self.position >= 0
-        y[self.position[free]] = rows[free].reshape(-1, 12)
+        y[self.position[self._free]] = rows[self._free].reshape(-1, 12)
         return y
 
-    def renew_contacts(self, Q: Array, y: Array) -> bool:
-        """Look for contacts anew if the step −y might leave the region they were looked for in; True if so."""
-        if self.contact is None or not self.contact.renew(Q, y, self.position, self.islands.active):
-            return False
+    def _divide(self, y: Array) -> bool:
+        """Find the islands of the step −y; True if bodies run that did not."""
+        assert self.contact is not None
+        self.contact.couple(self.islands.separate(), self.position, self.islands.active, y)
+        return self.islands.number()
+
+    def prepare_step(self, Q: Array, Q_tilde: Array, y: Array, E: Array) -> tuple[Array, bool]:
+        """Islands of the step −y from Q, and the energies at Q by body.
+
+        Candidates are looked for anew if the step might leave the region they were looked for in. The flag says that an energy was
+        computed anew: contacts or bodies have come in that the direction did not know of.
+        """
+        if self.contact is None:
+            return E, False
+        fresh = self.contact.renew(Q, y, self.position, self.islands.active)
+        if fresh:
+            E = self.energies(Q, Q_tilde)
         solved = self.islands.active.copy()
-        self.islands.merge(np.concatenate([self._joined, self.contact.coupled()]))
-        y[solved == 0] = 0.0  # bodies that run again have no direction yet
-        return True
+        if self._divide(y):
+            y[solved == 0] = 0.0  # bodies that run again have no direction yet
+            E = self.energies(Q, Q_tilde)
+            fresh = True
+        return E, fresh
 
     def free_path(self, y: Array) -> Array:
         """Per island, the share of the step −y that is free of collisions."""
@@ -186,7 +201,7 @@ class System:
         return self.contact.free_path(y, self.position, self.islands)
 
     def moved(self, alpha: Array) -> None:
-        """The islands have taken α of the last step asked about."""
+        """The islands have taken α of the last step looked at."""
         if self.contact is not None:
             self.contact.take(alpha, self.islands)
 
@@ -201,7 +216,9 @@ class System:
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
         """Gradient and Hessian at Q into the blocks; contacts are those of the last energy."""
         blocks = self.blocks
-        if self.contact is not None and not self.contact.fits(blocks):
+        if self.contact is not None and (
+            self._steps_on_structure >= _STRUCTURE_LIFE or not self.contact.fits(blocks)
+        ):
             self._restructure()
         self._body_terms.assemble(self.c, self.w, Q, Q_tilde, blocks)
         if len(blocks.U):

@@ -45,6 +45,8 @@ class Simulation:
         self._scene = scene
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
+        if kernel.jit_enabled and kernel.cold():
+            print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
         lowered = lower_joints(scene, self.table, bodies.mass[:, 0, 0], Q)
         forces = BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
@@ -63,14 +65,14 @@ class Simulation:
         self._tolerances = Tolerances(
             velocity_tol=config["newton/velocity_tol"],
             transrate_tol=config["newton/transrate_tol"],
+            ccd_tol=config["newton/ccd_tol"],
             max_iter=config["newton/max_iter"],
             min_iter=config["newton/min_iter"],
             line_search_max_iter=config["line_search/max_iter"],
             early_exit=early,
+            early_exit_tol=config["newton/semi_implicit/beta_tol"],
             substeps=scene.animator.substep(),
         )
-        if kernel.jit_enabled and kernel.cold():
-            print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
 
     @property
     def dt(self) -> float:

@@ -34,9 +34,9 @@ def placed(rng: np.random.Generator, points: Any) -> np.ndarray:
 
 def point_triangle_cases(rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Points (4, 3) p, a, b, c: random ones, and p above (or on) corners and sides and a hair to either side of them."""
-    for _ in range(150):
+    for _ in range(100):
         yield rng.uniform(-1, 1, (4, 3))
-    for _ in range(12):
+    for _ in range(4):
         triangle = np.array([[0, 0, 0], [rng.uniform(0.5, 1.5), 0, 0], [rng.uniform(-0.5, 1.5), rng.uniform(0.5, 1.5), 0]])
         a, b, c = triangle
         middle = triangle.mean(axis=0)
@@ -55,9 +55,9 @@ def point_triangle_cases(rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 def edge_edge_cases(rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Points (4, 3) a, b, c, d of edges ab and cd at an angle: random, and with closest points a hair off an end."""
-    for _ in range(150):
+    for _ in range(100):
         yield rng.uniform(-1, 1, (4, 3))
-    for _ in range(12):
+    for _ in range(4):
         angle = rng.uniform(0.3, 2.8)
         u, v = np.array([1.0, 0.0, 0.0]), np.array([np.cos(angle), np.sin(angle), 0.0])
         for s in (0.0, 0.5, 1.0, -0.3, 1.4):

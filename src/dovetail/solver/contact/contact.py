@@ -14,14 +14,14 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.ccd import body_motion, free_share
-from dovetail.solver.contact.detect import Candidates, detect, update_positions
+from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, detect, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
 from dovetail.solver.contact.narrow import narrow
 from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.rows import add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contribution import Contribution
-from dovetail.solver.islands import Islands
+from dovetail.solver.islands import Islands, unite, unite_pairs
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -59,6 +59,58 @@ def _has_blocks(
         if low >= row_start[row + 1] or column[low] != col:
             return False
     return True
+
+
+@kernel
+def _root(parent: Indices, a: int) -> int:
+    while parent[a] != a:
+        parent[a] = parent[parent[a]]
+        a = parent[a]
+    return a
+
+
+@kernel
+def _unite_threatened(
+    parent: Indices, position: Indices, active: Indices, pairs: Indices, numbers: Array, squared: Array, motion: Array,
+    x_base: Indices, V: Array, X: Array, y: Array,
+) -> None:  # fmt: skip
+    """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
+
+    A candidate is ruled out if its distance exceeds the range by more than both bodies move, or if the boxes that its two
+    features sweep stay apart by the range along some axis.
+    """
+    box = np.empty((2, 2, 3))
+    for k in range(len(pairs)):
+        kind, a, b = pairs[k, 0], pairs[k, 1], pairs[k, 2]
+        if b < 0 or position[a] < 0 or position[b] < 0 or not (active[position[a]] or active[position[b]]):
+            continue
+        reach = numbers[k, 2] + numbers[k, 3]
+        far = reach + motion[a] + motion[b]
+        if squared[k] >= far * far or _root(parent, a) == _root(parent, b):
+            continue
+        corners = 3 if kind == POINT_EDGE else 4
+        split = 2 if kind == EDGE_EDGE else 1
+        for i in range(corners):
+            side = 0 if i < split else 1
+            fresh = i == 0 or i == split
+            body = a if side == 0 else b
+            x, row = pairs[k, 3 + i], position[body]
+            v = x - x_base[body]
+            for axis in range(3):
+                start = end = X[x, axis]
+                if active[row]:
+                    end -= (
+                        y[row, axis] + V[v, 0] * y[row, 3 + axis] + V[v, 1] * y[row, 6 + axis] + V[v, 2] * y[row, 9 + axis]
+                    )
+                low, high = min(start, end), max(start, end)
+                box[side, 0, axis] = low if fresh else min(box[side, 0, axis], low)
+                box[side, 1, axis] = high if fresh else max(box[side, 1, axis], high)
+        apart = False
+        for axis in range(3):
+            if box[0, 0, axis] - box[1, 1, axis] >= reach or box[1, 0, axis] - box[0, 1, axis] >= reach:
+                apart = True
+        if not apart:
+            unite(parent, a, b)
 
 
 @kernel
@@ -103,9 +155,10 @@ class Contact(Contribution):
         self.plane_budget, self.plane_used = -1.0, 0.0
         self._motion = np.zeros(bodies)
         self._still = 0.0
+        self._absolute = np.zeros(bodies)
         self.count = self.friction_count = 0
         self._grow(0)
-        self._running: Indices = np.zeros(0, np.int64)
+        self._runs: Indices = np.ones(bodies, np.int64)
         self.epsilon = self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._stiffness = np.zeros(bodies)
@@ -134,13 +187,13 @@ class Contact(Contribution):
         self.epsilon = self._eps_velocity * h
         self._stiffness = _ADAPTIVE / (_CURVATURE * h * h) * self._mass
         self.detections = 0
-        self._look(y, position, active, y[:, :3].mean(axis=0))
+        self.look(y, position, active, together=True)
         if self.plane_used + self._still > self.plane_budget or (self.used + self._motion > self.budget).any():
             self._detect(Q)
 
     def lag(self, Q: Array) -> bool:
         """Contacts and friction at the start of the step; False where surfaces intersect already."""
-        self.count = self._narrow(Q, np.zeros(len(Q), np.int64), np.zeros(1), np.ones(1, np.int64))
+        self.count = self._narrow(Q, np.zeros(len(Q), np.int64), np.zeros(1))
         self.friction_count = 0
         if self.count < 0:
             return False
@@ -150,17 +203,20 @@ class Contact(Contribution):
             )
         return True
 
-    def _look(self, y: Array, position: Indices, active: Indices, frame: Array) -> None:
-        """Motion of all bodies in the step −y, seen from a frame that moves by −frame.
+    def look(self, y: Array, position: Indices, active: Indices, together: bool = False) -> None:
+        """Measure the motion of all bodies in the step −y.
 
-        Distances do not care about the frame. One that falls with the bodies saves their budgets; what stands still moves in it.
+        Distances do not care about the frame. With `together` it moves with the mean of all bodies, which saves the budgets of
+        bodies that fall side by side; what stands still moves in it.
         """
+        frame = y[:, :3].mean(axis=0) if together else np.zeros(3)
         self._still = body_motion(self._centre, self._half, position, active, y, frame, self._motion)
 
     def _detect(self, Q: Array) -> None:
         least = 0.5 * self.scene.d_hat
-        self.budget = np.maximum(least, _HEADROOM * self._motion)
-        self.plane_budget = _HEADROOM * self._still
+        # a budget shrinks slowly, or a direction that grows again would make for another look
+        self.budget = np.maximum(np.maximum(least, _HEADROOM * self._motion), 0.5 * self.budget)
+        self.plane_budget = max(0.5 * float(self.scene.d_hat.max()), _HEADROOM * self._still)
         self.used = np.zeros(len(Q))
         self.plane_used = 0.0
         self.candidates = detect(self.scene, self._is_fixed, self.budget, self.plane_budget, Q, self.X)
@@ -172,25 +228,32 @@ class Contact(Contribution):
 
     def renew(self, Q: Array, y: Array, position: Indices, active: Indices) -> bool:
         """Look for candidates anew if too little of the step −y fits into the budgets; True if so."""
-        self._look(y, position, active, np.zeros(3))
+        self.look(y, position, active)
         if not (self.budget - self.used < _LOW * self._motion).any():
             return False
         self._detect(Q)
         return True
 
-    def coupled(self) -> Indices:
-        """Body pairs (k, 2) that possible contacts and lagged friction couple."""
-        rows = self.candidates.pairs
-        pairs = rows[rows[:, 0] != 3, 1:3]
-        frictions = self.friction_bodies[: self.friction_count]
-        return np.concatenate([pairs, frictions[frictions[:, 1] >= 0]])
+    def couple(self, parent: Indices, position: Indices, active: Indices, y: Array) -> None:
+        """Unite bodies that rub, and those that the step −y might bring within the range of the barrier."""
+        unite_pairs(parent, position, self.friction_bodies, self.friction_count)
+        scene, candidates = self.scene, self.candidates
+        body_motion(self._centre, self._half, position, active, y, np.zeros(3), self._absolute)
+        _unite_threatened(
+            parent, position, active, candidates.pairs, candidates.numbers, self.squared, self._absolute, scene.x_base,
+            scene.V, self.X, y,
+        )  # fmt: skip
 
     def touching(self) -> Indices:
-        """Body pairs (k, 2) of active contacts and lagged friction."""
-        contacts = self.bodies[: self.count, :2]
-        frictions = self.friction_bodies[: self.friction_count]
-        pairs = np.concatenate([contacts, frictions])
-        return np.unique(pairs[pairs[:, 1] >= 0], axis=0)
+        """Body pairs (k, 2) that may need a block in this step: lagged friction, and what is or may soon be in contact."""
+        rows, numbers = self.candidates.pairs, self.candidates.numbers
+        a, b = rows[:, 1], rows[:, 2]
+        reach = 1.5 * (numbers[:, 2] + numbers[:, 3])
+        near = (b >= 0) & (self.squared[: len(rows)] < reach * reach)
+        pairs = np.concatenate([rows[near, 1:3], self.friction_bodies[: self.friction_count]])
+        pairs = pairs[pairs[:, 1] >= 0]
+        key = np.unique(np.minimum(*pairs.T) * len(self.budget) + np.maximum(*pairs.T))
+        return np.stack([key // len(self.budget), key % len(self.budget)], axis=1)
 
     def fits(self, blocks: Blocks) -> bool:
         """Whether the block system has a place for every active contact and lagged friction."""
@@ -203,12 +266,8 @@ class Contact(Contribution):
 
     # ---- steps -----------------------------------------------------------------------------------------------
 
-    def free_path(self, y: Array, position: Indices, islands: Islands, together: bool = False) -> Array:
-        """Share of the step −y that each island may take; to be called at the state of the last energy.
-
-        `together` measures motion relative to the mean motion of all bodies: for steps that most islands take whole.
-        """
-        self._look(y, position, islands.active, y[:, :3].mean(axis=0) if together else np.zeros(3))
+    def free_path(self, y: Array, position: Indices, islands: Islands) -> Array:
+        """Share of the step −y, the last one looked at, that each island may take from the state of the last energy."""
         alpha = np.ones(islands.count)
         _tightest(islands.of, position, islands.active, self.budget, self.used, self._motion, alpha)
         scene, candidates = self.scene, self.candidates
@@ -219,7 +278,7 @@ class Contact(Contribution):
         return alpha
 
     def take(self, alpha: Array, islands: Islands) -> None:
-        """The islands have moved by α of the last step asked about.
+        """The islands have moved by α of the last step looked at.
 
         In the frame of that step, what moves less than it is asked to lags behind by the rest.
         """
@@ -229,31 +288,30 @@ class Contact(Contribution):
 
     # ---- contribution ----------------------------------------------------------------------------------------
 
-    def watch(self, running: Indices) -> None:
-        """Only islands that run are evaluated from now on."""
-        self._running = running
+    def watch(self, runs: Indices) -> None:
+        """Contacts are evaluated where one of the bodies runs (n,), now and whenever that array changes."""
+        self._runs = runs
 
-    def _narrow(self, Q: Array, island: Indices, E: Array, running: Indices) -> int:
+    def _narrow(self, Q: Array, owner: Indices, E: Array) -> int:
         scene, candidates = self.scene, self.candidates
         update_positions(candidates.vertices, scene.V, Q, self.X)
         return int(
             narrow(
                 candidates.pairs, candidates.numbers, self._stiffness, self._h2, scene.x_base, scene.V,
-                scene.plane_point, scene.plane_normal, self.X, island, running, E, self.squared, self.contacts,
+                scene.plane_point, scene.plane_normal, self.X, owner, self._runs, E, self.squared, self.contacts,
                 self.bodies,
             )
         )  # fmt: skip
 
-    def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
+    def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
         """Barrier and friction; keeps the contacts found at Q for the next assembly. Infinite where a gap is closed."""
-        self.count = self._narrow(Q, island, E, self._running)
+        self.count = self._narrow(Q, owner, E)
         if self.count < 0:
             self.count = 0
             E += math.inf
             return
         friction_energy(
-            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self._Q_start, Q, island,
-            self._running, E,
+            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self._Q_start, Q, owner, self._runs, E,
         )  # fmt: skip
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:

@@ -80,15 +80,15 @@ def _slip(k: int, frictions: Array, a: int, b: int, Q: Array, Q_start: Array) ->
 
 @kernel
 def friction_energy(
-    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, island: Indices,
-    running: Indices, E: Array,
+    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, owner: Indices,
+    runs: Indices, E: Array,
 ) -> None:  # fmt: skip
-    """E[island] += μλ f₀(|u|)."""
+    """E[owner] += μλ f₀(|u|)."""
     for k in range(count):
         a, b = bodies[k, 0], bodies[k, 1]
-        m = island[a] if b < 0 else max(island[a], island[b])
-        if not running[m]:
+        if not (runs[a] or (b >= 0 and runs[b])):
             continue
+        m = owner[a] if b < 0 else max(owner[a], owner[b])
         u, v = _slip(k, frictions, a, b, Q, Q_start)
         y = math.sqrt(u * u + v * v)
         f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0

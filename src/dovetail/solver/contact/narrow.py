@@ -27,17 +27,12 @@ def _write_point(V: Array, v: int, contacts: Array, k: int, offset: int) -> None
 
 
 @kernel
-def _island_of(island: Indices, a: int, b: int) -> int:
-    return island[a] if b < 0 else max(island[a], island[b])
-
-
-@kernel
 def narrow(
     pairs: Indices, numbers: Array, stiffness: Array, h2: float, x_base: Indices, V: Array, plane_point: Array,
-    plane_normal: Array, X: Array, island: Indices, running: Indices, E: Array, squared: Array, contacts: Array,
+    plane_normal: Array, X: Array, owner: Indices, runs: Indices, E: Array, squared: Array, contacts: Array,
     bodies: Indices,
 ) -> int:  # fmt: skip
-    """Fill `contacts`, `bodies` and squared distances of all candidates of running islands; E[island] += energies.
+    """Fill `contacts`, `bodies` and squared distances of all candidates with a body that runs; E[owner] += energies.
 
     stiffness (n,) gives κ d̂² of an adaptive contact. Candidates of one point and one patch follow each other; only the nearest
     of them is a contact. Returns the number of contacts, or −1 where a gap is closed.
@@ -47,9 +42,9 @@ def narrow(
     group_patch = -1.0
     for k in range(len(pairs)):
         kind, a, b = pairs[k, 0], pairs[k, 1], pairs[k, 2]
-        m = _island_of(island, a, b)
-        if not running[m]:
+        if not (runs[a] or (b >= 0 and runs[b])):
             continue
+        m = owner[a] if b < 0 else max(owner[a], owner[b])
         d_hat, thickness = numbers[k, 2], numbers[k, 3]
         reach = (d_hat + thickness) * (d_hat + thickness)
         x0, x1, x2, x3 = pairs[k, 3], pairs[k, 4], pairs[k, 5], pairs[k, 6]
