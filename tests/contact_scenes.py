@@ -289,7 +289,7 @@ class Probe:
         y[system.position[free]] = -motion[free].reshape(-1, 12)
         system.islands.restart()
         self.contact.forget()
-        system.begin_contacts(Q, Q + motion, self.h)
+        system.begin_contacts(Q, Q + 4.0 * motion, self.h)  # with room to spare: budgets shall not bound the step
         E = system.energies(Q, Q)
         system.prepare_step(Q, Q, y, E)
         return float(system.free_path(y).min())

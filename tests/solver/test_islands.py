@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.islands import Islands
+from dovetail.solver.islands import Islands, unite_pairs
 
 
 def divided(position: np.ndarray, pairs: np.ndarray) -> tuple[Islands, np.ndarray]:
@@ -42,6 +42,7 @@ def test_a_fixed_body_joins_nothing():
 def test_only_bodies_of_running_islands_are_active():
     position = np.array([3, -1, 0, 2, 1])
     islands, active = divided(position, np.array([[0, 2]]))
+    islands.restart()
     assert active.tolist() == [1, 1, 1, 1]
     done = np.zeros(islands.count, bool)
     done[islands.of[0]] = True
@@ -52,3 +53,20 @@ def test_only_bodies_of_running_islands_are_active():
     assert not islands.running.any() and not active.any()
     islands.restart()
     assert islands.running.all() and active.all()
+
+
+def test_a_settled_island_runs_again_when_a_running_one_reaches_it():
+    position = np.arange(4)
+    islands, active = divided(position, np.array([[0, 1]]))
+    islands.restart()
+    islands.finish(np.arange(islands.count) == islands.of[0])
+    assert active.tolist() == [0, 0, 1, 1]
+    unite_pairs(islands.separate(), position, np.array([[2, 1]]), 1)
+    assert islands.number() and islands.count == 2
+    assert active.tolist() == [1, 1, 1, 1]
+    assert not islands.number(), "nothing is revived twice"
+
+
+def test_energies_of_bodies_add_up_to_those_of_islands():
+    islands, _ = divided(np.array([0, -1, 1, 2]), np.array([[0, 3]]))
+    assert islands.total(np.array([1.0, 100.0, 2.0, 4.0])).tolist() == [5.0, 2.0]

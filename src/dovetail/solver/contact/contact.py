@@ -30,6 +30,7 @@ __all__ = ["Contact"]
 _ADAPTIVE = 20.0  # adaptive κ: second derivative of the barrier at d̂/2, in units of m/h²
 _CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b′ at D = d̂²/4
 _HEADROOM = 1.25  # budget by expected motion
+_SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
 _LOW = 0.25  # look again when less than this share of a step fits into the budget left
 
 
@@ -214,8 +215,11 @@ class Contact(Contribution):
 
     def _detect(self, Q: Array) -> None:
         least = 0.5 * self.scene.d_hat
-        # a budget shrinks slowly, or a direction that grows again would make for another look
-        self.budget = np.maximum(np.maximum(least, _HEADROOM * self._motion), 0.5 * self.budget)
+        # slow bodies get enough for several steps; a budget shrinks slowly, or a direction that grows again would soon
+        # make for another look
+        slow = np.minimum(_SLOW_HEADROOM * self._motion, 2.0 * self.scene.d_hat)
+        wanted = np.maximum(_HEADROOM * self._motion, slow)
+        self.budget = np.maximum(np.maximum(least, wanted), 0.5 * self.budget)
         self.plane_budget = max(0.5 * float(self.scene.d_hat.max()), _HEADROOM * self._still)
         self.used = np.zeros(len(Q))
         self.plane_used = 0.0
