@@ -1,6 +1,7 @@
 """Chains of hinges: python benchmarks/joints.py
 
-Falling chains from horizontal, dt = 0.01 s, 100 steps, default tolerances, one thread, `advance` and `retrieve` included.
+Falling chains from horizontal, dt = 0.01 s, 100 steps, default tolerances, one thread, `advance` and `retrieve`
+included.
 """
 
 from __future__ import annotations

@@ -282,17 +282,19 @@ class Probe:
         return found
 
     def free_share(self, Q: np.ndarray, motion: np.ndarray) -> float:
-        """Share of the motion (n, 4, 3) from Q that the solver would allow; the smallest of all islands."""
-        system = self.simulation.system
-        free = system.position >= 0
+        """Share of the motion (n, 4, 3) from Q that the solver would allow bodies that are one island."""
+        system, contact = self.simulation.system, self.contact
+        islands, position = system.islands, system.position
+        free = position >= 0
         y = np.zeros_like(system.blocks.g)
-        y[system.position[free]] = -motion[free].reshape(-1, 12)
-        system.islands.restart()
-        self.contact.forget()
-        system.begin_contacts(Q, Q + 4.0 * motion, self.h)  # with room to spare: budgets shall not bound the step
-        E = system.energies(Q, Q)
-        system.prepare_step(Q, Q, y, E)
-        return float(system.free_path(y).min())
+        y[position[free]] = -motion[free].reshape(-1, 12)
+        islands.restart()
+        contact.forget()
+        system.begin_contacts(Q, Q + motion, self.h)
+        contact.look(y, position, islands.active, together=True)
+        islands.separate()[free] = np.flatnonzero(free)[0]
+        islands.number()
+        return float(contact.free_path(y, position, islands).min())
 
     def derivatives(self, Q: np.ndarray, look: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero."""

@@ -1,11 +1,13 @@
 """An independent test whether surfaces intersect, exact for the float64 coordinates of a state.
 
-    assert_apart(scene)          after `world.retrieve()`: no two bodies of the scene touch or cross, none is inside another,
+    assert_apart(scene)          after `world.retrieve()`: no two bodies of the scene touch or cross, none is
+    inside another,
                                  all are above the half-planes and none is turned inside out
 
-It shares nothing with the solver: surfaces are read from the geometries, and every edge of a mesh is tested against every triangle of
-the others. Signs of determinants are those of exact arithmetic: a float64 value decides where it exceeds its error bound, integers
-decide elsewhere. Surfaces that share a single point count as intersecting.
+It shares nothing with the solver: surfaces are read from the geometries, and every edge of a mesh is tested
+against every triangle of the others. Signs of determinants are those of exact arithmetic: a float64 value decides
+where it exceeds its error bound, integers decide elsewhere. Surfaces that share a single point count as
+intersecting.
 """
 
 from __future__ import annotations

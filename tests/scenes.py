@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ __all__ = [
     "add_boxes",
     "add_chain",
     "angular_velocity",
+    "assert_same_arrays",
     "box_mesh",
     "cross_matrix",
+    "dump_file",
+    "dumped",
     "mixed_scene",
     "new_scene",
     "pose",
@@ -201,3 +205,22 @@ def write_state(world: World, transforms: Any = None, velocities: Any = None, fi
             state.instances.create(attribute, np.eye(4))
             state.instances[attribute] = values
     accessor.copy_from(state)
+
+
+def dump_file(workspace: Path, frame: int) -> Path:
+    """Where a world puts the dump of a frame."""
+    return workspace / "dump" / f"state.{frame}.npz"
+
+
+def dumped(world: World) -> dict[str, np.ndarray]:
+    """Every array of the present frame, read from a dump of it."""
+    assert world.dump()
+    with np.load(dump_file(Path(world.engine.workspace()), world.frame()), allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+def assert_same_arrays(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> None:
+    """The same names, and the same bits under each."""
+    assert left.keys() == right.keys()
+    for name, array in left.items():
+        assert array.tobytes() == right[name].tobytes(), name

@@ -173,10 +173,11 @@ def test_an_angle_written_by_the_user_supplies_the_winding():
 
 
 def test_an_angle_written_with_an_offset_is_in_the_reported_frame():
-    bench, joined = hinge(init=0.5)
-    joined["angle"] = -2 * TURN + 0.5
+    """An offset of more than half a turn, so that forgetting it would end on another branch."""
+    bench, joined = hinge(init=3.5)
+    joined["angle"] = -2 * TURN + 3.5
     turn_to(bench, 0.1)
-    assert joined["angle/multi_turn"][0] == pytest.approx(-2 * TURN + 0.6, abs=1e-12)
+    assert joined["angle/multi_turn"][0] == pytest.approx(-2 * TURN + 3.6, abs=1e-12)
 
 
 def test_an_angle_written_without_a_state_write_is_overwritten():

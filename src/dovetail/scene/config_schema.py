@@ -97,7 +97,7 @@ KEYS: dict[str, Key] = {
     "integrator/bdf2_start": _choice(("libuipc", "bdf1"),
         "First step of bdf2: as libuipc does it (the past state is the initial one), or one bdf1 step."),
     "cfl/enable": _flag(
-        0, "Bound a Newton step by half the contact distance over the fastest contact vertex."),
+        0, "Bound a Newton step by half the contact distance over the fastest contact vertex.", "none"),
 
     "newton/max_iter": _integer(
         1024, _AT_LEAST_ONE, "Newton iterations after which a step counts as stalled."),
@@ -129,7 +129,7 @@ KEYS: dict[str, Key] = {
     "linear_system/fem_preconditioner": _choice(
         ("diag", "mas"), "GPU: finite-element preconditioner.", "none"),
     "line_search/max_iter": _integer(8, _AT_LEAST_ONE, "How often a Newton step may be halved."),
-    "line_search/report_energy": _flag(0, "Log the energies seen by the line search."),
+    "line_search/report_energy": _flag(0, "Log the energies seen by the line search.", "none"),
 
     "contact/enable": _flag(1, "Bodies push each other away before they touch."),
     "contact/constitution": Key("ipc", "string", ("ipc",), "",
@@ -144,10 +144,10 @@ KEYS: dict[str, Key] = {
     "contact/friction/enable": _flag(1, "Friction between bodies in contact."),
     "contact/joint_neighbours": _flag(
         1, "1: bodies that share a joint collide with each other; 0: they do not."),
-    "contact/adaptive/min_kappa": _number(1e8, _POSITIVE, "Pa", "Smallest adaptive contact stiffness."),
+    "contact/adaptive/min_kappa": _number(1e8, _POSITIVE, "Pa", "libuipc: smallest adaptive stiffness; here it follows from mass and dt.", "none"),
     "contact/adaptive/init_kappa": _number(
-        1e9, _POSITIVE, "Pa", "Adaptive contact stiffness without contacts."),
-    "contact/adaptive/max_kappa": _number(1e11, _POSITIVE, "Pa", "Largest adaptive contact stiffness."),
+        1e9, _POSITIVE, "Pa", "Adaptive contact stiffness without contacts.", "none"),
+    "contact/adaptive/max_kappa": _number(1e11, _POSITIVE, "Pa", "Largest adaptive contact stiffness.", "none"),
     "contact/adaptive/kappa_eval_scale": _number(1e-16, _POSITIVE, "",
         "Squared distance, in squared scene diagonals, where libuipc weighs its stiffness.", "none"),
     "contact/al-ipc/mu_scale_mode": _choice(("per_vertex", "diag_norm"), "al-ipc: penalty estimate.", "none"),
@@ -166,9 +166,9 @@ KEYS: dict[str, Key] = {
     "sanity_check/mode": _choice(("normal", "quiet"), "normal: also write the offending surfaces to files."),
     "diff_sim/enable": Key(
         0, "integer", (0,), "", "Differentiable simulation is not part of dovetail.", "none"),
-    "extras/debug/dump_surface": _flag(0, "Write the surface at every Newton iteration."),
+    "extras/debug/dump_surface": _flag(0, "Write the surface at every Newton iteration.", "none"),
     "extras/debug/dump_linear_system": _flag(
-        0, "Write the matrix and right-hand side of every Newton system."),
+        0, "Write the matrix and right-hand side of every Newton system.", "none"),
     "extras/debug/dump_linear_pcg": _flag(0, "GPU: write the vectors of the iterative solver.", "none"),
     "extras/debug/dump_mas_matrices": _flag(0, "GPU: write the finite-element preconditioner.", "none"),
     "extras/strict_mode/enable": _flag(

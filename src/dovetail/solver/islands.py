@@ -1,9 +1,9 @@
 """Islands: bodies that influence each other within a Newton step, and are thus stepped and finished together.
 
-Two bodies are in one island if a joint or lagged friction couples them, or if the step at hand might bring them into contact.
-Fixed bodies couple nothing. Each island has its own energy, step length and convergence, so a mechanism that has settled does not
-wait for one that has not, one collision does not hold back the whole scene, and the Newton direction of coupled bodies is never
-scaled in parts.
+Two bodies are in one island if a joint or lagged friction couples them, or if the step at hand might bring them
+into contact. Fixed bodies couple nothing. Each island has its own energy, step length and convergence, so a
+mechanism that has settled does not wait for one that has not, one collision does not hold back the whole scene,
+and the Newton direction of coupled bodies is never scaled in parts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Islands", "unite", "unite_pairs"]
 
@@ -76,7 +76,7 @@ def _activate(position: Indices, runs: Indices, active: Indices) -> None:
 
 
 @kernel
-def _finish(of: Indices, done: Array, runs: Indices) -> None:
+def _finish(of: Indices, done: Flags, runs: Indices) -> None:
     for b in range(len(of)):
         if of[b] >= 0 and done[of[b]]:
             runs[b] = 0
@@ -130,7 +130,7 @@ class Islands:
         self.running[:] = 1
         self.active[:] = 1
 
-    def finish(self, done: Array) -> None:
+    def finish(self, done: Flags) -> None:
         """Stop the islands where `done` (m,) is true."""
         _finish(self.of, done, self.runs)
         self.running[done] = 0

@@ -1,8 +1,9 @@
 """Newton's method on the incremental potential, island by island.
 
-Each island starts at the first guess if its energy is no higher there than in the last state, else in the last state. Every
-step is bounded by what contact allows and then halved until the energy of the island does not rise; a step within the
-tolerances is taken whole and ends the island. Energies therefore never rise, and no iterate is ever infeasible.
+Each island starts at the first guess if its energy is no higher there than in the last state, else in the last
+state. Every step is bounded by what contact allows and then halved until the energy of the island does not rise;
+a step within the tolerances is taken whole and ends the island. Energies therefore never rise, and no iterate is
+ever infeasible.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from dovetail.errors import NotFinite, SolverError
 from dovetail.solver.kernel import kernel
 from dovetail.solver.system import System
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Solution", "Tolerances", "minimise"]
 
@@ -41,8 +42,8 @@ class Tolerances:
 class Solution:
     """A minimiser and how it was found.
 
-    step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the islands that
-    did not begin at the first guess.
+    step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the
+    islands that did not begin at the first guess.
     """
 
     Q: Array
@@ -98,7 +99,7 @@ def _measure(
 
 
 @kernel
-def _settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: Array) -> int:
+def _settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: Flags) -> int:
     """done ← islands whose full step is within the tolerances and free; returns how many run on."""
     left = 0
     for m in range(len(size)):
@@ -109,7 +110,7 @@ def _settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: A
 
 
 @kernel
-def _shorten(E: Array, E_before: Array, running: Indices, done: Array, alpha: Array, halve: bool) -> int:
+def _shorten(E: Array, E_before: Array, running: Indices, done: Flags, alpha: Array, halve: bool) -> int:
     """How many searching islands would gain energy; their α is halved."""
     rising = 0
     for m in range(len(E)):
@@ -146,7 +147,7 @@ class _Newton:
         if not np.isfinite(E_start).all():
             name = system.bodies.name(int(np.argmin(np.isfinite(E_start))))
             raise NotFinite(
-                f"the energy of {name} is not finite at the start of the step; it is inverted or its state is not a number"
+                f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
         allowed = system.way_is_free(Q_start, Q_guess)
         E_guess = system.energies(Q_guess, self.Q_tilde)
@@ -182,7 +183,7 @@ class _Newton:
             raise NotFinite(self._not_finite(y))
         return size
 
-    def advance(self, y: Array, alpha: Array, done: Array, search: bool, trial: Array, solution: Solution) -> bool:
+    def advance(self, y: Array, alpha: Array, done: Flags, search: bool, trial: Array, solution: Solution) -> bool:
         """Halve α of the islands whose energy would rise, then take the step; False if one found no α.
 
         Islands that are done take theirs untested; where all are (not `search`) no energy is needed.

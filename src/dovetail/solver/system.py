@@ -19,7 +19,7 @@ from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Bodies", "Load", "System"]
 
@@ -153,14 +153,14 @@ class System:
             )
         self._steps_on_structure += 1
 
-    def way_is_free(self, Q_start: Array, Q_guess: Array) -> Array:
+    def way_is_free(self, Q_start: Array, Q_guess: Array) -> Flags:
         """Per island, whether its bodies may go straight from one state to the other; divides into islands for it."""
         if self.contact is None:
             return np.ones(self.islands.count, bool)
         y = self._by_position(Q_start - Q_guess)
         self.contact.look(y, self.position, self.islands.active, together=True)
         self._divide(y)
-        allowed: Array = self.contact.free_path(y, self.position, self.islands) >= 1.0
+        allowed: Flags = self.contact.free_path(y, self.position, self.islands) >= 1.0
         self.contact.take(allowed.astype(float), self.islands)
         return allowed
 
@@ -179,8 +179,8 @@ class System:
     def prepare_step(self, Q: Array, Q_tilde: Array, y: Array, E: Array) -> tuple[Array, bool]:
         """Islands of the step −y from Q, and the energies at Q by body.
 
-        Candidates are looked for anew if the step might leave the region they were looked for in. The flag says that an energy was
-        computed anew: contacts or bodies have come in that the direction did not know of.
+        Candidates are looked for anew if the step might leave the region they were looked for in. The flag says
+        that an energy was computed anew: contacts or bodies have come in that the direction did not know of.
         """
         if self.contact is None:
             return E, False
@@ -216,9 +216,7 @@ class System:
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
         """Gradient and Hessian at Q into the blocks; contacts are those of the last energy."""
         blocks = self.blocks
-        if self.contact is not None and (
-            self._steps_on_structure >= _STRUCTURE_LIFE or not self.contact.fits(blocks)
-        ):
+        if self.contact is not None and (self._steps_on_structure >= _STRUCTURE_LIFE or not self.contact.fits(blocks)):
             self._restructure()
         self._body_terms.assemble(self.c, self.w, Q, Q_tilde, blocks)
         if len(blocks.U):

@@ -29,7 +29,7 @@ from dovetail.world.dump import fingerprint
 from dovetail.world.joints import Joints
 from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
-from dovetail.world.lower.contacts import lower_contact
+from dovetail.world.lower.contacts import lower_contact, scaled
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
 
@@ -63,7 +63,7 @@ class Simulation:
         self._strict = bool(config["extras/strict_mode/enable"])
         early = config["newton/semi_implicit/K_min"] if config["newton/semi_implicit/enable"] else -1
         self._tolerances = Tolerances(
-            velocity_tol=config["newton/velocity_tol"],
+            velocity_tol=scaled(config, "newton/velocity_tol", self.table),
             transrate_tol=config["newton/transrate_tol"],
             ccd_tol=config["newton/ccd_tol"],
             max_iter=config["newton/max_iter"],

@@ -74,8 +74,8 @@ def _arap_energies(
 class BodyTerms:
     """Kinetic and shape terms of all bodies; only the models that occur are ever compiled.
 
-    model (n,) says which shape energy, mass (n, 4, 4) are the moments, inertia (n, 3, 3) = tr(S)1 − S about the centres of
-    mass. c (n,) weighs the kinetic, w (n,) the shape term of each body.
+    model (n,) says which shape energy, mass (n, 4, 4) are the moments, inertia (n, 3, 3) = tr(S)1 − S about the
+    centres of mass. c (n,) weighs the kinetic, w (n,) the shape term of each body.
     """
 
     def __init__(self, model: Indices, mass: Array, inertia: Array) -> None:

@@ -2,8 +2,9 @@
 
     b(D) = −κ (D − O)² ln((D − ξ²)/(O − ξ²)),   O = (ξ + d̂)²,   active for ξ² < D < O
 
-D is the squared distance, ξ the thickness of both surfaces together (0 for solids), d̂ the range. Times h² in the potential.
-Nearly parallel edges are faded out by the mollifier m(c) = (2 − c/ε)c/ε for c = |u × v|² < ε, ε = 1e-3 |ū|²|v̄|².
+D is the squared distance, ξ the thickness of both surfaces together (0 for solids), d̂ the range. Times h² in the
+potential. Nearly parallel edges are faded out by the mollifier m(c) = (2 − c/ε)c/ε for c = |u × v|² < ε, ε = 1e-3
+|ū|²|v̄|².
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Continuous collision detection: how far a step may go without a gap closing.
 
-Additive CCD: along a straight step the distance of two features shrinks at most as fast as their vertices move towards each other.
-Advancing by (gap − landing gap)/speed is therefore always safe, and repeating it converges to the largest safe step. Common motion is taken
-out first. A step never lands below max(g/10, min(0.3 d̂, g/2)) of a gap g = distance − thickness: a gap that is squeezed
-to nothing would take many iterations to open again.
+Additive CCD: along a straight step the distance of two features shrinks at most as fast as their vertices move
+towards each other. Advancing by (gap − landing gap)/speed is therefore always safe, and repeating it converges to
+the largest safe step. Common motion is taken out first. A step never lands below max(g/10, min(0.3 d̂, g/2)) of a
+gap g = distance − thickness: a gap that is squeezed to nothing would take many iterations to open again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROUNDS = 200
 def body_motion(
     centre: Array, half: Array, position: Indices, active: Indices, y: Array, frame: Array, motion: Array
 ) -> float:
-    """motion (n,) ← farthest that a vertex of each body moves in the step −y, seen from a frame that moves by −frame [m].
+    """motion (n,) ← farthest that a vertex of each body moves in the step −y, seen from a frame moving by −frame.
 
     The farthest vertex is bounded by a corner of the body's box. Returns the motion of what stands still.
     """
@@ -63,7 +63,8 @@ def free_share(
 ) -> None:  # fmt: skip
     """alpha[island] ← at most the share of the step −y that keeps every gap of the island open.
 
-    squared (k,) are the present squared distances of the candidates: most are ruled out by them and the motion of their bodies.
+    squared (k,) are the present squared distances of the candidates: most are ruled out by them and the motion of
+    their bodies.
     """
     P, dP = np.empty((4, 3)), np.empty((4, 3))
     for k in range(len(pairs)):
@@ -88,7 +89,10 @@ def free_share(
                 dP[i, axis] = 0.0
                 if row >= 0 and active[row]:
                     dP[i, axis] = -(
-                        y[row, axis] + V[v, 0] * y[row, 3 + axis] + V[v, 1] * y[row, 6 + axis] + V[v, 2] * y[row, 9 + axis]
+                        y[row, axis]
+                        + V[v, 0] * y[row, 3 + axis]
+                        + V[v, 1] * y[row, 6 + axis]
+                        + V[v, 2] * y[row, 9 + axis]
                     )
         if kind == POINT_PLANE:
             plane = pairs[k, 4]

@@ -1,9 +1,8 @@
 """Contact as a contribution to the potential, and the guard that keeps every step free of intersections.
 
-    begin      look for candidates if the expected motion leaves the budgets; contacts and friction at the start of the step
-    renew      look again if a Newton step would leave them
-    free_path  how much of a Newton step each island may take: budgets and continuous collision detection
-    take       book what has been moved
+begin      look for candidates if the expected motion leaves the budgets; contacts and friction at the start
+of the step renew      look again if a Newton step would leave them free_path  how much of a Newton step each
+island may take: budgets and continuous collision detection take       book what has been moved
 """
 
 from __future__ import annotations
@@ -35,9 +34,7 @@ _LOW = 0.25  # look again when less than this share of a step fits into the budg
 
 
 @kernel
-def _has_blocks(
-    count: int, bodies: Indices, position: Indices, row_start: Indices, column: Indices
-) -> bool:
+def _has_blocks(count: int, bodies: Indices, position: Indices, row_start: Indices, column: Indices) -> bool:
     """Whether the structure has a block for every pair of free bodies in the list."""
     last_a = last_b = -1
     for k in range(count):
@@ -77,8 +74,8 @@ def _unite_threatened(
 ) -> None:  # fmt: skip
     """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
 
-    A candidate is ruled out if its distance exceeds the range by more than both bodies move, or if the boxes that its two
-    features sweep stay apart by the range along some axis.
+    A candidate is ruled out if its distance exceeds the range by more than both bodies move, or if the boxes that
+    its two features sweep stay apart by the range along some axis.
     """
     box = np.empty((2, 2, 3))
     for k in range(len(pairs)):
@@ -101,7 +98,10 @@ def _unite_threatened(
                 start = end = X[x, axis]
                 if active[row]:
                     end -= (
-                        y[row, axis] + V[v, 0] * y[row, 3 + axis] + V[v, 1] * y[row, 6 + axis] + V[v, 2] * y[row, 9 + axis]
+                        y[row, axis]
+                        + V[v, 0] * y[row, 3 + axis]
+                        + V[v, 1] * y[row, 6 + axis]
+                        + V[v, 2] * y[row, 9 + axis]
                     )
                 low, high = min(start, end), max(start, end)
                 box[side, 0, axis] = low if fresh else min(box[side, 0, axis], low)
@@ -207,8 +207,8 @@ class Contact(Contribution):
     def look(self, y: Array, position: Indices, active: Indices, together: bool = False) -> None:
         """Measure the motion of all bodies in the step −y.
 
-        Distances do not care about the frame. With `together` it moves with the mean of all bodies, which saves the budgets of
-        bodies that fall side by side; what stands still moves in it.
+        Distances do not care about the frame. With `together` it moves with the mean of all bodies, which saves
+        the budgets of bodies that fall side by side; what stands still moves in it.
         """
         frame = y[:, :3].mean(axis=0) if together else np.zeros(3)
         self._still = body_motion(self._centre, self._half, position, active, y, frame, self._motion)
@@ -249,11 +249,10 @@ class Contact(Contribution):
         )  # fmt: skip
 
     def touching(self) -> Indices:
-        """Body pairs (k, 2) that may need a block in this step: lagged friction, and what is or may soon be in contact."""
+        """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
         rows, numbers = self.candidates.pairs, self.candidates.numbers
-        a, b = rows[:, 1], rows[:, 2]
         reach = 1.5 * (numbers[:, 2] + numbers[:, 3])
-        near = (b >= 0) & (self.squared[: len(rows)] < reach * reach)
+        near = (rows[:, 2] >= 0) & (self.squared[: len(rows)] < reach * reach)
         pairs = np.concatenate([rows[near, 1:3], self.friction_bodies[: self.friction_count]])
         pairs = pairs[pairs[:, 1] >= 0]
         key = np.unique(np.minimum(*pairs.T) * len(self.budget) + np.maximum(*pairs.T))
@@ -263,9 +262,7 @@ class Contact(Contribution):
         """Whether the block system has a place for every active contact and lagged friction."""
         return bool(
             _has_blocks(self.count, self.bodies, blocks.position, blocks.row_start, blocks.column)
-            and _has_blocks(
-                self.friction_count, self.friction_bodies, blocks.position, blocks.row_start, blocks.column
-            )
+            and _has_blocks(self.friction_count, self.friction_bodies, blocks.position, blocks.row_start, blocks.column)
         )
 
     # ---- steps -----------------------------------------------------------------------------------------------
@@ -315,7 +312,8 @@ class Contact(Contribution):
             E += math.inf
             return
         friction_energy(
-            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self._Q_start, Q, owner, self._runs, E,
+            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self._Q_start, Q, owner,
+            self._runs, E,
         )  # fmt: skip
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:

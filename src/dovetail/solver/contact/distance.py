@@ -1,7 +1,8 @@
 """Closest points of a point and a triangle, of two edges, and of a point and an edge.
 
-All take indices into one array X (m, 3) of world positions and return barycentric weights and the vector between the closest points,
-r = (first) − (second). Distances and their gradients follow from r alone: at a minimum the weights do not count.
+All take indices into one array X (m, 3) of world positions and return barycentric weights and the vector between
+the closest points, r = (first) − (second). Distances and their gradients follow from r alone: at a minimum the
+weights do not count.
 """
 
 from __future__ import annotations

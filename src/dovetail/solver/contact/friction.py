@@ -3,8 +3,8 @@
     E = μ λ f₀(|u|),   u = Tᵀ(x_a − x_b moved since the start of the step),   λ = −∂b/∂d (with h²)
     f₀(y) = y for y ≥ ε,  y²(ε − y/3)/ε² + ε/3 below,   ε = eps_velocity · h
 
-Below ε the force grows smoothly from zero: a body at rest creeps by less than eps_velocity. Refreshing λ and T inside a step does
-not converge; one lag per step does.
+Below ε the force grows smoothly from zero: a body at rest creeps by less than eps_velocity. Refreshing λ and T
+inside a step does not converge; one lag per step does.
 
 Rows of `frictions` (k, 16):  ξ_a (4), ξ_b (4), t₁ (3), t₂ (3), μλ, –       and of `bodies` (k, 2):  a, b
 """

@@ -2,9 +2,9 @@
 
     ∂E/∂Q_a = 2 m κ b′ ξ_a ⊗ r        Hessian  m κ b_dd (ξ ⊗ n)(ξ ⊗ n)ᵀ,   b_dd = 4D b″ + 2b′ > 0
 
-The derivative of the closest points does not enter the gradient (envelope theorem). Of the Hessian only the part along n is kept: it is
-positive, and the full projected one took no fewer iterations. Nearly parallel edges add the gradient of their mollifier,
-κ b m′ ∂|u × v|².
+The derivative of the closest points does not enter the gradient (envelope theorem). Of the Hessian only the part
+along n is kept: it is positive, and the full projected one took no fewer iterations. Nearly parallel edges add
+the gradient of their mollifier, κ b m′ ∂|u × v|².
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Rank-one Hessian terms of contacts, gathered twelve at a time per body pair and added through the SIMD products.
 
-A term (ξ_a ⊗ s, −ξ_b ⊗ s)(…)ᵀ adds to the diagonal blocks of both bodies and to the block between them. Terms of one pair follow
-each other, so most share their blocks: written as rows of 12×12 matrices A and B, they change the blocks by AᵀA, BᵀB and −AᵀB.
+A term (ξ_a ⊗ s, −ξ_b ⊗ s)(…)ᵀ adds to the diagonal blocks of both bodies and to the block between them. Terms of
+one pair follow each other, so most share their blocks: written as rows of 12×12 matrices A and B, they change the
+blocks by AᵀA, BᵀB and −AᵀB.
 
-Rows of `terms` (k, 11):  ξ_a (4), ξ_b (4), s (3)          and of `bodies` (k, 2):  a, b (−1: half-plane; b = a: a body with itself)
+Rows of `terms` (k, 11):  ξ_a (4), ξ_b (4), s (3)          and of `bodies` (k, 2):  a, b (−1: half-plane; b = a: a
+body with itself)
 """
 
 from __future__ import annotations
@@ -34,7 +36,14 @@ def set_term(
 
 @kernel
 def add_terms(
-    count: int, terms: Array, bodies: Indices, position: Indices, row_start: Indices, column: Indices, D: Array, U: Array
+    count: int,
+    terms: Array,
+    bodies: Indices,
+    position: Indices,
+    row_start: Indices,
+    column: Indices,
+    D: Array,
+    U: Array,
 ) -> None:
     """Add the terms to the block system."""
     W = np.zeros((2, 12, 12))

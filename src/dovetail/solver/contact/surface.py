@@ -2,14 +2,15 @@
 
 Affine maps keep planes flat, so which features can touch first is decided once, on the rest shape:
 
-- Two surfaces that come into contact do so at a vertex of one and a face of the other, or at two edges. Seen from outside,
-  a straight edge cannot touch a concave or flat edge in their interiors without something else touching as well. So edges
-  need only convex (or open, or non-manifold) edges, and vertices only those where such edges meet.
+- Two surfaces that come into contact do so at a vertex of one and a face of the other, or at two edges. Seen from
+outside,
+  a straight edge cannot touch a concave or flat edge in their interiors without something else touching as well.
+  So edges need only convex (or open, or non-manifold) edges, and vertices only those where such edges meet.
 - A vertex and a convex patch of triangles have one closest point. Each (vertex, patch) is one contact, at the nearest
   triangle: the minimum over a fixed set is continuous, and over a convex patch it is smooth.
 
-Elements (triangles; single edges of rods) carry the hierarchy. Each edge and vertex belongs to one element, so that a pair of elements
-stands for the pairs of features they own, and every pair is met once.
+Elements (triangles; single edges of rods) carry the hierarchy. Each edge and vertex belongs to one element, so
+that a pair of elements stands for the pairs of features they own, and every pair is met once.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["Shape", "make_shape", "morton_order"]
 
-_FLAT = 1e-6  # sine of the dihedral angle below which an edge is flat: round-off of float64 coordinates and cross products
-_PATCH = 256  # triangles in a patch at most; keeps the convexity test from growing with the square of a large convex mesh
+# Sine of the dihedral angle below which an edge is flat: round-off of float64 coordinates and cross products.
+_FLAT = 1e-6
+# Triangles in a patch at most: keeps the convexity test from growing with the square of a large convex mesh.
+_PATCH = 256
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Shape:
 
 
 def make_shape(vertices: Array, triangles: Indices, edges: Indices, closed: bool) -> Shape:
-    """Prepare a mesh: `edges` are single edges without triangles (rods); `closed` says that triangles have an outside."""
+    """Prepare a mesh: `edges` are single edges (rods); `closed` says that triangles have an outside."""
     triangles = np.asarray(triangles, np.int64).reshape(-1, 3)
     rods = np.asarray(edges, np.int64).reshape(-1, 2)
     normals = _normals(vertices, triangles)
@@ -125,9 +128,7 @@ def _bend(vertices: Array, triangles: Indices, normals: Array, sides: _Sides) ->
     return bend
 
 
-def _patches(
-    vertices: Array, triangles: Indices, normals: Array, sides: _Sides, bend: Array, closed: bool
-) -> Indices:
+def _patches(vertices: Array, triangles: Indices, normals: Array, sides: _Sides, bend: Array, closed: bool) -> Indices:
     """Groups of triangles, each connected and convex seen from outside (flat where there is no outside)."""
     patch = np.full(len(triangles), -1)
     sides_of = sides.of_side.reshape(-1, 3)

@@ -19,7 +19,7 @@ from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 
-__all__ = ["lower_contact"]
+__all__ = ["lower_contact", "scaled"]
 
 
 def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indices) -> Contact | None:
@@ -31,7 +31,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
     known: dict[Any, int] = {}
     materials: list[Indices] = []
     shape_of = np.full(table.count, -1)
-    d_hat = np.full(table.count, _scaled(config, "contact/d_hat", table))
+    d_hat = np.full(table.count, scaled(config, "contact/d_hat", table))
     thickness = np.zeros(table.count)
     material, subscene = np.zeros(table.count, np.int64), np.zeros(table.count, np.int64)
     self_collides = np.zeros(table.count, np.int64)
@@ -84,7 +84,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         bodies.mass[:, 0, 0],
         bodies.centre,
         bodies.half,
-        eps_velocity=_scaled(config, "contact/eps_velocity", table),
+        eps_velocity=scaled(config, "contact/eps_velocity", table),
         friction=bool(config["contact/friction/enable"]),
     )
 
@@ -94,7 +94,7 @@ def _flag(geometry: Any, name: str) -> int:
     return 0 if slot is None else int(slot.values[0])
 
 
-def _scaled(config: Any, name: str, table: BodyTable) -> float:
+def scaled(config: Any, name: str, table: BodyTable) -> float:
     """A length or speed: absolute, or relative to the diagonal of the scene at rest where that is given."""
     relative = config[f"{name}_relative"]
     if relative <= 0:
@@ -118,11 +118,12 @@ def _surface(entry: BodyGeometry) -> tuple[Array, Indices, Indices, Indices, Any
     label = top.find("is_surf")
     if label is None:
         Logger.warn(
-            f"World.init: geometry {entry.slot.id()} of '{entry.slot.object_name}' has no surface label, so nothing touches "
-            "it; call label_surface(geometry) before adding it."
+            f"World.init: geometry {entry.slot.id()} of '{entry.slot.object_name}' has no surface label, so nothing "
+            "touches it; call label_surface(geometry) before adding it."
         )
         return None
-    triangles, edges = np.zeros((0, 3), np.int64), np.zeros((0, 2), np.int64)
+    triangles: Indices = np.zeros((0, 3), np.int64)
+    edges: Indices = np.zeros((0, 2), np.int64)
     if dim == 1:
         edges = geometry.edges.topo.values[label.values != 0].astype(np.int64)
     elif dim == 2:
@@ -163,7 +164,9 @@ def _half_planes(scene: Scene) -> tuple[Array, Array, Indices]:
         normal = geometry.instances.slot("N").values
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         if not (np.isfinite(normal).all() and (length > 0).all()):
-            raise ConstitutionError(f"World.init: half-plane '{slot.object_name}' has no finite normal of positive length.")
+            raise ConstitutionError(
+                f"World.init: half-plane '{slot.object_name}' has no finite normal of positive length."
+            )
         points.append(geometry.instances.slot("P").values)
         normals.append(normal / length)
         material.append(np.full(len(normal), _flag(geometry, "contact_element_id")))
