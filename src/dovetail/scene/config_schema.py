@@ -144,7 +144,8 @@ KEYS: dict[str, Key] = {
     "contact/friction/enable": _flag(1, "Friction between bodies in contact."),
     "contact/joint_neighbours": _flag(
         1, "1: bodies that share a joint collide with each other; 0: they do not."),
-    "contact/adaptive/min_kappa": _number(1e8, _POSITIVE, "Pa", "libuipc: smallest adaptive stiffness; here it follows from mass and dt.", "none"),
+    "contact/adaptive/min_kappa": _number(
+        1e8, _POSITIVE, "Pa", "libuipc: smallest adaptive κ; here it follows from mass and dt.", "none"),
     "contact/adaptive/init_kappa": _number(
         1e9, _POSITIVE, "Pa", "Adaptive contact stiffness without contacts.", "none"),
     "contact/adaptive/max_kappa": _number(1e11, _POSITIVE, "Pa", "Largest adaptive contact stiffness.", "none"),

@@ -6,6 +6,7 @@ loads at Qₙ → prediction Q̃ → first guess → Newton minimises the increm
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,11 @@ class StepReport:
     halvings        trials that the line search turned down
     step, rate      largest vertex motion [m] and change of an entry of A of the last full Newton step
     converged       False if the iteration limit was reached
+    contacts        active contacts at the start of the step
+    candidates      pairs of features that were watched for collisions at its end
+    detections      how often they were looked for
+    islands         groups of bodies that were solved apart from each other, at the end of the step
+    friction_loss   energy that friction has turned into heat [J]
     """
 
     dt: float
@@ -37,6 +43,11 @@ class StepReport:
     step: float
     rate: float
     converged: bool
+    contacts: int = 0
+    candidates: int = 0
+    detections: int = 0
+    islands: int = 0
+    friction_loss: float = 0.0
 
     def complaint(self, tolerances: Tolerances) -> str:
         """What to tell the user where the iteration limit was reached."""
@@ -51,6 +62,21 @@ def _method(state: State, integrator: Integrator, one_step_start: bool) -> Integ
     """A two-step method has no past at the start: libuipc shows it a body at rest, bdf1 is more accurate."""
     first = state.dt_before == 0.0
     return INTEGRATORS["bdf1"] if first and one_step_start and integrator.looks_back else integrator
+
+
+def _of_contacts(system: System, state: State, solution: Solution, h: float) -> dict[str, Any]:
+    """The part of the report that concerns contact."""
+    contact = system.contact
+    if contact is None:
+        return {"islands": system.islands.count}
+    _, lost = contact.friction.slips(state.Q, solution.Q)
+    return {
+        "contacts": contact.lagged_count,
+        "candidates": contact.candidates.count,
+        "detections": contact.detections,
+        "islands": system.islands.count,
+        "friction_loss": lost / (h * h),
+    }
 
 
 def step(
@@ -84,7 +110,7 @@ def step(
     solution: Solution = minimise(system, state.Q, Q_guess, Q_tilde, h, tolerances)
     report = StepReport(
         h, solution.iterations, solution.restarts, solution.halvings, solution.step, solution.rate,
-        solution.converged,
+        solution.converged, **_of_contacts(system, state, solution, h),
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))

@@ -89,6 +89,7 @@ class System:
         self.position = self.blocks.position
         self.islands = Islands(self.position, self._joined, self.blocks.active)
         self._steps_on_structure = 0
+        self._touching: Indices = np.zeros((0, 2), np.int64)
         self._free = np.flatnonzero(self.position >= 0)
         self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
@@ -208,10 +209,28 @@ class System:
     def _restructure(self) -> None:
         """Lay the blocks out for the contacts there are."""
         assert self.contact is not None
-        self.blocks.restructure(np.concatenate([self._joined, self.contact.touching()]))
+        self._lay_out(self.contact.touching())
+        self._steps_on_structure = 0
+
+    def _lay_out(self, touching: Indices) -> None:
+        self._touching = touching
+        self.blocks.restructure(np.concatenate([self._joined, touching]))
         self.islands.reactivate()
         self._rebuild_base()
-        self._steps_on_structure = 0
+
+    def arrays(self) -> dict[str, Array]:
+        """What the next step depends on besides the state: where contacts were looked for, the layout of the blocks."""
+        if self.contact is None:
+            return {}
+        layout = np.array([float(self._steps_on_structure)])
+        return {**self.contact.arrays(), "contact/blocks": self._touching.astype(float), "contact/age": layout}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        if self.contact is not None:
+            self.contact.restore(arrays)
+            self._lay_out(arrays["contact/blocks"].astype(np.int64))
+            self._steps_on_structure = int(arrays["contact/age"][0])
 
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
         """Gradient and Hessian at Q into the blocks; contacts are those of the last energy."""

@@ -71,7 +71,9 @@ def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _layout(arrays: dict[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
-    return {name: (array.shape, array.dtype.str) for name, array in arrays.items()}
+    """Shapes and types by name; lists of contacts may have any length."""
+    shapes = {name: array.shape[1:] if name.startswith("contact/") else array.shape for name, array in arrays.items()}
+    return {name: (shapes[name], array.dtype.str) for name, array in arrays.items()}
 
 
 def read_dump(workspace: Path, frame: int, scene: str, expected: dict[str, Array]) -> dict[str, Array] | None:

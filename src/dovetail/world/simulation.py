@@ -17,6 +17,7 @@ from dovetail.geometry.rows import write_transforms
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver import kernel
+from dovetail.solver.energy_report import energies
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.load import BodyForces
 from dovetail.solver.newton import Tolerances
@@ -25,13 +26,15 @@ from dovetail.solver.step import StepReport, step
 from dovetail.solver.system import System
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
+from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.dump import fingerprint
 from dovetail.world.joints import Joints
 from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
-from dovetail.world.lower.contacts import lower_contact, scaled
+from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
+from dovetail.world.sanity.surfaces import Surfaces
 
 __all__ = ["Simulation"]
 
@@ -53,6 +56,13 @@ class Simulation:
         energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions]
         joined = np.concatenate([np.zeros((0, 2), np.int64), *(e.pairs() for e in lowered.energies)])
         self.contact = lower_contact(scene, self.table, bodies, joined)
+        self.surfaces: Surfaces | None = None
+        self._readback: ContactReadback | None = None
+        self._friction_dissipated = np.zeros(1)
+        if self.contact is not None:
+            planes = plane_names(scene)
+            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined)
+            self._readback = ContactReadback(self.table, bodies, self.contact, planes)
         self.system = System(bodies, energies, [forces, *lowered.loads], self.contact)
         self.state = State.without_past(Q, V)
         self.joints = Joints(lowered, multi_turn=config["joint/angle"] == "multi_turn")
@@ -95,8 +105,13 @@ class Simulation:
                 report = step(
                     self.system, self.state, h, self._integrator, self._tolerances, self._one_step_start, self._strict
                 )
-        except SolverError as error:
-            raise type(error)(f"World.advance: frame {frame}: {error}.") from None
+        except BaseException as error:
+            if self.contact is not None:
+                self.contact.forget()  # what it knows belongs to a state that was not taken
+            if isinstance(error, SolverError):
+                raise type(error)(f"World.advance: frame {frame}: {error}.") from None
+            raise
+        self._friction_dissipated += report.friction_loss
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
         if not report.converged:
@@ -109,9 +124,31 @@ class Simulation:
             write_transforms(self.state.Q[entry.bodies], entry.geometry.transforms.edit())
         self.joints.retrieve(self.state)
         self.articulations.retrieve()
+        if self._readback is not None:
+            self._readback.retrieve(self.state)
+
+    @property
+    def _last_dt(self) -> float:
+        """Length of the last step; before the first, of the one to come."""
+        return self.state.dt_before or self.dt
+
+    def contacts(self) -> Contacts:
+        """Contacts of the present state."""
+        if self._readback is None:
+            return no_contacts(self.table.name)
+        return self._readback.contacts(self.state, self._last_dt)
+
+    def energies(self) -> dict[str, float]:
+        """Energies of the present state [J], and what friction has dissipated so far."""
+        found = energies(self.system, self.state, self._last_dt)
+        return {**found, "friction_dissipated": float(self._friction_dissipated[0])}
 
     def write_state(self, bodies: Indices, Q: Array | None, V: Array | None) -> None:
-        """Replace the state of some bodies; their history begins afresh."""
+        """Replace the state of some bodies; their history begins afresh. Refused where surfaces would intersect."""
+        if Q is not None and self.surfaces is not None:
+            wanted = self.state.Q.copy()
+            wanted[bodies] = Q
+            self.surfaces.refuse("AffineBodyStateAccessorFeature", wanted, bodies)
         if Q is not None:
             self.state.Q[bodies] = Q
         if V is not None:
@@ -124,7 +161,8 @@ class Simulation:
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
-        return {**state, **self.joints.arrays(), **self.articulations.arrays()}
+        own = {"friction_dissipated": self._friction_dissipated}
+        return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.system.arrays(), **own}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
@@ -132,6 +170,8 @@ class Simulation:
         self.state.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
         self.joints.restore(arrays)
         self.articulations.restore(arrays)
+        self.system.restore(arrays)
+        self._friction_dissipated[:] = arrays["friction_dissipated"]
 
     def fingerprint(self) -> str:
         """Equal for scenes that a dump can be exchanged between."""

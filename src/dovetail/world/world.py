@@ -12,10 +12,11 @@ from dovetail.timer import Timer
 from dovetail.world.dump import last_frame, read_dump, write_dump
 from dovetail.world.engine import Engine, EngineStatus
 from dovetail.world.features import AffineBodyStateAccessorFeature, FeatureCollection
-from dovetail.world.sanity import SanityChecker, SanityCheckResult
+from dovetail.world.sanity import SanityChecker
 
 if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
+    from dovetail.world.contacts import Contacts
     from dovetail.world.simulation import Simulation
 
 __all__ = ["World"]
@@ -55,17 +56,18 @@ class World:
             return
         scene.require_changeable("be given to another world")
         scene.validate_config()
-        if scene.config["sanity_check/enable"]:
-            self._checker = SanityChecker(scene)
-            if self._checker.check() is not SanityCheckResult.Success:
-                self._refused = True
-                self._checker.report()
-                Logger.error("World.init: the scene did not pass its sanity checks; the world is invalid.")
-                return
         from dovetail.world.simulation import Simulation  # the compiler is only needed from here on
 
         with Timer("Init"):
-            self._simulation = Simulation(scene)
+            simulation = Simulation(scene)
+            if scene.config["sanity_check/enable"]:
+                self._checker = SanityChecker(scene, self._workspace)
+                if not self._checker.admits(simulation):
+                    self._refused = True
+                    self._checker.report()
+                    Logger.error("World.init: the scene did not pass its sanity checks; the world is invalid.")
+                    return
+        self._simulation = simulation
         scene.freeze("the world")
         self._frame = 0
         self._valid = True
@@ -94,6 +96,25 @@ class World:
         if simulation is not None:
             with Timer("Retrieve"):
                 simulation.retrieve()
+
+    def contacts(self) -> Contacts:
+        """Where bodies touch in the present frame, how hard they press and rub; empty with contact/enable = 0."""
+        return self._initialised("contacts").contacts()
+
+    def energies(self) -> dict[str, float]:
+        """Energies in the present frame [J].
+
+        | name | |
+        |---|---|
+        | kinetic | ½ V·M V of all bodies that have inertia |
+        | gravity | −m g·c: the work against gravity from the origin |
+        | shape | stretch and shear of the bodies |
+        | joint | penalties, drives and limits of joints, articulations: K x²/(2 dt²) |
+        | soft_transform | pull of soft transforms, likewise |
+        | barrier | repulsion of surfaces nearer than d_hat |
+        | friction_dissipated | turned into heat by friction since init |
+        """
+        return self._initialised("energies").energies()
 
     def frame(self) -> int:
         """Number of frames computed: 0 after init, +1 per advance."""
@@ -157,6 +178,13 @@ class World:
     @property
     def _workspace(self) -> Path:
         return Path(self._engine.workspace())
+
+    def _initialised(self, call: str) -> Simulation:
+        """The simulation, for calls that need one."""
+        if not self._valid or self._simulation is None:
+            reason = "the scene did not pass its sanity checks" if self._refused else "call World.init(scene) first"
+            raise WorldError(f"World.{call}: there is nothing to tell; {reason}.")
+        return self._simulation
 
     def _running(self, call: str) -> Simulation | None:
         """The simulation, or None (and a log line) where the scene was refused."""

@@ -17,6 +17,7 @@ from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, de
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
 from dovetail.solver.contact.narrow import narrow
 from dovetail.solver.contact.normal import add_normal_forces
+from dovetail.solver.contact.readback import Friction, Survey
 from dovetail.solver.contact.rows import add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contribution import Contribution
@@ -163,7 +164,8 @@ class Contact(Contribution):
         self.epsilon = self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._stiffness = np.zeros(bodies)
-        self.detections = 0
+        self._lagged = self.candidates
+        self.detections = self.lagged_count = 0
 
     def _grow(self, size: int) -> None:
         """Room for `size` contacts."""
@@ -178,24 +180,30 @@ class Contact(Contribution):
     # ---- candidates ------------------------------------------------------------------------------------------
 
     def forget(self) -> None:
-        """Bodies were moved from outside: look for candidates before the next step."""
+        """Bodies were moved from outside: look for candidates before the next step, and nothing has rubbed."""
         self.plane_budget = -1.0
+        self.friction_count = 0
 
     def begin(self, Q: Array, y: Array, h: float, position: Indices, active: Indices) -> None:
         """Start a step at Q whose expected motion is −y."""
         self._Q_start = Q
         self._h2 = h * h
         self.epsilon = self._eps_velocity * h
-        self._stiffness = _ADAPTIVE / (_CURVATURE * h * h) * self._mass
+        self._stiffness = self._adaptive(h)
         self.detections = 0
         self.look(y, position, active, together=True)
         if self.plane_used + self._still > self.plane_budget or (self.used + self._motion > self.budget).any():
             self._detect(Q)
 
+    def _adaptive(self, h: float) -> Array:
+        """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
+        return _ADAPTIVE / (_CURVATURE * h * h) * self._mass
+
     def lag(self, Q: Array) -> bool:
         """Contacts and friction at the start of the step; False where surfaces intersect already."""
         self.count = self._narrow(Q, np.zeros(len(Q), np.int64), np.zeros(1))
         self.friction_count = 0
+        self.lagged_count, self._lagged = max(self.count, 0), self.candidates
         if self.count < 0:
             return False
         if self._with_friction:
@@ -287,6 +295,30 @@ class Contact(Contribution):
         self.used += share * self._motion + (1.0 - share) * self._still
         self.plane_used += self._still
 
+    # ---- dump ------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Array]:
+        """Candidates and budgets: they outlive a step."""
+        candidates = self.candidates
+        return {
+            "contact/pairs": candidates.pairs.astype(float),
+            "contact/numbers": candidates.numbers,
+            "contact/vertices": candidates.vertices.astype(float),
+            "contact/budget": np.append(self.budget, self.plane_budget),
+            "contact/used": np.append(self.used, self.plane_used),
+        }
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        self.candidates.pairs = arrays["contact/pairs"].astype(np.int64)
+        self.candidates.numbers = arrays["contact/numbers"].copy()
+        self.candidates.vertices = arrays["contact/vertices"].astype(np.int64)
+        self.budget, self.plane_budget = arrays["contact/budget"][:-1].copy(), float(arrays["contact/budget"][-1])
+        self.used, self.plane_used = arrays["contact/used"][:-1].copy(), float(arrays["contact/used"][-1])
+        self.count = self.friction_count = 0
+        if self.candidates.count > len(self.contacts):
+            self._grow(2 * self.candidates.count)
+
     # ---- contribution ----------------------------------------------------------------------------------------
 
     def watch(self, runs: Indices) -> None:
@@ -332,4 +364,30 @@ class Contact(Contribution):
     def _add_terms(self, count: int, blocks: Blocks) -> None:
         add_terms(
             count, self._terms, self._term_bodies, blocks.position, blocks.row_start, blocks.column, blocks.D, blocks.U
+        )
+
+    # ---- read-back -------------------------------------------------------------------------------------------
+
+    @property
+    def friction(self) -> Friction:
+        """Friction of the last step."""
+        count = self.friction_count
+        return Friction(self.frictions[:count], self.friction_bodies[:count], self._lagged, self.epsilon)
+
+    def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
+        """All contacts at Q, where a step of length h from Q_start has led; the lists of the step stay as they are."""
+        scene, candidates = self.scene, self.candidates
+        if self.plane_budget < 0.0:
+            candidates = detect(scene, self._is_fixed, np.zeros(len(Q)), 0.0, Q, self.X)
+        update_positions(candidates.vertices, scene.V, Q, self.X)
+        size = candidates.count
+        contacts, bodies, squared = np.empty((size, 16)), np.empty((size, 3), np.int64), np.empty(size)
+        E, everything = np.zeros(1), np.ones(len(Q), np.int64)
+        count = narrow(
+            candidates.pairs, candidates.numbers, self._adaptive(h), h * h, scene.x_base, scene.V, scene.plane_point,
+            scene.plane_normal, self.X, np.zeros(len(Q), np.int64), everything, E, squared, contacts, bodies,
+        )  # fmt: skip
+        count = max(count, 0)
+        return Survey(
+            scene, contacts[:count], bodies[:count], candidates, self.X, float(E[0]), self.friction, Q, Q_start
         )

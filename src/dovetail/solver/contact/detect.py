@@ -36,9 +36,9 @@ class Candidates:
     """The list: integers (k, 7), numbers (k, 5), and the vertices it speaks of, rows (x, body, v)."""
 
     def __init__(self) -> None:
-        self.pairs = np.zeros((0, 7), np.int64)
-        self.numbers = np.zeros((0, 5))
-        self.vertices = np.zeros((0, 3), np.int64)
+        self.pairs: Indices = np.zeros((0, 7), np.int64)
+        self.numbers: Array = np.zeros((0, 5))
+        self.vertices: Indices = np.zeros((0, 3), np.int64)
 
     @property
     def count(self) -> int:
@@ -68,11 +68,15 @@ def _squared_distance(kind: int, P: Array, x0: int, x1: int, x2: int, x3: int) -
 @kernel
 def _features(
     found: Indices, pairs: Indices, reach: Array, rest_reach: Array, triangles: Indices, patch: Indices, edges: Indices,
-    element_triangle: Indices, element_vertices: Indices, element_edges: Indices, x_base: Indices, V: Array, X: Array,
-    out: Indices,
+    edge_length: Array, element_triangle: Indices, element_vertices: Indices, element_edges: Indices, x_base: Indices,
+    V: Array, X: Array, out: Indices, epsilon: Array,
 ) -> int:  # fmt: skip
-    """Candidates (kind, a, b, x0 … x3, pair, patch) that near elements own and that are within reach; how many."""
-    row = np.empty((15, 8), np.int64)  # kind, whether a and b change places, V indices (4), patch, –
+    """Candidates (kind, a, b, x0 … x3, pair, patch) that near elements own and that are within reach; how many.
+
+    epsilon ← width of the mollifier for edges, the patch for points.
+    """
+    row = np.empty((15, 7), np.int64)  # kind, whether a and b change places, V indices (4), patch
+    width = np.empty(15)
     count = 0
     for k in range(len(found)):
         pair = found[k, 0]
@@ -93,12 +97,14 @@ def _features(
                     for i in range(3):
                         row[rows, 3 + i] = triangles[t, i]
                     row[rows, 6] = patch[t]
+                    width[rows] = patch[t]
                 else:
                     row[rows, 0] = POINT_EDGE
                     for i in range(2):
                         row[rows, 3 + i] = edges[element_edges[other, 0], i]
                     row[rows, 5] = row[rows, 4]
                     row[rows, 6] = 0
+                    width[rows] = 0.0
                 rows += 1
         for i in range(3):
             e = element_edges[found[k, 1], i]
@@ -110,6 +116,7 @@ def _features(
                     row[rows, 2], row[rows, 3] = edges[e, 0], edges[e, 1]
                     row[rows, 4], row[rows, 5] = edges[f, 0], edges[f, 1]
                     row[rows, 6] = 0
+                    width[rows] = MOLLIFIER * (edge_length[e] * edge_length[f]) ** 2
                     rows += 1
         for r in range(rows):
             kind = row[r, 0]
@@ -143,6 +150,7 @@ def _features(
                     out[count, 3 + i] = row[r, 2 + i] + x_base[first if i < split else second]
                 out[count, 7] = pair
                 out[count, 8] = row[r, 6]
+                epsilon[count] = width[r]
             count += 1
     return count
 
@@ -181,21 +189,20 @@ def _feature_candidates(
     thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
     reach = thickness + d_hat + budget[a] + budget[b]
     found = near_elements(scene, pairs, reach, Q)
-    rows: Indices = np.empty((scene.room[1], 9), np.int64)
+    rows, epsilon = np.empty((scene.room[1], 9), np.int64), np.empty(scene.room[1])
     while True:
         count = _features(
-            found, pairs, reach, thickness + d_hat, scene.triangles, scene.patch, scene.edges, scene.element_triangle,
-            scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows,
+            found, pairs, reach, thickness + d_hat, scene.triangles, scene.patch, scene.edges, scene.edge_length,
+            scene.element_triangle, scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows, epsilon,
         )  # fmt: skip
         if count <= len(rows):
             break
         scene.room[1] = 2 * count
-        rows = np.empty((scene.room[1], 9), np.int64)
+        rows, epsilon = np.empty((scene.room[1], 9), np.int64), np.empty(scene.room[1])
     rows = rows[:count]
     kappa, mu, enabled = _models(scene, rows)
     pair = rows[:, 7]
-    epsilon = np.where(rows[:, 0] == EDGE_EDGE, MOLLIFIER * _squared_lengths(scene, rows), rows[:, 8])
-    numbers = np.stack([kappa, mu, d_hat[pair], thickness[pair], epsilon], axis=1)
+    numbers = np.stack([kappa, mu, d_hat[pair], thickness[pair], epsilon[:count]], axis=1)
     patches = int(scene.patch.max(initial=0)) + 1
     key = ((pair * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * patches + rows[:, 8]
     order = np.argsort(key, kind="stable")
@@ -234,16 +241,6 @@ def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Array]:
             adaptive |= counts & (scene.kappa[m, n] < 0.0)
             enabled &= ~counts | (scene.enabled[m, n] != 0)
     return np.where(adaptive, -1.0, total[0] / total[2]), total[1] / total[2], enabled
-
-
-def _squared_lengths(scene: ContactScene, rows: Indices) -> Array:
-    """|ū|²|v̄|² of the two edges of each candidate; meaningless for other kinds."""
-    first, second = scene.x_base[rows[:, 1]], scene.x_base[rows[:, 2]]
-    is_edges = rows[:, 0] == EDGE_EDGE
-    v = [np.where(is_edges, rows[:, 3 + i] - (first if i < 2 else second), 0) for i in range(4)]
-    u2, v2 = (((scene.V[v[i + 1]] - scene.V[v[i]]) ** 2).sum(axis=1) for i in (0, 2))
-    product: Array = u2 * v2
-    return product
 
 
 def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: Array) -> tuple[Indices, Array]:
@@ -285,21 +282,27 @@ def _touching_vertices(scene: ContactScene, is_fixed: Indices) -> tuple[Indices,
     return cached
 
 
+@kernel
+def _list_vertices(pairs: Indices, x_base: Indices, seen: Indices, out: Indices) -> int:
+    """Rows (x, body, v) of the vertices that candidates speak of; seen (x) is 0 at first. Returns how many."""
+    count = 0
+    for k in range(len(pairs)):
+        kind = pairs[k, 0]
+        corners = 1 if kind == POINT_PLANE else 3 if kind == POINT_EDGE else 4
+        split = 2 if kind == EDGE_EDGE else 1
+        for i in range(corners):
+            x = pairs[k, 3 + i]
+            if seen[x] == 0:
+                seen[x] = 1
+                body = pairs[k, 1] if i < split else pairs[k, 2]
+                out[count, 0] = x
+                out[count, 1] = body
+                out[count, 2] = x - x_base[body]
+                count += 1
+    return count
+
+
 def _vertices(scene: ContactScene, pairs: Indices) -> Indices:
-    """Rows (x, body, v) of the vertices that candidates speak of."""
-    kind = pairs[:, 0]
-    seen = np.zeros(scene.x_count, bool)
-    owner = np.zeros(scene.x_count, np.int64)
-    for column in range(3, 7):
-        here = np.ones(len(pairs), bool)
-        if column > 3:
-            here &= kind != POINT_PLANE
-        if column == 6:
-            here &= kind != POINT_EDGE
-        first = (column == 3) | ((kind == EDGE_EDGE) & (column == 4))
-        body = np.where(first, pairs[:, 1], pairs[:, 2])[here]
-        x = pairs[here, column]
-        seen[x] = True
-        owner[x] = body
-    x = np.flatnonzero(seen)
-    return np.ascontiguousarray(np.stack([x, owner[x], x - scene.x_base[owner[x]]], axis=1))
+    rows = np.empty((scene.x_count, 3), np.int64)
+    count = _list_vertices(pairs, scene.x_base, np.zeros(scene.x_count, np.int8), rows)
+    return rows[:count]

@@ -6,7 +6,7 @@
 Below ε the force grows smoothly from zero: a body at rest creeps by less than eps_velocity. Refreshing λ and T
 inside a step does not converge; one lag per step does.
 
-Rows of `frictions` (k, 16):  ξ_a (4), ξ_b (4), t₁ (3), t₂ (3), μλ, –       and of `bodies` (k, 2):  a, b
+Rows of `frictions` (k, 16):  ξ_a (4), ξ_b (4), t₁ (3), t₂ (3), μλ, candidate       and of `bodies` (k, 2):  a, b
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def lag_friction(
         frictions[kept, 12] = n2 * t0 - n0 * t2
         frictions[kept, 13] = n0 * t1 - n1 * t0
         frictions[kept, 14] = mu * normal_force
+        frictions[kept, 15] = candidate
         bodies[kept, 0] = contact_bodies[k, 0]
         bodies[kept, 1] = contact_bodies[k, 1]
         kept += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,23 @@ from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 
-__all__ = ["lower_contact", "scaled"]
+__all__ = ["Surface", "lower_contact", "plane_names", "scaled", "surface_of"]
+
+
+class Surface(NamedTuple):
+    """What of a mesh can touch.
+
+    vertices (v, 3)                  rest positions [m]
+    triangles (t, 3), edges (e, 2)   outward triangles, and single edges of rods; indices of these vertices
+    used (v,)                        vertices of the mesh that they are
+    key                              equal for geometries with the same mesh
+    """
+
+    vertices: Array
+    triangles: Indices
+    edges: Indices
+    used: Indices
+    key: Any
 
 
 def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indices) -> Contact | None:
@@ -37,7 +53,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
     self_collides = np.zeros(table.count, np.int64)
     for entry in table.geometries:
         geometry, here = entry.geometry, entry.bodies
-        surface = _surface(entry)
+        surface = surface_of(entry)
         if surface is None:
             continue
         vertices, triangles, edges, used, key = surface
@@ -108,8 +124,8 @@ def scaled(config: Any, name: str, table: BodyTable) -> float:
     return float(relative * np.linalg.norm(np.ptp(np.array(corners), axis=0)))
 
 
-def _surface(entry: BodyGeometry) -> tuple[Array, Indices, Indices, Indices, Any] | None:
-    """Vertices, outward triangles, single edges, the mesh vertices they came from, and a key for equal meshes."""
+def surface_of(entry: BodyGeometry) -> Surface | None:
+    """The surface of a geometry; None, with a warning, where nothing is labelled as such."""
     geometry = entry.geometry
     dim = geometry.dim()
     if dim == 0:
@@ -139,7 +155,7 @@ def _surface(entry: BodyGeometry) -> tuple[Array, Indices, Indices, Indices, Any
     count = 3 * len(triangles)
     vertices = geometry.positions.values[used]
     key = (id(geometry.positions.buffer), id(top.topo.buffer), id(label.buffer), uid_of(geometry))
-    return vertices, compact[:count].reshape(-1, 3), compact[count:].reshape(-1, 2), used, key
+    return Surface(vertices, compact[:count].reshape(-1, 3), compact[count:].reshape(-1, 2), used, key)
 
 
 def _boundary(geometry: SimplicialComplex) -> Indices:
@@ -171,3 +187,9 @@ def _half_planes(scene: Scene) -> tuple[Array, Array, Indices]:
         normals.append(normal / length)
         material.append(np.full(len(normal), _flag(geometry, "contact_element_id")))
     return np.concatenate(points), np.concatenate(normals), np.concatenate(material)
+
+
+def plane_names(scene: Scene) -> list[str]:
+    """Object of every half-plane, in the order that contact counts them."""
+    implicit = (slot for slot, _ in scene.geometries if slot.geometry.type() == "ImplicitGeometry")
+    return [slot.object_name for slot in implicit for _ in range(slot.geometry.instances.size())]

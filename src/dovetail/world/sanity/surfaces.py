@@ -1,0 +1,151 @@
+"""Surfaces that intersect, touch or lie behind half-planes, in words: which bodies, which triangles, how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.errors import WorldError
+from dovetail.geometry import Geometry, linemesh, trimesh
+from dovetail.geometry.rows import transforms_to_rows
+from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE
+from dovetail.solver.contact.intersection import Meeting, Sinking, find_meetings, find_sinkings, positions
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.typing import Array, Indices
+from dovetail.world.lower.bodies import BodyGeometry, BodyTable
+from dovetail.world.lower.contacts import surface_of
+from dovetail.world.sanity.message import SanityCheckMessage, SanityCheckResult
+
+__all__ = ["Surfaces"]
+
+_NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance"}
+_TOLD = 5  # findings of a kind that are spelled out; a badly placed pile has thousands
+
+
+@dataclass(frozen=True)
+class _Offence:
+    """Check it failed, bodies concerned, and what to tell."""
+
+    id: int
+    bodies: tuple[int, ...]
+    text: str
+
+
+class Surfaces:
+    """The surfaces of a simulation.
+
+    plane_names are the objects of the half-planes, joined (k, 2) the body pairs that share a joint.
+    """
+
+    def __init__(self, table: BodyTable, scene: ContactScene, plane_names: list[str], joined: Indices) -> None:
+        self._table, self._scene, self._plane_names = table, scene, plane_names
+        self._joined = {(min(pair), max(pair)) for pair in joined.tolist()}
+
+    def messages(self) -> list[SanityCheckMessage]:
+        """What is wrong with the transforms that the geometries have now, one message for each failed check."""
+        Q = np.zeros((self._table.count, 4, 3))
+        for entry in self._table.geometries:
+            Q[entry.bodies] = transforms_to_rows(entry.geometry.transforms.values)
+        if not np.isfinite(Q).all():
+            body = int(np.argmin(np.isfinite(Q).all(axis=(1, 2))))
+            raise WorldError(f"SanityChecker: the transform of {self._table.name(body)} is not finite; give numbers.")
+        offences = self._offences(Q, None)
+        messages = []
+        for id, name in _NAMES.items():
+            mine = [offence for offence in offences if offence.id == id]
+            if not mine:
+                continue
+            lines = [offence.text for offence in mine[:_TOLD]]
+            if len(mine) > _TOLD:
+                lines.append(f"… and {len(mine) - _TOLD} more of this kind.")
+            concerned = dict.fromkeys(body for offence in mine[:_TOLD] for body in offence.bodies)
+            geometries = {self._table.name(body): self._placed(body, Q) for body in concerned}
+            messages.append(SanityCheckMessage(id, name, SanityCheckResult.Error, "\n".join(lines), geometries))
+        return messages
+
+    def refuse(self, who: str, Q: Array, moved: Indices) -> None:
+        """Raise if the moved bodies intersect or touch anything at Q."""
+        offences = self._offences(Q, moved)
+        if offences:
+            more = f" The same holds for {len(offences) - 1} more." if len(offences) > 1 else ""
+            raise WorldError(f"{who}: nothing was changed, since {offences[0].text}{more}")
+
+    def _offences(self, Q: Array, moved: Indices | None) -> list[_Offence]:
+        found = [self._of_meeting(meeting) for meeting in find_meetings(self._scene, Q, moved)]
+        return found + [self._of_sinking(sinking) for sinking in find_sinkings(self._scene, Q, moved)]
+
+    # ---- words -----------------------------------------------------------------------------------------------
+
+    def _of_meeting(self, m: Meeting) -> _Offence:
+        one, other = self._table.name(m.a), self._table.name(m.b)
+        sides = ("the first", "the second")
+        if m.crossings:
+            mine, yours = sides if m.edge_of == m.a else sides[::-1]
+            owner = m.b if m.edge_of == m.a else m.a
+            edge, triangle = self._element(m.edge_of, m.edge), self._element(owner, m.triangle)
+            if m.a == m.b:
+                what = f"{one} intersects itself: its {edge} crosses its {triangle}"
+                return _Offence(1, (m.a,), f"{what}; mend the mesh, or leave the meta attribute self_collision at 0.")
+            count = f", one of {m.crossings} crossings" if m.crossings > 1 else ""
+            what = f"{edge} of {mine} crosses {triangle} of {yours} at {_place(m.point)}{count}"
+            return _Offence(1, (m.a, m.b), f"{one} and {other} intersect: {what}; {self._remedy(m.a, m.b)}")
+        mine, yours = sides if m.first_of == m.a else sides[::-1]
+        second_of = m.b if m.first_of == m.a else m.a
+        split = 2 if m.kind == EDGE_EDGE else 1
+        end = 3 if m.kind == POINT_EDGE else 4
+        first = self._element(m.first_of, m.features[:split])
+        second = self._element(second_of, m.features[split:end])
+        how = f"are too near: the distance is {m.distance:.4g} m, their thickness {m.thickness:.4g} m"
+        if m.thickness == 0.0:
+            how = f"touch or overlap: the distance is {m.distance:.1g} m"
+        what = f"{one} and {other} {how}, at {first} of {mine} and {second} of {yours}"
+        return _Offence(3, (m.a, m.b), f"{what}; leave a gap: {self._remedy(m.a, m.b)}")
+
+    def _remedy(self, a: int, b: int) -> str:
+        joint = "contact/joint_neighbours = 0 (they share a joint), " if (a, b) in self._joined else ""
+        return (
+            f"move one of them, or let them pass through each other by {joint}"
+            "contact_tabular.insert(L, R, 0, 1e9, enable=False) or different subscenes."
+        )
+
+    def _of_sinking(self, s: Sinking) -> _Offence:
+        above = f"{s.height:.3g} m above" if s.height >= 0 else f"{-s.height:.3g} m behind"
+        return _Offence(
+            2,
+            (s.body,),
+            f"{self._element(s.body, (s.x,))} of {self._table.name(s.body)} is {above} half-plane "
+            f"'{self._plane_names[s.plane]}', and must be more than {s.thickness:.4g} m above it; move the body by "
+            f"more than {s.thickness - s.height:.3g} m along the normal, or let them pass through each other by "
+            "contact_tabular.insert(L, R, 0, 1e9, enable=False).",
+        )
+
+    def _entry(self, body: int) -> BodyGeometry:
+        return next(e for e in self._table.geometries if e.offset <= body < e.offset + e.count)
+
+    def _element(self, body: int, x: tuple[int, ...]) -> str:
+        """How messages call vertices of a body, given as indices into X: as in its mesh."""
+        entry = self._entry(body)
+        surface = surface_of(entry)
+        assert surface is not None
+        first = self._scene.x_base[body] + self._scene.vertex_start[self._scene.shape_of[body]]
+        corners = surface.used[np.asarray(x) - first].tolist()
+        if len(corners) == 1:
+            return f"vertex {corners[0]}"
+        if len(corners) == 2:
+            return f"edge ({corners[0]}, {corners[1]})"
+        topo = np.sort(entry.geometry.triangles.topo.values, axis=1)
+        number = int(np.flatnonzero((topo == np.sort(corners)).all(axis=1))[0])
+        return f"triangle {number} ({corners[0]}, {corners[1]}, {corners[2]})"
+
+    def _placed(self, body: int, Q: Array) -> Geometry:
+        """The surface of a body in the world."""
+        scene = self._scene
+        shape = scene.shapes[scene.shape_of[body]]
+        first = scene.x_base[body] + scene.vertex_start[scene.shape_of[body]]
+        points = positions(scene, Q)[first : first + len(shape.vertices)]
+        return trimesh(points, shape.triangles) if len(shape.triangles) else linemesh(points, shape.edges)
+
+
+def _place(point: tuple[float, ...]) -> str:
+    return "(" + ", ".join(f"{x:.4g}" for x in point) + ") m"
