@@ -237,7 +237,7 @@ class System:
         blocks = self.blocks
         if self.contact is not None and (self._steps_on_structure >= _STRUCTURE_LIFE or not self.contact.fits(blocks)):
             self._restructure()
-        self._body_terms.assemble(self.c, self.w, Q, Q_tilde, blocks)
+        self._body_terms.assemble(self.c, self.w, exact, Q, Q_tilde, blocks)
         if len(blocks.U):
             np.copyto(blocks.U, blocks.base_U)
         for contribution in self.contributions:

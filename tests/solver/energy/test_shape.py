@@ -27,14 +27,18 @@ class Shape:
 SHAPES = {
     "OrthoPotential": Shape(
         lambda w, Q: ortho_energy(w, Q, 0),
-        lambda w, c, J, Q, base, g, D: add_ortho(w, c, J, Q, 0, np.zeros((3, 12)), np.zeros((3, 12)), base, g, D, 0),
+        lambda w, c, J, Q, base, g, D, exact=0.0: add_ortho(
+            w, c, exact, J, Q, 0, np.zeros((3, 12)), np.zeros((3, 12)), base, g, D, 0
+        ),
     ),
     "ARAP": Shape(
         lambda w, Q: arap_energy(w, Q, 0, np.empty((3, 3))),
-        lambda w, c, J, Q, base, g, D: add_arap(w, c, J, Q, 0, np.empty((3, 3)), np.empty((3, 3)), base, g, D, 0),
+        lambda w, c, J, Q, base, g, D, exact=0.0: add_arap(
+            w, c, exact, J, Q, 0, np.empty((3, 3)), np.empty((3, 3)), base, g, D, 0
+        ),
     ),
 }
-# the closed forms of physics.md with A's columns as rows of Q[1:]
+# the definitions, with A's columns as rows of Q[1:]
 DEFINITIONS = {
     "OrthoPotential": lambda A: np.linalg.norm(A @ A.T - np.eye(3)) ** 2,
     "ARAP": lambda A: np.linalg.norm(A - nearest_rotation(A)) ** 2,
@@ -75,10 +79,12 @@ def inertia(M: np.ndarray) -> np.ndarray:
     return (np.trace(about) * np.eye(3) - about)[None]
 
 
-def derivatives(shape: Shape, w: float, Q: np.ndarray, c: float, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def derivatives(
+    shape: Shape, w: float, Q: np.ndarray, c: float, M: np.ndarray, exact: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Gradient (12,) and symmetric Hessian (12, 12) of the shape term alone."""
     g, D = np.zeros((1, 12)), np.full((1, 12, 12), np.nan)
-    shape.add(w, c, inertia(M), Q, np.zeros((1, 12, 12)), g, D)
+    shape.add(w, c, inertia(M), Q, np.zeros((1, 12, 12)), g, D, exact)
     upper = np.triu(D[0])
     return g[0], upper + np.triu(D[0], 1).T
 
@@ -144,6 +150,15 @@ def test_the_hessian_is_the_derivative_of_the_gradient(shape, low, high, c, rng)
         M = moments(rng)
         _, H = derivatives(shape, 2.0, Q, c, M)
         expected = difference(lambda X, M=M: derivatives(shape, 2.0, X, c, M)[0], Q)
+        np.testing.assert_allclose(H, expected, atol=1e-7)  # entries up to 100, differences to 1e-9 of that
+
+
+def test_the_exact_hessian_is_the_derivative_of_the_gradient_under_any_compression(shape, rng):
+    for low in (0.2, 0.5, 0.9):
+        Q = state(stretched(rng, low, 1.1), rng.normal(size=3))
+        M = moments(rng)
+        _, H = derivatives(shape, 2.0, Q, 1.0, M, exact=1.0)
+        expected = difference(lambda X, M=M: derivatives(shape, 2.0, X, 1.0, M)[0], Q)
         np.testing.assert_allclose(H, expected, atol=1e-7)  # entries up to 100, differences to 1e-9 of that
 
 

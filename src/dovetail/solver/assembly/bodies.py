@@ -22,28 +22,28 @@ ARAP = 2
 
 @kernel
 def _assemble_ortho(
-    position: Indices, model: Indices, mass: Array, inertia: Array, c: Array, w: Array, base: Array, Q: Array,
-    Q_tilde: Array, active: Indices, g: Array, D: Array,
+    position: Indices, model: Indices, mass: Array, inertia: Array, c: Array, w: Array, exact: float, base: Array,
+    Q: Array, Q_tilde: Array, active: Indices, g: Array, D: Array,
 ) -> None:  # fmt: skip
     u, v = np.zeros((3, 12)), np.zeros((3, 12))
     for b in range(len(Q)):
         k = position[b]
         if k >= 0 and active[k] and model[b] == ORTHO:
             set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
-            add_ortho(w[b], c[b], inertia, Q, b, u, v, base, g, D, k)
+            add_ortho(w[b], c[b], exact, inertia, Q, b, u, v, base, g, D, k)
 
 
 @kernel
 def _assemble_arap(
-    position: Indices, model: Indices, mass: Array, inertia: Array, c: Array, w: Array, base: Array, Q: Array,
-    Q_tilde: Array, active: Indices, g: Array, D: Array,
+    position: Indices, model: Indices, mass: Array, inertia: Array, c: Array, w: Array, exact: float, base: Array,
+    Q: Array, Q_tilde: Array, active: Indices, g: Array, D: Array,
 ) -> None:  # fmt: skip
     R, K = np.empty((3, 3)), np.empty((3, 3))
     for b in range(len(Q)):
         k = position[b]
         if k >= 0 and active[k] and model[b] == ARAP:
             set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
-            add_arap(w[b], c[b], inertia, Q, b, R, K, base, g, D, k)
+            add_arap(w[b], c[b], exact, inertia, Q, b, R, K, base, g, D, k)
 
 
 @kernel
@@ -84,11 +84,14 @@ class BodyTerms:
         self._assemblies = [f for m, f in ((ORTHO, _assemble_ortho), (ARAP, _assemble_arap)) if m in present]
         self._energies = [f for m, f in ((ORTHO, _ortho_energies), (ARAP, _arap_energies)) if m in present]
 
-    def assemble(self, c: Array, w: Array, Q: Array, Q_tilde: Array, blocks: Blocks) -> None:
-        """g, D ← derivatives on top of the constant blocks, in the rows that are active."""
+    def assemble(self, c: Array, w: Array, exact: bool, Q: Array, Q_tilde: Array, blocks: Blocks) -> None:
+        """g, D ← derivatives on top of the constant blocks, in the rows that are active.
+
+        Without `exact` the Hessian is positive definite.
+        """
         for assemble in self._assemblies:
             assemble(
-                blocks.position, self._model, self._mass, self._inertia, c, w, blocks.base_D, Q, Q_tilde, blocks.active,
+                blocks.position, self._model, self._mass, self._inertia, c, w, float(exact), blocks.base_D, Q, Q_tilde, blocks.active,
                 blocks.g, blocks.D,
             )  # fmt: skip
 

@@ -55,9 +55,20 @@ def _shift(w: float, c: float, inertia: Array, b: int, K: Array) -> float:
 
 @kernel
 def add_arap(
-    w: float, c: float, inertia: Array, Q: Array, b: int, R: Array, K: Array, base: Array, g: Array, D: Array, k: int
+    w: float,
+    c: float,
+    exact: float,
+    inertia: Array,
+    Q: Array,
+    b: int,
+    R: Array,
+    K: Array,
+    base: Array,
+    g: Array,
+    D: Array,
+    k: int,
 ) -> None:
-    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle). R, K are 3×3 scratch."""
+    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`. R, K are 3×3 scratch."""
     for i in range(12):
         for j in range(12):
             D[k, i, j] = base[k, i, j]
@@ -71,7 +82,7 @@ def add_arap(
     trace = -(K[0, 0] + K[1, 1] + K[2, 2])
     for i in range(3):
         K[i, i] += trace
-    shift = _shift(w, c, inertia, b, K)
+    shift = 0.0 if exact > 0.0 else _shift(w, c, inertia, b, K)
     k00, k11, k22 = K[0, 0] + shift, K[1, 1] + shift, K[2, 2] + shift
     k01, k02, k12 = K[0, 1], K[0, 2], K[1, 2]
     c00 = k11 * k22 - k12 * k12

@@ -12,7 +12,8 @@ as long as the rotational inertia outweighs it: on a rotation w× the Hessian of
 at rest, G is shifted by a multiple of I₃ that prevents it (a Gershgorin bound). A stretch σ has the curvature
 4w (3σ² − 1), negative in a body flattened below 0.58 of its size; before that, G is made positive as a whole. In a
 body so soft that its mass couples rotation and stretch as strongly as its stiffness parts them, the inertia does not
-count. No eigenvalue is ever computed.
+count. No eigenvalue is ever computed. With `exact` nothing is shifted: Newton tries that first, since other bodies
+often hold a compressed one, and comes back for the shifted form if the factorisation fails.
 """
 
 from __future__ import annotations
@@ -77,9 +78,20 @@ def _shift(s: float, c: float, inertia: Array, b: int, G: Any) -> float:
 
 @kernel
 def add_ortho(
-    w: float, c: float, inertia: Array, Q: Array, b: int, u: Array, v: Array, base: Array, g: Array, D: Array, k: int
+    w: float,
+    c: float,
+    exact: float,
+    inertia: Array,
+    Q: Array,
+    b: int,
+    u: Array,
+    v: Array,
+    base: Array,
+    g: Array,
+    D: Array,
+    k: int,
 ) -> None:
-    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle). u, v (3, 12) are scratch, zero at first.
+    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`. u, v (3, 12) are scratch, zero at first.
 
     inertia[b] = tr(S)1 − S, S the second moments about the centre of mass.
     """
@@ -88,7 +100,7 @@ def add_ortho(
     for i in range(3):
         for a in range(3):
             g[k, 3 + 3 * i + a] += s * (G[i][0] * Q[b, 1, a] + G[i][1] * Q[b, 2, a] + G[i][2] * Q[b, 3, a])
-    shift = _shift(s, c, inertia, b, G)
+    shift = 0.0 if exact > 0.0 else _shift(s, c, inertia, b, G)
     # a_k a_iᵀ: entry (i a, j e) is Q[j, a] Q[i, e]; written over whole rows it is a product of two vectors of twelve
     for j in range(3):
         for e in range(3):
