@@ -232,7 +232,7 @@ def minimise(
     newton = _Newton(system, Q_tilde, h, tolerances)
     newton.start(Q_start, Q_start.copy() if stepwise else Q_guess, solution)
     trial = np.empty_like(Q_start)
-    beta = np.ones(len(Q_start))
+    beta = np.ones(len(Q_start)) if tolerances.early_exit >= 0 else Q_start[:0, 0, 0]
     exact = True
     for k in range(tolerances.max_iter):
         if 1 < k + 1 <= substeps:

@@ -1,9 +1,13 @@
 """Continuous collision detection: how far a step may go without a gap closing.
 
-Additive CCD: along a straight step the distance of two features shrinks at most as fast as their vertices move
-towards each other. Advancing by (gap − landing gap)/speed is therefore always safe, and repeating it converges to
-the largest safe step. Common motion is taken out first. A step never lands below max(g/10, min(0.3 d̂, g/2)) of a
-gap g = distance − thickness: a gap that is squeezed to nothing would take many iterations to open again.
+Conservative advancement: whatever moves on straight lines may safely advance
+- by (gap − landing gap)/speed, since the distance of two features shrinks at most as fast as their corners move towards each other
+  (additive CCD; common motion is taken out first), or
+- until the corners of one feature are level with those of the other along the line between their closest points: the distance of convex
+  sets is at least that of their shadows on any line. Features that slide past each other advance far by this, however small
+  their gap.
+The larger of the two is taken again and again, which converges to the largest safe step. A step never lands below max(g/10,
+min(0.3 d̂, g/2)) of a gap g = distance − thickness: a gap that is squeezed to nothing would take many iterations to open again.
 """
 
 from __future__ import annotations
@@ -53,6 +57,20 @@ def body_motion(
 @kernel
 def _landing(gap: float, d_hat: float) -> float:
     return max(0.1 * gap, min(0.3 * d_hat, 0.5 * gap))
+
+
+@kernel
+def _until_level(
+    P: Array, dP: Array, split: int, corners: int, n0: float, n1: float, n2: float, floor: float, longest: float
+) -> float:
+    """How far (≤ longest) all corners of the first feature stay above all those of the second by `floor` along n."""
+    for i in range(split):
+        for j in range(split, corners):
+            level = n0 * (P[i, 0] - P[j, 0]) + n1 * (P[i, 1] - P[j, 1]) + n2 * (P[i, 2] - P[j, 2])
+            rate = n0 * (dP[i, 0] - dP[j, 0]) + n1 * (dP[i, 1] - dP[j, 1]) + n2 * (dP[i, 2] - dP[j, 2])
+            if level + longest * rate < floor:
+                longest = max((floor - level) / rate, 0.0)
+    return longest
 
 
 @kernel
@@ -119,23 +137,24 @@ def free_share(
         if share * speed <= room:
             continue
         travelled = 0.0
-        advance = room / speed
         for _ in range(_ROUNDS):
-            travelled += advance
-            if travelled >= share:
-                travelled = share
-                break
-            for i in range(corners):
-                for axis in range(3):
-                    P[i, axis] += advance * dP[i, axis]
             if kind == POINT_TRIANGLE:
                 _, _, r0, r1, r2 = point_triangle(P, 0, 1, 2, 3)
             elif kind == EDGE_EDGE:
                 _, _, r0, r1, r2, _ = edge_edge(P, 0, 1, 2, 3)
             else:
                 _, r0, r1, r2 = point_edge(P, 0, 1, 2)
-            left = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2) - thickness - landing
+            distance = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
+            left = distance - thickness - landing
             if left < 0.1 * landing:
                 break
-            advance = 0.9 * left / speed
+            floor = distance - 0.9 * left
+            advance = _until_level(P, dP, split, corners, r0 / distance, r1 / distance, r2 / distance, floor, share)
+            advance = max(advance, 0.9 * left / speed)
+            travelled += advance
+            if travelled >= share:
+                break
+            for i in range(corners):
+                for axis in range(3):
+                    P[i, axis] += advance * dP[i, axis]
         alpha[m] = min(share, travelled)
