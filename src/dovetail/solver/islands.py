@@ -102,6 +102,7 @@ class Islands:
 
     def __init__(self, position: Indices, joined: Indices, active: Indices) -> None:
         self._position, self._joined = position, joined
+        self._themselves = np.arange(len(position))
         self._parent = np.empty(len(position), np.int64)
         self._running = np.empty(len(position), np.int64)
         self.of = np.empty(len(position), np.int64)
@@ -112,7 +113,7 @@ class Islands:
 
     def separate(self) -> Indices:
         """Start from the joints alone; the parents of the sets, to be united further before `number`."""
-        self._parent[:] = np.arange(len(self._parent))
+        self._parent[:] = self._themselves
         unite_pairs(self._parent, self._position, self._joined, len(self._joined))
         return self._parent
 

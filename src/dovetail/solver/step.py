@@ -105,8 +105,8 @@ def step(
     )  # fmt: skip
     first_guess(h * h / method.weight, position, state.Q, Q_tilde, state.A, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
-    without_inertia = bodies.external_kinetic != 0
-    Q_guess[without_inertia] = state.Q[without_inertia]
+    if len(system.without_inertia):
+        Q_guess[system.without_inertia] = state.Q[system.without_inertia]
     solution: Solution = minimise(system, state.Q, Q_guess, Q_tilde, h, tolerances)
     report = StepReport(
         h, solution.iterations, solution.restarts, solution.halvings, solution.step, solution.rate,

@@ -91,6 +91,7 @@ class System:
         self._steps_on_structure = 0
         self._touching: Indices = np.zeros((0, 2), np.int64)
         self._free = np.flatnonzero(self.position >= 0)
+        self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
         self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
@@ -147,7 +148,9 @@ class System:
             return
         contact, blocks = self.contact, self.blocks
         contact.watch(self.islands.runs)
-        contact.begin(Q_start, self._by_position(Q_start - Q_guess), h, self.position, blocks.active)
+        contact.begin(
+            Q_start, self._by_position(Q_start - Q_guess), h, self.position, blocks.active, self.islands.of
+        )
         if not contact.lag(Q_start):
             raise SolverError(
                 "surfaces intersect or touch at the start of the step; bodies were placed into each other from outside"
@@ -159,9 +162,9 @@ class System:
         if self.contact is None:
             return np.ones(self.islands.count, bool)
         y = self._by_position(Q_start - Q_guess)
-        self.contact.look(y, self.position, self.islands.active, together=True)
+        self.contact.look(y, self.position, self.islands.active, self.islands.of, together=True)
         self._divide(y)
-        allowed: Flags = self.contact.free_path(y, self.position, self.islands) >= 1.0
+        allowed = self.contact.go_or_stay(y, self.position, self.islands)
         self.contact.take(allowed.astype(float), self.islands)
         return allowed
 
@@ -185,7 +188,7 @@ class System:
         """
         if self.contact is None:
             return E, False
-        fresh = self.contact.renew(Q, y, self.position, self.islands.active)
+        fresh = self.contact.renew(Q, y, self.position, self.islands)
         if fresh:
             E = self.energies(Q, Q_tilde)
         solved = self.islands.active.copy()

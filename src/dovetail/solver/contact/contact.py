@@ -12,10 +12,12 @@ import math
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.ccd import body_motion, free_share
+from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, detect, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
+from dovetail.solver.contact.motion import body_motion, pair_motion, refuse_strays, take_pairs, tightest
 from dovetail.solver.contact.narrow import narrow
+from dovetail.solver.contact.near import near_bodies
 from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.readback import Friction, Survey
 from dovetail.solver.contact.rows import add_terms
@@ -23,7 +25,7 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.islands import Islands, unite, unite_pairs
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Contact"]
 
@@ -115,17 +117,10 @@ def _unite_threatened(
             unite(parent, a, b)
 
 
-@kernel
-def _tightest(
-    island: Indices, position: Indices, active: Indices, budget: Array, used: Array, motion: Array, alpha: Array
-) -> None:
-    """alpha[island] ← at most what the budgets of its bodies allow."""
-    for b in range(len(island)):
-        if position[b] < 0 or not active[position[b]]:
-            continue
-        left = max(budget[b] - used[b], 0.0)
-        if alpha[island[b]] * motion[b] > left:
-            alpha[island[b]] = left / motion[b]
+def _room(motion: Array, d_hat: Array) -> Array:
+    """Budget for an expected motion per step: slow bodies get enough for several steps."""
+    slow = np.minimum(_SLOW_HEADROOM * motion, 2.0 * d_hat)
+    return np.maximum(0.5 * d_hat, np.maximum(_HEADROOM * motion, slow))
 
 
 class Contact(Contribution):
@@ -155,9 +150,11 @@ class Contact(Contribution):
         self.budget = np.full(bodies, -1.0)
         self.used = np.zeros(bodies)
         self.plane_budget, self.plane_used = -1.0, 0.0
-        self._motion = np.zeros(bodies)
+        self._motion, self._turn = np.zeros(bodies), np.zeros(bodies)
+        self._shift = np.zeros((bodies, 3))
         self._still = 0.0
-        self._absolute = np.zeros(bodies)
+        self._near: Indices = np.zeros((0, 2), np.int64)
+        self._slack = self._pair_used = self._need = np.zeros(0)
         self.count = self.friction_count = 0
         self._grow(0)
         self._runs: Indices = np.ones(bodies, np.int64)
@@ -165,6 +162,7 @@ class Contact(Contribution):
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._stiffness = np.zeros(bodies)
         self._lagged = self.candidates
+        self._at_start, self._is_at_start = np.zeros(bodies), False  # the barrier's energies that `lag` found
         self.detections = self.lagged_count = 0
 
     def _grow(self, size: int) -> None:
@@ -184,16 +182,16 @@ class Contact(Contribution):
         self.plane_budget = -1.0
         self.friction_count = 0
 
-    def begin(self, Q: Array, y: Array, h: float, position: Indices, active: Indices) -> None:
+    def begin(self, Q: Array, y: Array, h: float, position: Indices, active: Indices, island: Indices) -> None:
         """Start a step at Q whose expected motion is −y."""
         self._Q_start = Q
         self._h2 = h * h
         self.epsilon = self._eps_velocity * h
         self._stiffness = self._adaptive(h)
         self.detections = 0
-        self.look(y, position, active, together=True)
-        if self.plane_used + self._still > self.plane_budget or (self.used + self._motion > self.budget).any():
-            self._detect(Q)
+        self.look(y, position, active, island, together=True)
+        if self._spent(1.0):
+            self._detect(Q, island, together=True)
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
@@ -201,7 +199,9 @@ class Contact(Contribution):
 
     def lag(self, Q: Array) -> bool:
         """Contacts and friction at the start of the step; False where surfaces intersect already."""
-        self.count = self._narrow(Q, np.zeros(len(Q), np.int64), np.zeros(1))
+        self._at_start = np.zeros(len(Q))
+        self.count = self._narrow(Q, np.where(self._is_fixed != 0, -1, np.arange(len(Q))), self._at_start)
+        self._is_at_start = True
         self.friction_count = 0
         self.lagged_count, self._lagged = max(self.count, 0), self.candidates
         if self.count < 0:
@@ -212,47 +212,62 @@ class Contact(Contribution):
             )
         return True
 
-    def look(self, y: Array, position: Indices, active: Indices, together: bool = False) -> None:
-        """Measure the motion of all bodies in the step −y.
+    def look(self, y: Array, position: Indices, active: Indices, island: Indices, together: bool = False) -> None:
+        """Measure the motion of all bodies and near pairs in the step −y; see motion.py.
 
-        Distances do not care about the frame. With `together` it moves with the mean of all bodies, which saves
-        the budgets of bodies that fall side by side; what stands still moves in it.
+        `together` is for steps that islands take whole or not at all: most bodies then move along with their neighbours.
         """
         frame = y[:, :3].mean(axis=0) if together else np.zeros(3)
-        self._still = body_motion(self._centre, self._half, position, active, y, frame, self._motion)
+        self._still = body_motion(
+            self._centre, self._half, position, active, y, frame, self._shift, self._turn, self._motion
+        )
+        pair_motion(self._near, self._shift, self._turn, island, together, self._need)
 
-    def _detect(self, Q: Array) -> None:
-        least = 0.5 * self.scene.d_hat
-        # slow bodies get enough for several steps; a budget shrinks slowly, or a direction that grows again would soon
-        # make for another look
-        slow = np.minimum(_SLOW_HEADROOM * self._motion, 2.0 * self.scene.d_hat)
-        wanted = np.maximum(_HEADROOM * self._motion, slow)
-        self.budget = np.maximum(np.maximum(least, wanted), 0.5 * self.budget)
-        self.plane_budget = max(0.5 * float(self.scene.d_hat.max()), _HEADROOM * self._still)
-        self.used = np.zeros(len(Q))
-        self.plane_used = 0.0
-        self.candidates = detect(self.scene, self._is_fixed, self.budget, self.plane_budget, Q, self.X)
+    def _spent(self, share: float) -> bool:
+        """Whether less than a share of the step looked at fits into some budget or slack."""
+        return bool(
+            self.plane_used + share * self._still > self.plane_budget
+            or (self.used + share * self._motion > self.budget).any()
+            or (self._pair_used + share * self._need > self._slack).any()
+        )
+
+    def _detect(self, Q: Array, island: Indices, together: bool) -> None:
+        """Look for candidates at Q, with budgets and slacks for the step looked at."""
+        scene = self.scene
+        # a budget shrinks slowly, or a direction that grows again would soon make for another look
+        self.budget = np.maximum(_room(self._motion, scene.d_hat), 0.5 * self.budget)
+        self.plane_budget = float(_room(np.array([self._still]), scene.d_hat.max(keepdims=True))[0])
+        self.used, self.plane_used = np.zeros(len(Q)), 0.0
+        self._near = near_bodies(scene, self._is_fixed, self.budget, Q)
+        a, b = self._near.T
+        self._need, self._pair_used = np.zeros(len(a)), np.zeros(len(a))
+        pair_motion(self._near, self._shift, self._turn, island, together, self._need)
+        slack = _room(self._need, scene.d_hat[a] + scene.d_hat[b])
+        self._slack = np.minimum(slack, self.budget[a] + self.budget[b])
+        self.candidates = detect(
+            scene, self._is_fixed, self._near, self._slack, self.budget + self.plane_budget, Q, self.X
+        )
         self.detections += 1
         if self.candidates.count > len(self.contacts):
             frictions, bodies = self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count]
             self._grow(2 * self.candidates.count)
             self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count] = frictions, bodies
 
-    def renew(self, Q: Array, y: Array, position: Indices, active: Indices) -> bool:
-        """Look for candidates anew if too little of the step −y fits into the budgets; True if so."""
-        self.look(y, position, active)
-        if not (self.budget - self.used < _LOW * self._motion).any():
+    def renew(self, Q: Array, y: Array, position: Indices, islands: Islands) -> bool:
+        """Look for candidates anew if too little of the step −y fits into budgets and slacks; True if so."""
+        self.look(y, position, islands.active, islands.of)
+        if not self._spent(_LOW):
             return False
-        self._detect(Q)
+        self._detect(Q, islands.of, together=False)
         return True
 
     def couple(self, parent: Indices, position: Indices, active: Indices, y: Array) -> None:
         """Unite bodies that rub, and those that the step −y might bring within the range of the barrier."""
         unite_pairs(parent, position, self.friction_bodies, self.friction_count)
         scene, candidates = self.scene, self.candidates
-        body_motion(self._centre, self._half, position, active, y, np.zeros(3), self._absolute)
+        absolute = np.sqrt(np.einsum("ni,ni->n", self._shift, self._shift)) + self._turn
         _unite_threatened(
-            parent, position, active, candidates.pairs, candidates.numbers, self.squared, self._absolute, scene.x_base,
+            parent, position, active, candidates.pairs, candidates.numbers, self.squared, absolute, scene.x_base,
             scene.V, self.X, y,
         )  # fmt: skip
 
@@ -275,16 +290,29 @@ class Contact(Contribution):
 
     # ---- steps -----------------------------------------------------------------------------------------------
 
-    def free_path(self, y: Array, position: Indices, islands: Islands) -> Array:
-        """Share of the step −y, the last one looked at, that each island may take from the state of the last energy."""
+    def free_path(self, y: Array, position: Indices, islands: Islands, together: bool = False) -> Array:
+        """Share of the step −y, the last one looked at, that each island may take from the state of the last energy.
+
+        `together`: a share of 1 holds only if the step is then taken whole, else not at all.
+        """
+        pair_motion(self._near, self._shift, self._turn, islands.of, together, self._need)
         alpha = np.ones(islands.count)
-        _tightest(islands.of, position, islands.active, self.budget, self.used, self._motion, alpha)
+        tightest(
+            self._near, self._need, self._slack, self._pair_used, islands.of, islands.running, self.budget, self.used,
+            self._motion, together, alpha,
+        )  # fmt: skip
         scene, candidates = self.scene, self.candidates
         free_share(
             candidates.pairs, candidates.numbers, self.squared, scene.x_base, scene.V, scene.plane_normal, self.X,
-            position, islands.of, islands.running, islands.active, self._motion, self._still, y, alpha,
+            position, islands.of, islands.running, islands.active, self._need, self._motion, self._still, y, alpha,
         )  # fmt: skip
         return alpha
+
+    def go_or_stay(self, y: Array, position: Indices, islands: Islands) -> Flags:
+        """Which islands may take the step −y, the last one looked at, as a whole while the others stay."""
+        allowed = self.free_path(y, position, islands, together=True) >= 1.0
+        refuse_strays(self._near, self._slack, self._pair_used, self._shift, self._turn, islands.of, allowed)
+        return allowed
 
     def take(self, alpha: Array, islands: Islands) -> None:
         """The islands have moved by α of the last step looked at.
@@ -294,6 +322,7 @@ class Contact(Contribution):
         share = np.append(alpha, 1.0)[islands.of]
         self.used += share * self._motion + (1.0 - share) * self._still
         self.plane_used += self._still
+        take_pairs(self._near, self._shift, self._turn, islands.of, alpha, self._pair_used)
 
     # ---- dump ------------------------------------------------------------------------------------------------
 
@@ -306,6 +335,8 @@ class Contact(Contribution):
             "contact/vertices": candidates.vertices.astype(float),
             "contact/budget": np.append(self.budget, self.plane_budget),
             "contact/used": np.append(self.used, self.plane_used),
+            "contact/near": self._near.astype(float),
+            "contact/slack": np.stack([self._slack, self._pair_used], axis=1),
         }
 
     def restore(self, arrays: dict[str, Array]) -> None:
@@ -315,6 +346,9 @@ class Contact(Contribution):
         self.candidates.vertices = arrays["contact/vertices"].astype(np.int64)
         self.budget, self.plane_budget = arrays["contact/budget"][:-1].copy(), float(arrays["contact/budget"][-1])
         self.used, self.plane_used = arrays["contact/used"][:-1].copy(), float(arrays["contact/used"][-1])
+        self._near = arrays["contact/near"].astype(np.int64)
+        self._slack, self._pair_used = np.ascontiguousarray(arrays["contact/slack"].T)
+        self._need = np.zeros(len(self._near))
         self.count = self.friction_count = 0
         if self.candidates.count > len(self.contacts):
             self._grow(2 * self.candidates.count)
@@ -338,7 +372,11 @@ class Contact(Contribution):
 
     def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
         """Barrier and friction; keeps the contacts found at Q for the next assembly. Infinite where a gap is closed."""
-        self.count = self._narrow(Q, owner, E)
+        if self._is_at_start and Q is self._Q_start:
+            E += self._at_start
+        else:
+            self.count = self._narrow(Q, owner, E)
+        self._is_at_start = False
         if self.count < 0:
             self.count = 0
             E += math.inf

@@ -1,12 +1,12 @@
 """Possible contacts: all pairs of features that are nearer than the range of the barrier plus what the bodies may move.
 
     bodies near each other (a tree over boxes of bodies)  →  elements near each other (two trees of rest-space boxes)
-    →  pairs of features they own, kept if their distance is below  ξ + d̂ + budget_a + budget_b
+    →  pairs of features they own, kept if their distance is below  ξ + d̂ + slack of the body pair
 
-Every body has a budget of motion. The list stays complete as long as no vertex of a body has moved farther than
-that, over Newton iterations and steps.
+The list stays complete as long as no two bodies have moved farther relative to each other than their slack, over Newton
+iterations and steps; motion.py keeps the books.
 
-A candidate is a row of integers (kind, a, b, x0, x1, x2, x3) with positions x in X, and of numbers (κ, μ, d̂, ξ,
+A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, and of numbers (κ, μ, d̂, ξ,
 ε or patch):
 
     POINT_TRIANGLE   x0 of body a, triangle x1 x2 x3 of body b        EDGE_EDGE   x0 x1 of a, x2 x3 of b
@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.solver.contact.barrier import MOLLIFIER
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
-from dovetail.solver.contact.near import near_bodies, near_elements
+from dovetail.solver.contact.near import near_elements
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
@@ -33,10 +33,10 @@ POINT_PLANE = 3
 
 
 class Candidates:
-    """The list: integers (k, 7), numbers (k, 5), and the vertices it speaks of, rows (x, body, v)."""
+    """The list: integers (k, 8), numbers (k, 5), and the vertices it speaks of, rows (x, body, v)."""
 
     def __init__(self) -> None:
-        self.pairs: Indices = np.zeros((0, 7), np.int64)
+        self.pairs: Indices = np.zeros((0, 8), np.int64)
         self.numbers: Array = np.zeros((0, 5))
         self.vertices: Indices = np.zeros((0, 3), np.int64)
 
@@ -168,12 +168,16 @@ def _all_positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V:
 
 
 def detect(
-    scene: ContactScene, is_fixed: Indices, budget: Array, plane_budget: float, Q: Array, X: Array
+    scene: ContactScene, is_fixed: Indices, near: Indices, slack: Array, plane_slack: Array, Q: Array, X: Array
 ) -> Candidates:
-    """Find all possible contacts at Q; X receives the positions of all vertices."""
+    """Find all possible contacts of the body pairs `near` (k, 2) and with half-planes at Q.
+
+    slack (k,) is how far the bodies of a pair may move relative to each other before the list is incomplete, plane_slack (n,) how far
+    a body may move relative to the half-planes. X receives the positions of all vertices.
+    """
     _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
-    rows, numbers = _feature_candidates(scene, near_bodies(scene, is_fixed, budget, Q), budget, Q, X)
-    plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, budget + plane_budget, X)
+    rows, numbers = _feature_candidates(scene, near, slack, Q, X)
+    plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, plane_slack, X)
     result = Candidates()
     result.pairs = np.ascontiguousarray(np.concatenate([plane_rows, rows]))
     result.numbers = np.ascontiguousarray(np.concatenate([plane_numbers, numbers]))
@@ -182,12 +186,12 @@ def detect(
 
 
 def _feature_candidates(
-    scene: ContactScene, pairs: Indices, budget: Array, Q: Array, X: Array
+    scene: ContactScene, pairs: Indices, slack: Array, Q: Array, X: Array
 ) -> tuple[Indices, Array]:
     """Candidates between bodies, those of one pair together, of one point and patch one after the other."""
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
-    reach = thickness + d_hat + budget[a] + budget[b]
+    reach = thickness + d_hat + slack
     found = near_elements(scene, pairs, reach, Q)
     rows, epsilon = np.empty((scene.room[1], 9), np.int64), np.empty(scene.room[1])
     while True:
@@ -207,7 +211,7 @@ def _feature_candidates(
     key = ((pair * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * patches + rows[:, 8]
     order = np.argsort(key, kind="stable")
     order = order[enabled[order]]
-    return rows[order, :7], numbers[order]
+    return rows[order, :8], numbers[order]
 
 
 def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Array]:
@@ -245,7 +249,7 @@ def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Array]:
 
 def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: Array) -> tuple[Indices, Array]:
     """Vertices near half-planes; only those that can touch first."""
-    rows, numbers = [np.zeros((0, 7), np.int64)], [np.zeros((0, 5))]
+    rows, numbers = [np.zeros((0, 8), np.int64)], [np.zeros((0, 5))]
     if len(scene.plane_point):
         body, vertex = _touching_vertices(scene, is_fixed)
         x = vertex + scene.x_base[body]
@@ -258,7 +262,7 @@ def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: 
             near = height <= scene.thickness[body] + scene.d_hat[body] + budget[body]
             near &= scene.enabled[model] != 0
             k = np.flatnonzero(near)
-            row = np.full((len(k), 7), -1)
+            row = np.full((len(k), 8), -1)
             row[:, 0], row[:, 1], row[:, 3], row[:, 4] = POINT_PLANE, body[k], x[k], plane
             rows.append(row)
             columns = (scene.kappa[model], scene.mu[model], scene.d_hat[body], scene.thickness[body], 0.0 * height)

@@ -1,0 +1,123 @@
+"""How far bodies move in a step, alone and relative to each other: what the list of candidates may be trusted for.
+
+A body has a budget of motion, seen from a frame that moves with the mean of all bodies: it decides which bodies are near each other at
+all. A pair of near bodies has a slack of relative motion: it decides which of their features are candidates. Bodies that fall or
+swing together use up neither.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Flags, Indices
+
+__all__ = ["body_motion", "pair_motion", "refuse_strays", "take_pairs", "tightest"]
+
+
+@kernel
+def body_motion(
+    centre: Array, half: Array, position: Indices, active: Indices, y: Array, frame: Array, shift: Array, turn: Array,
+    motion: Array,
+) -> float:  # fmt: skip
+    """Displacement of every body in the step −y: its box centre's shift (n, 3), and turn (n,), the most that a vertex departs from it.
+
+    motion (n,) ← farthest that a vertex moves, seen from a frame that moves by −frame. Returns the motion of what stands still.
+    """
+    still = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
+    for b in range(len(position)):
+        k = position[b]
+        turn[b] = 0.0
+        motion[b] = still
+        for x in range(3):
+            shift[b, x] = 0.0
+        if k < 0 or not active[k]:
+            continue
+        apart = 0.0
+        for x in range(3):
+            shift[b, x] = -(y[k, x] + centre[b, 0] * y[k, 3 + x] + centre[b, 1] * y[k, 6 + x] + centre[b, 2] * y[k, 9 + x])
+            apart += (shift[b, x] + frame[x]) ** 2
+        # corners lie opposite each other, so four of the eight are enough
+        largest = 0.0
+        for corner in range(4):
+            total = 0.0
+            for x in range(3):
+                value = half[b, 0] * y[k, 3 + x]
+                value += half[b, 1] * y[k, 6 + x] if corner & 1 else -half[b, 1] * y[k, 6 + x]
+                value += half[b, 2] * y[k, 9 + x] if corner & 2 else -half[b, 2] * y[k, 9 + x]
+                total += value * value
+            largest = max(largest, total)
+        turn[b] = math.sqrt(largest)
+        motion[b] = math.sqrt(apart) + turn[b]
+    return still
+
+
+@kernel
+def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, together: bool, need: Array) -> None:
+    """need (k,) ← most that the bodies of each pair move relative to each other.
+
+    In one island both take the same share of the step. In different ones each takes any share, unless all go `together`.
+    """
+    for k in range(len(near)):
+        a, b = near[k, 0], near[k, 1]
+        apart = alone_a = alone_b = 0.0
+        for x in range(3):
+            apart += (shift[a, x] - shift[b, x]) ** 2
+            alone_a += shift[a, x] ** 2
+            alone_b += shift[b, x] ** 2
+        if not together and island[a] >= 0 and island[b] >= 0 and island[a] != island[b]:
+            apart = max(apart, max(alone_a, alone_b))
+        need[k] = math.sqrt(apart) + turn[a] + turn[b]
+
+
+@kernel
+def tightest(
+    near: Indices, need: Array, slack: Array, pair_used: Array, island: Indices, running: Indices, budget: Array,
+    used: Array, motion: Array, together: bool, alpha: Array,
+) -> None:  # fmt: skip
+    """alpha[island] ← at most what the budgets of its bodies and the slacks of their pairs allow."""
+    for b in range(len(island)):
+        m = island[b]
+        if m >= 0 and running[m] and alpha[m] * motion[b] > budget[b] - used[b]:
+            alpha[m] = max(budget[b] - used[b], 0.0) / motion[b]
+    for k in range(len(near)):
+        m, n = island[near[k, 0]], island[near[k, 1]]
+        if together and m >= 0 and n >= 0 and m != n:
+            continue
+        left = slack[k] - pair_used[k]
+        for i in (m, n):
+            if i >= 0 and running[i] and alpha[i] * need[k] > left:
+                alpha[i] = max(left, 0.0) / need[k]
+
+
+@kernel
+def refuse_strays(
+    near: Indices, slack: Array, pair_used: Array, shift: Array, turn: Array, island: Indices, allowed: Flags
+) -> None:
+    """Where islands either go or stay, keep those back that would leave a pair's slack by going without the other."""
+    changed = True
+    while changed:
+        changed = False
+        for k in range(len(near)):
+            a, b = near[k, 0], near[k, 1]
+            m, n = island[a], island[b]
+            if m < 0 or n < 0 or m == n or allowed[m] == allowed[n]:
+                continue
+            goes, i = (a, m) if allowed[m] else (b, n)
+            far = math.sqrt(shift[goes, 0] ** 2 + shift[goes, 1] ** 2 + shift[goes, 2] ** 2) + turn[goes]
+            if far > slack[k] - pair_used[k]:
+                allowed[i] = False
+                changed = True
+
+
+@kernel
+def take_pairs(near: Indices, shift: Array, turn: Array, island: Indices, alpha: Array, pair_used: Array) -> None:
+    """Book the relative motion of every pair after its islands have taken α of the step."""
+    for k in range(len(near)):
+        a, b = near[k, 0], near[k, 1]
+        share_a = alpha[island[a]] if island[a] >= 0 else 0.0
+        share_b = alpha[island[b]] if island[b] >= 0 else 0.0
+        apart = 0.0
+        for x in range(3):
+            apart += (share_a * shift[a, x] - share_b * shift[b, x]) ** 2
+        pair_used[k] += math.sqrt(apart) + share_a * turn[a] + share_b * turn[b]
