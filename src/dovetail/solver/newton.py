@@ -151,7 +151,7 @@ class _Newton:
             )
         allowed = system.way_is_free(Q_start, Q_guess)
         E_guess = system.energies(Q_guess, self.Q_tilde)
-        refused = ~(allowed & (islands.total(E_guess) <= islands.total(E_start) * (1.0 + _SLACK)))
+        refused = ~system.go(allowed & (islands.total(E_guess) <= islands.total(E_start) * (1.0 + _SLACK)))
         self.Q, self.E = solution.Q, E_guess
         solution.restarts = int(refused.sum())
         if solution.restarts:

@@ -164,9 +164,14 @@ class System:
         y = self._by_position(Q_start - Q_guess)
         self.contact.look(y, self.position, self.islands.active, self.islands.of, together=True)
         self._divide(y)
-        allowed = self.contact.go_or_stay(y, self.position, self.islands)
-        self.contact.take(allowed.astype(float), self.islands)
-        return allowed
+        return self.contact.free_path(y, self.position, self.islands, together=True) >= 1.0
+
+    def go(self, goes: Flags) -> Flags:
+        """Book that islands go the way last asked about or stay; those that others would lose sight of stay, too."""
+        if self.contact is not None:
+            self.contact.keep_strays(goes, self.islands)
+            self.contact.take(goes.astype(float), self.islands)
+        return goes
 
     def _by_position(self, rows: Array) -> Array:
         """(n, 4, 3) over bodies → (free, 12) by position."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.ccd import free_share
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, detect, update_positions
+from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, detect, detect_again, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
 from dovetail.solver.contact.motion import body_motion, pair_motion, refuse_strays, take_pairs, tightest
 from dovetail.solver.contact.narrow import narrow
@@ -31,7 +31,8 @@ __all__ = ["Contact"]
 
 _ADAPTIVE = 20.0  # adaptive κ: second derivative of the barrier at d̂/2, in units of m/h²
 _CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b′ at D = d̂²/4
-_HEADROOM = 1.25  # budget by expected motion
+_BODY_HEADROOM = 3.0  # budget of a body by its expected motion: boxes of bodies are cheap to look at
+_HEADROOM = 1.25  # slack of a pair by its expected relative motion: features are not
 _SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
 _LOW = 0.25  # look again when less than this share of a step fits into the budget left
 
@@ -117,10 +118,10 @@ def _unite_threatened(
             unite(parent, a, b)
 
 
-def _room(motion: Array, d_hat: Array) -> Array:
+def _room(motion: Array, d_hat: Array, headroom: float) -> Array:
     """Budget for an expected motion per step: slow bodies get enough for several steps."""
     slow = np.minimum(_SLOW_HEADROOM * motion, 2.0 * d_hat)
-    return np.maximum(0.5 * d_hat, np.maximum(_HEADROOM * motion, slow))
+    return np.maximum(0.5 * d_hat, np.maximum(headroom * motion, slow))
 
 
 class Contact(Contribution):
@@ -190,8 +191,7 @@ class Contact(Contribution):
         self._stiffness = self._adaptive(h)
         self.detections = 0
         self.look(y, position, active, island, together=True)
-        if self._spent(1.0):
-            self._detect(Q, island, together=True)
+        self._refresh(Q, island, 1.0, together=True)
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
@@ -223,30 +223,44 @@ class Contact(Contribution):
         )
         pair_motion(self._near, self._shift, self._turn, island, together, self._need)
 
-    def _spent(self, share: float) -> bool:
-        """Whether less than a share of the step looked at fits into some budget or slack."""
+    def _bodies_spent(self, share: float) -> bool:
+        """Whether less than a share of the step looked at fits into the budget of some body or of the half-planes."""
         return bool(
             self.plane_used + share * self._still > self.plane_budget
             or (self.used + share * self._motion > self.budget).any()
-            or (self._pair_used + share * self._need > self._slack).any()
         )
 
     def _detect(self, Q: Array, island: Indices, together: bool) -> None:
         """Look for candidates at Q, with budgets and slacks for the step looked at."""
         scene = self.scene
         # a budget shrinks slowly, or a direction that grows again would soon make for another look
-        self.budget = np.maximum(_room(self._motion, scene.d_hat), 0.5 * self.budget)
-        self.plane_budget = float(_room(np.array([self._still]), scene.d_hat.max(keepdims=True))[0])
+        self.budget = np.maximum(_room(self._motion, scene.d_hat, _BODY_HEADROOM), 0.5 * self.budget)
+        still, widest = np.array([self._still]), scene.d_hat.max(keepdims=True)
+        self.plane_budget = float(_room(still, widest, _BODY_HEADROOM)[0])
         self.used, self.plane_used = np.zeros(len(Q)), 0.0
         self._near = near_bodies(scene, self._is_fixed, self.budget, Q)
-        a, b = self._near.T
-        self._need, self._pair_used = np.zeros(len(a)), np.zeros(len(a))
+        self._need, self._pair_used = np.zeros(len(self._near)), np.zeros(len(self._near))
         pair_motion(self._near, self._shift, self._turn, island, together, self._need)
-        slack = _room(self._need, scene.d_hat[a] + scene.d_hat[b])
-        self._slack = np.minimum(slack, self.budget[a] + self.budget[b])
+        self._slack = self._slacks(self._near, self._need)
         self.candidates = detect(
             scene, self._is_fixed, self._near, self._slack, self.budget + self.plane_budget, Q, self.X
         )
+        self._make_room()
+
+    def _slacks(self, near: Indices, need: Array) -> Array:
+        """Slack of body pairs for the relative motion they need; their budgets allow no more."""
+        a, b = near.T
+        room = _room(need, self.scene.d_hat[a] + self.scene.d_hat[b], _HEADROOM)
+        return np.minimum(room, self.budget[a] + self.budget[b])
+
+    def _extend(self, Q: Array, chosen: Indices) -> None:
+        """Look again at some near pairs, whose slack is spent."""
+        self._slack[chosen] = self._slacks(self._near[chosen], self._need[chosen])
+        self._pair_used[chosen] = 0.0
+        self.candidates = detect_again(self.scene, self.candidates, self._near, self._slack, chosen, Q, self.X)
+        self._make_room()
+
+    def _make_room(self) -> None:
         self.detections += 1
         if self.candidates.count > len(self.contacts):
             frictions, bodies = self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count]
@@ -256,9 +270,17 @@ class Contact(Contribution):
     def renew(self, Q: Array, y: Array, position: Indices, islands: Islands) -> bool:
         """Look for candidates anew if too little of the step −y fits into budgets and slacks; True if so."""
         self.look(y, position, islands.active, islands.of)
-        if not self._spent(_LOW):
+        return self._refresh(Q, islands.of, _LOW, together=False)
+
+    def _refresh(self, Q: Array, island: Indices, share: float, together: bool) -> bool:
+        """Look for candidates where less than a share of the step looked at fits into budgets and slacks; True if so."""
+        if self._bodies_spent(share):
+            self._detect(Q, island, together)
+            return True
+        after = self._pair_used + share * self._need
+        if not (after > self._slack).any():
             return False
-        self._detect(Q, islands.of, together=False)
+        self._extend(Q, np.flatnonzero(after > 0.5 * self._slack))  # pairs soon to be spent come along
         return True
 
     def couple(self, parent: Indices, position: Indices, active: Indices, y: Array) -> None:
@@ -308,11 +330,9 @@ class Contact(Contribution):
         )  # fmt: skip
         return alpha
 
-    def go_or_stay(self, y: Array, position: Indices, islands: Islands) -> Flags:
-        """Which islands may take the step −y, the last one looked at, as a whole while the others stay."""
-        allowed = self.free_path(y, position, islands, together=True) >= 1.0
-        refuse_strays(self._near, self._slack, self._pair_used, self._shift, self._turn, islands.of, allowed)
-        return allowed
+    def keep_strays(self, goes: Flags, islands: Islands) -> None:
+        """Of islands that take the step last looked at or stay, keep those that would leave the slack of a pair."""
+        refuse_strays(self._near, self._slack, self._pair_used, self._shift, self._turn, islands.of, goes)
 
     def take(self, alpha: Array, islands: Islands) -> None:
         """The islands have moved by α of the last step looked at.
@@ -413,19 +433,21 @@ class Contact(Contribution):
         return Friction(self.frictions[:count], self.friction_bodies[:count], self._lagged, self.epsilon)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
-        """All contacts at Q, where a step of length h from Q_start has led; the lists of the step stay as they are."""
+        """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         scene, candidates = self.scene, self.candidates
         if self.plane_budget < 0.0:
             candidates = detect(scene, self._is_fixed, np.zeros(len(Q)), 0.0, Q, self.X)
+            if candidates.count > len(self.contacts):
+                self._grow(2 * candidates.count)  # nothing has rubbed since `forget`, so nothing is lost
         update_positions(candidates.vertices, scene.V, Q, self.X)
-        size = candidates.count
-        contacts, bodies, squared = np.empty((size, 16)), np.empty((size, 3), np.int64), np.empty(size)
         E, everything = np.zeros(1), np.ones(len(Q), np.int64)
         count = narrow(
             candidates.pairs, candidates.numbers, self._adaptive(h), h * h, scene.x_base, scene.V, scene.plane_point,
-            scene.plane_normal, self.X, np.zeros(len(Q), np.int64), everything, E, squared, contacts, bodies,
+            scene.plane_normal, self.X, np.zeros(len(Q), np.int64), everything, E, self.squared, self.contacts,
+            self.bodies,
         )  # fmt: skip
         count = max(count, 0)
         return Survey(
-            scene, contacts[:count], bodies[:count], candidates, self.X, float(E[0]), self.friction, Q, Q_start
-        )
+            scene, self.contacts[:count], self.bodies[:count], candidates, self.X, float(E[0]), self.friction, Q,
+            Q_start, (self._terms, self._term_bodies),
+        )  # fmt: skip

@@ -24,7 +24,7 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["EDGE_EDGE", "POINT_EDGE", "POINT_PLANE", "POINT_TRIANGLE", "Candidates", "detect", "update_positions"]
+__all__ = ["EDGE_EDGE", "POINT_EDGE", "POINT_PLANE", "POINT_TRIANGLE", "Candidates", "detect", "detect_again", "update_positions"]
 
 POINT_TRIANGLE = 0
 EDGE_EDGE = 1
@@ -178,9 +178,31 @@ def detect(
     _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
     rows, numbers = _feature_candidates(scene, near, slack, Q, X)
     plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, plane_slack, X)
+    return _listed(scene, np.concatenate([plane_rows, rows]), np.concatenate([plane_numbers, numbers]))
+
+
+def detect_again(
+    scene: ContactScene, candidates: Candidates, near: Indices, slack: Array, chosen: Indices, Q: Array, X: Array
+) -> Candidates:
+    """Replace the candidates of some body pairs (indices into `near`), whose slack has changed."""
+    _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
+    rows, numbers = _feature_candidates(scene, near[chosen], slack[chosen], Q, X)
+    rows[:, 7] = chosen[rows[:, 7]]
+    pair = candidates.pairs[:, 7]
+    stale = np.zeros(len(near) + 1, bool)  # half-planes have pair −1, the last entry
+    stale[chosen] = True
+    kept = np.flatnonzero(~stale[pair])
+    # both lists are sorted by pair; new ones go where their pair belongs
+    order = np.argsort(np.concatenate([pair[kept], rows[:, 7]]), kind="stable")
+    all_rows = np.concatenate([candidates.pairs[kept], rows])[order]
+    all_numbers = np.concatenate([candidates.numbers[kept], numbers])[order]
+    return _listed(scene, all_rows, all_numbers)
+
+
+def _listed(scene: ContactScene, rows: Indices, numbers: Array) -> Candidates:
     result = Candidates()
-    result.pairs = np.ascontiguousarray(np.concatenate([plane_rows, rows]))
-    result.numbers = np.ascontiguousarray(np.concatenate([plane_numbers, numbers]))
+    result.pairs = np.ascontiguousarray(rows)
+    result.numbers = np.ascontiguousarray(numbers)
     result.vertices = _vertices(scene, result.pairs)
     return result
 
@@ -211,7 +233,7 @@ def _feature_candidates(
     key = ((pair * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * patches + rows[:, 8]
     order = np.argsort(key, kind="stable")
     order = order[enabled[order]]
-    return rows[order, :8], numbers[order]
+    return rows[order, :8].copy(), numbers[order]
 
 
 def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Array]:

@@ -20,6 +20,10 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["ContactList", "Friction", "Survey"]
 
+_CROSS = np.zeros((3, 3, 3))  # (a × b)_x = Σ_yz _CROSS[x, y, z] a_y b_z
+_CROSS[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = 1.0
+_CROSS[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = -1.0
+
 
 @dataclass(frozen=True)
 class Friction:
@@ -61,7 +65,10 @@ class ContactList:
 
 @dataclass(frozen=True)
 class Survey:
-    """All active contacts at a state Q: rows as in narrow.py, their candidates, X, and the barrier's energy · h²."""
+    """All active contacts at a state Q: rows as in narrow.py, their candidates, X, and the barrier's energy · h².
+
+    The rows are scratch of the solver: to be read before the next step.
+    """
 
     scene: ContactScene
     contacts: Array
@@ -72,45 +79,36 @@ class Survey:
     friction: Friction
     Q: Array
     Q_start: Array
+    terms: tuple[Array, Indices]
 
     def generalised_forces(self) -> Array:
         """G h² (n, 4, 3) on every body, fixed ones included."""
         n = len(self.Q)
         position, active = np.arange(n), np.ones(n, np.int64)
         g = np.zeros((n, 12))
-        k, m = len(self.contacts), len(self.friction.rows)
-        terms, term_bodies = np.empty((max(k, 2 * m), 11)), np.empty((max(k, 2 * m), 2), np.int64)
         add_normal_forces(
-            k, self.contacts, self.bodies, self.candidates.pairs, self.candidates.numbers, self.scene.x_base,
-            self.scene.V, self.X, position, active, g, terms, term_bodies,
+            len(self.contacts), self.contacts, self.bodies, self.candidates.pairs, self.candidates.numbers,
+            self.scene.x_base, self.scene.V, self.X, position, active, g, *self.terms,
         )  # fmt: skip
         add_friction(
-            m, self.friction.rows, self.friction.bodies, self.friction.epsilon, self.Q_start, self.Q, position, active,
-            g, terms, term_bodies,
+            len(self.friction.rows), self.friction.rows, self.friction.bodies, self.friction.epsilon, self.Q_start,
+            self.Q, position, active, g, *self.terms,
         )  # fmt: skip
         return -g.reshape(n, 4, 3)
 
     def net_forces(self, centre: Array, h: float) -> tuple[Array, Array]:
         """Force [N] and torque about the centre of mass [N·m] on every body; centre (n, 3) in its own frame."""
         G = self.generalised_forces() / (h * h)
-        arm = -np.einsum("ni,nix->nx", centre, self.Q[:, 1:])
-        torque = np.cross(self.Q[:, 1:], G[:, 1:]).sum(axis=1) + np.cross(arm, G[:, 0])
-        return G[:, 0], torque
+        about = G[:, 1:] - centre[:, :, None] * G[:, :1]  # p − c = −Σ c_k a_k
+        return G[:, 0], np.einsum("xyz,niy,niz->nx", _CROSS, self.Q[:, 1:], about)
 
     def listing(self, h: float) -> ContactList:
         """Point, normal, gap and forces of every contact."""
-        here, there = self._keys(self.bodies[:, 2], self.candidates), self._friction_keys()
+        place = self._places()
+        parted = np.flatnonzero(place < 0)
         force, _ = self.friction.slips(self.Q_start, self.Q)
-        place = {key: k for k, key in enumerate(map(tuple, here.tolist()))}
-        count = len(here)
-        parted = []
-        rubbing = np.zeros((count, 3))
-        for m, key in enumerate(map(tuple, there.tolist())):
-            k = place.get(key, -1)
-            if k >= 0:
-                rubbing[k] = force[m]
-            else:
-                parted.append(m)
+        rubbing = np.zeros((len(self.contacts), 3))
+        rubbing[place[place >= 0]] = force[place >= 0]
         a, b, candidate = self.bodies.T
         r, squared = self.contacts[:, 8:11], self.contacts[:, 11]
         distance = np.sqrt(squared)
@@ -151,17 +149,26 @@ class Survey:
         first = np.einsum("ni,nix->nx", rows[:, :4], self.Q[bodies[:, 0]])
         return first, np.einsum("ni,nix->nx", rows[:, 4:8], self.Q[bodies[:, 1]])
 
-    def _friction_keys(self) -> Indices:
-        return self._keys(self.friction.rows[:, 15].astype(np.int64), self.friction.candidates)
+    def _places(self) -> Indices:
+        """The contact that each friction of the step has become, −1 where the two have parted."""
+        here = _keys(self.bodies[:, 2], self.candidates)
+        keys = np.concatenate([here, _keys(self.friction.rows[:, 15].astype(np.int64), self.friction.candidates)])
+        order = np.lexsort(keys.T)
+        new = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))[: len(keys)]
+        name = np.empty(len(keys), np.int64)
+        name[order] = np.cumsum(new) - 1
+        contact = np.full(len(keys), -1)
+        contact[name[: len(here)]] = np.arange(len(here))
+        return contact[name[len(here) :]]
 
-    @staticmethod
-    def _keys(candidate: Indices, candidates: Candidates) -> Indices:
-        """Rows that are equal for the same features at two states; a vertex and a patch may change the triangle."""
-        keys = candidates.pairs[candidate].copy()
-        on_patch = keys[:, 0] == POINT_TRIANGLE
-        keys[on_patch, 4:] = -1
-        keys[on_patch, 4] = candidates.numbers[candidate[on_patch], 4]
-        return keys
+
+def _keys(candidate: Indices, candidates: Candidates) -> Indices:
+    """Rows that are equal for the same features at two states; of a vertex and a patch the triangle does not count."""
+    keys = candidates.pairs[candidate].copy()
+    on_patch = keys[:, 0] == POINT_TRIANGLE
+    keys[on_patch, 4:] = -1
+    keys[on_patch, 4] = candidates.numbers[candidate[on_patch], 4]
+    return keys
 
 
 def _planes(candidates: Candidates, candidate: Indices) -> Indices:
