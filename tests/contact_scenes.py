@@ -250,14 +250,14 @@ class Probe:
         self._island = np.zeros(n, np.int64)
 
     def look(self, Q: np.ndarray, motion: np.ndarray | None = None) -> None:
-        """Search for contacts at Q and lag friction there; `motion` (n, 4, 3) is the largest that will follow."""
-        y = np.zeros_like(self.blocks.g)
-        if motion is not None:
-            free = self.blocks.position >= 0
-            y[self.blocks.position[free]] = motion[free].reshape(-1, 12)
+        """Search for contacts at Q and lag friction there; `motion` (n, 4, 3) is the largest that will follow.
+
+        Raises SolverError where surfaces touch.
+        """
+        system = self.simulation.system
         self.contact.forget()
-        self.contact.begin(Q.copy(), y, self.h, self.blocks.position, self.blocks.active)
-        assert self.contact.lag(Q), "surfaces intersect"
+        system.islands.restart()
+        system.begin_contacts(Q.copy(), Q + (0.0 if motion is None else motion), self.h)
 
     def energy(self, Q: np.ndarray, look: bool = True) -> float:
         """Energy of contact at Q times h²; without `look` by the candidates and friction of the last search."""
@@ -282,19 +282,15 @@ class Probe:
         return found
 
     def free_share(self, Q: np.ndarray, motion: np.ndarray) -> float:
-        """Share of the motion (n, 4, 3) from Q that the solver would allow bodies that are one island."""
-        system, contact = self.simulation.system, self.contact
-        islands, position = system.islands, system.position
-        free = position >= 0
+        """Share of the motion (n, 4, 3) from Q that the solver would allow, the smallest of all islands."""
+        system = self.simulation.system
+        free = system.position >= 0
         y = np.zeros_like(system.blocks.g)
-        y[position[free]] = -motion[free].reshape(-1, 12)
-        islands.restart()
-        contact.forget()
-        system.begin_contacts(Q, Q + motion, self.h)
-        contact.look(y, position, islands.active, together=True)
-        islands.separate()[free] = np.flatnonzero(free)[0]
-        islands.number()
-        return float(contact.free_path(y, position, islands).min())
+        y[system.position[free]] = -motion[free].reshape(-1, 12)
+        self.look(Q, 8.0 * motion)  # with room to spare: it shall be collisions that bound the step
+        E = system.energies(Q, Q)
+        system.prepare_step(Q, Q, y, E)
+        return float(system.free_path(y).min())
 
     def derivatives(self, Q: np.ndarray, look: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero."""

@@ -20,6 +20,7 @@ from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Solution", "Tolerances", "minimise"]
 
+_GUESSES = 3  # rounds in which islands may turn the guess down, before all stay where they are
 _SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
 
 
@@ -132,6 +133,13 @@ def _move(position: Indices, island: Indices, active: Indices, y: Array, alpha: 
                 out[b, i, x] = Q[b, i, x] - (alpha[island[b]] * y[k, 3 * i + x] if moves else 0.0)
 
 
+def _between(island: Indices, Q_start: Array, Q_guess: Array, alpha: Array) -> Array:
+    """Q_start + α (Q_guess − Q_start), α by island; fixed bodies stay."""
+    share = np.append(alpha, 0.0)[island]
+    between: Array = Q_start + share[:, None, None] * (Q_guess - Q_start)
+    return between
+
+
 class _Newton:
     """The iteration of one step: the present state Q, and energies E by body."""
 
@@ -141,7 +149,7 @@ class _Newton:
         self._rate_tol = tolerances.transrate_tol * h
 
     def start(self, Q_start: Array, Q_guess: Array, solution: Solution) -> None:
-        """Take the guess in the islands where it pays, the last state elsewhere."""
+        """Go towards the guess as far as the way is free, in the islands where that lowers the energy."""
         system, islands = self.system, self.system.islands
         E_start = system.energies(Q_start, self.Q_tilde)
         if not np.isfinite(E_start).all():
@@ -149,15 +157,22 @@ class _Newton:
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
-        allowed = system.way_is_free(Q_start, Q_guess)
-        E_guess = system.energies(Q_guess, self.Q_tilde)
-        refused = ~system.go(allowed & (islands.total(E_guess) <= islands.total(E_start) * (1.0 + _SLACK)))
-        self.Q, self.E = solution.Q, E_guess
-        solution.restarts = int(refused.sum())
-        if solution.restarts:
-            back = refused[islands.of] & (islands.of >= 0)
-            self.Q[back] = Q_start[back]
+        alpha = system.way(Q_start, Q_guess)
+        least = islands.total(E_start) * (1.0 + _SLACK)
+        for _ in range(_GUESSES):
+            system.level(alpha)
+            self.Q = Q_guess if (alpha == 1.0).all() else _between(islands.of, Q_start, Q_guess, alpha)
             self.E = system.energies(self.Q, self.Q_tilde)
+            rises = (alpha > 0.0) & ~(islands.total(self.E) <= least)
+            if not rises.any():
+                break
+            alpha[rises] = 0.0
+        else:
+            alpha[:] = 0.0
+            self.Q = Q_start.copy()
+            self.E = system.energies(self.Q, self.Q_tilde)
+        solution.restarts = int((alpha < 1.0).sum())
+        system.moved(alpha)
 
     def direction(self, exact: bool) -> Array:
         """y with Q − y the Newton iterate of the islands that run."""

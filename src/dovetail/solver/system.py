@@ -19,7 +19,7 @@ from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array, Indices
 
 __all__ = ["Bodies", "Load", "System"]
 
@@ -148,30 +148,26 @@ class System:
             return
         contact, blocks = self.contact, self.blocks
         contact.watch(self.islands.runs)
-        contact.begin(
-            Q_start, self._by_position(Q_start - Q_guess), h, self.position, blocks.active, self.islands.of
-        )
+        contact.begin(Q_start, self._by_position(Q_start - Q_guess), h, self.position, blocks.active, self.islands.of)
         if not contact.lag(Q_start):
             raise SolverError(
                 "surfaces intersect or touch at the start of the step; bodies were placed into each other from outside"
             )
         self._steps_on_structure += 1
 
-    def way_is_free(self, Q_start: Array, Q_guess: Array) -> Flags:
-        """Per island, whether its bodies may go straight from one state to the other; divides into islands for it."""
+    def way(self, Q_start: Array, Q_guess: Array) -> Array:
+        """Per island, how much of the straight way from one state to the other is free; divides into islands for it."""
         if self.contact is None:
-            return np.ones(self.islands.count, bool)
+            return np.ones(self.islands.count)
         y = self._by_position(Q_start - Q_guess)
         self.contact.look(y, self.position, self.islands.active, self.islands.of, together=True)
         self._divide(y)
-        return self.contact.free_path(y, self.position, self.islands, together=True) >= 1.0
+        return self.contact.free_path(y, self.position, self.islands, together=True)
 
-    def go(self, goes: Flags) -> Flags:
-        """Book that islands go the way last asked about or stay; those that others would lose sight of stay, too."""
+    def level(self, alpha: Array) -> None:
+        """Lower shares of the way last asked about until islands keep sight of each other."""
         if self.contact is not None:
-            self.contact.keep_strays(goes, self.islands)
-            self.contact.take(goes.astype(float), self.islands)
-        return goes
+            self.contact.level(alpha, self.islands)
 
     def _by_position(self, rows: Array) -> Array:
         """(n, 4, 3) over bodies → (free, 12) by position."""

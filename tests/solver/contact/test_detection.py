@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import combinations_with_replacement, product
 
 import ipctk
@@ -11,6 +12,7 @@ from contact_scenes import BOX, FINE_BOX, L_SHAPE, MESHES, STAR, TORUS, Mesh, Pr
 from intersection import assert_apart
 from scenes import pose
 
+from dovetail.errors import SolverError
 from dovetail.solver.contact.detect import EDGE_EDGE, POINT_PLANE, POINT_TRIANGLE
 from dovetail.solver.contact.surface import make_shape
 
@@ -223,9 +225,8 @@ def test_all_near_bodies_of_a_crowd_are_found(rng):
     for k, mesh in enumerate(chosen):
         stage.add(f"shape {k}", mesh, [pose(rng.uniform(-0.5, 0.5, 3), random_rotation(rng)) for _ in range(12)])
     probe = stage.probe()
-    probe.contact.begin(
-        probe.Q, np.zeros_like(probe.blocks.g), probe.h, probe.blocks.position, probe.blocks.active
-    )
+    with suppress(SolverError):  # some of them intersect
+        probe.look(probe.Q)
     rows = probe.contact.candidates.pairs
     found = {tuple(sorted(pair)) for pair in rows[:, 1:3].tolist()}
     reach = 0.02 + 2 * 0.01  # d̂ and the least budgets

@@ -91,8 +91,8 @@ class BodyTerms:
         """
         for assemble in self._assemblies:
             assemble(
-                blocks.position, self._model, self._mass, self._inertia, c, w, float(exact), blocks.base_D, Q, Q_tilde, blocks.active,
-                blocks.g, blocks.D,
+                blocks.position, self._model, self._mass, self._inertia, c, w, float(exact), blocks.base_D, Q,
+                Q_tilde, blocks.active, blocks.g, blocks.D,
             )  # fmt: skip
 
     def add_energy(self, c: Array, w: Array, Q: Array, Q_tilde: Array, island: Indices, E: Array) -> None:

@@ -30,8 +30,8 @@ def _landing(gap: float, d_hat: float) -> float:
 @kernel
 def free_share(
     pairs: Indices, numbers: Array, squared: Array, x_base: Indices, V: Array, plane_normal: Array, X: Array,
-    position: Indices, island: Indices, running: Indices, active: Indices, need: Array, motion: Array, still: float, y: Array,
-    alpha: Array,
+    position: Indices, island: Indices, running: Indices, active: Indices, need: Array, motion: Array, still:
+    float, y: Array, alpha: Array,
 ) -> None:  # fmt: skip
     """alpha[island] ← at most the share of the step −y that keeps every gap of the island open.
 

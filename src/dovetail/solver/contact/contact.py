@@ -15,7 +15,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, detect, detect_again, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
-from dovetail.solver.contact.motion import body_motion, pair_motion, refuse_strays, take_pairs, tightest
+from dovetail.solver.contact.motion import body_motion, is_spent, level_strays, pair_motion, take, tightest
 from dovetail.solver.contact.narrow import narrow
 from dovetail.solver.contact.near import near_bodies
 from dovetail.solver.contact.normal import add_normal_forces
@@ -25,7 +25,7 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.islands import Islands, unite, unite_pairs
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array, Indices
 
 __all__ = ["Contact"]
 
@@ -73,8 +73,8 @@ def _root(parent: Indices, a: int) -> int:
 
 @kernel
 def _unite_threatened(
-    parent: Indices, position: Indices, active: Indices, pairs: Indices, numbers: Array, squared: Array, motion: Array,
-    x_base: Indices, V: Array, X: Array, y: Array,
+    parent: Indices, position: Indices, active: Indices, pairs: Indices, numbers: Array, squared: Array, shift: Array,
+    turn: Array, x_base: Indices, V: Array, X: Array, y: Array,
 ) -> None:  # fmt: skip
     """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
 
@@ -87,7 +87,9 @@ def _unite_threatened(
         if b < 0 or position[a] < 0 or position[b] < 0 or not (active[position[a]] or active[position[b]]):
             continue
         reach = numbers[k, 2] + numbers[k, 3]
-        far = reach + motion[a] + motion[b]
+        far = reach + turn[a] + turn[b]
+        far += math.sqrt(shift[a, 0] ** 2 + shift[a, 1] ** 2 + shift[a, 2] ** 2)
+        far += math.sqrt(shift[b, 0] ** 2 + shift[b, 1] ** 2 + shift[b, 2] ** 2)
         if squared[k] >= far * far or _root(parent, a) == _root(parent, b):
             continue
         corners = 3 if kind == POINT_EDGE else 4
@@ -215,20 +217,13 @@ class Contact(Contribution):
     def look(self, y: Array, position: Indices, active: Indices, island: Indices, together: bool = False) -> None:
         """Measure the motion of all bodies and near pairs in the step −y; see motion.py.
 
-        `together` is for steps that islands take whole or not at all: most bodies then move along with their neighbours.
+        `together` is for steps that most islands take whole: their bodies then move along with their neighbours.
         """
         frame = y[:, :3].mean(axis=0) if together else np.zeros(3)
         self._still = body_motion(
             self._centre, self._half, position, active, y, frame, self._shift, self._turn, self._motion
         )
         pair_motion(self._near, self._shift, self._turn, island, together, self._need)
-
-    def _bodies_spent(self, share: float) -> bool:
-        """Whether less than a share of the step looked at fits into the budget of some body or of the half-planes."""
-        return bool(
-            self.plane_used + share * self._still > self.plane_budget
-            or (self.used + share * self._motion > self.budget).any()
-        )
 
     def _detect(self, Q: Array, island: Indices, together: bool) -> None:
         """Look for candidates at Q, with budgets and slacks for the step looked at."""
@@ -274,23 +269,23 @@ class Contact(Contribution):
 
     def _refresh(self, Q: Array, island: Indices, share: float, together: bool) -> bool:
         """Look for candidates where less than a share of the step looked at fits into budgets and slacks; True if so."""
-        if self._bodies_spent(share):
+        planes = self.plane_used + share * self._still > self.plane_budget
+        if planes or is_spent(self.used, self._motion, share, self.budget):
             self._detect(Q, island, together)
             return True
-        after = self._pair_used + share * self._need
-        if not (after > self._slack).any():
+        if not is_spent(self._pair_used, self._need, share, self._slack):
             return False
-        self._extend(Q, np.flatnonzero(after > 0.5 * self._slack))  # pairs soon to be spent come along
+        soon = self._pair_used + share * self._need > 0.5 * self._slack
+        self._extend(Q, np.flatnonzero(soon))  # pairs soon to be spent come along
         return True
 
     def couple(self, parent: Indices, position: Indices, active: Indices, y: Array) -> None:
         """Unite bodies that rub, and those that the step −y might bring within the range of the barrier."""
         unite_pairs(parent, position, self.friction_bodies, self.friction_count)
         scene, candidates = self.scene, self.candidates
-        absolute = np.sqrt(np.einsum("ni,ni->n", self._shift, self._shift)) + self._turn
         _unite_threatened(
-            parent, position, active, candidates.pairs, candidates.numbers, self.squared, absolute, scene.x_base,
-            scene.V, self.X, y,
+            parent, position, active, candidates.pairs, candidates.numbers, self.squared, self._shift, self._turn,
+            scene.x_base, scene.V, self.X, y,
         )  # fmt: skip
 
     def touching(self) -> Indices:
@@ -315,7 +310,7 @@ class Contact(Contribution):
     def free_path(self, y: Array, position: Indices, islands: Islands, together: bool = False) -> Array:
         """Share of the step −y, the last one looked at, that each island may take from the state of the last energy.
 
-        `together`: a share of 1 holds only if the step is then taken whole, else not at all.
+        `together`: islands that take different shares must be `level`led.
         """
         pair_motion(self._near, self._shift, self._turn, islands.of, together, self._need)
         alpha = np.ones(islands.count)
@@ -330,19 +325,24 @@ class Contact(Contribution):
         )  # fmt: skip
         return alpha
 
-    def keep_strays(self, goes: Flags, islands: Islands) -> None:
-        """Of islands that take the step last looked at or stay, keep those that would leave the slack of a pair."""
-        refuse_strays(self._near, self._slack, self._pair_used, self._shift, self._turn, islands.of, goes)
+    def level(self, alpha: Array, islands: Islands) -> None:
+        """Lower the shares α of the step last looked at until no pair between two islands leaves its slack."""
+        level_strays(self._near, self._slack, self._pair_used, self._shift, self._turn, islands.of, alpha)
 
     def take(self, alpha: Array, islands: Islands) -> None:
-        """The islands have moved by α of the last step looked at.
-
-        In the frame of that step, what moves less than it is asked to lags behind by the rest.
-        """
-        share = np.append(alpha, 1.0)[islands.of]
-        self.used += share * self._motion + (1.0 - share) * self._still
+        """The islands have moved by α of the last step looked at."""
         self.plane_used += self._still
-        take_pairs(self._near, self._shift, self._turn, islands.of, alpha, self._pair_used)
+        take(
+            self._near,
+            self._shift,
+            self._turn,
+            self._motion,
+            self._still,
+            islands.of,
+            alpha,
+            self.used,
+            self._pair_used,
+        )
 
     # ---- dump ------------------------------------------------------------------------------------------------
 
@@ -436,7 +436,9 @@ class Contact(Contribution):
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         scene, candidates = self.scene, self.candidates
         if self.plane_budget < 0.0:
-            candidates = detect(scene, self._is_fixed, np.zeros(len(Q)), 0.0, Q, self.X)
+            still = np.zeros(len(Q))
+            near = near_bodies(scene, self._is_fixed, still, Q)
+            candidates = detect(scene, self._is_fixed, near, np.zeros(len(near)), still, Q, self.X)
             if candidates.count > len(self.contacts):
                 self._grow(2 * candidates.count)  # nothing has rubbed since `forget`, so nothing is lost
         update_positions(candidates.vertices, scene.V, Q, self.X)

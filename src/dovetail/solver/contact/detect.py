@@ -6,8 +6,8 @@
 The list stays complete as long as no two bodies have moved farther relative to each other than their slack, over Newton
 iterations and steps; motion.py keeps the books.
 
-A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, and of numbers (κ, μ, d̂, ξ,
-ε or patch):
+A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, and of numbers (κ,
+μ, d̂, ξ, ε or patch):
 
     POINT_TRIANGLE   x0 of body a, triangle x1 x2 x3 of body b        EDGE_EDGE   x0 x1 of a, x2 x3 of b
     POINT_EDGE       x0 of a, single edge x1 x2 of b                  POINT_PLANE x0 of a, half-plane x1; b = −1
@@ -24,7 +24,16 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["EDGE_EDGE", "POINT_EDGE", "POINT_PLANE", "POINT_TRIANGLE", "Candidates", "detect", "detect_again", "update_positions"]
+__all__ = [
+    "EDGE_EDGE",
+    "POINT_EDGE",
+    "POINT_PLANE",
+    "POINT_TRIANGLE",
+    "Candidates",
+    "detect",
+    "detect_again",
+    "update_positions",
+]
 
 POINT_TRIANGLE = 0
 EDGE_EDGE = 1
@@ -172,8 +181,9 @@ def detect(
 ) -> Candidates:
     """Find all possible contacts of the body pairs `near` (k, 2) and with half-planes at Q.
 
-    slack (k,) is how far the bodies of a pair may move relative to each other before the list is incomplete, plane_slack (n,) how far
-    a body may move relative to the half-planes. X receives the positions of all vertices.
+    slack (k,) is how far the bodies of a pair may move relative to each other before the list is incomplete,
+    plane_slack (n,) how far a body may move relative to the half-planes. X receives the positions of all
+    vertices.
     """
     _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
     rows, numbers = _feature_candidates(scene, near, slack, Q, X)
@@ -207,9 +217,7 @@ def _listed(scene: ContactScene, rows: Indices, numbers: Array) -> Candidates:
     return result
 
 
-def _feature_candidates(
-    scene: ContactScene, pairs: Indices, slack: Array, Q: Array, X: Array
-) -> tuple[Indices, Array]:
+def _feature_candidates(scene: ContactScene, pairs: Indices, slack: Array, Q: Array, X: Array) -> tuple[Indices, Array]:
     """Candidates between bodies, those of one pair together, of one point and patch one after the other."""
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
@@ -219,7 +227,8 @@ def _feature_candidates(
     while True:
         count = _features(
             found, pairs, reach, thickness + d_hat, scene.triangles, scene.patch, scene.edges, scene.edge_length,
-            scene.element_triangle, scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows, epsilon,
+            scene.element_triangle, scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows,
+            epsilon,
         )  # fmt: skip
         if count <= len(rows):
             break

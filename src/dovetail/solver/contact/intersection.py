@@ -127,10 +127,13 @@ def _corners(
 
 @kernel
 def _cross_elements(
-    X: Array, x: Indices, mine: int, edges: int, pair: int, itself: bool, crossed: Indices, where: Array,
+    X: Array, x: Indices, mine: int, edges: int, pair: int, itself: bool, known: bool, crossed: Indices, where: Array,
     unsure: Indices, count: int,
 ) -> int:  # fmt: skip
-    """The edges of element x[mine] against the triangle of the other; returns the new number of unsure rows."""
+    """The edges of element x[mine] against the triangle of the other; returns the new number of unsure rows.
+
+    Where the two bodies are `known` to touch, what is unsure does not matter.
+    """
     y = 1 - mine
     a, b, c = x[y, 0], x[y, 1], x[y, 2]
     for i in range(edges):
@@ -146,7 +149,7 @@ def _cross_elements(
                 for j in range(3):
                     where[pair, j] = X[p, j] + t * (X[q, j] - X[p, j])
             crossed[pair, 0] += 1
-        elif sign < 0:
+        elif sign < 0 and not known:
             if count < len(unsure):
                 for j in range(7):
                     unsure[count, j] = row[j]
@@ -194,13 +197,13 @@ def _measure_elements(
 @kernel
 def _examine(
     found: Indices, pairs: Indices, triangles: Indices, edges: Indices, element_triangle: Indices,
-    element_edges: Indices, x_base: Indices, x_material: Indices, enabled: Array, X: Array, crossed: Indices,
-    where: Array, nearest: Indices, least: Array, unsure: Indices,
+    element_edges: Indices, x_base: Indices, x_material: Indices, enabled: Array, limit: Array, X: Array,
+    crossed: Indices, where: Array, nearest: Indices, least: Array, unsure: Indices,
 ) -> int:  # fmt: skip
     """Crossing edges and least squared distances of near elements, by body pair; returns the number of unsure rows.
 
-    Rows of crossed: how many, side of the edge (0: a, 1: b), p, q, a, b, c;  of nearest: kind, side, x0 … x3;  of
-    unsure: pair, side, p, q, a, b, c.
+    limit (pairs,) is the distance at which two bodies count as touching. Rows of crossed: how many, side of the edge
+    (0: a, 1: b), p, q, a, b, c;  of nearest: kind, side, x0 … x3;  of unsure: pair, side, p, q, a, b, c.
     """
     x = np.empty((2, 3), np.int64)
     count = 0
@@ -218,12 +221,13 @@ def _examine(
         if not may_touch:
             continue
         edges_a, edges_b = 3 if m == 3 else 1, 3 if n == 3 else 1
-        if n == 3:
-            count = _cross_elements(X, x, 0, edges_a, pair, a == b, crossed, where, unsure, count)
-        if m == 3:
-            count = _cross_elements(X, x, 1, edges_b, pair, a == b, crossed, where, unsure, count)
-        if a != b:
+        if a != b and least[pair] > 0.0:
             _measure_elements(X, x, m, n, edges_a, edges_b, pair, nearest, least)
+        known = least[pair] <= limit[pair] * limit[pair]
+        if n == 3:
+            count = _cross_elements(X, x, 0, edges_a, pair, a == b, known, crossed, where, unsure, count)
+        if m == 3:
+            count = _cross_elements(X, x, 1, edges_b, pair, a == b, known, crossed, where, unsure, count)
     return count
 
 
@@ -294,21 +298,23 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
     a, b = pairs[:, 0], pairs[:, 1]
     thickness = scene.thickness[a] + scene.thickness[b]
     found = near_elements(scene, pairs, thickness + _MARGIN * (scene.d_hat[a] + scene.d_hat[b]), Q)
+    limit = thickness + _TOUCH * np.abs(X).max()
     unsure = np.empty((1024, 7), np.int64)
     while True:
         crossed, where = np.zeros((len(pairs), 7), np.int64), np.zeros((len(pairs), 3))
         nearest, least = np.full((len(pairs), 6), -1), np.full(len(pairs), math.inf)
         count = _examine(
             found, pairs, scene.triangles, scene.edges, scene.element_triangle, scene.element_edges, scene.x_base,
-            _materials(scene), scene.enabled, X, crossed, where, nearest, least, unsure,
+            _materials(scene), scene.enabled, limit, X, crossed, where, nearest, least, unsure,
         )  # fmt: skip
         if count <= len(unsure):
             break
         unsure = np.empty((count, 7), np.int64)
     distance = np.sqrt(least)
-    near = distance <= thickness + _TOUCH * np.abs(X).max()
-    for pair, *row in unsure[:count].tolist():
-        if not near[pair] and crossed[pair, 0] == 0 and _crosses_exactly(X[row[1:]]):
+    near = distance <= limit
+    unsure = unsure[:count]
+    for pair, *row in unsure[~near[unsure[:, 0]]].tolist():
+        if crossed[pair, 0] == 0 and _crosses_exactly(X[row[1:]]):
             crossed[pair] = 1, *row
             where[pair] = X[row[1:]].mean(axis=0)
     return [

@@ -1,8 +1,8 @@
 """How far bodies move in a step, alone and relative to each other: what the list of candidates may be trusted for.
 
-A body has a budget of motion, seen from a frame that moves with the mean of all bodies: it decides which bodies are near each other at
-all. A pair of near bodies has a slack of relative motion: it decides which of their features are candidates. Bodies that fall or
-swing together use up neither.
+A body has a budget of motion, seen from a frame that moves with the mean of all bodies: it decides which bodies
+are near each other at all. A pair of near bodies has a slack of relative motion: it decides which of their
+features are candidates. Bodies that fall or swing together use up neither.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array, Indices
 
-__all__ = ["body_motion", "pair_motion", "refuse_strays", "take_pairs", "tightest"]
+__all__ = ["body_motion", "is_spent", "level_strays", "pair_motion", "take", "tightest"]
 
 
 @kernel
@@ -22,7 +22,8 @@ def body_motion(
 ) -> float:  # fmt: skip
     """Displacement of every body in the step −y: its box centre's shift (n, 3), and turn (n,), the most that a vertex departs from it.
 
-    motion (n,) ← farthest that a vertex moves, seen from a frame that moves by −frame. Returns the motion of what stands still.
+    motion (n,) ← farthest that a vertex moves, seen from a frame that moves by −frame. Returns the motion of what
+    stands still.
     """
     still = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
     for b in range(len(position)):
@@ -35,8 +36,8 @@ def body_motion(
             continue
         apart = 0.0
         for x in range(3):
-            shift[b, x] = -(y[k, x] + centre[b, 0] * y[k, 3 + x] + centre[b, 1] * y[k, 6 + x] + centre[b, 2] * y[k, 9 + x])
-            apart += (shift[b, x] + frame[x]) ** 2
+            shift[b, x] = -(y[k, x] + centre[b, 0] * y[k, 3 + x] + centre[b, 1] * y[k, 6 + x] + centre[b, 2] *
+            y[k, 9 + x]) apart += (shift[b, x] + frame[x]) ** 2
         # corners lie opposite each other, so four of the eight are enough
         largest = 0.0
         for corner in range(4):
@@ -56,7 +57,8 @@ def body_motion(
 def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, together: bool, need: Array) -> None:
     """need (k,) ← most that the bodies of each pair move relative to each other.
 
-    In one island both take the same share of the step. In different ones each takes any share, unless all go `together`.
+    In one island both take the same share of the step. In different ones each takes any share, unless all go
+    `together`.
     """
     for k in range(len(near)):
         a, b = near[k, 0], near[k, 1]
@@ -91,28 +93,41 @@ def tightest(
 
 
 @kernel
-def refuse_strays(
-    near: Indices, slack: Array, pair_used: Array, shift: Array, turn: Array, island: Indices, allowed: Flags
+def level_strays(
+    near: Indices, slack: Array, pair_used: Array, shift: Array, turn: Array, island: Indices, alpha: Array
 ) -> None:
-    """Where islands either go or stay, keep those back that would leave a pair's slack by going without the other."""
+    """Lower the shares of islands until no pair between two of them leaves its slack.
+
+    Islands that take the same share move along with each other, so the larger share comes down to the smaller one.
+    """
     changed = True
     while changed:
         changed = False
         for k in range(len(near)):
             a, b = near[k, 0], near[k, 1]
             m, n = island[a], island[b]
-            if m < 0 or n < 0 or m == n or allowed[m] == allowed[n]:
+            if m < 0 or n < 0 or alpha[m] == alpha[n]:
                 continue
-            goes, i = (a, m) if allowed[m] else (b, n)
-            far = math.sqrt(shift[goes, 0] ** 2 + shift[goes, 1] ** 2 + shift[goes, 2] ** 2) + turn[goes]
-            if far > slack[k] - pair_used[k]:
-                allowed[i] = False
+            apart = 0.0
+            for x in range(3):
+                apart += (alpha[m] * shift[a, x] - alpha[n] * shift[b, x]) ** 2
+            if math.sqrt(apart) + alpha[m] * turn[a] + alpha[n] * turn[b] > slack[k] - pair_used[k]:
+                alpha[m] = alpha[n] = min(alpha[m], alpha[n])
                 changed = True
 
 
 @kernel
-def take_pairs(near: Indices, shift: Array, turn: Array, island: Indices, alpha: Array, pair_used: Array) -> None:
-    """Book the relative motion of every pair after its islands have taken α of the step."""
+def take(
+    near: Indices, shift: Array, turn: Array, motion: Array, still: float, island: Indices, alpha: Array, used: Array,
+    pair_used: Array,
+) -> None:  # fmt: skip
+    """Book the motion of every body and pair after islands have taken α of the step.
+
+    In the frame of the step, what moves less than it is asked to lags behind by the rest.
+    """
+    for b in range(len(island)):
+        share = alpha[island[b]] if island[b] >= 0 else 1.0
+        used[b] += share * motion[b] + (1.0 - share) * still
     for k in range(len(near)):
         a, b = near[k, 0], near[k, 1]
         share_a = alpha[island[a]] if island[a] >= 0 else 0.0
@@ -121,3 +136,12 @@ def take_pairs(near: Indices, shift: Array, turn: Array, island: Indices, alpha:
         for x in range(3):
             apart += (share_a * shift[a, x] - share_b * shift[b, x]) ** 2
         pair_used[k] += math.sqrt(apart) + share_a * turn[a] + share_b * turn[b]
+
+
+@kernel
+def is_spent(used: Array, need: Array, share: float, allowed: Array) -> bool:
+    """Whether a share of what is needed exceeds what is left, anywhere."""
+    for k in range(len(used)):
+        if used[k] + share * need[k] > allowed[k]:
+            return True
+    return False

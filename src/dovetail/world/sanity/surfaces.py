@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dovetail.errors import WorldError
@@ -23,13 +21,11 @@ _NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface dista
 _TOLD = 5  # findings of a kind that are spelled out; a badly placed pile has thousands
 
 
-@dataclass(frozen=True)
-class _Offence:
-    """Check it failed, bodies concerned, and what to tell."""
-
-    id: int
-    bodies: tuple[int, ...]
-    text: str
+def _failed(offence: Meeting | Sinking) -> int:
+    """The check that it fails."""
+    if isinstance(offence, Sinking):
+        return 2
+    return 1 if offence.crossings else 3
 
 
 class Surfaces:
@@ -53,13 +49,16 @@ class Surfaces:
         offences = self._offences(Q, None)
         messages = []
         for id, name in _NAMES.items():
-            mine = [offence for offence in offences if offence.id == id]
+            mine = [offence for offence in offences if _failed(offence) == id]
             if not mine:
                 continue
-            lines = [offence.text for offence in mine[:_TOLD]]
+            told = mine[:_TOLD]
+            lines = [self._text(offence) for offence in told]
             if len(mine) > _TOLD:
                 lines.append(f"… and {len(mine) - _TOLD} more of this kind.")
-            concerned = dict.fromkeys(body for offence in mine[:_TOLD] for body in offence.bodies)
+            concerned = dict.fromkeys(
+                body for o in told for body in ((o.body,) if isinstance(o, Sinking) else (o.a, o.b))
+            )
             geometries = {self._table.name(body): self._placed(body, Q) for body in concerned}
             messages.append(SanityCheckMessage(id, name, SanityCheckResult.Error, "\n".join(lines), geometries))
         return messages
@@ -69,15 +68,17 @@ class Surfaces:
         offences = self._offences(Q, moved)
         if offences:
             more = f" The same holds for {len(offences) - 1} more." if len(offences) > 1 else ""
-            raise WorldError(f"{who}: nothing was changed, since {offences[0].text}{more}")
+            raise WorldError(f"{who}: nothing was changed, since {self._text(offences[0])}{more}")
 
-    def _offences(self, Q: Array, moved: Indices | None) -> list[_Offence]:
-        found = [self._of_meeting(meeting) for meeting in find_meetings(self._scene, Q, moved)]
-        return found + [self._of_sinking(sinking) for sinking in find_sinkings(self._scene, Q, moved)]
+    def _offences(self, Q: Array, moved: Indices | None) -> list[Meeting | Sinking]:
+        return [*find_meetings(self._scene, Q, moved), *find_sinkings(self._scene, Q, moved)]
 
     # ---- words -----------------------------------------------------------------------------------------------
 
-    def _of_meeting(self, m: Meeting) -> _Offence:
+    def _text(self, offence: Meeting | Sinking) -> str:
+        return self._of_sinking(offence) if isinstance(offence, Sinking) else self._of_meeting(offence)
+
+    def _of_meeting(self, m: Meeting) -> str:
         one, other = self._table.name(m.a), self._table.name(m.b)
         sides = ("the first", "the second")
         if m.crossings:
@@ -86,10 +87,10 @@ class Surfaces:
             edge, triangle = self._element(m.edge_of, m.edge), self._element(owner, m.triangle)
             if m.a == m.b:
                 what = f"{one} intersects itself: its {edge} crosses its {triangle}"
-                return _Offence(1, (m.a,), f"{what}; mend the mesh, or leave the meta attribute self_collision at 0.")
+                return f"{what}; mend the mesh, or leave the meta attribute self_collision at 0."
             count = f", one of {m.crossings} crossings" if m.crossings > 1 else ""
             what = f"{edge} of {mine} crosses {triangle} of {yours} at {_place(m.point)}{count}"
-            return _Offence(1, (m.a, m.b), f"{one} and {other} intersect: {what}; {self._remedy(m.a, m.b)}")
+            return f"{one} and {other} intersect: {what}; {self._remedy(m.a, m.b)}"
         mine, yours = sides if m.first_of == m.a else sides[::-1]
         second_of = m.b if m.first_of == m.a else m.a
         split = 2 if m.kind == EDGE_EDGE else 1
@@ -100,7 +101,7 @@ class Surfaces:
         if m.thickness == 0.0:
             how = f"touch or overlap: the distance is {m.distance:.1g} m"
         what = f"{one} and {other} {how}, at {first} of {mine} and {second} of {yours}"
-        return _Offence(3, (m.a, m.b), f"{what}; leave a gap: {self._remedy(m.a, m.b)}")
+        return f"{what}; leave a gap: {self._remedy(m.a, m.b)}"
 
     def _remedy(self, a: int, b: int) -> str:
         joint = "contact/joint_neighbours = 0 (they share a joint), " if (a, b) in self._joined else ""
@@ -109,15 +110,13 @@ class Surfaces:
             "contact_tabular.insert(L, R, 0, 1e9, enable=False) or different subscenes."
         )
 
-    def _of_sinking(self, s: Sinking) -> _Offence:
+    def _of_sinking(self, s: Sinking) -> str:
         above = f"{s.height:.3g} m above" if s.height >= 0 else f"{-s.height:.3g} m behind"
-        return _Offence(
-            2,
-            (s.body,),
+        return (
             f"{self._element(s.body, (s.x,))} of {self._table.name(s.body)} is {above} half-plane "
             f"'{self._plane_names[s.plane]}', and must be more than {s.thickness:.4g} m above it; move the body by "
             f"more than {s.thickness - s.height:.3g} m along the normal, or let them pass through each other by "
-            "contact_tabular.insert(L, R, 0, 1e9, enable=False).",
+            "contact_tabular.insert(L, R, 0, 1e9, enable=False)."
         )
 
     def _entry(self, body: int) -> BodyGeometry:

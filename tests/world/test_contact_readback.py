@@ -1,0 +1,331 @@
+"""What contact tells: forces, points, energies, and the counts in the step report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from contact_scenes import BOX, L_SHAPE, STAR, TORUS, Stage, box, random_rotation, scaled
+from scenes import TIGHT, pose, read_state, rotation, write_state
+
+from dovetail.constitution import AffineBodySphericalJoint, SoftTransformConstraint
+from dovetail.errors import WorldError
+from dovetail.solver.contact.barrier import barrier
+
+G, H, D_HAT = 10.0, 0.01, 1e-3
+TIGHTLY = {name.replace("/", "__"): value for name, value in TIGHT.items()}
+"""Newton's last step is then below 1e-11 m, so that forces are balanced to 1e-6 of the weight."""
+
+
+def moments(slot) -> np.ndarray:
+    """M̂ (4, 4) of the bodies of a geometry."""
+    meta = slot.geometry.meta
+    M = np.empty((4, 4))
+    M[0, 0], M[1:, 1:] = meta["abd_mass"][0], meta["abd_mass_x_bar_x_bar"][0]
+    M[0, 1:] = M[1:, 0] = meta["abd_mass_x_bar"][0]
+    return M
+
+
+def rows(T: np.ndarray) -> np.ndarray:
+    """Transforms or their rates (n, 4, 4) as Q (n, 4, 3)."""
+    return np.concatenate([T[:, None, :3, 3], T[:, :3, :3].swapaxes(1, 2)], axis=1)
+
+
+# ---- forces ----------------------------------------------------------------------------------------------------
+
+
+def resting(**config) -> tuple[Stage, object]:
+    stage = Stage((0, 0, -G), **TIGHTLY, **config)
+    stage.ground()
+    slot = stage.add("cube", scaled(BOX, 0.1), [(0, 0, 0.0508)])
+    stage.run(60)
+    return stage, slot
+
+
+def test_a_cube_at_rest_is_carried_by_its_four_corners():
+    stage, slot = resting()
+    contacts = stage.world.contacts()
+    weight = slot.geometry.meta["mass"][0] * G
+    assert len(contacts) == 4
+    np.testing.assert_allclose(contacts.normal_force, weight / 4, rtol=1e-6)
+    np.testing.assert_allclose(contacts.normal, [[0, 0, 1]] * 4, atol=1e-15)
+    np.testing.assert_allclose(contacts.friction_force, 0, atol=1e-6)
+    np.testing.assert_array_equal(contacts.bodies, [[0, -1]] * 4)
+    np.testing.assert_array_equal(contacts.plane, 0)
+    assert ((contacts.gap > 0) & (contacts.gap < D_HAT)).all()
+    # midway between the corner and the ground
+    np.testing.assert_allclose(contacts.point[:, 2], contacts.gap / 2, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(contacts.point[:, :2]), 0.05, atol=1e-4)
+    assert contacts.names(0) == ("instance 0 of 'cube' (geometry 1)", "half-plane 'ground'")
+    instances = slot.geometry.instances
+    np.testing.assert_allclose(instances["contact/force"], [[0, 0, weight]], atol=1e-6 * weight)
+    np.testing.assert_allclose(instances["contact/torque"], np.zeros((1, 3)), atol=1e-7 * weight)
+
+
+def heap(rng, frames: int = 0, **config) -> Stage:
+    """Convex and other bodies thrown at each other over a floor: every kind of contact, some rubbing, some parting."""
+    stage = Stage((0, 0, -G), d_hat=2e-3, **config)
+    stage.ground()
+    places = 0.25 * np.stack(np.meshgrid([-1, 0, 1], [-1, 0], [1, 2]), axis=-1).reshape(-1, 3)
+    for k, (name, mesh) in enumerate({"box": BOX, "star": STAR, "torus": TORUS, "L": L_SHAPE}.items()):
+        poses = [pose(p, random_rotation(rng)) for p in places[k::4]]
+        speed = rng.normal(size=(len(poses), 3)) - 8 * places[k::4] * (1, 1, 0.5)
+        stage.add(name, scaled(mesh, 0.17), poses, velocity=speed, spin=5 * rng.normal(size=(len(poses), 3)))
+    stage.run(frames)
+    return stage
+
+
+def test_contact_is_what_changes_the_momentum_of_every_body_in_every_step(rng):
+    """The balance of the step: M(V₁ − V₀)/h = gravity + contact, and the same about the centre of mass.
+
+    Both come from the solved equations, so they hold to Newton's tolerance however violent the collision.
+    """
+    stage = heap(rng, **TIGHTLY)
+    slots = [slot for slot, _ in stage.scene.geometries if slot.object_name != "ground"]
+    M = np.concatenate([[moments(slot)] * slot.geometry.instances.size() for slot in slots])
+    before = rows(read_state(stage.world)[1])
+    pushed = turned = friction = 0
+    for _ in range(40):
+        stage.run(1)
+        T, V = (rows(x) for x in read_state(stage.world))
+        change = np.einsum("nij,njx->nix", M, V - before) / H
+        before = V
+        force, torque = (
+            np.concatenate([slot.geometry.instances[f"contact/{name}"] for slot in slots])
+            for name in ("force", "torque")
+        )
+        mass, centre = M[:, 0, 0], M[:, 0, 1:] / M[:, 0, :1]
+        weight = mass[:, None] * (0, 0, -G)
+        # 1e-11 m of a last Newton step are 1e-7 of g h² in each of some hundred iterations
+        np.testing.assert_allclose(change[:, 0], weight + force, atol=1e-4 * mass.max() * G)
+        about = change[:, 1:] - centre[:, :, None] * change[:, :1]
+        expected = np.cross(T[:, 1:], about).sum(axis=1)
+        np.testing.assert_allclose(torque, expected, atol=1e-5 * mass.max() * G)
+        contacts = stage.world.contacts()
+        total = contacts.normal_force[:, None] * contacts.normal + contacts.friction_force
+        summed = np.zeros_like(force)
+        np.add.at(summed, contacts.bodies[:, 0], total)
+        hit = contacts.bodies[:, 1] >= 0
+        np.add.at(summed, contacts.bodies[hit, 1], -total[hit])
+        np.testing.assert_allclose(summed, force, atol=1e-12 * (1 + np.abs(total).sum()))
+        pushed = max(pushed, np.abs(force).max() / (mass.max() * G))
+        turned = max(turned, np.abs(torque).max())
+        friction = max(friction, np.abs(contacts.friction_force).max(initial=0.0))
+    assert pushed > 10 and turned > 0.1 and friction > 1  # it was violent
+
+
+def test_friction_holds_back_what_slides_and_turns_its_work_into_heat():
+    """A cube thrown along the floor: the force is μN against the motion, the loss its work, both by closed forms."""
+    stage = Stage((0, 0, -G), **TIGHTLY, contact__eps_velocity=1e-4)
+    stage.material(0.3)
+    stage.ground()
+    slot = stage.add("cube", box(0.1, 0.1, 0.02), [(0, 0, 0.0109)], velocity=(2.0, 0, 0))
+    stage.run(10)
+    m = slot.geometry.meta["mass"][0]
+    x, lost, dissipated = [], [], []
+    for _ in range(20):
+        (found,) = stage.run(1, stage.world.contacts)
+        # friction is lagged by a step: μ times the weight to what the normal force changes from step to step
+        np.testing.assert_allclose(found.friction_force.sum(axis=0), [-0.3 * m * G, 0, 0], atol=2e-3 * m * G)
+        x.append(slot.geometry.transforms.values[0, 0, 3])
+        lost.append(stage.world.report.friction_loss)
+        dissipated.append(stage.world.energies()["friction_dissipated"])
+    np.testing.assert_allclose(lost[1:], 0.3 * m * G * np.diff(x), rtol=5e-3)
+    np.testing.assert_allclose(lost[1:], np.diff(dissipated), rtol=1e-9)
+
+
+def test_contacts_that_have_parted_come_last_and_only_tell_their_friction():
+    """A cube at rest is thrown up and sideways, out of the range of the barrier within a step."""
+    stage = Stage((0, 0, -G))
+    stage.ground()
+    stage.add("cube", scaled(BOX, 0.1), [(0, 0, 0.0508)])
+    stage.run(5)
+    V = np.zeros((4, 4))
+    V[:3, 3] = 0.5, 0.0, 0.4
+    write_state(stage.world, velocities=[V])
+    seen = []
+    for _ in range(3):
+        stage.run(1)
+        seen.append(stage.world.contacts())
+    parted = next(contacts for contacts in seen if (contacts.normal_force == 0).any())
+    last = parted.normal_force == 0
+    assert not last[: len(last) - last.sum()].any()
+    assert (parted.gap[last] >= D_HAT).all()
+    assert np.abs(parted.friction_force[last]).max() > 0
+    np.testing.assert_allclose(parted.normal[last], [[0, 0, 1]] * last.sum(), atol=1e-15)
+    np.testing.assert_allclose(parted.point[last, 2], parted.gap[last] / 2, rtol=1e-9)
+
+
+def test_reading_contacts_does_not_change_what_comes_next(rng):
+    seeds = rng.integers(1 << 30)
+    quiet, curious = (heap(np.random.default_rng(seeds)) for _ in range(2))
+    for _ in range(25):
+        quiet.world.advance()
+        curious.world.advance()
+        curious.world.retrieve()
+        curious.world.contacts()
+        curious.world.energies()
+        curious.world.sanity_checker().check()
+    for one, other in zip(read_state(quiet.world), read_state(curious.world), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_contacts_are_known_before_the_first_step_and_right_after_a_write():
+    stage = Stage((0, 0, -G))
+    stage.ground()
+    slot = stage.add("cube", scaled(BOX, 0.1), [(0, 0, 0.0505), (1, 0, 5.0)])
+    contacts = stage.world.contacts()
+    assert contacts.bodies.tolist() == [[0, -1]] * 4
+    np.testing.assert_allclose(contacts.gap, 0.5e-3, rtol=1e-10)
+    assert not contacts.friction_force.any()
+    stage.world.retrieve()
+    assert not slot.geometry.instances["contact/force"].any()
+    stage.run(3)
+    write_state(stage.world, transforms=[pose((0, 0, 3.0)), pose((1, 0, 0.0502))])
+    contacts = stage.world.contacts()
+    assert contacts.bodies.tolist() == [[1, -1]] * 4
+    np.testing.assert_allclose(contacts.gap, 0.2e-3, rtol=1e-10)
+    assert not contacts.friction_force.any()
+
+
+def test_a_world_without_contact_has_no_contacts_and_no_attributes(start):
+    stage = Stage(contact__enable=0)
+    slot = stage.add("cube", BOX)
+    world = start(stage.scene)
+    world.advance()
+    world.retrieve()
+    contacts = world.contacts()
+    assert len(contacts) == 0 and contacts.point.shape == (0, 3) and contacts.bodies.shape == (0, 2)
+    assert "contact/force" not in slot.geometry.instances
+    assert world.report.contacts == world.report.candidates == world.report.detections == 0
+    assert world.energies()["barrier"] == 0.0
+
+
+@pytest.mark.parametrize("call", ["contacts", "energies"])
+def test_there_is_nothing_to_tell_without_a_running_world(start, call):
+    from dovetail import Engine, World
+
+    with pytest.raises(WorldError, match=rf"World\.{call}: .* call World\.init"):
+        getattr(World(Engine("cpu")), call)()
+    stage = Stage()
+    stage.add("cubes", BOX, [(0, 0, 0), (0.5, 0.2, 0.1)])
+    with pytest.raises(WorldError, match=rf"World\.{call}: .* sanity checks"):
+        getattr(start(stage.scene), call)()
+
+
+# ---- report ----------------------------------------------------------------------------------------------------
+
+
+def test_the_step_report_counts_contacts_candidates_detections_and_islands():
+    stage = Stage((0, 0, -G))
+    stage.ground()
+    stage.add("cube", scaled(BOX, 0.1), [(0, 0, 0.0505), (0.03, 0.02, 0.1515), (1, 0, 0.0505), (2, 0, 5)])
+    stage.run(1)
+    report = stage.world.report
+    assert 8 < report.contacts <= report.candidates  # four corners on the ground, twice, and some between the cubes
+    assert report.detections >= 1
+    assert report.islands == 3  # the two that touch are one
+    stage.run(40)
+    assert stage.world.report.detections <= 1
+    assert stage.world.engine.frame_stats()["islands"] == stage.world.report.islands
+
+
+# ---- energies --------------------------------------------------------------------------------------------------
+
+
+def test_energies_of_a_thrown_body_are_those_of_the_textbook(start):
+    stage = Stage((0, 0, -G), contact__enable=0)
+    slot = stage.add("box", box(0.2, 0.4, 0.6), [(1, 2, 3)], velocity=(1.0, -2.0, 4.0), spin=(0, 0, 3.0))
+    stage.add("post", BOX, [(9, 9, 9)], fixed=True)
+    world = start(stage.scene)
+    energies = world.energies()
+    m, J = slot.geometry.meta["mass"][0], slot.geometry.meta["inertia"][0][2, 2]
+    assert energies["kinetic"] == pytest.approx(m * 21.0 / 2 + J * 9.0 / 2, rel=1e-12)
+    assert energies["gravity"] == pytest.approx(m * G * 3.0, rel=1e-12)  # the fixed post does not count
+    assert energies["shape"] == pytest.approx(0.0, abs=1e-12)
+    rest = {name: value for name, value in energies.items() if name not in ("kinetic", "gravity", "shape")}
+    assert rest == {"joint": 0.0, "soft_transform": 0.0, "barrier": 0.0, "friction_dissipated": 0.0}
+
+
+@pytest.mark.parametrize(("potential", "strain"), [("OrthoPotential", (1.1**2 - 1) ** 2), ("ARAP", 0.1**2)])
+def test_the_shape_energy_is_that_of_the_stretch(start, potential, strain):
+    from dovetail.constitution import AffineBodyConstitution
+
+    stage = Stage(contact__enable=0)
+    T = pose((0, 0, 0), rotation([1, 2, 3], 0.7) @ np.diag([1.1, 1.0, 1.0]))
+    slot = stage.add("box", BOX, [T], body=lambda sc: AffineBodyConstitution({"name": potential}).apply_to(sc, 1e5))
+    energies = start(stage.scene).energies()
+    assert energies["shape"] == pytest.approx(1e5 * slot.geometry.meta["volume"][0] * strain, rel=1e-10)
+
+
+def test_the_energy_of_a_joint_is_that_of_a_spring_of_its_strength(start):
+    """A body hangs at a ball joint: the gap is m g h²/K, the energy K/h² gap²/2."""
+    stage = Stage((0, 0, -G), **TIGHTLY, contact__enable=0)
+    post = stage.add("post", scaled(BOX, 0.1), [(0, 0, 0)], fixed=True)
+    bob = stage.add("bob", scaled(BOX, 0.1), [(0, 0, -0.3)])
+    joint = AffineBodySphericalJoint().create_geometry([[0, 0, -0.2]], [post], [0], [bob], [0], [50.0])
+    stage.scene.objects.create("joint").geometries.create(joint)
+    world = start(stage.scene)
+    for _ in range(200):
+        world.advance()
+    m = bob.geometry.meta["mass"][0]
+    K = 50.0 * 2 * m
+    gap = m * G * H**2 / K
+    assert world.energies()["joint"] == pytest.approx(K / H**2 * gap**2 / 2, rel=1e-4)
+
+
+def test_the_energy_of_a_soft_transform_is_that_of_its_pull(start):
+    stage = Stage(contact__enable=0)
+
+    def pull(sc) -> None:
+        SoftTransformConstraint().apply_to(sc, 20.0)
+        sc.instances["is_constrained"] = 1
+        sc.instances["aim_transform"] = pose((0.1, 0, 0))
+
+    slot = stage.add("box", scaled(BOX, 0.1), [(0, 0, 0)], applied=[pull])
+    world = start(stage.scene)
+    world.advance()
+    world.retrieve()
+    left = 0.1 - slot.geometry.transforms.values[0, 0, 3]
+    assert left == pytest.approx(0.1 / 21, rel=1e-3)
+    m = slot.geometry.meta["mass"][0]
+    assert world.energies()["soft_transform"] == pytest.approx(20.0 * m / H**2 * left**2 / 2, rel=1e-6)
+
+
+def test_the_barrier_energy_is_the_sum_over_the_gaps(start):
+    stage = Stage()
+    stage.material(0.5, 1e8)
+    stage.ground()
+    stage.add("cube", scaled(BOX, 0.1), [(0, 0, 0.0504)])
+    world = start(stage.scene)
+    value, _, _ = barrier((0.4e-3) ** 2, 0.0, D_HAT)
+    assert world.energies()["barrier"] == pytest.approx(4 * 1e8 * value, rel=1e-10)
+
+
+def test_energy_is_lost_to_friction_and_to_the_integrator_but_never_gained(rng):
+    stage = heap(rng)
+    names = ("kinetic", "gravity", "shape", "barrier", "friction_dissipated")
+    totals = [sum(stage.world.energies()[name] for name in names)]
+    stage.run(60, lambda: totals.append(sum(stage.world.energies()[name] for name in names)))
+    # bdf1 loses energy; Newton's tolerance of 1e-3 m/s is worth m v²/2 of that speed, some 1e-3 of these joules
+    assert (np.diff(totals) < 1e-3 * totals[0]).all()
+    assert totals[-1] < totals[0]
+    assert stage.world.energies()["friction_dissipated"] > 0.05 * totals[0]
+
+
+def test_what_friction_has_dissipated_is_dumped_and_recovered(tmp_path, start):
+    def sliding() -> Stage:
+        stage = Stage((0, 0, -G))
+        stage.ground()
+        stage.add("cube", scaled(BOX, 0.1), [(0, 0, 0.0508)], velocity=(1.0, 0, 0))
+        return stage
+
+    world = start(sliding().scene)
+    for _ in range(10):
+        world.advance()
+    assert world.dump()
+    then = world.energies()["friction_dissipated"]
+    world.advance()
+    assert world.energies()["friction_dissipated"] > then > 0
+    again = start(sliding().scene)
+    assert again.recover(10)
+    assert again.energies()["friction_dissipated"] == then
