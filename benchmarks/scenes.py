@@ -9,8 +9,20 @@ from dovetail.constitution import AffineBodyConstitution, AffineBodyRevoluteJoin
 
 CUBE_VERTICES = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 CUBE_TRIANGLES = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1]]
-    + [[2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
+    [
+        [0, 1, 3],
+        [0, 3, 2],
+        [4, 6, 7],
+        [4, 7, 5],
+        [0, 4, 5],
+        [0, 5, 1],
+        [2, 3, 7],
+        [2, 7, 6],
+        [0, 2, 6],
+        [0, 6, 4],
+        [1, 5, 7],
+        [1, 7, 3],
+    ]
 )
 
 
@@ -34,7 +46,7 @@ def boxes(scene: Scene, size, positions, name: str = "boxes", fixed=(), velocity
 
 def spinning(count: int) -> Scene:
     """Free boxes with linear and angular velocity."""
-    scene = new_scene(**{"gravity": [0.0, -9.8, 0.0]})
+    scene = new_scene(gravity=[0.0, -9.8, 0.0])
     velocity = np.zeros((4, 4))
     velocity[:3, :3] = [[0.0, -0.1, 2.0], [0.1, 0.0, -0.3], [-2.0, 0.3, 0.0]]
     velocity[:3, 3] = (0.5, 3.0, 0.0)
@@ -46,7 +58,7 @@ def spinning(count: int) -> Scene:
 
 def hinge_chain(links: int, strength_ratio: float = 100.0) -> Scene:
     """Links 0.1 × 0.02 × 0.02 m hinged end to end about y, from horizontal; the first body is fixed."""
-    scene = new_scene(**{"gravity": [0.0, 0.0, -9.8]})
+    scene = new_scene(gravity=[0.0, 0.0, -9.8])
     positions = np.zeros((links + 1, 3))
     positions[:, 0] = 0.1 * np.arange(-1, links) + 0.05
     slot = boxes(scene, (0.1, 0.02, 0.02), positions, "links", fixed=(0,))

@@ -1,4 +1,4 @@
-"""Bodies and scenes for the tests of contact: meshes of all kinds, scenes that check every frame, and a probe into the solver.
+"""Bodies and scenes for the tests of contact: meshes, scenes that check every frame, and a probe into the solver.
 
     stage = Stage(gravity=(0, 0, -10))
     stage.ground()
@@ -234,7 +234,7 @@ class Stage:
 
 
 class Probe:
-    """Contact of a scene as the solver sees it, evaluated at any state Q (n, 4, 3) of the bodies; all are one island."""
+    """Contact of a scene as the solver sees it, evaluated at any state Q (n, 4, 3) of the bodies."""
 
     def __init__(self, scene: Scene) -> None:
         self.simulation = Simulation(scene)

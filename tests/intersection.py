@@ -1,8 +1,7 @@
 """An independent test whether surfaces intersect, exact for the float64 coordinates of a state.
 
-    assert_apart(scene)          after `world.retrieve()`: no two bodies of the scene touch or cross, none is
-    inside another,
-                                 all are above the half-planes and none is turned inside out
+    assert_apart(scene)    after `world.retrieve()`: no two bodies of the scene touch or cross, none is inside another,
+                           all are above the half-planes and none is turned inside out
 
 It shares nothing with the solver: surfaces are read from the geometries, and every edge of a mesh is tested
 against every triangle of the others. Signs of determinants are those of exact arithmetic: a float64 value decides
@@ -73,7 +72,7 @@ def _mesh(geometry: SimplicialComplex) -> tuple[np.ndarray, np.ndarray]:
 
 
 def orientation(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Signs (n,) of det[a − d, b − d, c − d] for points (n, 3): which side of the plane abc the point d is on; exact."""
+    """Exact signs (n,) of det[a − d, b − d, c − d] for points (n, 3): on which side of the plane abc the point d is."""
     u, v, w = a - d, b - d, c - d
     minors = [(v[:, i] * w[:, j], v[:, j] * w[:, i]) for i, j in ((1, 2), (2, 0), (0, 1))]
     det = sum(u[:, k] * (p - q) for k, (p, q) in enumerate(minors))
@@ -90,9 +89,7 @@ def _rational(point: np.ndarray) -> list[Fraction]:
 
 def _exact_sign(a: list[Fraction], b: list[Fraction], c: list[Fraction], d: list[Fraction]) -> int:
     u, v, w = ([x - y for x, y in zip(p, d, strict=True)] for p in (a, b, c))
-    det = (
-        u[0] * (v[1] * w[2] - v[2] * w[1]) + u[1] * (v[2] * w[0] - v[0] * w[2]) + u[2] * (v[0] * w[1] - v[1] * w[0])
-    )
+    det = u[0] * (v[1] * w[2] - v[2] * w[1]) + u[1] * (v[2] * w[0] - v[0] * w[2]) + u[2] * (v[0] * w[1] - v[1] * w[0])
     return (det > 0) - (det < 0)
 
 
@@ -113,7 +110,7 @@ def touches(p: np.ndarray, q: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.nd
 
 
 def _touches_in_plane(p: Any, q: Any, a: Any, b: Any, c: Any) -> bool:
-    """The same where all five points lie in one plane, exactly: seen along an axis in which the triangle has an area."""
+    """The same where all five points lie in one plane: seen along an axis in which the triangle has an area."""
     for i, j in ((1, 2), (2, 0), (0, 1)):
         P, Q, A, B, C = ((x[i], x[j]) for x in (p, q, a, b, c))
         if _turn(A, B, C) != 0:

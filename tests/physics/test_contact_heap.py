@@ -1,4 +1,4 @@
-"""Many bodies: tumbling heaps that are checked in every frame, that repeat to the last bit, and that fall into islands."""
+"""Many bodies: tumbling heaps, checked in every frame, that repeat to the last bit and fall into islands."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_pile_does_not_notice_another_one_far_away():
 
     def pile(stage: Stage, name: str, x: float, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        poses = [pose((x + 0.02 * k, 0, 0.08 + 0.13 * k), random_rotation(rng)) for k in range(3)]
+        poses = [pose((x + 0.02 * k, 0, 0.1 + 0.18 * k), random_rotation(rng)) for k in range(3)]
         stage.add(name, scaled(BOX, 0.1), poses)
 
     alone, both = Stage(gravity=(0, 0, -G)), Stage(gravity=(0, 0, -G))

@@ -1,4 +1,4 @@
-"""Impacts: momentum, the hardest features, fast bodies, and squeezes that cannot be satisfied; nothing ever passes through."""
+"""Impacts: momentum, the hardest features, fast bodies, impossible squeezes; nothing ever passes through."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_cube_dropped_on_an_edge_or_a_corner_of_another_does_not_pass(lower, u
     stage.ground(-2.0)
     z = stage.run(30, lambda: (falling.geometry.transforms.values[0, 2, 3], stage.world.report.converged))
     assert all(converged for _, converged in z)
-    assert z[8][0] > 2 * height - 0.05, "it has not been stopped"
+    assert z[3][0] > 2 * height - 0.05, "it has not been stopped"
 
 
 # ---- fast bodies -----------------------------------------------------------------------------------------------
@@ -106,9 +106,7 @@ def sheet() -> SimplicialComplex:
 def test_a_fast_bullet_does_not_tunnel_through_a_thin_shell(fixed, dt):
     """50 m/s: half a metre and more a step, against a shell of 1 mm; it stays on its side of it."""
     stage = Stage(dt=dt)
-    shell = stage.add(
-        "shell", sheet(), body=lambda sc: AffineBodyShell().apply_to(sc, 1e8, 1000.0, 5e-4), fixed=fixed
-    )
+    shell = stage.add("shell", sheet(), body=lambda sc: AffineBodyShell().apply_to(sc, 1e8, 1000.0, 5e-4), fixed=fixed)
     bullet = stage.add("bullet", scaled(TETRAHEDRON, 0.02), [(0.1, 0.05, 0.6)], velocity=(3, 1, -50), density=8000)
 
     def lowest_corner() -> float:
@@ -118,16 +116,21 @@ def test_a_fast_bullet_does_not_tunnel_through_a_thin_shell(fixed, dt):
 
     heights = stage.run(12, lowest_corner)
     assert min(heights) > 0
-    assert bullet.geometry.transforms.values[0, 2, 3] < 0.6 - 50 * dt + 0.5  # it did fly
+    assert min(heights) < 0.02  # it did get there
 
 
 def test_fast_bodies_do_not_pass_through_each_other(rng):
-    """Two swarms of small bodies that meet at 40 m/s; every frame is checked, and their order is kept where they meet head on."""
-    stage = Stage() cube = scaled(BOX, 0.05) grid = np.array([(0.0, 0.08 * j, 0.08 * k) for j in range(2) for k in
-    range(2)]) left = stage.add("left", cube, [pose(p, random_rotation(rng)) for p in grid], velocity=(20, 0, 0))
-    right = stage.add("right", cube, [pose(p + (0.5, 0.001, 0.002), random_rotation(rng)) for p in grid],
-    velocity=(-20, 0, 0)) stage.run(8) x = [slot.geometry.transforms.values[:, 0, 3] for slot in (left, right)]
-    assert x[0].mean() < x[1].mean()
+    """Two swarms of small bodies that meet at 40 m/s; every frame is checked, and one stays left of the other."""
+    stage = Stage()
+    cube = scaled(BOX, 0.05)
+    grid = np.array([(0.0, 0.08 * j, 0.08 * k) for j in range(2) for k in range(2)])
+    slots = []
+    for name, shift, speed in (("left", (0, 0, 0), 20), ("right", (0.5, 0.001, 0.002), -20)):
+        poses = [pose(p + shift, random_rotation(rng)) for p in grid]
+        slots.append(stage.add(name, cube, poses, velocity=(speed, 0, 0)))
+    stage.run(8)
+    left, right = (slot.geometry.transforms.values[:, 0, 3].mean() for slot in slots)
+    assert left < right
 
 
 # ---- squeezes --------------------------------------------------------------------------------------------------

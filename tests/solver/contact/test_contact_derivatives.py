@@ -60,10 +60,12 @@ def test_gradient_is_the_derivative_of_the_energy(rng, names):
     g, _ = probe.derivatives(probe.Q)
     assert np.abs(g).max() > 0
     for _ in range(3):
-        # dQ = direction(rng, probe) step = 1e-6 * D_HAT slope = (probe.energy(probe.Q + step * dQ) -
-        # probe.energy(probe.Q - step * dQ)) / (2 * step) the step's second-order error: (1e-6)² of a curvature
-        # that is some 1e2 times force/d̂; and round-off of E over the step noise = 1e-15 * probe.energy(probe.Q)
-        # / step assert g @ dQ.reshape(-1) == pytest.approx(slope, rel=1e-6, abs=10 * noise)
+        dQ = direction(rng, probe)
+        step = 1e-6 * D_HAT
+        slope = (probe.energy(probe.Q + step * dQ) - probe.energy(probe.Q - step * dQ)) / (2 * step)
+        # second-order error: (1e-6)² of a curvature that is some 1e2 times force/d̂; and round-off of E over the step
+        noise = 1e-15 * probe.energy(probe.Q) / step
+        assert g @ dQ.reshape(-1) == pytest.approx(slope, rel=1e-6, abs=10 * noise)
 
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
@@ -168,11 +170,15 @@ def test_one_sliding_contact_agrees_with_ipctk():
     h2 = probe.h**2
     normal = -kappa * ipctk.barrier_first_derivative(gap**2, d_hat**2) * 2 * gap
     for slip in (0.3e-4, 0.99e-4, 5e-4):
-        Q = probe.Q.copy() Q[0, 0, :2] += slip * np.array([0.6, -0.8]) E = kappa * ipctk.barrier(gap**2, d_hat**2)
-        + mu * normal * ipctk.smooth_friction_f0(slip, probe.contact.epsilon) g, _ = probe.derivatives(Q,
-        look=False) tangential = mu * normal * ipctk.smooth_friction_f1(slip, probe.contact.epsilon) assert
-        probe.energy(Q, look=False) == pytest.approx(h2 * E, rel=1e-10) np.testing.assert_allclose(g[:3], h2 *
-        np.array([0.6 * tangential, -0.8 * tangential, -normal]), rtol=1e-10)
+        Q = probe.Q.copy()
+        Q[0, 0, :2] += slip * np.array([0.6, -0.8])
+        E = kappa * ipctk.barrier(gap**2, d_hat**2) + mu * normal * ipctk.smooth_friction_f0(
+            slip, probe.contact.epsilon
+        )
+        g, _ = probe.derivatives(Q, look=False)
+        tangential = mu * normal * ipctk.smooth_friction_f1(slip, probe.contact.epsilon)
+        assert probe.energy(Q, look=False) == pytest.approx(h2 * E, rel=1e-10)
+        np.testing.assert_allclose(g[:3], h2 * np.array([0.6 * tangential, -0.8 * tangential, -normal]), rtol=1e-10)
 
 
 @pytest.mark.parametrize("angle", [1e-6, 3e-3, 0.02, 0.0316, 0.05])

@@ -122,7 +122,7 @@ def test_vertices_may_have_materials_of_their_own_and_a_contact_takes_the_mean()
     ids[top[1]] = 2
     inside = plate[0][top].mean(axis=0)
     stage.add("plate", plate, [(0, 0, 0)], applied=[painted(ids)])
-    stage.add("tip", tip(), [inside + (0, 0, GAP)])
+    stage.add("tip", tip(), [np.add(inside, (0, 0, GAP))])
     assert energy(stage) == pytest.approx((1e6 + 7e6 + 1e6) / 3 * barrier(GAP), rel=1e-12)
 
 
@@ -227,7 +227,9 @@ def test_a_half_plane_is_felt_at_the_range_of_the_mesh():
 
 
 def square() -> SimplicialComplex:
-    return trimesh(np.array([[-0.5, -0.5, 0], [0.5, -0.5, 0], [0.5, 0.5, 0], [-0.5, 0.5, 0]]), np.array([[0, 1, 2], [0, 2, 3]]))
+    return trimesh(
+        np.array([[-0.5, -0.5, 0], [0.5, -0.5, 0], [0.5, 0.5, 0], [-0.5, 0.5, 0]]), np.array([[0, 1, 2], [0, 2, 3]])
+    )
 
 
 def shell(thickness: float) -> Any:

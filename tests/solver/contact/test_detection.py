@@ -1,4 +1,4 @@
-"""Which features can touch, and that no pair of them is ever missed or counted twice: against brute force over all pairs."""
+"""Which features can touch, and that no pair of them is ever missed or counted twice: against brute force."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_EDGES = np.zeros((0, 2), np.int64)
 
 
 def edges_and_bends(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
-    """All edges of a closed mesh, and how far the far corner of the second triangle is below the plane of the first [m]."""
+    """All edges of a closed mesh, and how far the one triangle falls below the plane of the other [m]."""
     points, triangles = mesh
     sides: dict[tuple[int, int], list[int]] = {}
     for t, corners in enumerate(triangles.tolist()):
@@ -64,7 +64,7 @@ def test_flat_and_concave_edges_are_left_out():
 
 
 def test_an_open_surface_touches_with_all_edges_that_are_not_flat():
-    """A folded strip of two squares: four flat diagonals and halves apart, six sides and the fold remain, on either side of it."""
+    """A folded strip of two squares: six sides and the fold, whichever way it is folded; not the flat diagonals."""
     points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0.5], [0, 1, 0], [1, 1, 0], [2, 1, 0.5]], float)
     triangles = np.array([[0, 1, 4], [0, 4, 3], [1, 2, 5], [1, 5, 4]])
     for fold in (1.0, -1.0):
@@ -136,7 +136,7 @@ def brute_force(
 
 
 def expected_energy(probe: Probe, meshes: tuple[Mesh, Mesh]) -> tuple[float, int]:
-    """h²κ Σ m b over pairs of convex edges and the nearest triangle of each patch to each vertex; and how many are active."""
+    """h²κ Σ m b over pairs of convex edges and the nearest triangle of each patch to each vertex; how many count."""
     patches = [make_shape(*mesh, NO_EDGES, closed=True).patch for mesh in meshes]
     number = [{tuple(t): k for k, t in enumerate(mesh[1].tolist())} for mesh in meshes]
     X = positions(probe, meshes)
@@ -183,7 +183,7 @@ def test_energy_is_that_of_all_pairs_of_features_each_counted_once(rng, names):
 
 @pytest.mark.parametrize("names", [("box", "L_shape"), ("torus", "torus"), ("star", "fine_box")], ids="-".join)
 def test_no_contact_is_missed_while_bodies_stay_within_their_budgets(rng, names):
-    """Contacts looked for once are complete after any motion that was announced, however the bodies turn and stretch."""
+    """Contacts looked for once are complete after any motion that was announced, with turns and stretches."""
     meshes = (MESHES[names[0]], MESHES[names[1]])
     probe = two_bodies(rng, meshes)
     apart(probe, meshes, 0.5 * D_HAT)
@@ -219,7 +219,7 @@ def test_a_vertex_meets_a_half_plane_once(rng):
 
 
 def test_all_near_bodies_of_a_crowd_are_found(rng):
-    """Sixty bodies of five shapes in a heap that overlaps freely: the pairs of bodies with candidates are those of brute force."""
+    """Sixty bodies of five shapes that overlap freely: pairs of bodies with candidates are those of brute force."""
     stage = Stage(d_hat=0.02)
     chosen = [scaled(mesh, 0.2) for mesh in (BOX, FINE_BOX, L_SHAPE, STAR, TORUS)]
     for k, mesh in enumerate(chosen):
@@ -246,7 +246,7 @@ def test_all_near_bodies_of_a_crowd_are_found(rng):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_bodies_pressed_together_from_any_direction_never_intersect(rng, names):
-    """Only the features kept keep bodies apart: steps that want to pass through are cut again and again, down to tiny gaps."""
+    """Only the features kept keep them apart: steps that want to pass are cut again and again, down to tiny gaps."""
     stage = Stage(d_hat=1e-3)
     start = rng.normal(size=3)
     start *= 2.0 / np.linalg.norm(start)

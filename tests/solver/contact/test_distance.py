@@ -1,4 +1,4 @@
-"""Closest points of points, triangles and edges: against exact arithmetic and ipctk, near and on the borders of all regions."""
+"""Closest points of points, triangles and edges: against exact arithmetic and ipctk, on and off region borders."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dovetail.solver.contact.distance import edge_edge, point_edge, point_triang
 OFF = (0.0, 1e-12, -1e-12)
 """Distances from the border of a region that must not matter."""
 
-# A weight is wrong by at most 1e-16 over the squared sine of an angle of the triangle or of the two edges (here >
-# 0.05 rad where not said otherwise); a distance of points about 1 m apart is then right to some 1e-16/0.05² m.
-# CLOSE = 1e-13
+# A weight is wrong by at most 1e-16 over the squared sine of an angle of the triangle, or of the two edges (here
+# > 0.05 rad where not said otherwise); a distance of points about 1 m apart is then right to some 1e-16/0.05² m.
+CLOSE = 1e-13
 
 
 def frame(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -33,13 +33,17 @@ def placed(rng: np.random.Generator, points: Any) -> np.ndarray:
 
 
 def point_triangle_cases(rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Points (4, 3) p, a, b, c: random ones, and p above (or on) corners and sides and a hair to either side of them."""
+    """Points (4, 3) p, a, b, c: random, and p above (or on) corners and sides and a hair to either side of them."""
     for _ in range(100):
         yield rng.uniform(-1, 1, (4, 3))
     for _ in range(4):
-        triangle = np.array([[0, 0, 0], [rng.uniform(0.5, 1.5), 0, 0], [rng.uniform(-0.5, 1.5), rng.uniform(0.5,
-        1.5), 0]]) a, b, c = triangle middle = triangle.mean(axis=0) anchors = [a, b, c, (a + b) / 2, 0.3 * b +
-        0.7 * c, (a + c) / 2, middle] for anchor in anchors:
+        triangle = np.array(
+            [[0, 0, 0], [rng.uniform(0.5, 1.5), 0, 0], [rng.uniform(-0.5, 1.5), rng.uniform(0.5, 1.5), 0]]
+        )
+        a, b, c = triangle
+        middle = triangle.mean(axis=0)
+        anchors = [a, b, c, (a + b) / 2, 0.3 * b + 0.7 * c, (a + c) / 2, middle]
+        for anchor in anchors:
             for off in OFF:
                 for height in (0.0, 1e-9, 1e-3, 1.0):
                     aside = anchor + off * (anchor - middle + np.array([0.1, 0.2, 0.0])) + [0, 0, height]
@@ -157,8 +161,8 @@ def test_two_edges_are_as_far_apart_as_exact_arithmetic_says(rng):
 
 def test_parallel_edges_have_a_distance_that_is_right_to_round_off_of_their_length(rng):
     # Below an angle φ of 1e-8 the parameter s is lost to round-off; the distance then errs by at most φ times the
-    # length, 1e-8 m, and only where the edges nearly touch: a gap of d errs by (1e-8)²/2d. for X in
-    # nearly_parallel_cases(rng):
+    # length, 1e-8 m, and only where the edges nearly touch: a gap of d errs by (1e-8)²/2d.
+    for X in nearly_parallel_cases(rng):
         s, t, *r, _ = edge_edge(X, 0, 1, 2, 3)
         assert 0 <= s <= 1 and 0 <= t <= 1
         d = exact_edge_edge(X)

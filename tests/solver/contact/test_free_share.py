@@ -1,4 +1,4 @@
-"""How far a step may go: never into a collision, by ipctk's additive CCD over all features, and not much less than it could."""
+"""How far a step may go: never into a collision, by ipctk's CCD over all features, and not much less than that."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def landing(gap: float) -> float:
     return max(0.1 * gap, min(0.3 * D_HAT, 0.5 * gap))
 
 
-def times_of_impact(meshes: tuple[Mesh, Mesh], before: list[np.ndarray], after: list[np.ndarray]) -> tuple[float,
-float]:
-    """Earliest share of the step at which features meet, and at which they are within a tenth of landing; 1 if never."""
+def times_of_impact(
+    meshes: tuple[Mesh, Mesh], before: list[np.ndarray], after: list[np.ndarray]
+) -> tuple[float, float]:
+    """Earliest share of a step at which features meet, and at which they are within a tenth of landing; 1 if never."""
     impact = land = 1.0
     for a, b in ((0, 1), (1, 0)):
         for v, t in product(range(len(before[a])), meshes[b][1].tolist()):
@@ -44,7 +45,7 @@ float]:
 
 
 def motions(rng: np.random.Generator, Q: np.ndarray) -> Iterator[np.ndarray]:
-    """Straight through each other, past each other, turning and stretching on the way, and both moving along together."""
+    """Straight through each other, past each other, turning and stretching on the way, both moving along."""
     towards = Q[0, 0] - Q[1, 0]
     for speed in (0.3, 1.0, 30.0):
         motion = np.zeros_like(Q)
@@ -60,11 +61,12 @@ def motions(rng: np.random.Generator, Q: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def attitudes(rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Poses of two unit bodies at small and large gaps: any attitude, and the aligned ones where features are parallel."""
+    """Poses of two unit bodies at small and large gaps: any attitude, and aligned ones with parallel features."""
     for gap in (0.2 * D_HAT, 0.1):
         for _ in range(2):
-            start = rng.normal(size=3) yield pose((0, 0, 0), random_rotation(rng)), pose((1.75 + gap) * start /
-            np.linalg.norm(start), random_rotation(rng))
+            start = rng.normal(size=3)
+            start *= (1.75 + gap) / np.linalg.norm(start)
+            yield pose((0, 0, 0), random_rotation(rng)), pose(start, random_rotation(rng))
         yield pose(), pose((0, 0, 1 + gap))
         yield pose(), pose((0.3, 0.2, 1 + gap))
         yield pose(), pose((1e-12, -1e-12, 1 + gap), rotation((0, 0, 1), 1e-12))

@@ -1,8 +1,11 @@
 """Contact as a contribution to the potential, and the guard that keeps every step free of intersections.
 
-begin      look for candidates if the expected motion leaves the budgets; contacts and friction at the start
-of the step renew      look again if a Newton step would leave them free_path  how much of a Newton step each
-island may take: budgets and continuous collision detection take       book what has been moved
+begin      look for candidates if the expected motion leaves the budgets
+lag        contacts and friction at the start of the step
+renew      look again if a Newton step would leave the budgets
+couple     which bodies a step might bring together
+free_path  how much of a step each island may take: budgets and continuous collision detection
+take       book what has been moved
 """
 
 from __future__ import annotations

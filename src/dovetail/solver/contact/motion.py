@@ -20,7 +20,7 @@ def body_motion(
     centre: Array, half: Array, position: Indices, active: Indices, y: Array, frame: Array, shift: Array, turn: Array,
     motion: Array,
 ) -> float:  # fmt: skip
-    """Displacement of every body in the step −y: its box centre's shift (n, 3), and turn (n,), the most that a vertex departs from it.
+    """shift (n, 3) ← how far the box centre of each body moves in the step −y; turn (n,) ← the most a vertex departs.
 
     motion (n,) ← farthest that a vertex moves, seen from a frame that moves by −frame. Returns the motion of what
     stands still.
@@ -36,8 +36,10 @@ def body_motion(
             continue
         apart = 0.0
         for x in range(3):
-            shift[b, x] = -(y[k, x] + centre[b, 0] * y[k, 3 + x] + centre[b, 1] * y[k, 6 + x] + centre[b, 2] *
-            y[k, 9 + x]) apart += (shift[b, x] + frame[x]) ** 2
+            shift[b, x] = -y[k, x]
+            for i in range(3):
+                shift[b, x] -= centre[b, i] * y[k, 3 + 3 * i + x]
+            apart += (shift[b, x] + frame[x]) ** 2
         # corners lie opposite each other, so four of the eight are enough
         largest = 0.0
         for corner in range(4):
@@ -141,7 +143,7 @@ def take(
 @kernel
 def is_spent(used: Array, need: Array, share: float, allowed: Array) -> bool:
     """Whether a share of what is needed exceeds what is left, anywhere."""
+    spent = False
     for k in range(len(used)):
-        if used[k] + share * need[k] > allowed[k]:
-            return True
-    return False
+        spent = spent or used[k] + share * need[k] > allowed[k]
+    return spent

@@ -3,8 +3,8 @@
 A contact, whatever its kind, is a pair of material points: rows ξ_a = (1, x̄_a), ξ_b = (1, x̄_b) on two bodies, and
 r = x_a − x_b. Nothing else enters the energy, the gradient or friction, except the mollifier of nearly parallel edges.
 
-Rows of `contacts` (k, 16):  ξ_a (4), ξ_b (4), r (3), D, m, m′, κ, –     and of `bodies` (k, 3):  a, b (−1: half-
-plane), candidate
+Rows of `contacts` (k, 16):  ξ_a (4), ξ_b (4), r (3), D, m, m′, κ, –
+Rows of `bodies` (k, 3):     a, b (−1: half-plane), candidate
 """
 
 from __future__ import annotations

@@ -164,11 +164,7 @@ class Survey:
 
 def _keys(candidate: Indices, candidates: Candidates) -> Indices:
     """Rows that are equal for the same features at two states; of a vertex and a patch the triangle does not count."""
-<<<<<<< HEAD
-    keys = candidates.pairs[candidate, :7]
-=======
     keys = candidates.pairs[candidate, :7].copy()
->>>>>>> vendor
     on_patch = keys[:, 0] == POINT_TRIANGLE
     keys[on_patch, 4:] = -1
     keys[on_patch, 4] = candidates.numbers[candidate[on_patch], 4]

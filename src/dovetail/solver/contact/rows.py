@@ -4,8 +4,8 @@ A term (ξ_a ⊗ s, −ξ_b ⊗ s)(…)ᵀ adds to the diagonal blocks of both b
 one pair follow each other, so most share their blocks: written as rows of 12×12 matrices A and B, they change the
 blocks by AᵀA, BᵀB and −AᵀB.
 
-Rows of `terms` (k, 11):  ξ_a (4), ξ_b (4), s (3)          and of `bodies` (k, 2):  a, b (−1: half-plane; b = a: a
-body with itself)
+Rows of `terms` (k, 11):  ξ_a (4), ξ_b (4), s (3)
+Rows of `bodies` (k, 2):  a, b (−1: half-plane; b = a: a body with itself)
 """
 
 from __future__ import annotations

@@ -68,7 +68,10 @@ def add_arap(
     D: Array,
     k: int,
 ) -> None:
-    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`. R, K are 3×3 scratch."""
+    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`.
+
+    R, K are 3×3 scratch.
+    """
     for i in range(12):
         for j in range(12):
             D[k, i, j] = base[k, i, j]

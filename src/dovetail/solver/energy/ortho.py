@@ -91,7 +91,9 @@ def add_ortho(
     D: Array,
     k: int,
 ) -> None:
-    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`. u, v (3, 12) are scratch, zero at first.
+    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`.
+
+    u, v (3, 12) are scratch, zero at first.
 
     inertia[b] = tr(S)1 − S, S the second moments about the centre of mass.
     """
