@@ -259,6 +259,20 @@ def test_bodies_that_may_pass_through_each_other_may_overlap(start, allow):
     world.advance()
 
 
+def test_a_body_falls_through_the_half_plane_of_another_subscene(start):
+    stage = Stage((0, 0, -10))
+    stage.ground()
+    cube = stage.add("cube", BOX, [(0, 0, 0.5)])
+    elsewhere = stage.scene.subscene_tabular.create("elsewhere")
+    elsewhere.apply_to(cube.geometry)
+    world = start(stage.scene)
+    assert findings(world) == {}
+    for _ in range(10):
+        world.advance()
+    # bdf1: g h² n(n + 1)/2
+    assert read_state(world)[0][0, 2, 3] == pytest.approx(0.5 - 10 * 1e-4 * 55, abs=1e-12)
+
+
 def test_a_hint_about_joint_neighbours_is_given_where_a_joint_connects_the_two(start):
     stage = pair()
     mask_joint_neighbours(stage)

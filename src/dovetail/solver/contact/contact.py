@@ -329,8 +329,15 @@ class Contact(Contribution):
         return alpha
 
     def level(self, alpha: Array, islands: Islands) -> None:
-        """Lower the shares α of the step last looked at until no pair between two islands leaves its slack."""
+        """Lower the shares α of the step last looked at until no pair between two islands leaves its slack.
+
+        A body that stays behind the others by more than its budget may meet some that are no near pair with it: then
+        all take the same share.
+        """
         level_strays(self._near, self._slack, self._pair_used, self._shift, self._turn, islands.of, alpha)
+        share = np.append(alpha, 1.0)[islands.of]
+        if (self.used + share * self._motion + (1.0 - share) * self._still > self.budget).any():
+            alpha[:] = alpha.min(initial=1.0)
 
     def take(self, alpha: Array, islands: Islands) -> None:
         """The islands have moved by α of the last step looked at."""

@@ -284,7 +284,7 @@ def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: 
     if len(scene.plane_point):
         body, vertex = _touching_vertices(scene, is_fixed)
         x = vertex + scene.x_base[body]
-        assert scene.vertex_material is not None
+        assert scene.vertex_material is not None and scene.plane_subscene is not None
         own = scene.vertex_material[vertex]
         material = np.where(own >= 0, own, scene.material[body])
         for plane, (point, normal) in enumerate(zip(scene.plane_point, scene.plane_normal, strict=True)):
@@ -292,6 +292,7 @@ def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: 
             height = (X[x] - point) @ normal
             near = height <= scene.thickness[body] + scene.d_hat[body] + budget[body]
             near &= scene.enabled[model] != 0
+            near &= scene.subscenes[scene.subscene[body], scene.plane_subscene[plane]] != 0
             k = np.flatnonzero(near)
             row = np.full((len(k), 8), -1)
             row[:, 0], row[:, 1], row[:, 3], row[:, 4] = POINT_PLANE, body[k], x[k], plane

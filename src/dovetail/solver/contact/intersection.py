@@ -346,11 +346,13 @@ def find_sinkings(scene: ContactScene, Q: Array, moved: Indices | None = None) -
     if moved is not None:
         looked_at[:] = False
         looked_at[moved] = True
+    assert scene.plane_subscene is not None
     found = []
     for plane, (point, normal) in enumerate(zip(scene.plane_point, scene.plane_normal, strict=True)):
         height = (X - point) @ normal
         bad = (height <= scene.thickness[body]) & (scene.enabled[material, scene.plane_material[plane]] != 0)
-        low = np.flatnonzero(bad & looked_at[body])
+        meets = scene.subscenes[scene.subscene, scene.plane_subscene[plane]] != 0
+        low = np.flatnonzero(bad & (looked_at & meets)[body])
         low = low[np.lexsort((height[low], body[low]))]
         _, first = np.unique(body[low], return_index=True)
         for x in low[first].tolist():

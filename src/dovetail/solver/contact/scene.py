@@ -22,7 +22,7 @@ class ContactScene:
     material, subscene (n,)      contact element and subscene element of each body
     vertex_material              contact elements by shape vertex, −1 where the body's counts; indexed like `V`
     self_collides (n,)           1 where a body may touch itself
-    plane_point, plane_normal (p, 3), plane_material (p,)     half-planes, normals of length 1
+    plane_point, plane_normal (p, 3), plane_material, plane_subscene (p,)     half-planes, normals of length 1
     mu, kappa, enabled (m, m)    friction, stiffness (< 0 adaptive) and switch by pair of contact elements
     subscenes (s, s)             whether two subscenes meet
     masked                       body pairs (k, 2) that never touch, such as neighbours by a joint
@@ -44,6 +44,7 @@ class ContactScene:
     subscenes: Array
     masked: Indices
     vertex_material: Indices | None = None
+    plane_subscene: Indices | None = None
 
     V: Array = field(init=False)
     triangles: Indices = field(init=False)
@@ -99,6 +100,8 @@ class ContactScene:
         self.high = np.concatenate([np.zeros((0, 3)), *(s.high for s in shapes)])
         self.tree_start = np.cumsum([0, *(len(s.low) for s in shapes)])
         self.leaves = np.array([(len(s.low) + 1) // 2 for s in shapes], np.int64)
+        if self.plane_subscene is None:
+            self.plane_subscene = np.zeros(len(self.plane_point), np.int64)
         if self.vertex_material is None:
             self.vertex_material = np.full(len(self.V), -1)
         counts = np.array([len(shapes[s].vertices) if s >= 0 else 0 for s in self.shape_of.tolist()], np.int64)

@@ -74,7 +74,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         subscene[here] = _flag(geometry, "subscene_element_id")
         self_collides[here] = _flag(geometry, "self_collision")
     mu, kappa, enabled = scene.contact_tabular.table()
-    points, normals, plane_material = _half_planes(scene)
+    points, normals, plane_material, plane_subscene = _half_planes(scene)
     masked = np.zeros((0, 2), np.int64) if config["contact/joint_neighbours"] else joined
     lowered = ContactScene(
         shapes=shapes,
@@ -87,6 +87,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         plane_point=points,
         plane_normal=normals,
         plane_material=plane_material,
+        plane_subscene=plane_subscene,
         mu=np.ascontiguousarray(mu, float),
         kappa=np.ascontiguousarray(kappa, float),
         enabled=np.ascontiguousarray(enabled).astype(np.int64),
@@ -171,8 +172,9 @@ def _boundary(geometry: SimplicialComplex) -> Indices:
     return outside
 
 
-def _half_planes(scene: Scene) -> tuple[Array, Array, Indices]:
-    points, normals, material = [np.zeros((0, 3))], [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+def _half_planes(scene: Scene) -> tuple[Array, Array, Indices, Indices]:
+    """Points, unit normals, contact elements and subscenes of all half-planes."""
+    points, normals, elements = [np.zeros((0, 3))], [np.zeros((0, 3))], [np.zeros((0, 2), np.int64)]
     for slot, _ in scene.geometries:
         geometry = slot.geometry
         if geometry.type() != "ImplicitGeometry":
@@ -185,8 +187,10 @@ def _half_planes(scene: Scene) -> tuple[Array, Array, Indices]:
             )
         points.append(geometry.instances.slot("P").values)
         normals.append(normal / length)
-        material.append(np.full(len(normal), _flag(geometry, "contact_element_id")))
-    return np.concatenate(points), np.concatenate(normals), np.concatenate(material)
+        own = _flag(geometry, "contact_element_id"), _flag(geometry, "subscene_element_id")
+        elements.append(np.tile(np.array(own, np.int64), (len(normal), 1)))
+    material, subscene = np.concatenate(elements).T.copy()
+    return np.concatenate(points), np.concatenate(normals), material, subscene
 
 
 def plane_names(scene: Scene) -> list[str]:
