@@ -169,6 +169,29 @@ def test_reading_contacts_does_not_change_what_comes_next(rng):
         np.testing.assert_array_equal(one, other)
 
 
+def test_a_step_that_was_broken_off_leaves_nothing_behind_that_the_next_one_relies_on(rng, monkeypatch):
+    """Candidates that were looked for on the way belong to a state that was not taken."""
+    stage = heap(rng, frames=8)
+    before = read_state(stage.world)
+    calls = []
+
+    def interrupted(*_) -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    for _ in range(4):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            calls.clear()
+            patch.setattr("dovetail.solver.system.System.moved", interrupted)
+            stage.world.advance()
+        for now, then in zip(read_state(stage.world), before, strict=True):
+            np.testing.assert_array_equal(now, then)
+        assert not stage.world.contacts().friction_force.any()
+        stage.run(5)  # every frame is checked for intersections
+        before = read_state(stage.world)
+
+
 def test_contacts_are_known_before_the_first_step_and_right_after_a_write():
     stage = Stage((0, 0, -G))
     stage.ground()

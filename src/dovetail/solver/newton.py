@@ -20,7 +20,7 @@ from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Solution", "Tolerances", "minimise"]
 
-_GUESSES = 3  # rounds in which islands may turn the guess down, before all stay where they are
+_ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 _SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
 
 
@@ -133,13 +133,6 @@ def _move(position: Indices, island: Indices, active: Indices, y: Array, alpha: 
                 out[b, i, x] = Q[b, i, x] - (alpha[island[b]] * y[k, 3 * i + x] if moves else 0.0)
 
 
-def _between(island: Indices, Q_start: Array, Q_guess: Array, alpha: Array) -> Array:
-    """Q_start + α (Q_guess − Q_start), α by island; fixed bodies stay."""
-    share = np.append(alpha, 0.0)[island]
-    between: Array = Q_start + share[:, None, None] * (Q_guess - Q_start)
-    return between
-
-
 class _Newton:
     """The iteration of one step: the present state Q, and energies E by body."""
 
@@ -157,22 +150,32 @@ class _Newton:
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
-        alpha = system.way(Q_start, Q_guess)
-        least = islands.total(E_start) * (1.0 + _SLACK)
-        for _ in range(_GUESSES):
-            system.level(alpha)
-            self.Q = Q_guess if (alpha == 1.0).all() else _between(islands.of, Q_start, Q_guess, alpha)
-            self.E = system.energies(self.Q, self.Q_tilde)
-            rises = (alpha > 0.0) & ~(islands.total(self.E) <= least)
-            if not rises.any():
+        commits = np.ones(len(Q_start), np.int64)
+        for _ in range(_ROUNDS):
+            alpha = system.way(Q_start, Q_guess, self.Q_tilde, commits)
+            rises = self._go(Q_start, Q_guess, alpha) > islands.total(E_start) * (1.0 + _SLACK)
+            strays = (islands.total(commits.astype(float)) > 0.0) & ((alpha < 1.0) | rises)
+            if not strays.any() or system.contact is None:
                 break
-            alpha[rises] = 0.0
+            commits[strays[islands.of] & (islands.of >= 0)] = 0
         else:
-            alpha[:] = 0.0
-            self.Q = Q_start.copy()
-            self.E = system.energies(self.Q, self.Q_tilde)
+            rises[:] = True  # all stay
+        if rises.any():
+            alpha[rises] = 0.0
+            self._go(Q_start, Q_guess, alpha)
         solution.restarts = int((alpha < 1.0).sum())
         system.moved(alpha)
+
+    def _go(self, Q_start: Array, Q_guess: Array, alpha: Array) -> Array:
+        """Move to Q_start + α (Q_guess − Q_start), α by island; the energies of the islands there."""
+        islands = self.system.islands
+        if (alpha == 1.0).all():
+            self.Q = Q_guess
+        else:
+            share = np.append(alpha, 0.0)[islands.of]
+            self.Q = Q_start + share[:, None, None] * (Q_guess - Q_start)
+        self.E = self.system.energies(self.Q, self.Q_tilde)
+        return islands.total(self.E)
 
     def direction(self, exact: bool) -> Array:
         """y with Q − y the Newton iterate of the islands that run."""

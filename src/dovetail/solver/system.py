@@ -27,6 +27,9 @@ __all__ = ["Bodies", "Load", "System"]
 # that nothing else resists stays zero instead of undefined.
 _GHOST_MASS = 1e-8
 
+# Contacts are looked for anew when less than this share of a Newton step fits into what they were looked for.
+_LOW = 0.25
+
 # After so many steps the block structure is laid out anew, to drop pairs that no longer touch.
 _STRUCTURE_LIFE = 20
 
@@ -146,28 +149,29 @@ class System:
         """Contacts and friction at the start of a step that is expected to end near Q_guess."""
         if self.contact is None:
             return
-        contact, blocks = self.contact, self.blocks
-        contact.watch(self.islands.runs)
-        contact.begin(Q_start, self._by_position(Q_start - Q_guess), h, self.position, blocks.active, self.islands.of)
+        contact, islands = self.contact, self.islands
+        contact.watch(islands.runs)
+        contact.begin(Q_start, h)
+        everyone = np.ones(self.bodies.count, np.int64)
+        contact.look(Q_start, self._by_position(Q_start - Q_guess), self.position, islands, 1.0, everyone)
         if not contact.lag(Q_start):
             raise SolverError(
                 "surfaces intersect or touch at the start of the step; bodies were placed into each other from outside"
             )
         self._steps_on_structure += 1
 
-    def way(self, Q_start: Array, Q_guess: Array) -> Array:
-        """Per island, how much of the straight way from one state to the other is free; divides into islands for it."""
+    def way(self, Q_start: Array, Q_guess: Array, Q_tilde: Array, commits: Indices) -> Array:
+        """Per island, how much of the straight way from one state to the other is free; divides into islands for it.
+
+        Bodies that commit (n,) take all of the way; the others may take any share that is free.
+        """
         if self.contact is None:
             return np.ones(self.islands.count)
         y = self._by_position(Q_start - Q_guess)
-        self.contact.look(y, self.position, self.islands.active, self.islands.of, together=True)
+        if self.contact.look(Q_start, y, self.position, self.islands, 1.0, commits):
+            self.energies(Q_start, Q_tilde)  # distances of the new candidates
         self._divide(y)
-        return self.contact.free_path(y, self.position, self.islands, together=True)
-
-    def level(self, alpha: Array) -> None:
-        """Lower shares of the way last asked about until islands keep sight of each other."""
-        if self.contact is not None:
-            self.contact.level(alpha, self.islands)
+        return self.contact.free_path(y, self.position, self.islands)
 
     def _by_position(self, rows: Array) -> Array:
         """(n, 4, 3) over bodies → (free, 12) by position."""
@@ -189,7 +193,7 @@ class System:
         """
         if self.contact is None:
             return E, False
-        fresh = self.contact.renew(Q, y, self.position, self.islands)
+        fresh = self.contact.look(Q, y, self.position, self.islands, _LOW)
         if fresh:
             E = self.energies(Q, Q_tilde)
         solved = self.islands.active.copy()

@@ -18,7 +18,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, detect, detect_again, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
-from dovetail.solver.contact.motion import body_motion, is_spent, level_strays, pair_motion, take, tightest
+from dovetail.solver.contact.motion import body_motion, is_spent, pair_motion, take, tightest
 from dovetail.solver.contact.narrow import narrow
 from dovetail.solver.contact.near import near_bodies
 from dovetail.solver.contact.normal import add_normal_forces
@@ -37,7 +37,6 @@ _CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b
 _BODY_HEADROOM = 3.0  # budget of a body by its expected motion: boxes of bodies are cheap to look at
 _HEADROOM = 1.25  # slack of a pair by its expected relative motion: features are not
 _SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
-_LOW = 0.25  # look again when less than this share of a step fits into the budget left
 
 
 @kernel
@@ -159,6 +158,7 @@ class Contact(Contribution):
         self._motion, self._turn = np.zeros(bodies), np.zeros(bodies)
         self._shift = np.zeros((bodies, 3))
         self._still = 0.0
+        self._commits: Indices = np.zeros(bodies, np.int64)
         self._near: Indices = np.zeros((0, 2), np.int64)
         self._slack = self._pair_used = self._need = np.zeros(0)
         self.count = self.friction_count = 0
@@ -188,15 +188,13 @@ class Contact(Contribution):
         self.plane_budget = -1.0
         self.friction_count = 0
 
-    def begin(self, Q: Array, y: Array, h: float, position: Indices, active: Indices, island: Indices) -> None:
-        """Start a step at Q whose expected motion is −y."""
+    def begin(self, Q: Array, h: float) -> None:
+        """Start a step of length h at Q."""
         self._Q_start = Q
         self._h2 = h * h
         self.epsilon = self._eps_velocity * h
         self._stiffness = self._adaptive(h)
         self.detections = 0
-        self.look(y, position, active, island, together=True)
-        self._refresh(Q, island, 1.0, together=True)
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
@@ -217,18 +215,31 @@ class Contact(Contribution):
             )
         return True
 
-    def look(self, y: Array, position: Indices, active: Indices, island: Indices, together: bool = False) -> None:
-        """Measure the motion of all bodies and near pairs in the step −y; see motion.py.
+    def look(
+        self, Q: Array, y: Array, position: Indices, islands: Islands, share: float, commits: Indices | None = None
+    ) -> bool:
+        """Measure the step −y from Q; look for candidates anew where less than a share of it fits. True if so.
 
-        `together` is for steps that most islands take whole: their bodies then move along with their neighbours.
+        With `commits` (n,) the frame moves with the mean of all bodies; see motion.py.
         """
-        frame = y[:, :3].mean(axis=0) if together else np.zeros(3)
+        frame = np.zeros(3) if commits is None else y[:, :3].mean(axis=0)
+        self._commits = np.zeros(len(Q), np.int64) if commits is None else commits
         self._still = body_motion(
-            self._centre, self._half, position, active, y, frame, self._shift, self._turn, self._motion
-        )
-        pair_motion(self._near, self._shift, self._turn, island, together, self._need)
+            self._centre, self._half, position, islands.active, y, frame, self._commits, self._shift, self._turn,
+            self._motion,
+        )  # fmt: skip
+        pair_motion(self._near, self._shift, self._turn, islands.of, self._commits, self._need)
+        planes = self.plane_used + share * self._still > self.plane_budget
+        if planes or is_spent(self.used, self._motion, share, self.budget):
+            self._detect(Q, islands.of)
+            return True
+        if not is_spent(self._pair_used, self._need, share, self._slack):
+            return False
+        soon = self._pair_used + share * self._need > 0.5 * self._slack
+        self._extend(Q, np.flatnonzero(soon))  # pairs soon to be spent come along
+        return True
 
-    def _detect(self, Q: Array, island: Indices, together: bool) -> None:
+    def _detect(self, Q: Array, island: Indices) -> None:
         """Look for candidates at Q, with budgets and slacks for the step looked at."""
         scene = self.scene
         # a budget shrinks slowly, or a direction that grows again would soon make for another look
@@ -238,7 +249,7 @@ class Contact(Contribution):
         self.used, self.plane_used = np.zeros(len(Q)), 0.0
         self._near = near_bodies(scene, self._is_fixed, self.budget, Q)
         self._need, self._pair_used = np.zeros(len(self._near)), np.zeros(len(self._near))
-        pair_motion(self._near, self._shift, self._turn, island, together, self._need)
+        pair_motion(self._near, self._shift, self._turn, island, self._commits, self._need)
         self._slack = self._slacks(self._near, self._need)
         self.candidates = detect(
             scene, self._is_fixed, self._near, self._slack, self.budget + self.plane_budget, Q, self.X
@@ -264,23 +275,6 @@ class Contact(Contribution):
             frictions, bodies = self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count]
             self._grow(2 * self.candidates.count)
             self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count] = frictions, bodies
-
-    def renew(self, Q: Array, y: Array, position: Indices, islands: Islands) -> bool:
-        """Look for candidates anew if too little of the step −y fits into budgets and slacks; True if so."""
-        self.look(y, position, islands.active, islands.of)
-        return self._refresh(Q, islands.of, _LOW, together=False)
-
-    def _refresh(self, Q: Array, island: Indices, share: float, together: bool) -> bool:
-        """Look for candidates where less than a share of the step looked at fits into budgets and slacks; True if so."""
-        planes = self.plane_used + share * self._still > self.plane_budget
-        if planes or is_spent(self.used, self._motion, share, self.budget):
-            self._detect(Q, island, together)
-            return True
-        if not is_spent(self._pair_used, self._need, share, self._slack):
-            return False
-        soon = self._pair_used + share * self._need > 0.5 * self._slack
-        self._extend(Q, np.flatnonzero(soon))  # pairs soon to be spent come along
-        return True
 
     def couple(self, parent: Indices, position: Indices, active: Indices, y: Array) -> None:
         """Unite bodies that rub, and those that the step −y might bring within the range of the barrier."""
@@ -310,16 +304,13 @@ class Contact(Contribution):
 
     # ---- steps -----------------------------------------------------------------------------------------------
 
-    def free_path(self, y: Array, position: Indices, islands: Islands, together: bool = False) -> Array:
-        """Share of the step −y, the last one looked at, that each island may take from the state of the last energy.
-
-        `together`: islands that take different shares must be `level`led.
-        """
-        pair_motion(self._near, self._shift, self._turn, islands.of, together, self._need)
+    def free_path(self, y: Array, position: Indices, islands: Islands) -> Array:
+        """Share of the step −y, the last one looked at, that each island may take from the state of the last energy."""
+        pair_motion(self._near, self._shift, self._turn, islands.of, self._commits, self._need)
         alpha = np.ones(islands.count)
         tightest(
             self._near, self._need, self._slack, self._pair_used, islands.of, islands.running, self.budget, self.used,
-            self._motion, together, alpha,
+            self._motion, alpha,
         )  # fmt: skip
         scene, candidates = self.scene, self.candidates
         free_share(
@@ -327,17 +318,6 @@ class Contact(Contribution):
             position, islands.of, islands.running, islands.active, self._need, self._motion, self._still, y, alpha,
         )  # fmt: skip
         return alpha
-
-    def level(self, alpha: Array, islands: Islands) -> None:
-        """Lower the shares α of the step last looked at until no pair between two islands leaves its slack.
-
-        A body that stays behind the others by more than its budget may meet some that are no near pair with it: then
-        all take the same share.
-        """
-        level_strays(self._near, self._slack, self._pair_used, self._shift, self._turn, islands.of, alpha)
-        share = np.append(alpha, 1.0)[islands.of]
-        if (self.used + share * self._motion + (1.0 - share) * self._still > self.budget).any():
-            alpha[:] = alpha.min(initial=1.0)
 
     def take(self, alpha: Array, islands: Islands) -> None:
         """The islands have moved by α of the last step looked at."""

@@ -1,8 +1,11 @@
 """How far bodies move in a step, alone and relative to each other: what the list of candidates may be trusted for.
 
-A body has a budget of motion, seen from a frame that moves with the mean of all bodies: it decides which bodies
-are near each other at all. A pair of near bodies has a slack of relative motion: it decides which of their
-features are candidates. Bodies that fall or swing together use up neither.
+A body has a budget of motion, seen from a frame that may move along with the bodies: it decides which bodies are
+near each other at all. A pair of near bodies has a slack of relative motion: it decides which of their features are
+candidates. Bodies that fall or swing together use up neither.
+
+A body that *commits* itself takes a step whole. Any other may take any share of it, so that it may lag behind the
+frame and behind committed ones; bodies of one island take the same share.
 """
 
 from __future__ import annotations
@@ -12,13 +15,13 @@ import math
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["body_motion", "is_spent", "level_strays", "pair_motion", "take", "tightest"]
+__all__ = ["body_motion", "is_spent", "pair_motion", "take", "tightest"]
 
 
 @kernel
 def body_motion(
-    centre: Array, half: Array, position: Indices, active: Indices, y: Array, frame: Array, shift: Array, turn: Array,
-    motion: Array,
+    centre: Array, half: Array, position: Indices, active: Indices, y: Array, frame: Array, commits: Indices,
+    shift: Array, turn: Array, motion: Array,
 ) -> float:  # fmt: skip
     """shift (n, 3) ← how far the box centre of each body moves in the step −y; turn (n,) ← the most a vertex departs.
 
@@ -52,16 +55,14 @@ def body_motion(
             largest = max(largest, total)
         turn[b] = math.sqrt(largest)
         motion[b] = math.sqrt(apart) + turn[b]
+        if not commits[b]:
+            motion[b] += still
     return still
 
 
 @kernel
-def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, together: bool, need: Array) -> None:
-    """need (k,) ← most that the bodies of each pair move relative to each other.
-
-    In one island both take the same share of the step. In different ones each takes any share, unless all go
-    `together`.
-    """
+def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, commits: Indices, need: Array) -> None:
+    """need (k,) ← most that the bodies of each pair move relative to each other."""
     for k in range(len(near)):
         a, b = near[k, 0], near[k, 1]
         apart = alone_a = alone_b = 0.0
@@ -69,7 +70,8 @@ def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, toget
             apart += (shift[a, x] - shift[b, x]) ** 2
             alone_a += shift[a, x] ** 2
             alone_b += shift[b, x] ** 2
-        if not together and island[a] >= 0 and island[b] >= 0 and island[a] != island[b]:
+        together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
+        if not together:
             apart = max(apart, max(alone_a, alone_b))
         need[k] = math.sqrt(apart) + turn[a] + turn[b]
 
@@ -77,7 +79,7 @@ def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, toget
 @kernel
 def tightest(
     near: Indices, need: Array, slack: Array, pair_used: Array, island: Indices, running: Indices, budget: Array,
-    used: Array, motion: Array, together: bool, alpha: Array,
+    used: Array, motion: Array, alpha: Array,
 ) -> None:  # fmt: skip
     """alpha[island] ← at most what the budgets of its bodies and the slacks of their pairs allow."""
     for b in range(len(island)):
@@ -85,37 +87,11 @@ def tightest(
         if m >= 0 and running[m] and alpha[m] * motion[b] > budget[b] - used[b]:
             alpha[m] = max(budget[b] - used[b], 0.0) / motion[b]
     for k in range(len(near)):
-        m, n = island[near[k, 0]], island[near[k, 1]]
-        if together and m >= 0 and n >= 0 and m != n:
-            continue
         left = slack[k] - pair_used[k]
-        for i in (m, n):
-            if i >= 0 and running[i] and alpha[i] * need[k] > left:
-                alpha[i] = max(left, 0.0) / need[k]
-
-
-@kernel
-def level_strays(
-    near: Indices, slack: Array, pair_used: Array, shift: Array, turn: Array, island: Indices, alpha: Array
-) -> None:
-    """Lower the shares of islands until no pair between two of them leaves its slack.
-
-    Islands that take the same share move along with each other, so the larger share comes down to the smaller one.
-    """
-    changed = True
-    while changed:
-        changed = False
-        for k in range(len(near)):
-            a, b = near[k, 0], near[k, 1]
-            m, n = island[a], island[b]
-            if m < 0 or n < 0 or alpha[m] == alpha[n]:
-                continue
-            apart = 0.0
-            for x in range(3):
-                apart += (alpha[m] * shift[a, x] - alpha[n] * shift[b, x]) ** 2
-            if math.sqrt(apart) + alpha[m] * turn[a] + alpha[n] * turn[b] > slack[k] - pair_used[k]:
-                alpha[m] = alpha[n] = min(alpha[m], alpha[n])
-                changed = True
+        for side in range(2):
+            m = island[near[k, side]]
+            if m >= 0 and running[m] and alpha[m] * need[k] > left:
+                alpha[m] = max(left, 0.0) / need[k]
 
 
 @kernel
