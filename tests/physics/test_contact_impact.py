@@ -88,9 +88,11 @@ def test_a_cube_dropped_on_an_edge_or_a_corner_of_another_does_not_pass(lower, u
     stage.add("lower", BOX, [pose((0, 0, 0), lower)], fixed=True)
     falling = stage.add("upper", BOX, [pose((0, 0, 2 * height + 0.05), upper)], velocity=(0, 0, -speed))
     stage.ground(-2.0)
-    z = stage.run(30, lambda: (falling.geometry.transforms.values[0, 2, 3], stage.world.report.converged))
-    assert all(converged for _, converged in z)
-    assert z[5][0] > 2 * height - 0.05, "it has not been stopped"
+    seen = stage.run(30, lambda: (falling.geometry.transforms.values[0, :3, 3].copy(), stage.world.report.converged))
+    assert all(converged for _, converged in seen)
+    x, y, z = seen[12][0]
+    if speed > 0:  # it would be 0.4 m lower by now, unless it lies on a face already or has slid off
+        assert z > height + 0.5 - 0.05 or np.hypot(x, y) > 0.1, "it was neither stopped nor turned aside"
 
 
 # ---- fast bodies -----------------------------------------------------------------------------------------------

@@ -153,7 +153,8 @@ class _Newton:
         commits = np.ones(len(Q_start), np.int64)
         for _ in range(_ROUNDS):
             alpha = system.way(Q_start, Q_guess, self.Q_tilde, commits)
-            rises = self._go(Q_start, Q_guess, alpha) > islands.total(E_start) * (1.0 + _SLACK)
+            # written so that a NaN counts as a rise
+            rises = ~(self._go(Q_start, Q_guess, alpha) <= islands.total(E_start) * (1.0 + _SLACK))
             strays = (islands.total(commits.astype(float)) > 0.0) & ((alpha < 1.0) | rises)
             if not strays.any() or system.contact is None:
                 break

@@ -16,7 +16,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.ccd import free_share
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, Candidates, detect, detect_again, update_positions
+from dovetail.solver.contact.detect import Candidates, detect, detect_again, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
 from dovetail.solver.contact.motion import body_motion, is_spent, pair_motion, take, tightest
 from dovetail.solver.contact.narrow import narrow
@@ -25,9 +25,10 @@ from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.readback import Friction, Survey
 from dovetail.solver.contact.rows import add_terms
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.threat import unite_threatened
 from dovetail.solver.contribution import Contribution
-from dovetail.solver.islands import Islands, unite, unite_pairs
-from dovetail.solver.kernel import kernel
+from dovetail.solver.islands import Islands, unite_pairs
+from dovetail.solver.linear.ordering import has_blocks
 from dovetail.typing import Array, Indices
 
 __all__ = ["Contact"]
@@ -37,89 +38,6 @@ _CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b
 _BODY_HEADROOM = 3.0  # budget of a body by its expected motion: boxes of bodies are cheap to look at
 _HEADROOM = 1.25  # slack of a pair by its expected relative motion: features are not
 _SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
-
-
-@kernel
-def _has_blocks(count: int, bodies: Indices, position: Indices, row_start: Indices, column: Indices) -> bool:
-    """Whether the structure has a block for every pair of free bodies in the list."""
-    last_a = last_b = -1
-    for k in range(count):
-        a, b = bodies[k, 0], bodies[k, 1]
-        if b < 0 or a == b or (a == last_a and b == last_b):
-            continue
-        last_a, last_b = a, b
-        row, col = position[a], position[b]
-        if row < 0 or col < 0:
-            continue
-        if row > col:
-            row, col = col, row
-        low, high = row_start[row], row_start[row + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if column[middle] < col:
-                low = middle + 1
-            else:
-                high = middle
-        if low >= row_start[row + 1] or column[low] != col:
-            return False
-    return True
-
-
-@kernel
-def _root(parent: Indices, a: int) -> int:
-    while parent[a] != a:
-        parent[a] = parent[parent[a]]
-        a = parent[a]
-    return a
-
-
-@kernel
-def _unite_threatened(
-    parent: Indices, position: Indices, active: Indices, pairs: Indices, numbers: Array, squared: Array, shift: Array,
-    turn: Array, x_base: Indices, V: Array, X: Array, y: Array,
-) -> None:  # fmt: skip
-    """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
-
-    A candidate is ruled out if its distance exceeds the range by more than both bodies move, or if the boxes that
-    its two features sweep stay apart by the range along some axis.
-    """
-    box = np.empty((2, 2, 3))
-    for k in range(len(pairs)):
-        kind, a, b = pairs[k, 0], pairs[k, 1], pairs[k, 2]
-        if b < 0 or position[a] < 0 or position[b] < 0 or not (active[position[a]] or active[position[b]]):
-            continue
-        reach = numbers[k, 2] + numbers[k, 3]
-        far = reach + turn[a] + turn[b]
-        far += math.sqrt(shift[a, 0] ** 2 + shift[a, 1] ** 2 + shift[a, 2] ** 2)
-        far += math.sqrt(shift[b, 0] ** 2 + shift[b, 1] ** 2 + shift[b, 2] ** 2)
-        if squared[k] >= far * far or _root(parent, a) == _root(parent, b):
-            continue
-        corners = 3 if kind == POINT_EDGE else 4
-        split = 2 if kind == EDGE_EDGE else 1
-        for i in range(corners):
-            side = 0 if i < split else 1
-            fresh = i == 0 or i == split
-            body = a if side == 0 else b
-            x, row = pairs[k, 3 + i], position[body]
-            v = x - x_base[body]
-            for axis in range(3):
-                start = end = X[x, axis]
-                if active[row]:
-                    end -= (
-                        y[row, axis]
-                        + V[v, 0] * y[row, 3 + axis]
-                        + V[v, 1] * y[row, 6 + axis]
-                        + V[v, 2] * y[row, 9 + axis]
-                    )
-                low, high = min(start, end), max(start, end)
-                box[side, 0, axis] = low if fresh else min(box[side, 0, axis], low)
-                box[side, 1, axis] = high if fresh else max(box[side, 1, axis], high)
-        apart = False
-        for axis in range(3):
-            if box[0, 0, axis] - box[1, 1, axis] >= reach or box[1, 0, axis] - box[0, 1, axis] >= reach:
-                apart = True
-        if not apart:
-            unite(parent, a, b)
 
 
 def _room(motion: Array, d_hat: Array, headroom: float) -> Array:
@@ -280,7 +198,7 @@ class Contact(Contribution):
         """Unite bodies that rub, and those that the step −y might bring within the range of the barrier."""
         unite_pairs(parent, position, self.friction_bodies, self.friction_count)
         scene, candidates = self.scene, self.candidates
-        _unite_threatened(
+        unite_threatened(
             parent, position, active, candidates.pairs, candidates.numbers, self.squared, self._shift, self._turn,
             scene.x_base, scene.V, self.X, y,
         )  # fmt: skip
@@ -298,8 +216,8 @@ class Contact(Contribution):
     def fits(self, blocks: Blocks) -> bool:
         """Whether the block system has a place for every active contact and lagged friction."""
         return bool(
-            _has_blocks(self.count, self.bodies, blocks.position, blocks.row_start, blocks.column)
-            and _has_blocks(self.friction_count, self.friction_bodies, blocks.position, blocks.row_start, blocks.column)
+            has_blocks(self.count, self.bodies, blocks.position, blocks.row_start, blocks.column)
+            and has_blocks(self.friction_count, self.friction_bodies, blocks.position, blocks.row_start, blocks.column)
         )
 
     # ---- steps -----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Indices
 
-__all__ = ["Structure", "find_block", "structure_of"]
+__all__ = ["Structure", "find_block", "has_blocks", "structure_of"]
 
 
 @dataclass(frozen=True)
@@ -212,3 +212,22 @@ def find_block(row_start: Indices, column: Indices, row: int, col: int) -> int:
     if low < row_start[row + 1] and column[low] == col:
         return low
     return -1
+
+
+@kernel
+def has_blocks(count: int, bodies: Indices, position: Indices, row_start: Indices, column: Indices) -> bool:
+    """Whether the structure has a block for every pair of free bodies in the list."""
+    last_a = last_b = -1
+    for k in range(count):
+        a, b = bodies[k, 0], bodies[k, 1]
+        if b < 0 or a == b or (a == last_a and b == last_b):
+            continue
+        last_a, last_b = a, b
+        row, col = position[a], position[b]
+        if row < 0 or col < 0:
+            continue
+        if row > col:
+            row, col = col, row
+        if find_block(row_start, column, row, col) < 0:
+            return False
+    return True
