@@ -174,7 +174,9 @@ class _Newton:
             self.Q = Q_guess
         else:
             share = np.append(alpha, 0.0)[islands.of]
-            self.Q = Q_start + share[:, None, None] * (Q_guess - Q_start)
+            goes = np.flatnonzero(share)
+            self.Q = Q_start.copy()
+            self.Q[goes] += share[goes, None, None] * (Q_guess[goes] - Q_start[goes])
         self.E = self.system.energies(self.Q, self.Q_tilde)
         return islands.total(self.E)
 
