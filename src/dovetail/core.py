@@ -20,6 +20,7 @@ from dovetail.scene import (
 )
 from dovetail.scene.scene_factory import SceneFactory
 from dovetail.scene.snapshot import SceneSnapshot, SceneSnapshotCommit
+from dovetail.world.contact_system import ContactSystemFeature
 from dovetail.world.engine import Engine, EngineStatus, EngineStatusCollection
 from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, FeatureCollection
 from dovetail.world.sanity import SanityChecker, SanityCheckMessage, SanityCheckResult
@@ -33,6 +34,7 @@ __all__ = [
     "ContactElement",
     "ContactModel",
     "ContactModelCollection",
+    "ContactSystemFeature",
     "ContactTabular",
     "Engine",
     "EngineStatus",

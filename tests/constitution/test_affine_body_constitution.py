@@ -191,9 +191,7 @@ def test_both_forms_of_a_proxy_are_the_same_body(mass, center, size):
 
 
 def test_a_proxy_takes_two_forms_and_no_others():
-    with pytest.raises(
-        TypeError, match=r"create_proxy.*\(mass, mass_center, inertia, volume\) or \(abd_mass"
-    ):
+    with pytest.raises(TypeError, match=r"create_proxy.*\(mass, mass_center, inertia, volume\) or \(abd_mass"):
         AffineBodyConstitution().create_proxy(1e8, 1.0)
     with pytest.raises(TypeError, match="abd_mass"):
         AffineBodyConstitution().create_proxy(1e8, np.eye(12), 1.0, volume=1.0)

@@ -58,9 +58,7 @@ def test_a_second_strength_is_not_taken_and_says_so(cls, strength, box, caplog):
     with caplog.at_level(logging.WARNING, "dovetail"):
         assert caplog.messages == []
         cls().apply_to(sc)
-    assert (
-        f"{cls.__name__}: the geometry already has strength_ratio = [1.0, 2.0], which is kept" in caplog.text
-    )
+    assert f"{cls.__name__}: the geometry already has strength_ratio = [1.0, 2.0], which is kept" in caplog.text
     assert sc.instances["strength_ratio"][0].tolist() == [1.0, 2.0]
     assert sc.instances["is_constrained"].tolist() == [1]
 
@@ -154,9 +152,7 @@ def test_a_linear_motor_aims_ahead_along_its_axis(box, pose):
     sc.instances["transform"] = pose((1, 1, 1), np.diag([1, -1, -1]))
     sc.instances["is_constrained"] = 1
     LinearMotor.animate(sc, 0.1)
-    assert sc.instances["aim_transform"][0] == pytest.approx(
-        pose((1, 1.3, 1), np.diag([1, -1, -1])), rel=1e-15
-    )
+    assert sc.instances["aim_transform"][0] == pytest.approx(pose((1, 1.3, 1), np.diag([1, -1, -1])), rel=1e-15)
 
 
 # ---- external body force -----------------------------------------------------------------------------------

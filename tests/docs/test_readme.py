@@ -10,23 +10,23 @@ from docs.pages import REPOSITORY, blocks, run_page
 README = REPOSITORY / "README.md"
 
 
-def test_the_example_of_the_readme_runs_and_the_stop_catches_the_rod(capsys, tmp_path, monkeypatch):
+def test_the_example_of_the_readme_runs_and_the_rod_swings(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = run_page(README)
-    edges = found["hinge"].geometry.edges
-    mass = found["rods"].geometry.meta["mass"][0]
-    # the rod rests on the stop, so the hinge carries its weight; 1e-2: the last swings have not died out
-    assert -1.3 < edges["angle"][0] < -1.2
-    assert np.allclose(edges["reaction/force"][0], [0.0, mass * 9.8, 0.0], atol=1e-2 * mass * 9.8)
-    assert capsys.readouterr().out.startswith("[-1.2")
+    edges = found["pin"].geometry.edges
+    weight = 9.8 * found["rods"].geometry.meta["mass"][0]
+    # half a second after the start it is past the lowest point, and implicit Euler has taken some of its speed
+    assert -np.pi < edges["angle"][0] < -np.pi / 2
+    # between the weight and the 5/2 of it that an undamped rod puts on its hinge at the lowest point
+    assert weight < np.linalg.norm(edges["reaction/force"][0]) < 2.5 * weight
+    assert capsys.readouterr().out.startswith("[-")
     assert not any(tmp_path.iterdir())
 
 
-def test_the_example_of_the_readme_is_short():
+def test_the_example_of_the_readme_has_fifteen_lines():
     (code, _), *others = blocks(README)
     assert not others
-    statements = [line for line in code.splitlines() if line.strip() and not re.match(r"\s", line)]
-    assert len(statements) <= 18
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
 
 
 def test_the_commands_of_the_readme_are_targets_of_the_makefile():

@@ -146,9 +146,7 @@ def broken(change):
             "not all values are text",
         ),
         (
-            lambda w: w["collections"]["edges"]["attributes"]["Vector3"]["attribute"].update(
-                values=[[1], [2]]
-            ),
+            lambda w: w["collections"]["edges"]["attributes"]["Vector3"]["attribute"].update(values=[[1], [2]]),
             "attribute 'Vector3' of edges",
         ),
     ],

@@ -28,9 +28,7 @@ def test_a_tetrahedron_has_its_faces_in_sorted_order():
     np.testing.assert_array_equal(mesh.tetrahedra.topo.values, [[3, 1, 0, 2]])
     np.testing.assert_array_equal(mesh.triangles.topo.values, [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
     np.testing.assert_array_equal(mesh.edges.topo.values, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
-    facets = [
-        level["is_facet"].sum() for level in (mesh.vertices, mesh.edges, mesh.triangles, mesh.tetrahedra)
-    ]
+    facets = [level["is_facet"].sum() for level in (mesh.vertices, mesh.edges, mesh.triangles, mesh.tetrahedra)]
     assert facets == [0, 0, 0, 1]
 
 

@@ -23,9 +23,7 @@ def test_merged_meshes_keep_their_elements(surface_box, solid_box):
     whole = merge([surface_box(), solid])
     assert whole.vertices.size() == 16 and whole.dim() == 3
     assert whole.tetrahedra.topo.values.min() == 8
-    np.testing.assert_array_equal(
-        whole.positions.values[8:], solid_box((1, 1, 1), (3, 0, 0)).positions.values
-    )
+    np.testing.assert_array_equal(whole.positions.values[8:], solid_box((1, 1, 1), (3, 0, 0)).positions.values)
     assert whole.instances.size() == 1
 
 

@@ -43,9 +43,7 @@ def test_units_exist_up_to_the_size_of_the_vector():
         Vector3.Unit(3)
 
 
-@pytest.mark.parametrize(
-    "given", [[1, 2, 3], (1.0, 2.0, 3.0), np.arange(1, 4), np.array([[1.0], [2.0], [3.0]])]
-)
+@pytest.mark.parametrize("given", [[1, 2, 3], (1.0, 2.0, 3.0), np.arange(1, 4), np.array([[1.0], [2.0], [3.0]])])
 def test_values_accepts_flat_and_column_input(given):
     made = Vector3.Values(given)
     np.testing.assert_array_equal(made, [[1], [2], [3]])

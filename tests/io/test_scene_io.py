@@ -59,9 +59,7 @@ def scene() -> Scene:
     rubber = scene.contact_tabular.create("rubber")
     scene.contact_tabular.insert(rubber, rubber, 0.9, 1e7, False)
     scene.contact_tabular.default_model(0.1, 1 / 7)
-    scene.subscene_tabular.insert(
-        scene.subscene_tabular.create("a"), scene.subscene_tabular.create("b"), True
-    )
+    scene.subscene_tabular.insert(scene.subscene_tabular.create("a"), scene.subscene_tabular.create("b"), True)
     return scene
 
 
@@ -75,9 +73,7 @@ def assert_equal_scenes(a: Scene, b: Scene) -> None:
             assert (x.type_name(), x.allow_destroy()) == (y.type_name(), y.allow_destroy())
             assert x.values.dtype == y.values.dtype and x.values.strides == y.values.strides, name
             if x.values.dtype == object:
-                assert [np.asarray(v).tolist() for v in x.values] == [
-                    np.asarray(v).tolist() for v in y.values
-                ]
+                assert [np.asarray(v).tolist() for v in x.values] == [np.asarray(v).tolist() for v in y.values]
             else:
                 assert x.values.tobytes() == y.values.tobytes(), name
         if one.size() != 1:  # defaults appear in new elements
@@ -167,9 +163,7 @@ def test_a_loaded_scene_can_be_changed_like_any_other(scene, tmp_path):
     loaded = SceneIO.load(tmp_path / "s.json")
     slot, _ = loaded.objects.create("new").geometries.create(ground())
     assert slot.id() == scene.geometries.created_count()
-    assert loaded.contact_tabular.insert(
-        loaded.contact_tabular.create("x"), loaded.contact_tabular.elements[1], 1, 1
-    )
+    assert loaded.contact_tabular.insert(loaded.contact_tabular.create("x"), loaded.contact_tabular.elements[1], 1, 1)
     loaded.config["dt"] = 0.1
     loaded.validate_config()
 
@@ -321,9 +315,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 def test_updating_with_a_whole_scene_says_what_to_do(scene, tmp_path):
     SceneIO(scene).save(tmp_path / "s.json")
-    with pytest.raises(
-        SceneError, match=r"this is a SceneSnapshot, not a SceneSnapshotCommit; load\(\) it instead"
-    ):
+    with pytest.raises(SceneError, match=r"this is a SceneSnapshot, not a SceneSnapshotCommit; load\(\) it instead"):
         SceneIO(scene).update(tmp_path / "s.json")
 
 
@@ -391,9 +383,7 @@ def test_simplices_that_refer_to_missing_vertices_are_refused():
     scene = Scene()
     slot, _ = scene.objects.create("plate").geometries.create(trimesh(np.eye(3), [[0, 1, 2]]))
     slot.geometry.triangles["topo"] = [0, 1, 3]
-    with pytest.raises(
-        SceneError, match=r"geometry 0 of 'plate' has 3 vertices, but its Vector3i refer to .* 0..3"
-    ):
+    with pytest.raises(SceneError, match=r"geometry 0 of 'plate' has 3 vertices, but its Vector3i refer to .* 0..3"):
         SceneIO.from_json(SceneIO(scene).to_json())
 
 

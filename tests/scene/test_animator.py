@@ -59,9 +59,7 @@ def test_any_callable_will_do():
 
     scene.animator.insert(scene.objects.find(0), Mover())
     scene.animator.insert(scene.objects.find(1), Mover().method)
-    scene.animator.insert(
-        scene.objects.find(2), functools.partial(lambda word, info: called.append(word), "p")
-    )
+    scene.animator.insert(scene.objects.find(2), functools.partial(lambda word, info: called.append(word), "p"))
     scene.animator.run(1, 0.01)
     assert called == ["instance", "method", "p"]
 
@@ -126,9 +124,7 @@ def test_foreign_objects_and_things_that_cannot_be_called_are_refused():
     scene = scene_with("door")
     with pytest.raises(SceneError, match="object 'door' is not in this scene"):
         scene.animator.insert(scene_with("door").objects.find(0), print)
-    with pytest.raises(
-        SceneError, match="animation of object 'door' must be a function of one argument, got int"
-    ):
+    with pytest.raises(SceneError, match="animation of object 'door' must be a function of one argument, got int"):
         scene.animator.insert(scene.objects.find(0), 3)
     with pytest.raises(SceneError, match="expected an Object, got str"):
         scene.animator.insert("door", print)

@@ -31,8 +31,7 @@ def test_every_key_of_libuipc_is_there():
         "": "dt gravity",
         "integrator": "type",
         "cfl": "enable",
-        "newton": "max_iter min_iter velocity_tol velocity_tol_relative transrate_tol ccd_tol "
-        "use_adaptive_tol",
+        "newton": "max_iter min_iter velocity_tol velocity_tol_relative transrate_tol ccd_tol use_adaptive_tol",
         "newton/semi_implicit": "enable beta_tol K_min",
         "linear_system": "solver tol_rate check_interval use_cuda_graph fem_preconditioner",
         "line_search": "max_iter report_energy",
@@ -305,9 +304,7 @@ def allowed_values(name: str) -> st.SearchStrategy:
     return st.floats(**bounds, exclude_min=low_open and low > -1e300, exclude_max=high_open and high < 1e300)
 
 
-ORDERED = {"newton/min_iter", "newton/max_iter"} | {
-    f"contact/adaptive/{k}_kappa" for k in ("min", "init", "max")
-}
+ORDERED = {"newton/min_iter", "newton/max_iter"} | {f"contact/adaptive/{k}_kappa" for k in ("min", "init", "max")}
 
 
 @given(st.data())

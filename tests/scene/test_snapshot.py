@@ -33,9 +33,7 @@ def small_scene() -> Scene:
     scene.objects.destroy(0)
     rubber = scene.contact_tabular.create("rubber")
     scene.contact_tabular.insert(rubber, scene.contact_tabular.default_element(), 0.9, 1e7)
-    scene.subscene_tabular.insert(
-        scene.subscene_tabular.create("left"), scene.subscene_tabular.create("right")
-    )
+    scene.subscene_tabular.insert(scene.subscene_tabular.create("left"), scene.subscene_tabular.create("right"))
     return scene
 
 

@@ -92,9 +92,7 @@ def test_rows_can_be_edited_as_attributes_and_are_checked_when_the_solver_asks()
     models.create("colour", 1.0)
     assert "colour" in models and len(models) == 2 and "resistance" in repr(models)
     view(models.find("friction_rate"))[row] = math.nan
-    with pytest.raises(
-        SceneError, match=r"between ContactElement\(0, 'default'\) and .* friction_rate = nan"
-    ):
+    with pytest.raises(SceneError, match=r"between ContactElement\(0, 'default'\) and .* friction_rate = nan"):
         table.table()
 
 

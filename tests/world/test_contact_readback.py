@@ -8,7 +8,9 @@ from contact_scenes import BOX, L_SHAPE, STAR, TORUS, Stage, box, random_rotatio
 from scenes import TIGHT, pose, read_state, rotation, write_state
 
 from dovetail.constitution import AffineBodySphericalJoint, SoftTransformConstraint
+from dovetail.core import ContactSystemFeature
 from dovetail.errors import WorldError
+from dovetail.geometry import Geometry
 from dovetail.solver.contact.barrier import barrier
 
 G, H, D_HAT = 10.0, 0.01, 1e-3
@@ -233,6 +235,103 @@ def test_there_is_nothing_to_tell_without_a_running_world(start, call):
     stage.add("cubes", BOX, [(0, 0, 0), (0.5, 0.2, 0.1)])
     with pytest.raises(WorldError, match=rf"World\.{call}: .* sanity checks"):
         getattr(start(stage.scene), call)()
+
+
+# ---- primitives ------------------------------------------------------------------------------------------------
+
+
+def test_gradients_by_primitive_add_up_to_the_forces_and_torques_on_the_bodies(rng):
+    """Over all kinds: Σ grad = −h² force, Σ x × grad = −h² torque about the origin, Σ energy = h² barrier energy."""
+    stage = heap(rng, frames=30)
+    world = stage.world
+    feature = world.features().find(ContactSystemFeature)
+    slots = [slot for slot, _ in stage.scene.geometries if slot.object_name != "ground"]
+    corners = [slot.geometry.positions.values @ T[:3, :3].T + T[:3, 3] for slot in slots for T in transforms_of(slot)]
+    X = np.concatenate(corners)
+    owner = np.repeat(np.arange(len(corners)), [len(x) for x in corners])
+    g = np.zeros_like(X)
+    energy = 0.0
+    counts = {}
+    for kind in feature.contact_primitive_types():
+        found = Geometry()
+        feature.contact_energy(kind, found)
+        counts[kind] = found.instances.size()
+        energy += found.instances["energy"].sum() if kind.endswith("N") else 0.0
+        topo = found.instances["topo"]
+        assert topo.shape == (counts[kind], {"PT": 4, "EE": 4, "PE": 3, "PH": 2}[kind[:2]])
+        feature.contact_gradient(kind, found)
+        np.add.at(g, found.instances["i"], found.instances["grad"])
+        if kind[:2] != "PH":
+            np.testing.assert_array_equal(found.instances["i"].reshape(topo.shape), topo)
+    assert counts["PT+N"] > 0 and counts["PH+F"] > 0 and counts["PE+N"] == 0
+    assert (
+        sum(count for kind, count in counts.items() if kind.endswith("N")) == (world.contacts().normal_force > 0).sum()
+    )
+    assert energy / H**2 == pytest.approx(world.energies()["barrier"], rel=1e-10)
+    force, torque = np.zeros((2, len(corners), 3))
+    np.add.at(force, owner, -g / H**2)
+    np.add.at(torque, owner, np.cross(X, -g / H**2))
+    net, about = (
+        np.concatenate([slot.geometry.instances[f"contact/{name}"] for slot in slots]) for name in ("force", "torque")
+    )
+    centres = np.concatenate(
+        [T[:3, :3] @ slot.geometry.meta["mass_center"][0] + T[:3, 3] for slot in slots for T in transforms_of(slot)]
+    ).reshape(-1, 3)
+    size = np.abs(g).sum() / H**2
+    np.testing.assert_allclose(force, net, atol=1e-9 * size)
+    np.testing.assert_allclose(torque, about + np.cross(centres, net), atol=1e-9 * size)
+
+
+def transforms_of(slot) -> np.ndarray:
+    return slot.geometry.transforms.values
+
+
+def test_hessians_by_primitive_are_symmetric_and_never_negative(rng):
+    """Every primitive pushes back or slides with resistance, in whatever direction it is pushed."""
+    stage = heap(rng, frames=30)
+    feature = stage.world.features().find(ContactSystemFeature)
+    seen = 0
+    for kind in feature.contact_primitive_types():
+        found = Geometry()
+        feature.contact_hessian(kind, found)
+        i, j, blocks = (found.instances[name] for name in ("i", "j", "hess"))
+        n = {"PT": 4, "EE": 4, "PE": 3, "PH": 1}[kind[:2]]
+        H_all = blocks.reshape(-1, n, n, 3, 3)
+        numbers = i.reshape(-1, n, n), j.reshape(-1, n, n)
+        np.testing.assert_array_equal(numbers[0], numbers[1].swapaxes(1, 2))
+        for block in H_all.swapaxes(2, 3).reshape(-1, 3 * n, 3 * n):
+            np.testing.assert_allclose(block, block.T, atol=1e-12 * np.abs(block).max())
+            assert np.linalg.eigvalsh(block)[0] > -1e-12 * np.abs(block).max()
+            seen += 1
+    assert seen > 20
+
+
+def test_a_primitive_of_a_vertex_above_a_half_plane_is_the_barrier_itself(start):
+    stage = Stage()
+    stage.material(0.5, 1e8)
+    stage.ground()
+    stage.add("far", BOX, [(5, 5, 5)])
+    stage.add("cube", scaled(BOX, 0.1), [(9, 9, 9), (0, 0, 0.0504)])
+    feature = start(stage.scene).features().find(ContactSystemFeature)
+    found = Geometry()
+    feature.contact_energy("PH+N", found)
+    value, first, second = barrier((0.4e-3) ** 2, 0.0, D_HAT)
+    # eight vertices of the first geometry, eight of the first cube; the lower four of the second
+    assert sorted(found.instances["topo"].tolist()) == [[16 + k, 0] for k in range(4)]
+    np.testing.assert_allclose(found.instances["energy"], H**2 * 1e8 * value, rtol=1e-10)
+    feature.contact_gradient("PH+N", found)
+    np.testing.assert_allclose(found.instances["grad"][:, 2], H**2 * 1e8 * 2 * 0.4e-3 * first, rtol=1e-10)
+    feature.contact_hessian("PH+N", found)
+    stiffness = H**2 * 1e8 * (4 * 0.4e-3**2 * second + 2 * first)
+    np.testing.assert_allclose(found.instances["hess"][:, 2, 2], stiffness, rtol=1e-10)
+    with pytest.raises(WorldError, match=r"there is no primitive type 'PP\+N'; there are PT\+N, EE\+N"):
+        feature.contact_energy("PP+N", found)
+
+
+def test_the_contact_system_is_there_where_contact_is(start):
+    stage = Stage(contact__enable=0)
+    stage.add("cube", BOX)
+    assert start(stage.scene).features().find(ContactSystemFeature) is None
 
 
 # ---- report ----------------------------------------------------------------------------------------------------

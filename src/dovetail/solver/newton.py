@@ -145,32 +145,45 @@ class _Newton:
         """Go towards the guess as far as the way is free, in the islands where that lowers the energy."""
         system, islands = self.system, self.system.islands
         E_start = system.energies(Q_start, self.Q_tilde)
-        if not np.isfinite(E_start).all():
+        if not math.isfinite(E_start.sum()):
             name = system.bodies.name(int(np.argmin(np.isfinite(E_start))))
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
-        commits = np.ones(len(Q_start), np.int64)
-        for _ in range(_ROUNDS):
-            alpha = system.way(Q_start, Q_guess, self.Q_tilde, commits)
-            # written so that a NaN counts as a rise
-            rises = ~(self._go(Q_start, Q_guess, alpha) <= islands.total(E_start) * (1.0 + _SLACK))
-            strays = (islands.total(commits.astype(float)) > 0.0) & ((alpha < 1.0) | rises)
-            if not strays.any() or system.contact is None:
-                break
-            commits[strays[islands.of] & (islands.of >= 0)] = 0
+        least = islands.total(E_start) * (1.0 + _SLACK)
+        if system.contact is None:
+            alpha = np.ones(islands.count)
+            rises = ~(self._go(Q_start, Q_guess, alpha) <= least)
         else:
-            rises[:] = True  # all stay
+            alpha, rises = self._agree(Q_start, Q_guess, E_start)
         if rises.any():
             alpha[rises] = 0.0
             self._go(Q_start, Q_guess, alpha)
         solution.restarts = int((alpha < 1.0).sum())
         system.moved(alpha)
 
+    def _agree(self, Q_start: Array, Q_guess: Array, E_start: Array) -> tuple[Array, Flags]:
+        """Shares α of the way to the guess that islands can take at the same time, and where energies would rise.
+
+        At first all bodies commit themselves to go all the way, and are looked at as moving along with each other.
+        Those that cannot, or would gain energy, are looked at again as taking any share.
+        """
+        system, islands = self.system, self.system.islands
+        commits = np.ones(len(Q_start), np.int64)
+        for _ in range(_ROUNDS):
+            alpha = system.way(Q_start, Q_guess, self.Q_tilde, commits)
+            # written so that a NaN counts as a rise
+            rises: Flags = ~(self._go(Q_start, Q_guess, alpha) <= islands.total(E_start) * (1.0 + _SLACK))
+            strays = (islands.total(commits.astype(float)) > 0.0) & ((alpha < 1.0) | rises)
+            if not strays.any():
+                return alpha, rises
+            commits[strays[islands.of] & (islands.of >= 0)] = 0
+        return alpha, np.ones(islands.count, np.bool_)
+
     def _go(self, Q_start: Array, Q_guess: Array, alpha: Array) -> Array:
         """Move to Q_start + α (Q_guess − Q_start), α by island; the energies of the islands there."""
         islands = self.system.islands
-        if (alpha == 1.0).all():
+        if alpha.min() == 1.0:
             self.Q = Q_guess
         else:
             share = np.append(alpha, 0.0)[islands.of]

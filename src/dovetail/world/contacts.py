@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.readback import ContactList
 from dovetail.solver.state import State
 from dovetail.solver.system import Bodies
+from dovetail.typing import Indices
 from dovetail.world.lower.bodies import BodyTable
+from dovetail.world.lower.contacts import surface_of
 
 __all__ = ["ContactReadback", "Contacts", "no_contacts"]
 
@@ -64,6 +67,19 @@ class ContactReadback:
             for name in ("contact/force", "contact/torque"):
                 if entry.geometry.instances.find(name) is None:
                     entry.geometry.instances.create(name, np.zeros(3))
+
+    @cached_property
+    def vertex_numbers(self) -> Indices:
+        """Number of every surface vertex in the scene: global_vertex_offset + instance · vertices + vertex."""
+        numbers = [np.zeros(0, np.int64)]
+        for entry in self._table.geometries:
+            surface = surface_of(entry)
+            if surface is None:
+                continue
+            first = int(entry.geometry.meta.slot("global_vertex_offset").values[0])
+            starts = first + entry.geometry.vertices.size() * np.arange(entry.count)
+            numbers.append((starts[:, None] + surface.used).reshape(-1))
+        return np.concatenate(numbers)
 
     def contacts(self, state: State, h: float) -> Contacts:
         """All contacts at the state."""

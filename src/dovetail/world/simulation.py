@@ -17,6 +17,7 @@ from dovetail.geometry.rows import write_transforms
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver import kernel
+from dovetail.solver.contact.readback import Survey
 from dovetail.solver.energy_report import energies
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.load import BodyForces
@@ -137,6 +138,16 @@ class Simulation:
         if self._readback is None:
             return no_contacts(self.table.name)
         return self._readback.contacts(self.state, self._last_dt)
+
+    @property
+    def readback(self) -> ContactReadback | None:
+        """What reads contacts; None with contact/enable = 0."""
+        return self._readback
+
+    def survey(self) -> Survey:
+        """Contacts of the present state as the solver sees them."""
+        assert self.contact is not None
+        return self.contact.survey(self.state.Q, self.state.Q_before, self._last_dt)
 
     def energies(self) -> dict[str, float]:
         """Energies of the present state [J], and what friction has dissipated so far."""

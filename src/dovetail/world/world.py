@@ -9,9 +9,10 @@ from dovetail.errors import DovetailError, WorldError
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.timer import Timer
+from dovetail.world.contact_system import ContactSystemFeature
 from dovetail.world.dump import last_frame, read_dump, write_dump
 from dovetail.world.engine import Engine, EngineStatus
-from dovetail.world.features import AffineBodyStateAccessorFeature, FeatureCollection
+from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, FeatureCollection
 from dovetail.world.sanity import SanityChecker
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ class World:
         """What else this world can do."""
         if self._simulation is None:
             return FeatureCollection([])
-        return FeatureCollection([AffineBodyStateAccessorFeature(self._simulation)])
+        found: list[Feature] = [AffineBodyStateAccessorFeature(self._simulation)]
+        if self._simulation.contact is not None:
+            found.append(ContactSystemFeature(self._simulation))
+        return FeatureCollection(found)
 
     def sanity_checker(self) -> SanityChecker:
         """The checker of this world's scene, with what it found at init."""

@@ -89,9 +89,7 @@ def test_a_joint_says_which_bodies_it_connects(cls, body, pose):
     leg = body("leg", [pose((0, k, 0)) for k in range(2)])
     points = [np.zeros((2, 3)), np.ones((2, 3))][: len(cls.world_points)]
     ids = np.array([2, 0], np.int32)
-    sc = cls().create_geometry(
-        *points, [arm, leg], ids, [leg, arm], np.array([1, 1]), np.array([5.0, np.inf])
-    )
+    sc = cls().create_geometry(*points, [arm, leg], ids, [leg, arm], np.array([1, 1]), np.array([5.0, np.inf]))
     elements = cls.elements(sc)
     assert elements["l_geo_id"].tolist() == [arm.id(), leg.id()]
     assert elements["r_geo_id"].tolist() == [leg.id(), arm.id()]

@@ -59,9 +59,7 @@ def test_a_joint_frame_is_right_handed_and_orthonormal(P0, P1):
 def test_the_auxiliary_direction_is_x_unless_the_axis_is_near_it():
     t = np.array([[0, 0, 1], [1, 0, 0], [-1, 0, 0], [0.9, np.sqrt(0.19), 0], [0.91, np.sqrt(1 - 0.91**2), 0]])
     _, n, b = joint_frame(np.zeros_like(t), t)
-    assert n == pytest.approx(
-        np.array([[0, 1, 0], [0, 0, 1], [0, 0, -1], [0, 0, -1], [0, 0, 1]]), abs=ROUNDING
-    )
+    assert n == pytest.approx(np.array([[0, 1, 0], [0, 0, 1], [0, 0, -1], [0, 0, -1], [0, 0, 1]]), abs=ROUNDING)
     assert b[0] == pytest.approx([-1, 0, 0], abs=ROUNDING)
 
 
@@ -131,9 +129,7 @@ def test_local_anchors_of_a_vertex_joint_are_as_given(cls, local_joint, pair):
 
 
 @pytest.mark.parametrize("cls", EDGE_JOINTS)
-@pytest.mark.parametrize(
-    ("tilt", "accepted"), [(0.99e-6, True), (1.01e-6, False), (0.3, False), (np.pi, False)]
-)
+@pytest.mark.parametrize(("tilt", "accepted"), [(0.99e-6, True), (1.01e-6, False), (0.3, False), (np.pi, False)])
 def test_local_axes_must_agree_to_a_microradian(cls, tilt, accepted, pair):
     left, right = pair
     axis = np.array([[np.sin(tilt), 0, np.cos(tilt)]])
@@ -145,9 +141,7 @@ def test_local_axes_must_agree_to_a_microradian(cls, tilt, accepted, pair):
     if accepted:
         create()
         return
-    with pytest.raises(
-        ConstitutionError, match=rf"{cls.__name__}: joint 0 has axes that differ by .* \[rad\]"
-    ):
+    with pytest.raises(ConstitutionError, match=rf"{cls.__name__}: joint 0 has axes that differ by .* \[rad\]"):
         create()
 
 
@@ -183,7 +177,5 @@ def test_a_mirrored_flat_or_lost_body_has_no_rotation(cls, diagonal, flaw, world
     sc = world_joint(cls)
     T = np.eye(4)[None]
     bad = np.diag([*diagonal, 1.0])[None]
-    with pytest.raises(
-        ConstitutionError, match=f"joint 0 of 'hip' connects a right body whose transform has {flaw}"
-    ):
+    with pytest.raises(ConstitutionError, match=f"joint 0 of 'hip' connects a right body whose transform has {flaw}"):
         anchors(sc, T, bad, "hip")

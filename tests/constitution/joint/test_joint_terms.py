@@ -138,10 +138,7 @@ def test_a_joint_removes_relative_motions(cls, removed, placed):
     _, rows, Ti, Tj = placed(cls)
     h = 1e-6
     columns = [
-        (
-            residuals(cls, rows, Ti, rigid_motion(h * e) @ Tj)
-            - residuals(cls, rows, Ti, rigid_motion(-h * e) @ Tj)
-        )
+        (residuals(cls, rows, Ti, rigid_motion(h * e) @ Tj) - residuals(cls, rows, Ti, rigid_motion(-h * e) @ Tj))
         / (2 * h)
         for e in np.eye(6)
     ]

@@ -42,9 +42,7 @@ def test_a_joint_to_itself(cls, body, pose):
 def test_two_fixed_bodies(cls, body, pose):
     wall = body("wall", [pose(), pose()], fixed=[0, 1])
     floor = body("floor", [pose(), pose()], fixed=[0])
-    with refused(
-        cls, r"joint 0 connects instance 1 of 'wall' and instance 0 of 'floor', which are both fixed"
-    ):
+    with refused(cls, r"joint 0 connects instance 1 of 'wall' and instance 0 of 'floor', which are both fixed"):
         create(cls, [wall], [floor], [1], [0])
     create(cls, [wall], [floor], [1], [1])
 
@@ -77,9 +75,7 @@ def test_slots_that_are_no_list_of_slots(cls, pair):
 @pytest.mark.parametrize("cls", JOINTS)
 def test_a_geometry_that_is_no_body(cls, pair, box):
     statue = SimplicialComplexSlot(9, box(), "statue")
-    with refused(
-        cls, r"joint 0 connects 'statue', which is not an affine body; apply AffineBodyConstitution"
-    ):
+    with refused(cls, r"joint 0 connects 'statue', which is not an affine body; apply AffineBodyConstitution"):
         create(cls, [pair[0]], [statue])
 
 
@@ -120,9 +116,7 @@ def test_points_of_the_wrong_shape(cls, pair):
 @pytest.mark.parametrize("cls", JOINTS)
 @pytest.mark.parametrize("strength", [0.0, -1.0, np.nan, -np.inf])
 def test_a_strength_that_holds_nothing(cls, strength, pair):
-    with refused(
-        cls, rf"joint 0 has strength_ratio = {strength:g}; give a number > 0, or inf for an exact joint"
-    ):
+    with refused(cls, rf"joint 0 has strength_ratio = {strength:g}; give a number > 0, or inf for an exact joint"):
         create(cls, [pair[0]], [pair[1]], strengths=[strength])
 
 
@@ -163,9 +157,7 @@ def test_a_mesh_of_the_wrong_kind_is_left_alone(cls, pair):
 
 @pytest.mark.parametrize("cls", JOINTS)
 def test_a_call_that_fits_no_form(cls, pair):
-    with pytest.raises(
-        TypeError, match=rf"{cls.__name__}\.create_geometry takes .*l_geo_slots.* or .*l_position"
-    ):
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.create_geometry takes .*l_geo_slots.* or .*l_position"):
         cls().create_geometry([pair[0]], [pair[1]])
     with pytest.raises(TypeError, match=r"apply_to takes \(l_geo_slots, r_geo_slots, strength_ratio\) or"):
         cls().apply_to(pointcloud(np.zeros((1, 3))), [pair[0]])
@@ -286,9 +278,7 @@ def test_an_addition_with_the_wrong_number_of_values(cls, world_joint):
 def joint_slots(world_joint):
     return [
         SimplicialComplexSlot(10 + k, world_joint(cls, 2), name)
-        for k, (cls, name) in enumerate(
-            [(c.AffineBodyRevoluteJoint, "hip"), (c.AffineBodyPrismaticJoint, "ram")]
-        )
+        for k, (cls, name) in enumerate([(c.AffineBodyRevoluteJoint, "hip"), (c.AffineBodyPrismaticJoint, "ram")])
     ]
 
 
@@ -330,9 +320,7 @@ def test_an_articulation_edited_to_nonsense_is_found_by_the_check(joint_slots):
     geometry["joint_joint"]["mass"] = [1.0, 0.5, 0.5, 1.0]
     articulation.check(geometry)
     geometry["joint_joint"]["mass"][1] = 0.4
-    with refused(
-        type(articulation), r"of 'robot' the mass matrix in joint_joint is not finite and symmetric"
-    ):
+    with refused(type(articulation), r"of 'robot' the mass matrix in joint_joint is not finite and symmetric"):
         articulation.check(geometry, "robot")
     geometry["joint"]["delta_theta_tilde"][1] = np.nan
     with refused(type(articulation), r"joint 1 of 'robot' has delta_theta_tilde = nan"):

@@ -18,7 +18,7 @@ from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
-__all__ = ["ContactList", "Friction", "Survey"]
+__all__ = ["ContactList", "Friction", "Survey", "barrier_of"]
 
 _CROSS = np.zeros((3, 3, 3))  # (a × b)_x = Σ_yz _CROSS[x, y, z] a_y b_z
 _CROSS[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = 1.0
@@ -138,9 +138,7 @@ class Survey:
     def _normal_forces(self, numbers: Array) -> Array:
         """−∂E/∂d = −2 d m κ b′ of every contact; see barrier.py."""
         squared, weight, kappa = self.contacts[:, 11], self.contacts[:, 12], self.contacts[:, 14]
-        inner, outer = numbers[:, 3] ** 2, (numbers[:, 2] + numbers[:, 3]) ** 2
-        x, gap = squared - outer, squared - inner
-        slope = -x * (2.0 * np.log(gap / (outer - inner)) + x / gap)
+        _, slope, _ = barrier_of(squared, numbers[:, 3], numbers[:, 2])
         force: Array = -2.0 * np.sqrt(squared) * weight * kappa * slope
         return force
 
@@ -160,6 +158,15 @@ class Survey:
         contact = np.full(len(keys), -1)
         contact[name[: len(here)]] = np.arange(len(here))
         return contact[name[len(here) :]]
+
+
+def barrier_of(squared: Array, thickness: Array, d_hat: Array) -> tuple[Array, Array, Array]:
+    """b, b′, b″ by D over arrays, for κ = 1; see barrier.py."""
+    inner, outer = thickness**2, (thickness + d_hat) ** 2
+    x, gap = squared - outer, squared - inner
+    logarithm = np.log(gap / (outer - inner))
+    ratio = x / gap
+    return -x * x * logarithm, -x * (2.0 * logarithm + ratio), ratio * ratio - 4.0 * ratio - 2.0 * logarithm
 
 
 def _keys(candidate: Indices, candidates: Candidates) -> Indices:
