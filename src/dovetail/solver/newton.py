@@ -178,6 +178,7 @@ class _Newton:
             if not strays.any():
                 return alpha, rises
             commits[strays[islands.of] & (islands.of >= 0)] = 0
+            system.energies(Q_start, self.Q_tilde)  # distances are to be those at the start again
         return alpha, np.ones(islands.count, np.bool_)
 
     def _go(self, Q_start: Array, Q_guess: Array, alpha: Array) -> Array:
@@ -235,6 +236,12 @@ class _Newton:
             if rising == 0 or last:
                 # a last trial that still rises stands: it differs by round-off, or the direction was bad
                 found = rising == 0
+                refused = ~np.isfinite(islands.total(E))
+                if refused.any():
+                    # … unless it is not allowed at all: a body turned inside out
+                    alpha[refused], done[refused] = 0.0, False
+                    _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+                    E = system.energies(trial, self.Q_tilde)
                 self.E = E
                 break
             solution.halvings += rising
