@@ -21,6 +21,7 @@ from dovetail.typing import Array, Flags, Indices
 __all__ = ["Solution", "Tolerances", "minimise"]
 
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
+_TURN = -0.5  # cosine between two directions below which the second one turns back
 _SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
 
 
@@ -131,6 +132,35 @@ def _move(position: Indices, island: Indices, active: Indices, y: Array, alpha: 
         for i in range(4):
             for x in range(3):
                 out[b, i, x] = Q[b, i, x] - (alpha[island[b]] * y[k, 3 * i + x] if moves else 0.0)
+
+
+@kernel
+def _damp(
+    position: Indices, island: Indices, active: Indices, done: Flags, y: Array, before: Array, sums: Array, alpha: Array
+) -> None:
+    """Shorten steps that turn back: α ≤ |y₀|/(|y₀| + |y|) in islands where y points against the direction y₀ before it.
+
+    Contact changes stiffness within a step so much that full steps can swing about a minimum without getting nearer.
+    `before` (n, 12)
+    holds the last direction by body and receives this one; sums (m, 3) is scratch.
+    """
+    for m in range(len(alpha)):
+        for i in range(3):
+            sums[m, i] = 0.0
+    for b in range(len(position)):
+        k = position[b]
+        if k < 0 or not active[k]:
+            continue
+        m = island[b]
+        for i in range(12):
+            sums[m, 0] += y[k, i] * before[b, i]
+            sums[m, 1] += before[b, i] * before[b, i]
+            sums[m, 2] += y[k, i] * y[k, i]
+            before[b, i] = y[k, i]
+    for m in range(len(alpha)):
+        old, new = math.sqrt(sums[m, 1]), math.sqrt(sums[m, 2])
+        if not done[m] and sums[m, 0] < _TURN * old * new:
+            alpha[m] = min(alpha[m], old / (old + new))
 
 
 class _Newton:
@@ -273,6 +303,7 @@ def minimise(
     newton = _Newton(system, Q_tilde, h, tolerances)
     newton.start(Q_start, Q_start.copy() if stepwise else Q_guess, solution)
     trial = np.empty_like(Q_start)
+    directions = None if system.contact is None else np.zeros((len(Q_start), 12))
     beta = np.ones(len(Q_start)) if tolerances.early_exit >= 0 else Q_start[:0, 0, 0]
     exact = True
     for k in range(tolerances.max_iter):
@@ -287,6 +318,9 @@ def minimise(
         settled = k + 1 >= substeps and k >= tolerances.min_iter and not renewed
         done = np.empty(islands.count, np.bool_)
         left = _settle(size, alpha, tolerances.ccd_tol if settled else math.inf, islands.running, done)
+        if directions is not None:
+            sums = np.empty((islands.count, 3))
+            _damp(system.position, islands.of, islands.active, done, y, directions, sums, alpha)
         before = newton.Q
         exact = newton.advance(y, alpha, done, left > 0, trial, solution)
         system.moved(alpha)
