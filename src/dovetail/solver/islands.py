@@ -108,6 +108,7 @@ class Islands:
         self.of = np.empty(len(position), np.int64)
         self.runs = np.ones(len(position), np.int64)
         self.active = active
+        self._some_finished = True
         self.separate()
         self.number()
 
@@ -127,12 +128,15 @@ class Islands:
 
     def restart(self) -> None:
         """Let all bodies run."""
-        self.runs[:] = 1
-        self.running[:] = 1
-        self.active[:] = 1
+        if self._some_finished:
+            self.runs.fill(1)
+            self.running.fill(1)
+            self.active.fill(1)
+            self._some_finished = False
 
     def finish(self, done: Flags) -> None:
         """Stop the islands where `done` (m,) is true."""
+        self._some_finished = True
         _finish(self.of, done, self.runs)
         self.running[done] = 0
         self.reactivate()

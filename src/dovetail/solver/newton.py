@@ -112,6 +112,17 @@ def _settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: F
 
 
 @kernel
+def _stop_rising(E: Array, E_before: Array, alpha: Array) -> int:
+    """α ← 0 in islands that would gain energy (or whose energy is no number); returns how many there are."""
+    rising = 0
+    for m in range(len(E)):
+        if not E[m] <= E_before[m] * (1.0 + _SLACK):
+            alpha[m] = 0.0
+            rising += 1
+    return rising
+
+
+@kernel
 def _shorten(E: Array, E_before: Array, running: Indices, done: Flags, alpha: Array, halve: bool) -> int:
     """How many searching islands would gain energy; their α is halved."""
     rising = 0
@@ -175,21 +186,24 @@ class _Newton:
         """Go towards the guess as far as the way is free, in the islands where that lowers the energy."""
         system, islands = self.system, self.system.islands
         E_start = system.energies(Q_start, self.Q_tilde)
-        if not math.isfinite(E_start.sum()):
+        before = islands.total(E_start)
+        if not math.isfinite(sum(before.tolist())):
             name = system.bodies.name(int(np.argmin(np.isfinite(E_start))))
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
-        least = islands.total(E_start) * (1.0 + _SLACK)
         if system.contact is None:
             alpha = np.ones(islands.count)
-            rises = ~(self._go(Q_start, Q_guess, alpha) <= least)
+            self.Q = Q_guess
+            self.E = system.energies(Q_guess, self.Q_tilde)
+            rising = _stop_rising(islands.total(self.E), before, alpha)
         else:
             alpha, rises = self._agree(Q_start, Q_guess, E_start)
-        if rises.any():
             alpha[rises] = 0.0
+            rising = int(rises.sum())
+        if rising:
             self._go(Q_start, Q_guess, alpha)
-        solution.restarts = int((alpha < 1.0).sum())
+        solution.restarts = rising if system.contact is None else int((alpha < 1.0).sum())
         system.moved(alpha)
 
     def _agree(self, Q_start: Array, Q_guess: Array, E_start: Array) -> tuple[Array, Flags]:
