@@ -1,7 +1,7 @@
 """Contact: python benchmarks/contact.py
 
 Piles of cubes (0.1 m, 0.12 m apart, μ = 0.5, d_hat = 1 mm, dt = 0.01 s), straight and each turned by 0.15 rad about a
-random axis; a tumbling heap; and sparse fields of falling cubes, whose cost should grow little faster than their number.
+random axis; a tumbling heap; and sparse fields of falling cubes, whose cost should grow little faster than they do.
 One thread, mean over the frames, `advance` and `retrieve` included, compiled before.
 """
 
