@@ -145,6 +145,12 @@ class Islands:
         """Follow a change of positions or of what runs."""
         _activate(self._position, self.runs, self.active)
 
+    def ones(self) -> Array:
+        """A new array with a 1 for every island."""
+        alpha = np.empty(self.count)
+        alpha.fill(1.0)
+        return alpha
+
     def total(self, E: Array) -> Array:
         """Sum over the bodies of each island."""
         out = np.empty(self.count)

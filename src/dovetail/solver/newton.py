@@ -193,7 +193,7 @@ class _Newton:
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
         if system.contact is None:
-            alpha = np.ones(islands.count)
+            alpha = islands.ones()
             self.Q = Q_guess
             self.E = system.energies(Q_guess, self.Q_tilde)
             rising = _stop_rising(islands.total(self.E), before, alpha)

@@ -20,7 +20,7 @@ from dovetail.solver.system import System
 __all__ = ["StepReport", "step"]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class StepReport:
     """What happened in a step.
 

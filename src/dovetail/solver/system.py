@@ -94,6 +94,7 @@ class System:
         self._steps_on_structure = 0
         self._touching: Indices = np.zeros((0, 2), np.int64)
         self._free = np.flatnonzero(self.position >= 0)
+        self._forces = np.zeros((bodies.count, 4, 3))
         self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
         self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
@@ -126,8 +127,9 @@ class System:
             contribution.add_constant(blocks)
 
     def forces(self, Q: Array) -> Array:
-        """Generalised forces of all loads at Q."""
-        F = np.zeros_like(Q)
+        """Generalised forces of all loads at Q; the array is used again for the next step."""
+        F = self._forces
+        F.fill(0.0)
         for load in self.loads:
             load.add(Q, F)
         return F
@@ -206,7 +208,7 @@ class System:
     def free_path(self, y: Array) -> Array:
         """Per island, the share of the step −y that is free of collisions."""
         if self.contact is None:
-            return np.ones(self.islands.count)
+            return self.islands.ones()
         return self.contact.free_path(y, self.position, self.islands)
 
     def moved(self, alpha: Array) -> None:

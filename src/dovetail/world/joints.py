@@ -29,6 +29,11 @@ class Joints:
         self._lowered = lowered
         self._multi_turn = multi_turn
         self._published: dict[int, Array] = {}
+        self._reported = [
+            (k, entry, word, lowered.coordinates[word], lowered.coordinate_rows[word, k])
+            for k, entry in enumerate(lowered.geometries)
+            if (word := entry.kind.coordinate) is not None
+        ]
 
     def start(self, state: State) -> None:
         """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
@@ -144,12 +149,7 @@ class Joints:
 
     def publish(self) -> None:
         """Write the coordinates and their velocities into the attributes."""
-        for k, entry in enumerate(self._lowered.geometries):
-            word = entry.kind.coordinate
-            if word is None:
-                continue
-            coordinates = self._lowered.coordinates[word]
-            rows = self._lowered.coordinate_rows[word, k]
+        for k, entry, word, coordinates, rows in self._reported:
             elements = entry.elements
             value = coordinates.value[rows] + elements.slot(word.offset).values
             if isinstance(word, Angle):

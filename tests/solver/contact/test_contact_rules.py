@@ -161,6 +161,12 @@ def test_energy_stays_continuous_where_materials_change_on_a_surface():
         else:
             low, E_low = middle, E
     assert abs(E_high - E_low) <= 1e-9 * E_low
+    for x in np.linspace(0.08, 0.12, 9):  # on either side of the border, which is at 0.1
+        Q = probe.Q.copy()
+        Q[1, 0, :2] = x, 0.1
+        g, _ = probe.derivatives(Q)
+        slope = (at(x + 1e-7) - at(x - 1e-7)) / 2e-7
+        assert g[12] == pytest.approx(slope, rel=1e-5, abs=1e-5 * E_low / GAP)
 
 
 # ---- subscenes -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,8 +62,11 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         key = (*key, None if own is None else id(own.buffer))
         if key not in known:
             known[key] = len(shapes)
-            shapes.append(make_shape(vertices, triangles, edges, closed=not _flag(geometry, "is_codim")))
-            materials.append(np.full(len(used), -1) if own is None else own.values[used].astype(np.int64))
+            painted = np.full(len(used), -1) if own is None else own.values[used].astype(np.int64)
+            shapes.append(
+                _split(make_shape(vertices, triangles, edges, closed=not _flag(geometry, "is_codim")), painted)
+            )
+            materials.append(painted)
         shape_of[here] = known[key]
         range_ = geometry.meta.find(builtin.d_hat)
         if range_ is not None:
@@ -104,6 +108,12 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         eps_velocity=scaled(config, "contact/eps_velocity", table),
         friction=bool(config["contact/friction/enable"]),
     )
+
+
+def _split(shape: Shape, material: Indices) -> Shape:
+    """Cut patches where the materials of their corners change: a contact keeps its stiffness as it slides over one."""
+    rows = np.column_stack([shape.patch, np.sort(material[shape.triangles], axis=1)])
+    return replace(shape, patch=np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1))
 
 
 def _flag(geometry: Any, name: str) -> int:
