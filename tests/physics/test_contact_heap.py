@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from contact_scenes import BOX, MESHES, Stage, random_rotation, scaled
-from scenes import pose, read_state
+from scenes import pose, read_state, write_state
 
 from dovetail import Engine, World
 
@@ -44,6 +44,54 @@ def test_a_heap_in_long_steps_never_intersects():
     stage.run(20)
 
 
+def wild(seed: int) -> Stage:
+    """Anything goes: shapes, steps and ranges, speeds of 30 m/s and more, soft and stiff, light and heavy."""
+    rng = np.random.default_rng(seed)
+    settings = {
+        "dt": float(rng.choice([0.002, 0.01, 0.03])),
+        "d_hat": float(rng.choice([1e-4, 1e-3, 1e-2])),
+        "newton__max_iter": int(rng.choice([5, 30, 100])),
+        "integrator__type": str(rng.choice(["bdf1", "bdf2"])),
+    }
+    speed, count = float(rng.choice([3, 10, 30])), int(rng.integers(4, 20))
+    stage = Stage(gravity=(0, 0, -G), **settings)
+    stage.material(float(rng.choice([0, 0.5, 1])), rng.choice([None, 1e8, 1e10]))
+    stage.ground()
+    cells = rng.permutation([(x, y, z) for x in range(3) for y in range(3) for z in range(3)])[:count]
+    shapes = rng.integers(len(MESHES), size=count)
+    for k in np.unique(shapes):
+        poses = [pose(0.21 * cell + (0, 0, 0.15), random_rotation(rng)) for cell in cells[shapes == k]]
+        stage.add(
+            f"shape {k}",
+            scaled(list(MESHES.values())[k], 0.11),
+            poses,
+            velocity=speed * rng.normal(size=(len(poses), 3)),
+            spin=(0, 0, speed) * rng.normal(size=3),
+            density=float(rng.choice([100, 1000, 8000])),
+            kappa=float(rng.choice([1e6, 1e8])),
+        )
+    return stage
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5, 8, 27, 57, 69, 77, 111])
+def test_wild_scenes_never_intersect_even_where_newton_is_stopped_early(seed):
+    """No body meets another one, and none is turned inside out, in any state that is accepted."""
+    wild(seed).run(10)
+
+
+@pytest.mark.parametrize("seed", [1220, 1568])
+def test_bodies_that_turn_down_the_guess_of_their_neighbours_stay_apart(seed):
+    """Boxes that cross each other's ways in long steps: some go on as they did, others next to them stay."""
+    rng = np.random.default_rng(seed)
+    stage = Stage(gravity=(0, 0, -G), dt=0.03, d_hat=1e-4, newton__max_iter=30)
+    stage.ground()
+    cells = rng.permutation([(x, y, z) for x in range(3) for y in range(3) for z in range(2)])[:14]
+    poses = [pose(0.18 * cell + (0, 0, 0.15), random_rotation(rng)) for cell in cells]
+    velocity = 4 * rng.normal(size=(len(poses), 3))
+    stage.add("box", scaled(BOX, 0.1), poses, velocity=velocity, spin=(0, 0, 10.0))
+    stage.run(4)
+
+
 def test_a_run_repeats_to_the_last_bit():
     first, second = ([read_state(stage.world) for _ in _frames(stage, 40)] for stage in (heap(3, 12), heap(3, 12)))
     for (T, V), (T_again, V_again) in zip(first, second, strict=True):
@@ -76,8 +124,6 @@ def test_a_run_resumed_from_a_dump_repeats_to_the_last_bit(tmp_path):
 
 def test_bodies_moved_from_outside_are_seen_where_they_are():
     """A cube is put right above another one by the state accessor: contacts are looked for afresh."""
-    from scenes import write_state
-
     stage = Stage(gravity=(0, 0, -G))
     stage.ground()
     stage.add("cubes", scaled(BOX, 0.1), [(0, 0, 0.0509), (3, 0, 0.0509)])

@@ -15,6 +15,7 @@ import numpy as np
 
 from dovetail.errors import NotFinite, SolverError
 from dovetail.solver.kernel import kernel
+from dovetail.solver.polar import determinant
 from dovetail.solver.system import System
 from dovetail.typing import Array, Flags, Indices
 
@@ -109,6 +110,20 @@ def _settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: F
         if running[m] and not done[m]:
             left += 1
     return left
+
+
+@kernel
+def _keep_from_inverting(island: Indices, Q: Array, alpha: Array) -> bool:
+    """α ← 0 in islands where a body would be turned inside out; True if there are any.
+
+    A flattened body may be so by round-off in the last step, which no energy tests.
+    """
+    found = False
+    for b in range(len(island)):
+        if island[b] >= 0 and not determinant(Q, b) > 0.0:
+            alpha[island[b]] = 0.0
+            found = True
+    return found
 
 
 @kernel
@@ -273,6 +288,8 @@ class _Newton:
         for halving in range(self.tolerances.line_search_max_iter + 1):
             _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
             if not search:
+                if _keep_from_inverting(islands.of, trial, alpha):
+                    _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
                 break
             E = system.energies(trial, self.Q_tilde)
             last = halving == self.tolerances.line_search_max_iter
