@@ -304,8 +304,7 @@ def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: 
 
 def _touching_vertices(scene: ContactScene, is_fixed: Indices) -> tuple[Indices, Indices]:
     """(body, v) of every vertex of a free body that can touch first; the same at every call."""
-    cached: tuple[Indices, Indices] | None = getattr(scene, "_touching", None)
-    if cached is None:
+    if scene.touching is None:
         by_shape = []
         for s in range(len(scene.shapes)):
             owned = scene.element_vertices[scene.element_start[s] : scene.element_start[s + 1]].reshape(-1)
@@ -313,9 +312,8 @@ def _touching_vertices(scene: ContactScene, is_fixed: Indices) -> tuple[Indices,
         free = [b for b in range(len(scene.shape_of)) if scene.shape_of[b] >= 0 and not is_fixed[b]]
         vertices = [by_shape[scene.shape_of[b]] for b in free]
         body = np.repeat(free, [len(v) for v in vertices]).astype(np.int64)
-        cached = body, np.concatenate([np.zeros(0, np.int64), *vertices])
-        scene._touching = cached  # type: ignore[attr-defined]
-    return cached
+        scene.touching = body, np.concatenate([np.zeros(0, np.int64), *vertices])
+    return scene.touching
 
 
 @kernel

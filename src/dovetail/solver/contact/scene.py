@@ -63,6 +63,7 @@ class ContactScene:
     x_base: Indices = field(init=False)
     x_count: int = field(init=False)
     vertex_start: Indices = field(init=False)
+    touching: tuple[Indices, Indices] | None = field(init=False, default=None)  # free vertices that can touch first
     room: list[int] = field(init=False)  # how many near elements and candidates to expect; grows as needed
 
     def __post_init__(self) -> None:
