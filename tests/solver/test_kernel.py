@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -27,45 +28,72 @@ def test_otherwise_it_is_the_users_cache(monkeypatch, tmp_path):
     assert kernel._user_cache() == tmp_path / ".cache" / "dovetail"
 
 
-def test_its_name_changes_with_every_edit_of_the_solver(monkeypatch, tmp_path):
-    solver = tmp_path / "solver"
-    solver.mkdir()
-    source = solver / "kernel.py"
-    source.write_text("a = 1")
-    monkeypatch.setattr(kernel, "__file__", str(source))
-    first = kernel._digest()
-    assert kernel._digest() == first
-    source.write_text("a = 2")
-    second = kernel._digest()
-    (solver / "energy").mkdir()
-    (solver / "energy" / "more.py").write_text("")
-    assert len({first, second, kernel._digest()}) == 3
+def package(folder: Path, sources: dict[str, str]) -> Path:
+    for name, text in sources.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
 
 
-def test_the_running_cache_is_named_by_the_present_sources():
-    assert kernel.cache_directory.name == f"kernels-{kernel._digest()}"
+def test_its_name_changes_with_every_edit_that_the_module_can_see(tmp_path):
+    sources = {
+        "solver/top.py": "from dovetail.solver.middle import f",
+        "solver/middle.py": "def f():\n    from dovetail.solver.deep import low\n",
+        "solver/deep/low.py": "a = 1",
+        "solver/deep/__init__.py": "",
+        "solver/other.py": "b = 1",
+    }
+    before = package(tmp_path / "0", sources)
+    top = kernel._digest(before, "solver.top")
+    assert kernel._digest(package(tmp_path / "1", sources), "solver.top") == top
+    for changed in list(sources)[:4]:
+        after = package(tmp_path / changed, {**sources, changed: sources[changed] + "\nc = 2"})
+        assert kernel._digest(after, "solver.top") != top, changed
+    elsewhere = package(tmp_path / "2", {**sources, "solver/other.py": "b = 2"})
+    assert kernel._digest(elsewhere, "solver.top") == top
+    assert kernel._digest(elsewhere, "solver.other") != kernel._digest(before, "solver.other")
 
 
-def test_only_the_newest_caches_are_kept(monkeypatch, tmp_path):
-    for age in range(5):
-        folder = tmp_path / f"kernels-{age}"
+def test_a_kernel_is_kept_apart_by_all_that_it_calls():
+    seen = {"solver.contact.contact"}
+    for _ in range(4):
+        seen |= {name for module in seen for name in kernel._imports(kernel._PACKAGE, module)}
+    assert {"solver.contact.distance", "solver.kernel", "solver.contact.barrier"} <= seen
+
+
+def test_what_was_not_used_for_a_month_is_forgotten(tmp_path):
+    now = time.time()
+    for days in (0, 29, 31, 400):
+        folder = tmp_path / f"kernels-{days}"
         folder.mkdir()
         (folder / "x.nbc").write_text("code")
-        os.utime(folder, (1000 * age, 1000 * age))
-    other = tmp_path / "mine"
-    other.mkdir()
-    monkeypatch.setattr(kernel, "cache_directory", tmp_path / "kernels-new")
+        os.utime(folder, (now - 86400 * days, now - 86400 * days))
+    (tmp_path / "mine").mkdir()
+    os.utime(tmp_path / "mine", (0, 0))
+    kernel._forget_old_versions(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-0", "kernels-29", "mine"]
+
+
+def test_a_cache_in_use_counts_as_new(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernel, "_user_cache", lambda: tmp_path)
+    find = kernel.cache_directory.__wrapped__
+    directory = find("dovetail.solver.newton")
+    directory.mkdir()
+    os.utime(directory, (0, 0))
+    assert find("dovetail.solver.newton") == directory
+    assert directory.stat().st_mtime > time.time() - 60
+
+
+def test_it_is_cold_until_the_first_kernel_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernel, "cache_directory", lambda module: tmp_path / module)
     assert kernel.cold()
-    kernel._forget_old_versions()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-3", "kernels-4", "mine"]
-    monkeypatch.setattr(kernel, "cache_directory", tmp_path / "kernels-4")
+    (tmp_path / "dovetail.solver.newton").mkdir()
+    (tmp_path / "dovetail.solver.newton" / "x.nbc").write_text("code")
     assert not kernel.cold()
-    kernel._forget_old_versions()
-    assert (tmp_path / "kernels-3").exists(), "nothing is deleted while the present version has its cache"
 
 
 def test_the_users_own_compiled_functions_keep_their_cache(tmp_path):
     before = config.CACHE_DIR
-    seen = kernel._with_cache(lambda: config.CACHE_DIR)
-    assert Path(seen) == kernel.cache_directory
+    seen = kernel._with_cache("dovetail.solver.newton", lambda: config.CACHE_DIR)
+    assert Path(seen) == kernel.cache_directory("dovetail.solver.newton")
     assert before == config.CACHE_DIR

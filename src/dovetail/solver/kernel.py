@@ -1,8 +1,9 @@
 """How kernels are compiled: one decorator, and a disk cache that can never be stale.
 
 Numba keys its cache by the file that defines a function, so an edit in a called function of another file
-would go unnoticed. Here the cache directory is named by a digest of every source file of the solver and of the
-versions that generate code; any edit gives a new, empty directory.
+would go unnoticed. Here every module has a cache directory of its own, named by a digest of its source, of all
+modules of the package that it imports, directly or not, and of the versions that generate code. An edit gives new,
+empty directories to the modules that can see it, and leaves the others alone.
 
 `fastmath` keeps NaN and Inf meaningful (no `nnan`, no `ninf`): a pivot check `not pivot > 0` must see a NaN.
 
@@ -13,12 +14,16 @@ whether they came from the cache. (Inlined they are also a fifth faster.)
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
+import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,18 +34,47 @@ from numba import cfunc, config, njit, types
 __all__ = ["FASTMATH", "cache_directory", "cached_callback", "cold", "jit_enabled", "kernel"]
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
-_KEPT_DIGESTS = 3
+_KEPT_DAYS = 30
+_PACKAGE = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+dovetail\.?([\w.]*)(?:\s+import\s+(\w+))?", re.MULTILINE)
 
 jit_enabled = not config.DISABLE_JIT
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _digest() -> str:
-    """Twelve hex digits that change whenever generated code may."""
+def _file(package: Path, name: str) -> Path | None:
+    """The source of a module, named without the leading `dovetail.`."""
+    for path in (
+        package.joinpath(*name.split(".")).with_suffix(".py"),
+        package.joinpath(*name.split("."), "__init__.py"),
+    ):
+        if name and path.is_file():
+            return path
+    return None
+
+
+@cache
+def _imports(package: Path, name: str) -> tuple[str, ...]:
+    """Modules of the package that a module imports, anywhere in its text."""
+    path = _file(package, name)
+    found = _IMPORT.findall(path.read_text(encoding="utf-8")) if path else []
+    names = {module for module, _ in found} | {f"{module}.{item}" for module, item in found}
+    return tuple(sorted(name for name in names if _file(package, name)))
+
+
+def _digest(package: Path, name: str) -> str:
+    """Twelve hex digits that change whenever the code generated for a module may."""
+    seen = {name}
+    ahead = [name]
+    while ahead:
+        new = set(_imports(package, ahead.pop())) - seen
+        seen |= new
+        ahead += sorted(new)
     sources = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        sources.update(path.name.encode())
-        sources.update(path.read_bytes())
+    for module in sorted(seen):
+        path = _file(package, module)
+        sources.update(module.encode())
+        sources.update(path.read_bytes() if path else b"")
     versions = (sys.version, numba.__version__, llvmlite.__version__, platform.machine())
     sources.update(repr(versions).encode())
     return sources.hexdigest()[:12]
@@ -58,30 +92,36 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dovetail"
 
 
-cache_directory = _user_cache() / f"kernels-{_digest()}"
+@cache
+def cache_directory(module: str) -> Path:
+    """Where the kernels of a module lie; using it keeps it from being forgotten."""
+    directory = _user_cache() / f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
+    with contextlib.suppress(OSError):
+        os.utime(directory)
+    return directory
 
 
 def cold() -> bool:
-    """True while no compiled kernel of this version lies on disk."""
-    return not cache_directory.is_dir() or not any(cache_directory.rglob("*.nbc"))
+    """True while the kernels of this version that every scene needs are not on disk."""
+    return not any(cache_directory("dovetail.solver.newton").rglob("*.nbc"))
 
 
-def _forget_old_versions() -> None:
-    """Keep the newest few cache directories; the others belong to sources that no longer exist."""
-    if cache_directory.is_dir():
-        return
-    siblings = sorted(cache_directory.parent.glob("kernels-*"), key=lambda path: path.stat().st_mtime)
-    for path in siblings[: 1 - _KEPT_DIGESTS]:
-        shutil.rmtree(path, ignore_errors=True)
+def _forget_old_versions(root: Path) -> None:
+    """Remove what was not used for a month: it belongs to sources that no longer exist."""
+    oldest = time.time() - 86400 * _KEPT_DAYS
+    for path in root.glob("kernels-*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                shutil.rmtree(path, ignore_errors=True)
 
 
-_forget_old_versions()
+_forget_old_versions(_user_cache())
 
 
-def _with_cache(decorate: Callable[[], Any]) -> Any:
+def _with_cache(module: str, decorate: Callable[[], Any]) -> Any:
     """Decorate while Numba's global cache directory points here; the user's own functions keep theirs."""
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_directory)
+    config.CACHE_DIR = str(cache_directory(module))
     try:
         return decorate()
     finally:
@@ -91,7 +131,8 @@ def _with_cache(decorate: Callable[[], Any]) -> Any:
 def kernel(function: _Function) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
     compiled: _Function = _with_cache(
-        lambda: njit(cache=True, fastmath=FASTMATH, error_model="numpy", forceinline=True)(function)
+        function.__module__,
+        lambda: njit(cache=True, fastmath=FASTMATH, error_model="numpy", forceinline=True)(function),
     )
     return compiled
 
@@ -106,4 +147,6 @@ def cached_callback(function: Callable[..., Any], pointers: tuple[bool, ...]) ->
     compiled again for a new term.
     """
     signature = types.float64(*(_POINTER if pointer else types.float64 for pointer in pointers))
-    return _with_cache(lambda: cfunc(signature, cache=True, fastmath=FASTMATH, error_model="numpy")(function))
+    return _with_cache(
+        function.__module__, lambda: cfunc(signature, cache=True, fastmath=FASTMATH, error_model="numpy")(function)
+    )
