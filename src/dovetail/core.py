@@ -23,10 +23,13 @@ from dovetail.scene.snapshot import SceneSnapshot, SceneSnapshotCommit
 from dovetail.world.contact_system import ContactSystemFeature
 from dovetail.world.engine import Engine, EngineStatus, EngineStatusCollection
 from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, FeatureCollection
+from dovetail.world.push import AffineBodyPushFeature
 from dovetail.world.sanity import SanityChecker, SanityCheckMessage, SanityCheckResult
 from dovetail.world.world import World
+from dovetail.world.world_state import WorldState
 
 __all__ = [
+    "AffineBodyPushFeature",
     "AffineBodyStateAccessorFeature",
     "Animation",
     "Animator",
@@ -55,4 +58,5 @@ __all__ = [
     "SubsceneModelCollection",
     "SubsceneTabular",
     "World",
+    "WorldState",
 ]

@@ -139,3 +139,21 @@ def test_substeps_are_whole_and_positive():
         with pytest.raises(SceneError, match=r"is not a number of substeps; give an integer >= 1"):
             animator.substep(wrong)
     assert animator.substep() == 4
+
+
+def test_an_animation_can_be_found_and_its_function_called_from_another_one():
+    scene = scene_with("door")
+    door = scene.objects.find(0)
+    called = []
+    assert scene.animator.find(0) is None
+    scene.animator.insert(door, lambda info: called.append("first"))
+    callback = scene.animator.find(0).callback
+    scene.animator.erase(0)
+
+    def both(info):
+        callback(info)
+        called.append("second")
+
+    scene.animator.insert(door, both)
+    scene.animator.run(1, 0.01)
+    assert called == ["first", "second"]

@@ -49,7 +49,7 @@ def test_frames_are_counted_from_init_on(world):
     run(world, 3)
     world.sync()
     assert world.frame() == 3 and repr(world) == "<World, frame 3>"
-    assert world.features().to_json() == ["core/affine_body_state_accessor"]
+    assert world.features().to_json() == ["core/affine_body_state_accessor", "dovetail/affine_body_push"]
 
 
 def test_a_second_init_warns_and_changes_nothing(world, caplog):

@@ -65,6 +65,11 @@ class Animation:
         self._object = object
         self._callback = callback
 
+    @property
+    def callback(self) -> Callback:
+        """The function that is called before each frame."""
+        return self._callback
+
     def run(self, frame: int, dt: float) -> None:
         """Call the callback; an exception in it becomes an AnimationError that names object and frame."""
         try:
@@ -118,6 +123,10 @@ class Animator:
         """Remove the animation of the object with this number."""
         if self._animations.pop(id, None) is None:
             Logger.warn(f"Animator.erase: object {id} has no animation; nothing to do.")
+
+    def find(self, id: int) -> Animation | None:
+        """The animation of the object with this number, if it has one."""
+        return self._animations.get(id)
 
     @overload
     def substep(self) -> int: ...

@@ -13,7 +13,9 @@ from dovetail.world.contact_system import ContactSystemFeature
 from dovetail.world.dump import last_frame, read_dump, write_dump
 from dovetail.world.engine import Engine, EngineStatus
 from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, FeatureCollection
+from dovetail.world.push import AffineBodyPushFeature
 from dovetail.world.sanity import SanityChecker
+from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
@@ -138,7 +140,10 @@ class World:
         """What else this world can do."""
         if self._simulation is None:
             return FeatureCollection([])
-        found: list[Feature] = [AffineBodyStateAccessorFeature(self._simulation)]
+        found: list[Feature] = [
+            AffineBodyStateAccessorFeature(self._simulation),
+            AffineBodyPushFeature(self._simulation),
+        ]
         if self._simulation.contact is not None:
             found.append(ContactSystemFeature(self._simulation))
         return FeatureCollection(found)
@@ -178,6 +183,26 @@ class World:
         simulation.restore(arrays)
         self._frame = frame
         return True
+
+    def state(self) -> WorldState:
+        """The present frame as a value, to go back to with `restore`; the scene's attributes are not part of it."""
+        simulation = self._initialised("state")
+        arrays = {name: array.copy() for name, array in simulation.arrays().items()}
+        return WorldState(self._frame, simulation.fingerprint(), arrays)
+
+    def restore(self, state: WorldState) -> None:
+        """Go back (or forward) to a state of this world or of one with an equal scene; what follows is bit-identical.
+
+        Attributes follow at the next `retrieve`.
+        """
+        simulation = self._initialised("restore")
+        if state.scene != simulation.fingerprint():
+            raise WorldError(
+                f"World.restore: the state of frame {state.frame} is of another scene: bodies, masses or joints "
+                "differ; nothing was changed."
+            )
+        simulation.restore({name: array.copy() for name, array in state.arrays.items()})
+        self._frame = state.frame
 
     @property
     def _workspace(self) -> Path:
