@@ -7,6 +7,7 @@
     ├── ConstitutionError          a body, joint, limit, drive or force given values that make no sense
     ├── SceneError                 objects, tabulars, animator, files of a scene
     │   └── AnimationError         a user's callback raised; the original is its `__cause__`
+    ├── RecordingError             a recording that cannot be written, or a file that is none
     ├── WorldError                 a call that the world's state does not allow
     ├── SolverError                a step that could not be computed; the last good state is kept
     │   ├── NotFinite              NaN or Inf in a state
@@ -30,6 +31,7 @@ __all__ = [
     "MissingExtra",
     "NewtonStalled",
     "NotFinite",
+    "RecordingError",
     "SceneError",
     "SolverError",
     "WorldError",
@@ -62,6 +64,10 @@ class SceneError(DovetailError):
 
 class AnimationError(SceneError):
     """A user's animation callback raised; the original exception is the cause."""
+
+
+class RecordingError(DovetailError):
+    """A recording that cannot be written or read, or a file that is not one."""
 
 
 class WorldError(DovetailError):

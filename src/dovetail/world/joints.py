@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from dovetail.constitution.terms import Angle, AxialForce, Limit, Parameter
-from dovetail.errors import ConstitutionError
+from dovetail.errors import ConstitutionError, WorldError
+from dovetail.geometry import SimplicialComplexSlot
 from dovetail.solver.energy.coincide import Coincide
 from dovetail.solver.state import State
 from dovetail.typing import Array
@@ -39,6 +40,13 @@ class Joints:
         """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
         self.commit(state)
         self.publish()
+
+    def frames_of(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
+        """Copies of the material rows (2, n, 4) of a joint geometry, by name."""
+        for entry in self._lowered.geometries:
+            if entry.slot is joint:
+                return {name: rows.copy() for name, rows in entry.rows.items()}
+        raise WorldError(f"World.joint_frames: {joint!r} is not a joint of this world; give the slot of a joint.")
 
     # ---- before a step ---------------------------------------------------------------------------------------
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dovetail.errors import DovetailError, WorldError
+from dovetail.geometry import SimplicialComplexSlot
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.timer import Timer
+from dovetail.typing import Array
 from dovetail.world.contact_system import ContactSystemFeature
 from dovetail.world.dump import last_frame, read_dump, write_dump
 from dovetail.world.engine import Engine, EngineStatus
@@ -41,6 +43,7 @@ class World:
         if not isinstance(engine, Engine):
             raise WorldError(f"World: expected an Engine, got {type(engine).__name__}; use World(Engine('cpu')).")
         self._engine = engine
+        self._scene: Scene | None = None
         self._simulation: Simulation | None = None
         self._checker: SanityChecker | None = None
         self._report: StepReport | None = None
@@ -70,7 +73,7 @@ class World:
                     self._checker.report()
                     Logger.error("World.init: the scene did not pass its sanity checks; the world is invalid.")
                     return
-        self._simulation = simulation
+        self._scene, self._simulation = scene, simulation
         scene.freeze("the world")
         self._frame = 0
         self._valid = True
@@ -119,6 +122,14 @@ class World:
         """
         return self._initialised("energies").energies()
 
+    def joint_frames(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
+        """Where the joints of a geometry sit on their bodies: rows by name, each (2, n, 4), [0] left, [1] right.
+
+        c is the anchor (1, x̄), t, n, b the directions (0, v̄) of the frame, x0 and x1 the ends of the axis of a
+        joint on an edge; a body in the state Q carries a row to row @ Q.
+        """
+        return self._initialised("joint_frames").joints.frames_of(joint)
+
     def frame(self) -> int:
         """Number of frames computed: 0 after init, +1 per advance."""
         return self._frame if self._valid else 0
@@ -131,6 +142,13 @@ class World:
     def report(self) -> StepReport | None:
         """What happened in the last step; None before the first."""
         return self._report
+
+    @property
+    def scene(self) -> Scene:
+        """The scene that this world runs."""
+        self._initialised("scene")
+        assert self._scene is not None
+        return self._scene
 
     @property
     def engine(self) -> Engine:

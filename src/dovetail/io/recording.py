@@ -1,0 +1,328 @@
+"""Recordings: files that hold what a world did, read frame by frame."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from dovetail.errors import RecordingError
+from dovetail.io.chunks import MAGIC, Chunk, has_magic, read_chunk, scan
+from dovetail.io.colors import default_color
+from dovetail.io.describe import FORMAT, VERSION
+from dovetail.io.recorded import (
+    Columns,
+    FrameLayout,
+    RecordedBody,
+    RecordedContacts,
+    RecordedFrame,
+    RecordedJoint,
+    RecordedPlane,
+    RecordedShape,
+    unpack_shape,
+)
+from dovetail.logger import Logger
+from dovetail.typing import Array, Indices
+
+__all__ = ["Recording"]
+
+
+class Recording:
+    """A recording, open for reading. Frames are counted from 0 as they were written; −1 is the last.
+
+        with Recording("pendulum.dove") as recording:
+            print(recording.times[-1], recording.bodies)
+            T = recording.transforms(-1)                       # (n, 4, 4)
+            angles = recording.history("hinge", "angle")       # one per frame
+
+    Opening reads the header and skips from frame to frame; a frame is read, and its checksum compared, when it is
+    asked for. What a killed process left unfinished at the end is ignored with a note. Nothing in the file is executed.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self._stream = self.path.open("rb")
+        except OSError as error:
+            raise RecordingError(f"Recording: cannot read '{path}': {error.strerror or error}.") from error
+        try:
+            self._open()
+        except BaseException:
+            self._stream.close()
+            raise
+
+    def _open(self) -> None:
+        if not has_magic(self._stream):
+            raise RecordingError(f"Recording: '{self.path}' is not a recording of dovetail; it does not begin as one.")
+        chunks, self._end = scan(self._stream, len(MAGIC))
+        if not chunks or chunks[0].tag != b"HEAD":
+            self._refuse("its header is missing")
+        self.head = self._payload(chunks[0])
+        """The header as it stands in the file: JSON."""
+        try:
+            self._document: dict[str, Any] = json.loads(self.head)
+            self._check_version()
+            meshes = [chunk for chunk in chunks if chunk.tag == b"MESH"]
+            self._read_header(meshes)
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            self._refuse(f"its header does not make sense ({type(error).__name__}: {error})")
+        self._chunks = [chunk for chunk in chunks if chunk.tag == b"FRAM"]
+        self._drop_torn_tail()
+        self._cached: tuple[int, RecordedFrame] | None = None
+        self._heads: Array | None = None
+
+    def _check_version(self) -> None:
+        if self._document["format"] != FORMAT:
+            self._refuse(f"it calls itself {self._document['format']!r}")
+        if self._document["version"] > VERSION:
+            raise RecordingError(
+                f"Recording: '{self.path}' has version {self._document['version']} of the format, written by "
+                f"{self._document.get('written_by', 'a later dovetail')}; this one reads up to {VERSION}, update it."
+            )
+
+    def _read_header(self, meshes: list[Chunk]) -> None:
+        document = self._document
+        self.shapes: list[RecordedShape] = [
+            unpack_shape(self._payload(chunk), float(entry["thickness"]))
+            for chunk, entry in zip(meshes, document["shapes"], strict=True)
+        ]
+        self.bodies = [
+            RecordedBody(
+                str(entry["name"]),
+                self.shapes[entry["shape"]],
+                _color(entry["color"], k, bool(entry["fixed"])),
+                bool(entry["fixed"]),
+                float(entry["mass"]),
+                _array(entry["mass_center"], 3),
+            )
+            for k, entry in enumerate(document["bodies"])
+        ]
+        self.planes = [
+            RecordedPlane(str(entry["name"]), _array(entry["point"], 3), _array(entry["normal"], 3))
+            for entry in document["planes"]
+        ]
+        groups = [
+            Columns(int(group["joints"]), tuple((str(name), int(size)) for name, size in group["columns"]))
+            for group in document["groups"]
+        ]
+        if any(group.joints < 0 or any(size < 1 for _, size in group.names) for group in groups):
+            raise ValueError("a group of joints has a negative size")
+        if sum(group.joints for group in groups) != len(document["joints"]):
+            raise ValueError(f"the groups do not have {len(document['joints'])} joints together")
+        self._layout = FrameLayout(len(self.bodies), tuple(groups), len(document["energies"]))
+        self._place = [(g, k) for g, group in enumerate(groups) for k in range(group.joints)]
+        self.joints = [
+            self._joint(entry, groups[g]) for entry, (g, _) in zip(document["joints"], self._place, strict=True)
+        ]
+        self._energies = [str(name) for name in document["energies"]]
+        self.dt = float(document["dt"])
+        """Time step at the start [s]."""
+        self.gravity = _array(document["gravity"], 3)
+        """[m/s²]"""
+        self.d_hat = float(document["d_hat"])
+        """Distance below which surfaces repel [m]."""
+
+    def _joint(self, entry: dict[str, Any], group: Columns) -> RecordedJoint:
+        left, right = int(entry["left"]), int(entry["right"])
+        if not (0 <= left < len(self.bodies) and 0 <= right < len(self.bodies)):
+            raise ValueError(f"joint '{entry['name']}' connects bodies {left} and {right} of {len(self.bodies)}")
+        limit = entry["limit"]
+        return RecordedJoint(
+            name=str(entry["name"]),
+            kind=str(entry["kind"]),
+            left=left,
+            right=right,
+            left_anchor=_array(entry["left_anchor"], 3),
+            right_anchor=_array(entry["right_anchor"], 3),
+            left_frame=_array(entry["left_frame"], 9).reshape(3, 3),
+            right_frame=_array(entry["right_frame"], 9).reshape(3, 3),
+            has_axis=bool(entry["has_axis"]),
+            coordinate=str(entry["coordinate"]),
+            unit=str(entry["unit"]),
+            limit=None if limit is None else (float(limit[0]), float(limit[1])),
+            columns=tuple(name for name, _ in group.names),
+        )
+
+    def _drop_torn_tail(self) -> None:
+        """Leave out what a killed process or a full disk left unfinished."""
+        last = self._chunks[-1:]
+        while last and not self._is_whole(last[0]):
+            self._chunks.pop()
+            self._end = last[0].begin
+            last = self._chunks[-1:]
+        self._stream.seek(0, 2)
+        torn = self._stream.tell() - self._end
+        if torn:
+            Logger.warn(
+                f"Recording: '{self.path}' ends in {torn} bytes that are not a whole frame, as after a program was "
+                f"killed; the {len(self._chunks)} frames before them are read."
+            )
+
+    def _is_whole(self, chunk: Chunk) -> bool:
+        try:
+            read_chunk(self._stream, chunk)
+        except ValueError:
+            return False
+        return True
+
+    # --- what does not change -----------------------------------------------------------------------------
+
+    @property
+    def end(self) -> int:
+        """Where the last whole frame ends in the file [bytes]."""
+        return self._end
+
+    def body(self, name: str) -> int:
+        """The number of the body with a name."""
+        return self._named("body", name, [body.name for body in self.bodies])
+
+    def joint(self, name: str) -> int:
+        """The number of the joint with a name."""
+        return self._named("joint", name, [joint.name for joint in self.joints])
+
+    def _named(self, what: str, name: str, names: list[str]) -> int:
+        if name not in names:
+            there = ", ".join(map(repr, names[:20])) or "none"
+            raise RecordingError(f"Recording: '{self.path}' has no {what} '{name}'; there are: {there}.")
+        return names.index(name)
+
+    # --- frames -------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """How many frames there are."""
+        return len(self._chunks)
+
+    def refresh(self) -> int:
+        """Look for frames that were written since; how many there are now."""
+        found, end = scan(self._stream, self._end)
+        fresh = [chunk for chunk in found if chunk.tag == b"FRAM"]
+        if found:
+            self._chunks += fresh
+            self._end = end
+            self._heads = None
+        return len(self)
+
+    @property
+    def times(self) -> Array:
+        """Simulated time of each frame [s]."""
+        return self._numbers()[:, 1]
+
+    @property
+    def frames(self) -> Indices:
+        """The world's frame number of each frame; they differ where only every so many were recorded."""
+        return self._numbers()[:, 0].astype(np.int64)
+
+    @property
+    def iterations(self) -> Indices:
+        """Newton iterations of each frame."""
+        return self._numbers()[:, 2].astype(np.int64)
+
+    def transforms(self, frame: int) -> Array:
+        """Affine transforms of all bodies, (n, 4, 4)."""
+        rows = self.read(frame).transforms
+        full = np.zeros((len(rows), 4, 4))
+        full[:, :3], full[:, 3, 3] = rows, 1.0
+        return full
+
+    def joint_states(self, frame: int) -> list[dict[str, float | Array]]:
+        """Per joint what it reported: coordinate, velocity, gap, reaction/force, driving/effort, targets, ….
+
+        Names are those of the joint's attributes; scalars are floats, vectors arrays.
+        """
+        joints = self.read(frame).joints
+        return [self._layout.groups[g].split(joints[g][k]) for g, k in self._place]
+
+    def contacts(self, frame: int) -> RecordedContacts:
+        """Where bodies touch, and how hard."""
+        return self.read(frame).contacts
+
+    def energies(self, frame: int) -> dict[str, float]:
+        """Energies [J] by name, as `World.energies` gives them."""
+        return dict(zip(self._energies, self.read(frame).energies.tolist(), strict=True))
+
+    def history(self, joint: str | int, name: str) -> Array:
+        """One of a joint's numbers in every frame: (frames,), or (frames, 3) for a vector."""
+        number = self.joint(joint) if isinstance(joint, str) else joint
+        g, k = self._place[number]
+        columns = self._layout.groups[g]
+        start = 0
+        for column, size in columns.names:
+            if column == name:
+                rows = [self.read(frame).joints[g][k, start : start + size] for frame in range(len(self))]
+                values = np.array(rows, float).reshape(len(self), size)
+                return values[:, 0] if size == 1 else values
+            start += size
+        there = ", ".join(self.joints[number].columns)
+        raise RecordingError(
+            f"Recording: joint '{self.joints[number].name}' of '{self.path}' has no '{name}'; it has: {there}."
+        )
+
+    def read(self, frame: int) -> RecordedFrame:
+        """Everything of a frame."""
+        count = len(self)
+        if not -count <= frame < count:
+            raise RecordingError(f"Recording: '{self.path}' has {count} frames, there is no frame {frame}.")
+        index = frame % count
+        if self._cached is None or self._cached[0] != index:
+            try:
+                self._cached = index, self._layout.unpack(read_chunk(self._stream, self._chunks[index]))
+            except ValueError as error:
+                raise RecordingError(
+                    f"Recording: frame {index} of '{self.path}' is damaged ({error}); the other frames can be read."
+                ) from None
+        return self._cached[1]
+
+    def _numbers(self) -> Array:
+        """Frame, time, iterations of every frame (k, 3), without reading the rest of it."""
+        if self._heads is None:
+            rows = []
+            for chunk in self._chunks:
+                self._stream.seek(chunk.start)
+                rows.append(np.frombuffer(self._stream.read(24), "<u8,<f8,<i8")[0].tolist())
+            self._heads = np.array(rows, float).reshape(len(rows), 3)
+        return self._heads
+
+    def _payload(self, chunk: Chunk) -> bytes:
+        try:
+            return read_chunk(self._stream, chunk)
+        except ValueError as error:
+            self._refuse(str(error))
+
+    def _refuse(self, flaw: str) -> NoReturn:
+        raise RecordingError(f"Recording: '{self.path}' is damaged: {flaw}; record it again.")
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_stream"):
+            self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Recording '{self.path}': {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self)} frames>"
+
+
+def _array(values: Any, size: int) -> Array:
+    array = np.array(values, float).ravel()
+    if array.shape != (size,):
+        raise ValueError(f"{values!r} are not {size} numbers")
+    return array
+
+
+def _color(given: Any, index: int, fixed: bool) -> tuple[float, float, float]:
+    if given is None:
+        return default_color(index, fixed)
+    red, green, blue = _array(given, 3).tolist()
+    return red, green, blue
