@@ -12,6 +12,7 @@ import dovetail
 from dovetail.constitution import AffineBodyConstitution, Joint
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot, extract_surface
+from dovetail.io.cast import Cast
 from dovetail.io.recorded import Columns, FrameLayout, RecordedShape
 from dovetail.scene import Scene
 from dovetail.typing import Array
@@ -32,6 +33,10 @@ class Described:
     shapes: list[RecordedShape]
     layout: FrameLayout
     sources: list[AttributeCollection]
+
+    def cast(self) -> Cast:
+        """The same as objects."""
+        return Cast(self.document, self.shapes)
 
     def joint_rows(self) -> list[Array]:
         """Per group of joints (count, width): the attributes as they are now."""

@@ -11,20 +11,10 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from dovetail.errors import RecordingError
+from dovetail.io.cast import Cast
 from dovetail.io.chunks import MAGIC, Chunk, has_magic, read_chunk, scan
-from dovetail.io.colors import default_color
 from dovetail.io.describe import FORMAT, VERSION
-from dovetail.io.recorded import (
-    Columns,
-    FrameLayout,
-    RecordedBody,
-    RecordedContacts,
-    RecordedFrame,
-    RecordedJoint,
-    RecordedPlane,
-    RecordedShape,
-    unpack_shape,
-)
+from dovetail.io.recorded import RecordedContacts, RecordedFrame, unpack_shape
 from dovetail.logger import Logger
 from dovetail.typing import Array, Indices
 
@@ -85,67 +75,19 @@ class Recording:
             )
 
     def _read_header(self, meshes: list[Chunk]) -> None:
-        document = self._document
-        self.shapes: list[RecordedShape] = [
+        shapes = [
             unpack_shape(self._payload(chunk), float(entry["thickness"]))
-            for chunk, entry in zip(meshes, document["shapes"], strict=True)
+            for chunk, entry in zip(meshes, self._document["shapes"], strict=True)
         ]
-        self.bodies = [
-            RecordedBody(
-                str(entry["name"]),
-                self.shapes[entry["shape"]],
-                _color(entry["color"], k, bool(entry["fixed"])),
-                bool(entry["fixed"]),
-                float(entry["mass"]),
-                _array(entry["mass_center"], 3),
-            )
-            for k, entry in enumerate(document["bodies"])
-        ]
-        self.planes = [
-            RecordedPlane(str(entry["name"]), _array(entry["point"], 3), _array(entry["normal"], 3))
-            for entry in document["planes"]
-        ]
-        groups = [
-            Columns(int(group["joints"]), tuple((str(name), int(size)) for name, size in group["columns"]))
-            for group in document["groups"]
-        ]
-        if any(group.joints < 0 or any(size < 1 for _, size in group.names) for group in groups):
-            raise ValueError("a group of joints has a negative size")
-        if sum(group.joints for group in groups) != len(document["joints"]):
-            raise ValueError(f"the groups do not have {len(document['joints'])} joints together")
-        self._layout = FrameLayout(len(self.bodies), tuple(groups), len(document["energies"]))
-        self._place = [(g, k) for g, group in enumerate(groups) for k in range(group.joints)]
-        self.joints = [
-            self._joint(entry, groups[g]) for entry, (g, _) in zip(document["joints"], self._place, strict=True)
-        ]
-        self._energies = [str(name) for name in document["energies"]]
-        self.dt = float(document["dt"])
+        self.cast = cast = Cast(self._document, shapes)
+        """Everything that does not change from frame to frame."""
+        self.shapes, self.bodies, self.joints, self.planes = cast.shapes, cast.bodies, cast.joints, cast.planes
+        self.dt = cast.dt
         """Time step at the start [s]."""
-        self.gravity = _array(document["gravity"], 3)
+        self.gravity = cast.gravity
         """[m/s²]"""
-        self.d_hat = float(document["d_hat"])
+        self.d_hat = cast.d_hat
         """Distance below which surfaces repel [m]."""
-
-    def _joint(self, entry: dict[str, Any], group: Columns) -> RecordedJoint:
-        left, right = int(entry["left"]), int(entry["right"])
-        if not (0 <= left < len(self.bodies) and 0 <= right < len(self.bodies)):
-            raise ValueError(f"joint '{entry['name']}' connects bodies {left} and {right} of {len(self.bodies)}")
-        limit = entry["limit"]
-        return RecordedJoint(
-            name=str(entry["name"]),
-            kind=str(entry["kind"]),
-            left=left,
-            right=right,
-            left_anchor=_array(entry["left_anchor"], 3),
-            right_anchor=_array(entry["right_anchor"], 3),
-            left_frame=_array(entry["left_frame"], 9).reshape(3, 3),
-            right_frame=_array(entry["right_frame"], 9).reshape(3, 3),
-            has_axis=bool(entry["has_axis"]),
-            coordinate=str(entry["coordinate"]),
-            unit=str(entry["unit"]),
-            limit=None if limit is None else (float(limit[0]), float(limit[1])),
-            columns=tuple(name for name, _ in group.names),
-        )
 
     def _drop_torn_tail(self) -> None:
         """Leave out what a killed process or a full disk left unfinished."""
@@ -233,8 +175,7 @@ class Recording:
 
         Names are those of the joint's attributes; scalars are floats, vectors arrays.
         """
-        joints = self.read(frame).joints
-        return [self._layout.groups[g].split(joints[g][k]) for g, k in self._place]
+        return self.cast.joint_states(self.read(frame).joints)
 
     def contacts(self, frame: int) -> RecordedContacts:
         """Where bodies touch, and how hard."""
@@ -242,13 +183,13 @@ class Recording:
 
     def energies(self, frame: int) -> dict[str, float]:
         """Energies [J] by name, as `World.energies` gives them."""
-        return dict(zip(self._energies, self.read(frame).energies.tolist(), strict=True))
+        return dict(zip(self.cast.energies, self.read(frame).energies.tolist(), strict=True))
 
     def history(self, joint: str | int, name: str) -> Array:
         """One of a joint's numbers in every frame: (frames,), or (frames, 3) for a vector."""
         number = self.joint(joint) if isinstance(joint, str) else joint
-        g, k = self._place[number]
-        columns = self._layout.groups[g]
+        g, k = self.cast.places[number]
+        columns = self.cast.layout.groups[g]
         start = 0
         for column, size in columns.names:
             if column == name:
@@ -269,7 +210,7 @@ class Recording:
         index = frame % count
         if self._cached is None or self._cached[0] != index:
             try:
-                self._cached = index, self._layout.unpack(read_chunk(self._stream, self._chunks[index]))
+                self._cached = index, self.cast.layout.unpack(read_chunk(self._stream, self._chunks[index]))
             except ValueError as error:
                 raise RecordingError(
                     f"Recording: frame {index} of '{self.path}' is damaged ({error}); the other frames can be read."
@@ -312,17 +253,3 @@ class Recording:
 
     def __repr__(self) -> str:
         return f"<Recording '{self.path}': {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self)} frames>"
-
-
-def _array(values: Any, size: int) -> Array:
-    array = np.array(values, float).ravel()
-    if array.shape != (size,):
-        raise ValueError(f"{values!r} are not {size} numbers")
-    return array
-
-
-def _color(given: Any, index: int, fixed: bool) -> tuple[float, float, float]:
-    if given is None:
-        return default_color(index, fixed)
-    red, green, blue = _array(given, 3).tolist()
-    return red, green, blue
