@@ -26,7 +26,7 @@ LAYERS = {
 SHARED = {"builtin", "errors", "files", "logger", "timer", "typing", "unit", "values"}
 """Modules beside the layers that every layer may use; they use no layer."""
 
-HEAVY = {"numba", "llvmlite", "scipy", "trimesh", "meshio", "rich"}
+HEAVY = {"numba", "llvmlite", "scipy", "trimesh", "meshio", "rich", "viser"}
 MOST_LINES = 400
 
 

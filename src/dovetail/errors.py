@@ -8,6 +8,7 @@
     ├── SceneError                 objects, tabulars, animator, files of a scene
     │   └── AnimationError         a user's callback raised; the original is its `__cause__`
     ├── RecordingError             a recording that cannot be written, or a file that is none
+    ├── ViewerError                a picture that cannot be made, or a viewer used in a way it does not allow
     ├── WorldError                 a call that the world's state does not allow
     ├── SolverError                a step that could not be computed; the last good state is kept
     │   ├── NotFinite              NaN or Inf in a state
@@ -34,6 +35,7 @@ __all__ = [
     "RecordingError",
     "SceneError",
     "SolverError",
+    "ViewerError",
     "WorldError",
 ]
 
@@ -68,6 +70,10 @@ class AnimationError(SceneError):
 
 class RecordingError(DovetailError):
     """A recording that cannot be written or read, or a file that is not one."""
+
+
+class ViewerError(DovetailError):
+    """A picture or replay that cannot be made, or a viewer used in a way it does not allow."""
 
 
 class WorldError(DovetailError):

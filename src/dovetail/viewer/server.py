@@ -1,0 +1,45 @@
+"""The web server that a browser talks to: viser's, started quietly and for this machine only."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING
+
+from dovetail.errors import MissingExtra, ViewerError
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["LOCAL", "PORT", "close_server", "open_server"]
+
+LOCAL = "127.0.0.1"
+PORT = 8080
+"""Tried first; the next free one is taken where it is in use."""
+
+
+def open_server(host: str = LOCAL, port: int = PORT) -> viser.ViserServer:
+    """A server that listens at `host`, by default to this machine alone, at `port` or the next free one.
+
+    It does not offer to share the scene over the internet, as viser's own page would.
+    """
+    try:
+        import viser
+    except ImportError:
+        raise MissingExtra("viewer: the package viser is missing; pip install 'dovetail[viewer]'.") from None
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            server = viser.ViserServer(host, port, label="dovetail", verbose=False)
+    except OSError as error:
+        raise ViewerError(
+            f"viewer: cannot listen at {host}, port {port} ({error}); give another host or port."
+        ) from None
+    server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+    return server
+
+
+def close_server(server: viser.ViserServer) -> None:
+    """Stop listening, without a word."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()

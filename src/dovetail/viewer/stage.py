@@ -1,0 +1,273 @@
+"""The stage: draws bodies, joints, planes and contacts in a viser scene and moves them.
+
+One batched handle per shape and kind of marker, so that a frame costs a few messages, however many bodies there are.
+The live viewer and HTML replays use the same stage.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dovetail.io.cast import Cast
+from dovetail.typing import Array, Indices
+from dovetail.viewer.camera import FIELD_OF_VIEW, Bounds, frame
+from dovetail.viewer.markers import Markers, joint_frames, joint_markers, limit_sectors
+from dovetail.viewer.mesh import drawn
+from dovetail.viewer.pose import Poses, quaternions, split
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["ShownContacts", "Stage"]
+
+_CONTACT = (0.90, 0.20, 0.15)
+_SELECTED = (1.0, 0.80, 0.10)
+_X_RAY = 0.35
+
+
+class ShownContacts(Protocol):
+    """The part of `World.contacts()` that is drawn."""
+
+    @property
+    def point(self) -> Array: ...
+    @property
+    def normal(self) -> Array: ...
+    @property
+    def normal_force(self) -> Array: ...
+
+
+class _Batch:
+    """The bodies of one shape."""
+
+    def __init__(self, handle: viser.BatchedMeshHandle, numbers: Indices) -> None:
+        self.handle, self.numbers = handle, numbers
+
+
+class Stage:
+    """A scene in the browser. `show` moves it to a frame; `colours` and `visible` are per body, then `restyle`."""
+
+    def __init__(self, server: viser.ViserServer, cast: Cast, transforms: Array, offsets: Array) -> None:
+        self._server, self._api = server, server.scene
+        self.cast = cast
+        self.up = _up(cast.gravity)
+        self.bounds = self.bounds_at(transforms)
+        self.colours = np.array([body.color for body in cast.bodies], float).reshape(-1, 3)
+        self.visible = np.ones(len(cast.bodies), bool)
+        self.selected: int | None = None
+        self._strongest = 0.0
+        poses = split(transforms)
+        self._light()
+        self._planes()
+        self.batches = self._bodies(poses)
+        self._markers = self._joints(transforms, poses, offsets)
+        self._frames = self._joint_frames(transforms, poses)
+        self._contacts = self._contact_handles()
+        self._scales = poses.scales
+
+    # --- building -----------------------------------------------------------------------------------------------
+
+    def bounds_at(self, transforms: Array) -> Bounds:
+        """The box around all bodies; around those that can move where the fixed ones are much larger."""
+
+        def box(chosen: list[int]) -> Bounds:
+            corners = [
+                body.vertices @ T[:3, :3].T + T[:3, 3]
+                for body, T in ((self.cast.bodies[k], transforms[k]) for k in chosen)
+            ]
+            return Bounds.of(np.concatenate([np.zeros((0, 3)), *corners]))
+
+        everything = box(list(range(len(self.cast.bodies))))
+        moving = box([k for k, body in enumerate(self.cast.bodies) if not body.fixed])
+        return everything if everything.size < 4 * moving.size else moving.joined(everything)
+
+    def _light(self) -> None:
+        self._api.set_up_direction(tuple(self.up))
+        self._api.world_axes.visible = False
+        self._api.configure_default_lights(enabled=False)
+        self._api.configure_environment_map(None)
+        x, y, z = _frame_about(self.up)
+        self._api.add_light_ambient("/light/ambient", intensity=1.0)
+        for name, direction, strength, shadow in (
+            ("key", 0.5 * x - 0.7 * y + 1.2 * z, 1.9, True),
+            ("fill", -0.9 * x - 0.3 * y + 0.4 * z, 0.7, False),
+        ):
+            self._api.add_light_directional(
+                f"/light/{name}", intensity=strength, cast_shadow=shadow, position=tuple(direction * self.bounds.size)
+            )
+
+    def _planes(self) -> None:
+        """A grid on every half-plane; without one, a paler grid below everything, to show which way is down."""
+        size = self.bounds.size
+        cell = _round_number(size / 12)
+        planes = [(plane.name, plane.point, plane.normal, True) for plane in self.cast.planes]
+        if not planes:
+            corners = np.array([self.bounds.lower, self.bounds.upper])
+            lowest = min(float((corner * self.up).sum()) for corner in corners)
+            planes = [("below", (lowest - 0.02 * size) * self.up, self.up, False)]
+        for k, (name, point, normal, real) in enumerate(planes):
+            centre = self.bounds.centre - ((self.bounds.centre - point) @ normal) * normal
+            rotation = np.stack(_frame_about(normal), axis=1)
+            tone = 205 if real else 228
+            self._api.add_grid(
+                f"/planes/{k} {name}", width=4 * size, height=4 * size, plane="xy", infinite_grid=True,
+                cell_size=cell, section_size=5 * cell, cell_color=(tone + 12,) * 3, section_color=(tone - 30,) * 3,
+                fade_distance=6 * size, fade_from="camera", shadow_opacity=0.22 if real else 0.0,
+                plane_color=(244, 245, 247), plane_opacity=1.0 if real else 0.0,
+                wxyz=quaternions(rotation[None])[0], position=centre,
+            )  # fmt: skip
+
+    def _bodies(self, poses: Poses) -> list[_Batch]:
+        shapes: dict[int, list[int]] = {}
+        for number, body in enumerate(self.cast.bodies):
+            shapes.setdefault(id(body.shape), []).append(number)
+        found = []
+        for k, numbers in enumerate(shapes.values()):
+            mesh = drawn(self.cast.bodies[numbers[0]].shape, 0.02 * self.bounds.size)
+            name = self.cast.bodies[numbers[0]].name.split("[")[0].replace("/", " ")
+            handle = self._api.add_batched_meshes_simple(
+                f"/bodies/{k} {name}", mesh.vertices, mesh.triangles,
+                quaternions(poses.rotations[numbers]), poses.positions[numbers], batched_scales=poses.scales[numbers],
+                batched_colors=_linear_bytes(self.colours[numbers]), lod="off", side="double",
+            )  # fmt: skip
+            found.append(_Batch(handle, np.array(numbers)))
+        return found
+
+    def _joints(self, transforms: Array, poses: Poses, offsets: Array) -> list[tuple[Markers, Any]]:
+        cast = self.cast
+        solid = joint_markers(cast.bodies, cast.joints, transforms, offsets)
+        clear = limit_sectors(cast.bodies, cast.joints, transforms, offsets)
+        found: list[tuple[Markers, Any]] = []
+        for k, markers in enumerate([*solid, *clear]):
+            wxyz, at = markers.placed(transforms, poses)
+            handle = self._api.add_batched_meshes_simple(
+                f"/joints/{k}", markers.mesh.vertices, markers.mesh.triangles, wxyz, at,
+                batched_scales=markers.scales, batched_colors=_linear_bytes(markers.colours), lod="off", side="double",
+                opacity=0.55 if k >= len(solid) else None, cast_shadow=False, receive_shadow=False,
+            )  # fmt: skip
+            found.append((markers, handle))
+        return found
+
+    def _joint_frames(self, transforms: Array, poses: Poses) -> tuple[Markers, Any] | None:
+        markers = joint_frames(self.cast.joints)
+        if markers is None:
+            return None
+        wxyz, at = markers.placed(transforms, poses)
+        length = 0.05 * self.bounds.size
+        handle = self._api.add_batched_axes(
+            "/joint frames", wxyz, at, axes_length=length, axes_radius=0.03 * length, visible=False
+        )
+        return markers, handle
+
+    def _contact_handles(self) -> tuple[Any, Any]:
+        size = self.bounds.size
+        points = self._api.add_point_cloud(
+            "/contacts/points", np.zeros((0, 3), np.float32), _bytes(np.array(_CONTACT)),
+            point_size=0.008 * size, point_shape="circle",
+        )  # fmt: skip
+        forces = self._api.add_line_segments(
+            "/contacts/forces", np.zeros((0, 2, 3), np.float32), _bytes(np.array(_CONTACT)), thickness=0.003 * size
+        )
+        return points, forces
+
+    # --- every frame --------------------------------------------------------------------------------------------
+
+    def show(self, transforms: Array, contacts: ShownContacts | None = None) -> None:
+        """Move everything to these transforms (n, 4, 4), and draw contacts, if there are any."""
+        poses = split(transforms)
+        self._scales = poses.scales
+        with self._server.atomic():
+            for batch in self.batches:
+                batch.handle.batched_wxyzs = quaternions(poses.rotations[batch.numbers]).astype(np.float32)
+                batch.handle.batched_positions = poses.positions[batch.numbers].astype(np.float32)
+            for markers, handle in [*self._markers, *([self._frames] if self._frames else [])]:
+                if handle.visible:
+                    wxyz, at = markers.placed(transforms, poses)
+                    handle.batched_wxyzs, handle.batched_positions = wxyz.astype(np.float32), at.astype(np.float32)
+            self._show_contacts(contacts)
+
+    def _show_contacts(self, contacts: ShownContacts | None) -> None:
+        """A dot at each contact and a line along its normal, longer for a larger force."""
+        points, forces = self._contacts
+        if not points.visible:
+            return
+        if contacts is None:
+            at, lines = np.zeros((0, 3)), np.zeros((0, 2, 3))
+        else:
+            f, at = contacts.normal_force, contacts.point
+            self._strongest = max(self._strongest, float(f.max(initial=0.0)))
+            length = 0.12 * self.bounds.size * np.sqrt(f / (self._strongest or 1.0))
+            lines = np.stack([at, at + length[:, None] * contacts.normal], axis=1)
+        if len(at) or len(points.points):
+            points.points, forces.points = at.astype(np.float32), lines.astype(np.float32)
+
+    # --- looks --------------------------------------------------------------------------------------------------
+
+    def restyle(self) -> None:
+        """Send colours, visibility and the selection of bodies."""
+        colours = self.colours.copy()
+        if self.selected is not None:
+            colours[self.selected] = 0.45 * colours[self.selected] + 0.55 * np.array(_SELECTED)
+        for batch in self.batches:
+            batch.handle.batched_colors = _linear_bytes(colours[batch.numbers])
+            shown = self.visible[batch.numbers, None] * self._scales[batch.numbers]
+            batch.handle.batched_scales = shown.astype(np.float32)
+
+    def switch(self, what: str, on: bool) -> None:
+        """Show or hide "joints", "joint frames" or "contacts"; "x-ray" makes bodies transparent."""
+        if what == "x-ray":
+            for batch in self.batches:
+                batch.handle.opacity = _X_RAY if on else None
+        elif what == "joints":
+            for _, handle in self._markers:
+                handle.visible = on
+        elif what == "joint frames":
+            if self._frames:
+                self._frames[1].visible = on
+        else:
+            for handle in self._contacts:
+                handle.visible = on
+
+    def aim(self, bounds: Bounds | None = None) -> None:
+        """Put the camera of everyone who looks, and of those who come, in front of `bounds`, by default everything."""
+        camera = frame(bounds or self.bounds, self.up)
+        far = 60 * self.bounds.size
+        start = self._server.initial_camera
+        start.position, start.look_at, start.up = camera
+        start.fov, start.near, start.far = FIELD_OF_VIEW, far / 2e4, far
+        for client in self._server.get_clients().values():
+            with client.atomic():
+                client.camera.up_direction = camera.up
+                client.camera.position, client.camera.look_at = camera.position, camera.look_at
+
+
+def _up(gravity: Array) -> Array:
+    """Against gravity; z where there is none."""
+    strength = float(np.linalg.norm(gravity))
+    return -np.asarray(gravity, float) / strength if strength else np.array([0.0, 0.0, 1.0])
+
+
+def _frame_about(z: Array) -> tuple[Array, Array, Array]:
+    """Right-handed unit vectors with the third along z, the first along X where that is possible."""
+    x = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    y = np.cross(z, x)
+    y /= np.linalg.norm(y)
+    return np.cross(y, z), y, z
+
+
+def _round_number(x: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above x."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(max(k * power for k in (1, 2, 5) if k * power <= x * (1 + 1e-9)))
+
+
+def _bytes(colours: Array) -> Any:
+    """Colours (…, 3) as bytes."""
+    return np.round(255 * np.clip(colours, 0.0, 1.0)).astype(np.uint8)
+
+
+def _linear_bytes(colours: Array) -> Any:
+    """Colours (…, 3) as bytes of light, which is what viser takes those of batched meshes for."""
+    c = np.clip(colours, 0.0, 1.0)
+    return _bytes(np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4))
