@@ -77,23 +77,23 @@ def test_what_was_not_used_for_a_month_is_forgotten(tmp_path):
 def test_a_cache_in_use_counts_as_new(monkeypatch, tmp_path):
     monkeypatch.setattr(kernel, "_user_cache", lambda: tmp_path)
     find = kernel.cache_directory.__wrapped__
-    directory = find("dovetail.solver.newton")
+    directory = find("dovetail.solver.assembly.bodies")
     directory.mkdir()
     os.utime(directory, (0, 0))
-    assert find("dovetail.solver.newton") == directory
+    assert find("dovetail.solver.assembly.bodies") == directory
     assert directory.stat().st_mtime > time.time() - 60
 
 
 def test_it_is_cold_until_the_first_kernel_is_there(monkeypatch, tmp_path):
     monkeypatch.setattr(kernel, "cache_directory", lambda module: tmp_path / module)
     assert kernel.cold()
-    (tmp_path / "dovetail.solver.newton").mkdir()
-    (tmp_path / "dovetail.solver.newton" / "x.nbc").write_text("code")
+    (tmp_path / "dovetail.solver.assembly.bodies").mkdir()
+    (tmp_path / "dovetail.solver.assembly.bodies" / "x.nbc").write_text("code")
     assert not kernel.cold()
 
 
 def test_the_users_own_compiled_functions_keep_their_cache(tmp_path):
     before = config.CACHE_DIR
-    seen = kernel._with_cache("dovetail.solver.newton", lambda: config.CACHE_DIR)
-    assert Path(seen) == kernel.cache_directory("dovetail.solver.newton")
+    seen = kernel._with_cache("dovetail.solver.assembly.bodies", lambda: config.CACHE_DIR)
+    assert Path(seen) == kernel.cache_directory("dovetail.solver.assembly.bodies")
     assert before == config.CACHE_DIR

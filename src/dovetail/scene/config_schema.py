@@ -162,6 +162,8 @@ KEYS: dict[str, Key] = {
 
     "joint/angle": _choice(("wrapped", "multi_turn"),
         "What a revolute joint's `angle` reports: in (−π, π], or counted over full turns."),
+    "joint/exact": _flag(
+        0, "1: all joints hold exactly, as those with strength_ratio = inf always do; 0: the others yield."),
 
     "sanity_check/enable": _flag(1, "Look for intersecting or inverted bodies in World.init."),
     "sanity_check/mode": _choice(("normal", "quiet"), "normal: also write the offending surfaces to files."),

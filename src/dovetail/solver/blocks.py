@@ -15,7 +15,7 @@ class Blocks:
     """Gradient, diagonal and off-diagonal blocks in elimination order, on a fixed structure.
 
     position (n,)            place of each body in the elimination order; −1 for a fixed body
-    g (m, 12)                gradient, overwritten by the solution
+    g (m, 12)                gradient, to be overwritten by the solution
     D (m, 12, 12)            diagonal blocks (upper triangles), overwritten by the factor
     U (k, 12, 12)            off-diagonal blocks, overwritten by the factor
     active (m,)              1 for rows that take part; the others belong to islands that have converged
@@ -56,7 +56,7 @@ class Blocks:
         bad = factor(self.row_start, self.column, self.active, self.D, self.U, self._R)
         return -1 if bad < 0 else int(np.flatnonzero(self.position == bad)[0])
 
-    def solve(self) -> Array:
-        """g ← H⁻¹ g with the factor in place; the Newton direction is −g."""
-        solve(self.row_start, self.column, self.active, self.D, self.U, self._R, self.g)
-        return self.g
+    def solve(self, b: Array) -> Array:
+        """b (m, 12) ← H⁻¹ b with the factor in place; with b = g the Newton direction is −b."""
+        solve(self.row_start, self.column, self.active, self.D, self.U, self._R, b)
+        return b

@@ -103,7 +103,7 @@ def cache_directory(module: str) -> Path:
 
 def cold() -> bool:
     """True while the kernels of this version that every scene needs are not on disk."""
-    return not any(cache_directory("dovetail.solver.newton").rglob("*.nbc"))
+    return not any(cache_directory("dovetail.solver.assembly.bodies").rglob("*.nbc"))
 
 
 def _forget_old_versions(root: Path) -> None:

@@ -4,6 +4,9 @@ Each island starts at the first guess if its energy is no higher there than in t
 state. Every step is bounded by what contact allows and then halved until the energy of the island does not rise;
 a step within the tolerances is taken whole and ends the island. Energies therefore never rise, and no iterate is
 ever infeasible.
+
+Energies mean something only where exact joints are closed, and a guess leaves them open. Islands that have some take
+one whole step from the guess before the comparison.
 """
 
 from __future__ import annotations
@@ -13,17 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.errors import NotFinite, SolverError
-from dovetail.solver.kernel import kernel
-from dovetail.solver.polar import determinant
+from dovetail.errors import NotFinite
+from dovetail.solver.direction import closing_direction, newton_direction
+from dovetail.solver.iterate import SLACK, damp, keep_from_inverting, measure, move, settle, shorten, stop_rising
 from dovetail.solver.system import System
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array, Flags
 
 __all__ = ["Solution", "Tolerances", "minimise"]
 
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
-_TURN = -0.5  # cosine between two directions below which the second one turns back
-_SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
 
 
 @dataclass(frozen=True)
@@ -58,137 +59,6 @@ class Solution:
     converged: bool = False
 
 
-@kernel
-def _measure(
-    position: Indices, centre: Array, half: Array, island: Indices, active: Indices, y: Array, step_tol: float,
-    rate_tol: float, size: Array,
-) -> tuple[float, float]:  # fmt: skip
-    """size (m,) ← full step of each island in units of the tolerances; returns the largest step [m] and rate.
-
-    A step is the largest motion of a corner of a body's box along an axis, a rate the largest change of an entry of A.
-    NaN is passed on: comparisons are written so that it wins.
-    """
-    largest_step = 0.0
-    largest_rate = 0.0
-    for m in range(len(size)):
-        size[m] = 0.0
-    for b in range(len(position)):
-        k = position[b]
-        if k < 0 or not active[k]:
-            continue
-        step = 0.0
-        rate = 0.0
-        for x in range(3):
-            middle = y[k, x]
-            spread = 0.0
-            for i in range(3):
-                entry = y[k, 3 + 3 * i + x]
-                middle += centre[b, i] * entry
-                spread += half[b, i] * abs(entry)
-                if not abs(entry) <= rate:
-                    rate = abs(entry)
-            reach = abs(middle) + spread
-            if not reach <= step:
-                step = reach
-        m = island[b]
-        for value in (step / step_tol, rate / rate_tol):
-            if not value <= size[m]:
-                size[m] = value
-        if not step <= largest_step:
-            largest_step = step
-        if not rate <= largest_rate:
-            largest_rate = rate
-    return largest_step, largest_rate
-
-
-@kernel
-def _settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: Flags) -> int:
-    """done ← islands whose full step is within the tolerances and free; returns how many run on."""
-    left = 0
-    for m in range(len(size)):
-        done[m] = running[m] != 0 and size[m] <= 1.0 and alpha[m] >= ccd_tol
-        if running[m] and not done[m]:
-            left += 1
-    return left
-
-
-@kernel
-def _keep_from_inverting(island: Indices, Q: Array, alpha: Array) -> bool:
-    """α ← 0 in islands where a body would be turned inside out; True if there are any.
-
-    A flattened body may be so by round-off in the last step, which no energy tests.
-    """
-    found = False
-    for b in range(len(island)):
-        if island[b] >= 0 and not determinant(Q, b) > 0.0:
-            alpha[island[b]] = 0.0
-            found = True
-    return found
-
-
-@kernel
-def _stop_rising(E: Array, E_before: Array, alpha: Array) -> int:
-    """α ← 0 in islands that would gain energy (or whose energy is no number); returns how many there are."""
-    rising = 0
-    for m in range(len(E)):
-        if not E[m] <= E_before[m] * (1.0 + _SLACK):
-            alpha[m] = 0.0
-            rising += 1
-    return rising
-
-
-@kernel
-def _shorten(E: Array, E_before: Array, running: Indices, done: Flags, alpha: Array, halve: bool) -> int:
-    """How many searching islands would gain energy; their α is halved."""
-    rising = 0
-    for m in range(len(E)):
-        if running[m] and not done[m] and not E[m] <= E_before[m] * (1.0 + _SLACK):
-            rising += 1
-            if halve:
-                alpha[m] *= 0.5
-    return rising
-
-
-@kernel
-def _move(position: Indices, island: Indices, active: Indices, y: Array, alpha: Array, Q: Array, out: Array) -> None:
-    """out ← Q − α y, α by island, on the bodies of islands that run."""
-    for b in range(len(position)):
-        k = position[b]
-        moves = k >= 0 and active[k]
-        for i in range(4):
-            for x in range(3):
-                out[b, i, x] = Q[b, i, x] - (alpha[island[b]] * y[k, 3 * i + x] if moves else 0.0)
-
-
-@kernel
-def _damp(
-    position: Indices, island: Indices, active: Indices, done: Flags, y: Array, before: Array, sums: Array, alpha: Array
-) -> None:
-    """Shorten steps that turn back: α ≤ |y₀|/(|y₀| + |y|) in islands where y points against the direction y₀ before it.
-
-    Contact changes stiffness within a step so much that full steps can swing about a minimum without getting nearer.
-    `before` (n, 12)
-    holds the last direction by body and receives this one; sums (m, 3) is scratch.
-    """
-    for m in range(len(alpha)):
-        for i in range(3):
-            sums[m, i] = 0.0
-    for b in range(len(position)):
-        k = position[b]
-        if k < 0 or not active[k]:
-            continue
-        m = island[b]
-        for i in range(12):
-            sums[m, 0] += y[k, i] * before[b, i]
-            sums[m, 1] += before[b, i] * before[b, i]
-            sums[m, 2] += y[k, i] * y[k, i]
-            before[b, i] = y[k, i]
-    for m in range(len(alpha)):
-        old, new = math.sqrt(sums[m, 1]), math.sqrt(sums[m, 2])
-        if not done[m] and sums[m, 0] < _TURN * old * new:
-            alpha[m] = min(alpha[m], old / (old + new))
-
-
 class _Newton:
     """The iteration of one step: the present state Q, and energies E by body."""
 
@@ -197,11 +67,48 @@ class _Newton:
         self._step_tol = tolerances.velocity_tol * h
         self._rate_tol = tolerances.transrate_tol * h
 
-    def start(self, Q_start: Array, Q_guess: Array, solution: Solution) -> None:
-        """Go towards the guess as far as the way is free, in the islands where that lowers the energy."""
+    def begin(self, Q_start: Array, Q_guess: Array, solution: Solution) -> bool:
+        """Start at the guess or in the last state, exact joints closed; True if no further step is needed."""
+        islands = self.system.islands
+        if self.system.exact_joints is None:
+            self.start(Q_start, Q_guess, solution)
+            return False
+        Q_guess, ends = self.close(Q_guess, solution)
+        goes = self.start(Q_start, Q_guess, solution) == 1.0
+        solution.Q = self.Q
+        if self.system.contact is None and self.tolerances.min_iter <= 0:
+            islands.finish(ends & goes)
+            solution.converged = not islands.running.any()
+        return solution.converged
+
+    def close(self, Q_guess: Array, solution: Solution) -> tuple[Array, Flags]:
+        """The guess with its exact joints closed by a whole step, and the islands where that step was a small one.
+
+        Without contact it is Newton's. Where contacts may act their forces are missing from the gradient, but are in
+        the guess: then it is the shortest step that closes the joints.
+        """
+        system, islands = self.system, self.system.islands
+        held = islands.total(system.held) > 0.0
+        islands.finish(~held)
+        if system.contact is None:
+            y = newton_direction(system, Q_guess, self.Q_tilde, True)
+            solution.iterations += 1
+        else:
+            y = closing_direction(system, Q_guess, self.Q_tilde)
+        ends = held & (self.measure(y, solution) <= 1.0)
+        closed = np.empty_like(Q_guess)
+        move(system.position, islands.of, islands.active, y, islands.ones(), Q_guess, closed)
+        islands.restart()
+        return closed, ends
+
+    def start(self, Q_start: Array, Q_guess: Array, solution: Solution) -> Array:
+        """Go towards the guess as far as the way is free, in the islands where that lowers the energy.
+
+        Returns the share of the way that each island has gone.
+        """
         system, islands = self.system, self.system.islands
         E_start = system.energies(Q_start, self.Q_tilde)
-        before = islands.total(E_start)
+        before = self._total(Q_start, E_start)
         if not math.isfinite(sum(before.tolist())):
             name = system.bodies.name(int(np.argmin(np.isfinite(E_start))))
             raise NotFinite(
@@ -211,7 +118,7 @@ class _Newton:
             alpha = islands.ones()
             self.Q = Q_guess
             self.E = system.energies(Q_guess, self.Q_tilde)
-            rising = _stop_rising(islands.total(self.E), before, alpha)
+            rising = stop_rising(self._total(Q_guess, self.E), before, alpha)
         else:
             alpha, rises = self._agree(Q_start, Q_guess, E_start)
             alpha[rises] = 0.0
@@ -220,6 +127,11 @@ class _Newton:
             self._go(Q_start, Q_guess, alpha)
         solution.restarts = rising if system.contact is None else int((alpha < 1.0).sum())
         system.moved(alpha)
+        return alpha
+
+    def _total(self, Q: Array, E: Array) -> Array:
+        """What must not rise, by island: the energies E at Q by body, and how open exact joints are there."""
+        return self.system.islands.total(self.system.merits(Q, E))
 
     def _agree(self, Q_start: Array, Q_guess: Array, E_start: Array) -> tuple[Array, Flags]:
         """Shares α of the way to the guess that islands can take at the same time, and where energies would rise.
@@ -232,7 +144,8 @@ class _Newton:
         for _ in range(_ROUNDS):
             alpha = system.way(Q_start, Q_guess, self.Q_tilde, commits)
             # written so that a NaN counts as a rise
-            rises: Flags = ~(self._go(Q_start, Q_guess, alpha) <= islands.total(E_start) * (1.0 + _SLACK))
+            limit = self._total(Q_start, E_start) * (1.0 + SLACK)
+            rises: Flags = ~(self._go(Q_start, Q_guess, alpha) <= limit)
             strays = (islands.total(commits.astype(float)) > 0.0) & ((alpha < 1.0) | rises)
             if not strays.any():
                 return alpha, rises
@@ -251,30 +164,20 @@ class _Newton:
             self.Q = Q_start.copy()
             self.Q[goes] += share[goes, None, None] * (Q_guess[goes] - Q_start[goes])
         self.E = self.system.energies(self.Q, self.Q_tilde)
-        return islands.total(self.E)
-
-    def direction(self, exact: bool) -> Array:
-        """y with Q − y the Newton iterate of the islands that run."""
-        for form in (exact, False):
-            self.system.assemble(self.Q, self.Q_tilde, form)
-            bad = self.system.blocks.factor()
-            if bad < 0:
-                return self.system.blocks.solve()
-        raise SolverError(
-            f"the linear system is singular at {self.system.bodies.name(bad)}; "
-            "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
-        )
+        return self._total(self.Q, self.E)
 
     def measure(self, y: Array, solution: Solution) -> Array:
         """Size of a full step of every island in units of the tolerances: converged at 1 and below."""
         system, bodies, islands = self.system, self.system.bodies, self.system.islands
         size = np.empty(islands.count)
-        solution.step, solution.rate = _measure(
+        solution.step, solution.rate = measure(
             system.position, bodies.centre, bodies.half, islands.of, islands.active, y, self._step_tol,
             self._rate_tol, size,
         )  # fmt: skip
         if not (solution.step < math.inf and solution.rate < math.inf):
             raise NotFinite(self._not_finite(y))
+        if system.exact_joints is not None and not system.exact_joints.closed:
+            size[islands.total(system.exact_joints.open(bodies.count)) > 0.0] = math.inf
         return size
 
     def advance(self, y: Array, alpha: Array, done: Flags, search: bool, trial: Array, solution: Solution) -> bool:
@@ -284,16 +187,16 @@ class _Newton:
         """
         system, islands = self.system, self.system.islands
         found = True
-        before = islands.total(self.E)
+        before = self._total(self.Q, self.E)
         for halving in range(self.tolerances.line_search_max_iter + 1):
-            _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+            move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
             if not search:
-                if _keep_from_inverting(islands.of, trial, alpha):
-                    _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+                if keep_from_inverting(islands.of, trial, alpha):
+                    move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
                 break
             E = system.energies(trial, self.Q_tilde)
             last = halving == self.tolerances.line_search_max_iter
-            rising = _shorten(islands.total(E), before, islands.running, done, alpha, not last)
+            rising = shorten(self._total(trial, E), before, islands.running, done, alpha, not last)
             if rising == 0 or last:
                 # a last trial that still rises stands: it differs by round-off, or the direction was bad
                 found = rising == 0
@@ -301,7 +204,7 @@ class _Newton:
                 if refused.any():
                     # … unless it is not allowed at all: a body turned inside out
                     alpha[refused], done[refused] = 0.0, False
-                    _move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+                    move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
                     E = system.energies(trial, self.Q_tilde)
                 self.E = E
                 break
@@ -332,7 +235,12 @@ def minimise(
     substeps = tolerances.substeps if stepwise else 1
     system.soft_transforms.approach(Q_start, 1.0 / substeps)
     newton = _Newton(system, Q_tilde, h, tolerances)
-    newton.start(Q_start, Q_start.copy() if stepwise else Q_guess, solution)
+    if stepwise:
+        newton.start(Q_start, Q_start.copy(), solution)
+    elif newton.begin(Q_start, Q_guess, solution):
+        return solution
+    # what exact joints lack is made up by whole steps alone
+    ccd_tol = tolerances.ccd_tol if system.exact_joints is None else 1.0
     trial = np.empty_like(Q_start)
     directions = None if system.contact is None else np.zeros((len(Q_start), 12))
     beta = np.ones(len(Q_start)) if tolerances.early_exit >= 0 else Q_start[:0, 0, 0]
@@ -341,17 +249,17 @@ def minimise(
         if 1 < k + 1 <= substeps:
             system.soft_transforms.approach(Q_start, (k + 1) / substeps)
             newton.E = system.energies(newton.Q, Q_tilde)
-        y = newton.direction(exact)
+        y = newton_direction(system, newton.Q, Q_tilde, exact)
         solution.iterations += 1
         newton.E, renewed = system.prepare_step(newton.Q, Q_tilde, y, newton.E)
         size = newton.measure(y, solution)
         alpha = system.free_path(y)
         settled = k + 1 >= substeps and k >= tolerances.min_iter and not renewed
         done = np.empty(islands.count, np.bool_)
-        left = _settle(size, alpha, tolerances.ccd_tol if settled else math.inf, islands.running, done)
+        left = settle(size, alpha, ccd_tol if settled else math.inf, islands.running, done)
         if directions is not None:
             sums = np.empty((islands.count, 3))
-            _damp(system.position, islands.of, islands.active, done, y, directions, sums, alpha)
+            damp(system.position, islands.of, islands.active, done, y, directions, sums, alpha)
         before = newton.Q
         exact = newton.advance(y, alpha, done, left > 0, trial, solution)
         system.moved(alpha)

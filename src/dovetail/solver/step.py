@@ -96,6 +96,8 @@ def step(
     method = _method(state, integrator, one_step_start)
     Q_before, V_before = state.past(h)
     system.prepare(h, method.weight)
+    if system.exact_joints is not None:
+        system.exact_joints.begin(h)
     F = system.forces(state.Q)
     Q_tilde = np.empty_like(state.Q)
     Q_guess = np.empty_like(state.Q)
@@ -115,4 +117,6 @@ def step(
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
     state.commit(method, h, position, solution.Q, Q_tilde, Q_before)
+    if system.exact_joints is not None:
+        system.exact_joints.commit(h)
     return report

@@ -19,6 +19,7 @@ from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
+from dovetail.solver.joint.exact import ExactJoints
 from dovetail.typing import Array, Indices
 
 __all__ = ["Bodies", "Load", "System"]
@@ -79,11 +80,15 @@ class System:
         contributions: Sequence[Contribution] = (),
         loads: Sequence[Load] = (),
         contact: Contact | None = None,
+        exact_joints: ExactJoints | None = None,
     ) -> None:
         self.bodies = bodies
         self.soft_transforms = SoftTransforms(bodies.mass)
         self.contact = contact
+        self.exact_joints = exact_joints
         self.contributions: list[Contribution] = [*contributions, self.soft_transforms]
+        if exact_joints is not None:
+            self.contributions.append(exact_joints)
         if contact is not None:
             self.contributions.append(contact)
         self.loads = list(loads)
@@ -96,6 +101,9 @@ class System:
         self._free = np.flatnonzero(self.position >= 0)
         self._forces = np.zeros((bodies.count, 4, 3))
         self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
+        self.held = np.zeros(bodies.count)  # 1 for bodies on exact joints
+        if exact_joints is not None:
+            self.held[exact_joints.pairs()] = 1.0
         self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
@@ -144,6 +152,31 @@ class System:
         for contribution in self.contributions:
             contribution.add_energy(Q, self._owner, E)
         return E
+
+    # ---- exact joints ----------------------------------------------------------------------------------------
+
+    def merits(self, Q: Array, E: Array) -> Array:
+        """What a line search compares, by body: the energies E at Q, and how open the exact joints are."""
+        if self.exact_joints is None:
+            return E
+        merit = E.copy()
+        self.exact_joints.add_merit(Q, self._owner, merit)
+        return merit
+
+    def direction(self, Q: Array) -> Array:
+        """y with Q − y the Newton iterate, exact joints closed; after `assemble` at Q and the factorisation."""
+        return (
+            self.blocks.solve(self.blocks.g)
+            if self.exact_joints is None
+            else self.exact_joints.direction(Q, self.blocks)
+        )
+
+    def solve(self, b: Array) -> Array:
+        """b (free, 12) ← x of H x + Jᵀμ = b, J x = 0, with H as last assembled and factored, J of the exact joints."""
+        self.blocks.solve(b)
+        if self.exact_joints is not None:
+            self.exact_joints.restrict(b, self.blocks)
+        return b
 
     # ---- contact ---------------------------------------------------------------------------------------------
 
@@ -242,13 +275,18 @@ class System:
             self._lay_out(arrays["contact/blocks"].astype(np.int64))
             self._steps_on_structure = int(arrays["contact/age"][0])
 
-    def assemble(self, Q: Array, Q_tilde: Array, exact: bool) -> None:
-        """Gradient and Hessian at Q into the blocks; contacts are those of the last energy."""
+    def assemble(self, Q: Array, Q_tilde: Array, exact: bool, with_contact: bool = True) -> None:
+        """Gradient and Hessian at Q into the blocks; contacts are those of the last energy, or left out."""
         blocks = self.blocks
-        if self.contact is not None and (self._steps_on_structure >= _STRUCTURE_LIFE or not self.contact.fits(blocks)):
+        if (
+            with_contact
+            and self.contact is not None
+            and (self._steps_on_structure >= _STRUCTURE_LIFE or not self.contact.fits(blocks))
+        ):
             self._restructure()
         self._body_terms.assemble(self.c, self.w, exact, Q, Q_tilde, blocks)
         if len(blocks.U):
             np.copyto(blocks.U, blocks.base_U)
         for contribution in self.contributions:
-            contribution.assemble(Q, exact, blocks)
+            if with_contact or contribution is not self.contact:
+                contribution.assemble(Q, exact, blocks)

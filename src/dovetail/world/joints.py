@@ -133,7 +133,10 @@ class Joints:
         for energy in (*lowered.energies, *lowered.own_laws):
             energy.add_forces(state.Q, G)
         h = state.dt_before or math.inf
-        force, torque = lowered.frames.reactions(state.Q, G, h)
+        G /= h * h
+        if lowered.exact is not None:
+            lowered.exact.add_forces(state.Q, G)
+        force, torque = lowered.frames.reactions(state.Q, G)
         for entry in lowered.geometries:
             elements = entry.elements
             elements.slot("gap").edit()[:] = gap[entry.joints]
@@ -196,6 +199,8 @@ class Joints:
             saved[f"joints/held/{k}"] = use.held
         for k, parameters in enumerate(self._refreshed()):
             saved[f"joints/parameters/{k}"] = parameters
+        if self._lowered.exact is not None:
+            saved |= self._lowered.exact.arrays()
         return saved
 
     def _refreshed(self) -> list[Array]:
@@ -218,4 +223,7 @@ class Joints:
             parameters = energy.K if isinstance(energy, Coincide) else energy.p
             if id(parameters) not in refreshed:
                 found[f"joints/{k}/p"] = parameters
+        for rows in () if self._lowered.exact is None else self._lowered.exact.rows:
+            found[f"joints/exact/{rows.stencils.W.shape[1]}/W"] = rows.stencils.W
+            found[f"joints/exact/{rows.stencils.W.shape[1]}/pairs"] = rows.stencils.pairs.astype(float)
         return found

@@ -51,12 +51,13 @@ class Simulation:
         self.table, bodies, Q, V = lower_bodies(scene)
         if kernel.jit_enabled and kernel.cold():
             print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
-        lowered = lower_joints(scene, self.table, bodies.mass[:, 0, 0], Q)
+        lowered = lower_joints(scene, self.table, bodies, Q)
         forces = BodyForces()
         self.pushes = BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
         energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions]
-        joined = np.concatenate([np.zeros((0, 2), np.int64), *(e.pairs() for e in lowered.energies)])
+        exact = [] if lowered.exact is None else [lowered.exact]
+        joined = np.concatenate([np.zeros((0, 2), np.int64), *(e.pairs() for e in (*lowered.energies, *exact))])
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
@@ -65,7 +66,7 @@ class Simulation:
             planes = plane_names(scene)
             self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined)
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
-        self.system = System(bodies, energies, [forces, self.pushes, *lowered.loads], self.contact)
+        self.system = System(bodies, energies, [forces, self.pushes, *lowered.loads], self.contact, lowered.exact)
         self.state = State.without_past(Q, V)
         self.joints = Joints(lowered, multi_turn=config["joint/angle"] == "multi_turn")
         self.joints.start(self.state)

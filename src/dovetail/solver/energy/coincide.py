@@ -69,17 +69,8 @@ class Coincide(Contribution):
         return self.stencils.pairs
 
     def add_constant(self, blocks: Blocks) -> None:
-        s = self.stencils
-        s.locate(blocks)
-        left, right = blocks.position[s.left], blocks.position[s.right]
-        W = s.W[:, 0]
-        outer = np.einsum("k,ki,kj,ab->kiajb", self.K, W, W, np.eye(3)).reshape(-1, 24, 24)
-        for row, half in ((left, slice(0, 12)), (right, slice(12, 24))):
-            free = row >= 0
-            np.add.at(blocks.base_D, row[free], outer[free][:, half, half])
-        coupled = s.block >= 0
-        cross = np.where((left < right)[:, None, None], outer[:, :12, 12:], outer[:, 12:, :12])
-        np.add.at(blocks.base_U, s.block[coupled], cross[coupled])
+        self.stencils.locate(blocks)
+        self.stencils.add_gram(self.K, blocks)
 
     def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         s = self.stencils

@@ -86,21 +86,19 @@ def _measure(
 
 
 @kernel
-def _reactions(
-    right: Indices, right_rows: Array, scale: float, Q: Array, G: Array, force: Array, torque: Array
-) -> None:
+def _reactions(right: Indices, right_rows: Array, Q: Array, G: Array, force: Array, torque: Array) -> None:
     c = np.empty(3)
     for k in range(len(right)):
         b = right[k]
         _image(right_rows, k, _C, Q, b, c)
         for a in range(3):
-            force[k, a] = scale * G[k, 0, a]
+            force[k, a] = G[k, 0, a]
         for a in range(3):
             x, y = (a + 1) % 3, (a + 2) % 3
             total = (Q[b, 0, x] - c[x]) * G[k, 0, y] - (Q[b, 0, y] - c[y]) * G[k, 0, x]
             for i in range(1, 4):
                 total += Q[b, i, x] * G[k, i, y] - Q[b, i, y] * G[k, i, x]
-            torque[k, a] = scale * total
+            torque[k, a] = total
 
 
 @dataclass
@@ -127,8 +125,8 @@ class JointFrames:
         _measure(self.left, self.right, self.left_rows, self.right_rows, self.slides, self.aligns, Q, gap, misalignment)
         return gap, misalignment
 
-    def reactions(self, Q: Array, G: Array, h: float) -> tuple[Array, Array]:
-        """Force [N] and torque about the anchor [N·m] on the right bodies; G (k, 4, 3) are forces times h²."""
+    def reactions(self, Q: Array, G: Array) -> tuple[Array, Array]:
+        """Force [N] and torque about the anchor [N·m] on the right bodies; G (k, 4, 3) are generalised forces."""
         force, torque = np.empty((self.count, 3)), np.empty((self.count, 3))
-        _reactions(self.right, self.right_rows, 1.0 / (h * h), Q, G, force, torque)
+        _reactions(self.right, self.right_rows, Q, G, force, torque)
         return force, torque

@@ -111,6 +111,18 @@ class Stencils:
         for k in range(self.count):
             self.block[k] = blocks.block_of(int(self.left[k]), int(self.right[k]))
 
+    def add_gram(self, K: Array, blocks: Blocks) -> None:
+        """Add the Hessian K WᵀW ⊗ I₃ of stencils with one row to the base blocks; after `locate`."""
+        left, right = blocks.position[self.left], blocks.position[self.right]
+        W = self.W[:, 0]
+        outer = np.einsum("k,ki,kj,ab->kiajb", K, W, W, np.eye(3)).reshape(-1, 24, 24)
+        for row, half in ((left, slice(0, 12)), (right, slice(12, 24))):
+            free = row >= 0
+            np.add.at(blocks.base_D, row[free], outer[free][:, half, half])
+        coupled = self.block >= 0
+        cross = np.where((left < right)[:, None, None], outer[:, :12, 12:], outer[:, 12:, :12])
+        np.add.at(blocks.base_U, self.block[coupled], cross[coupled])
+
     def subset(self, chosen: Indices) -> Stencils:
         """The stencils of some joints."""
         return Stencils(self.left[chosen], self.right[chosen], self.W[chosen], self.joint[chosen])

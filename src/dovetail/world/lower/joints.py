@@ -26,14 +26,17 @@ from dovetail.solver import coordinate as _coordinates  # noqa: F401  registers 
 from dovetail.solver import law as _laws  # noqa: F401  registers the built-in laws
 from dovetail.solver.energy.coincide import Coincide as CoincideRows
 from dovetail.solver.energy.slide import slide
+from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.function import ENERGIES
 from dovetail.solver.joint.readback import ALIGN_AXIS, ALIGN_FRAME, ALIGN_NOTHING, JointFrames
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.joint.terms import Coordinates, Laws, Terms
 from dovetail.solver.load import JointForces, JointTorques
-from dovetail.typing import Array, Indices
+from dovetail.solver.system import Bodies
+from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.bodies import BodyTable
 from dovetail.world.lower.declarations import coordinate_of, energy_of, law_of
+from dovetail.world.lower.exact import lower_exact, which_are_exact
 
 __all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints", "lower_joints"]
 
@@ -51,6 +54,7 @@ class JointGeometry:
     right: Indices
     rows: dict[str, Array]  # name → (2, count, 4), left and right body
     mass: Array  # m_i + m_j
+    exact: Flags  # whether the joint is held by multipliers; (count,)
 
     @property
     def count(self) -> int:
@@ -117,6 +121,7 @@ class LoweredJoints:
     geometries: list[JointGeometry] = field(default_factory=list)
     frames: JointFrames | None = None
     energies: list[CoincideRows | Terms] = field(default_factory=list)
+    exact: ExactJoints | None = None
     term_uses: list[TermOnJoints] = field(default_factory=list)
     coordinates: dict[CoordinateWord, Coordinates] = field(default_factory=dict)
     coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)
@@ -127,20 +132,22 @@ class LoweredJoints:
     load_uses: list[LoadOnJoints] = field(default_factory=list)
 
 
-def lower_joints(scene: Scene, table: BodyTable, mass: Array, Q: Array) -> LoweredJoints:
-    """Collect the joints of a scene; `mass` (n,) and Q are those of the bodies at init."""
+def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> LoweredJoints:
+    """Collect the joints of a scene; Q are the states of the bodies at init."""
     lowered = LoweredJoints()
+    everywhere = bool(scene.config["joint/exact"])
     offset = 0
     for slot, _ in scene.geometries:
         if isinstance(slot, SimplicialComplexSlot) and uid_of(slot.geometry) > 0:
             kind = class_of(uid_of(slot.geometry))
             if issubclass(kind, Joint):
-                entry = _geometry(slot, kind, offset, table, mass, Q)
+                entry = _geometry(slot, kind, offset, table, bodies, Q, everywhere)
                 lowered.geometries.append(entry)
                 offset += entry.count
     if lowered.geometries:
         lowered.frames = _frames(lowered.geometries)
         _energies(lowered)
+        lowered.exact = lower_exact(lowered.geometries, bodies)
         _coordinate_batches(lowered)
         _law_batches(lowered)
         _load_batches(lowered)
@@ -148,8 +155,9 @@ def lower_joints(scene: Scene, table: BodyTable, mass: Array, Q: Array) -> Lower
 
 
 def _geometry(
-    slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, mass: Array, Q: Array
-) -> JointGeometry:
+    slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, bodies: Bodies, Q: Array,
+    everywhere: bool,
+) -> JointGeometry:  # fmt: skip
     elements = kind.elements(slot.geometry)
     who = f"{kind.__name__} '{slot.object_name}'"
     left, right = (
@@ -159,14 +167,10 @@ def _geometry(
     same = np.flatnonzero(left == right)
     if same.size:
         raise ConstitutionError(f"{who}: joint {same[0]} connects {table.name(int(left[same[0]]))} with itself.")
-    strength = elements.slot("strength_ratio").values
-    if np.isinf(strength).any():
-        raise ConstitutionError(
-            f"{who}: joint {int(np.argmax(np.isinf(strength)))} has strength_ratio = inf; "
-            "exact joints are not available yet, give a finite number such as 1e6."
-        )
+    exact = which_are_exact(kind, elements.slot("strength_ratio").values, everywhere, who)
     rows = anchors(slot.geometry, rows_to_transforms(Q[left]), rows_to_transforms(Q[right]), slot.object_name)
-    return JointGeometry(slot, kind, offset, left, right, rows, mass[left] + mass[right])
+    mass = bodies.mass[:, 0, 0]
+    return JointGeometry(slot, kind, offset, left, right, rows, mass[left] + mass[right], exact)
 
 
 def _frames(entries: list[JointGeometry]) -> JointFrames:
@@ -192,23 +196,23 @@ class _Batch:
     """Stencils of several joint geometries under one declaration."""
 
     def __init__(self) -> None:
-        self._entries: list[tuple[JointGeometry, Array]] = []
+        self._entries: list[tuple[JointGeometry, Indices, Array]] = []
         self.count = 0
 
-    def add(self, entry: JointGeometry, declared: Stenciled) -> slice:
-        """Append the joints of a geometry; the rows they get."""
-        self._entries.append((entry, entry.stencils(declared)))
-        rows = slice(self.count, self.count + entry.count)
-        self.count += entry.count
+    def add(self, entry: JointGeometry, declared: Stenciled, chosen: Indices | None = None) -> slice:
+        """Append the joints of a geometry, or those chosen; the rows they get."""
+        joints = np.arange(entry.count) if chosen is None else chosen
+        self._entries.append((entry, joints, entry.stencils(declared)[joints]))
+        rows = slice(self.count, self.count + len(joints))
+        self.count += len(joints)
         return rows
 
     def stencils(self) -> Stencils:
-        entries = [entry for entry, _ in self._entries]
         return Stencils(
-            np.concatenate([entry.left for entry in entries]),
-            np.concatenate([entry.right for entry in entries]),
-            np.concatenate([W for _, W in self._entries]),
-            np.concatenate([entry.offset + np.arange(entry.count) for entry in entries]),
+            np.concatenate([entry.left[joints] for entry, joints, _ in self._entries]),
+            np.concatenate([entry.right[joints] for entry, joints, _ in self._entries]),
+            np.concatenate([W for _, _, W in self._entries]),
+            np.concatenate([entry.offset + joints for entry, joints, _ in self._entries]),
         )
 
 
@@ -226,14 +230,18 @@ def _energies(lowered: LoweredJoints) -> None:
     live: dict[str, list[tuple[JointGeometry, Term, slice]]] = {}
     for entry in lowered.geometries:
         for term in entry.kind.terms:
+            # what holds exactly is no energy
+            chosen = np.flatnonzero(~entry.exact) if isinstance(term, (Coincide, Slide)) else np.arange(entry.count)
+            if not chosen.size:
+                continue
             if isinstance(term, Coincide):
-                linear.add(entry, term)
-                K.append(_parameter(entry, term.parameters[0]))
+                linear.add(entry, term, chosen)
+                K.append(_parameter(entry, term.parameters[0])[chosen])
             elif isinstance(term, Term):
                 name = energy_of(entry, term).name
                 batch, parameters = batches.setdefault(name, (_Batch(), []))
-                rows = batch.add(entry, term)
-                parameters.append(np.stack([_parameter(entry, p) for p in term.parameters], axis=1))
+                rows = batch.add(entry, term, chosen)
+                parameters.append(np.stack([_parameter(entry, p)[chosen] for p in term.parameters], axis=1))
                 if any(p.attribute != "strength_ratio" for p in term.parameters):
                     live.setdefault(name, []).append((entry, term, rows))
     if K:

@@ -1,0 +1,181 @@
+"""Exact joints: constraints that hold to round-off, by multipliers on the factor of the same block system.
+
+A penalty joint adds K/2 ‖C‖² to the energy E and yields by f h²/K. An exact one asks for the minimum of E with
+C(Q) = 0. Newton's step −y and the multipliers λ then satisfy
+
+    H y = ∇E + Jᵀλ,    C(Q − y) = 0          H = ∇²(E + λ·C)
+
+which is solved without a larger matrix: A = H + JᵀKJ has the structure of a penalty joint and is factored once; then
+
+    y ← A⁻¹(∇E + Jᵀ(λ + K C)),   and until C(Q − y) is round-off:   λ += K(C − J y),   y += A⁻¹ JᵀK C(Q − y)
+
+Each correction costs one back-substitution and shrinks what is left by the ratio of K to the inertia and stiffness that
+stand against it, 1e-6 where masses do and 1e-2 where only the strain of stiff bodies does. The constraint itself is
+evaluated, not its linearisation, so that sliders too are closed after every whole step. Redundant rows, as in every
+planar four-bar, do no harm: A is definite, and the multipliers are those of least K⁻¹-norm.
+
+The line search needs one number for energy and closure: E + λ·C + K_m/2 ‖C‖² with the new λ falls along −y, and is E
+where the joints are closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.contribution import Contribution
+from dovetail.solver.joint.exact_rows import Coinciding, Parallel, Rows
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.typing import Array, Indices
+
+__all__ = ["ExactJoints", "weights"]
+
+_GAMMA = 1e6  # K of a row times its compliance: above 1e4 corrections are few, above 1e8 round-off of A shows
+_MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
+_CLOSED = 1e-12  # [m, –] a residual that is not worth a correction
+_OPEN = 1e-10  # [m, –] a residual at which a joint does not count as closed, for scenes within metres of the origin
+_CORRECTIONS = 30  # at most; those with a slope of 1e-2 need six
+
+
+def weights(stencils: Stencils, mass_inverse: Array, is_fixed: Indices) -> Array:
+    """K = γ/σ (k,), σ = Σ w M̂⁻¹ wᵀ over the rows w of the free bodies: what a unit force moves the row by."""
+    compliance = np.zeros(stencils.count)
+    for body, half in ((stencils.left, slice(0, 4)), (stencils.right, slice(4, 8))):
+        w = stencils.W[:, :, half]
+        moved = np.einsum("kri,kij,krj->k", w, mass_inverse[body], w)
+        compliance += np.where(is_fixed[body] != 0, 0.0, moved)
+    K: Array = _GAMMA / compliance
+    return K
+
+
+class ExactJoints(Contribution):
+    """The constraints of all exact joints, their multipliers, and the solution of the systems that have them.
+
+    name says how messages call a joint. worst is the largest residual that the last step leaves.
+    """
+
+    def __init__(
+        self, coinciding: Coinciding, parallel: Parallel, name: Callable[[int], str] = lambda joint: f"joint {joint}"
+    ) -> None:
+        self.coinciding, self.parallel, self.name = coinciding, parallel, name
+        self.rows: list[Rows] = [rows for rows in (coinciding, parallel) if rows.count]
+        self.worst = 0.0
+
+    # ---- as a contribution ------------------------------------------------------------------------------------
+
+    def pairs(self) -> Indices:
+        return np.concatenate([rows.stencils.pairs for rows in self.rows])
+
+    def add_constant(self, blocks: Blocks) -> None:
+        for rows in self.rows:
+            rows.add_constant(blocks)
+
+    def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
+        """None: an exact joint stores no energy."""
+
+    def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
+        """Add Jᵀ(λ + K C) and JᵀKJ, and the curvature λ·∇²C when exact."""
+        self.worst = 0.0
+        for rows in self.rows:
+            self.worst = max(self.worst, rows.linearise(Q, blocks))
+            rows.add_hessian(exact, blocks)
+        self.add_gradient(blocks)
+
+    def add_gradient(self, blocks: Blocks) -> None:
+        """Add Jᵀ(λ + K C)."""
+        for rows in self.rows:
+            rows.pull_back(rows.multiplier + rows.K[:, None] * rows.residual, blocks, blocks.g)
+
+    def add_merit(self, Q: Array, owner: Indices, E: Array) -> None:
+        """E[owner] += λ·C + K_m/2 ‖C‖² at Q, which is 0 where the joints are closed."""
+        for rows in self.rows:
+            rows.add_merit(Q, _MERIT, owner, E)
+
+    # ---- solving ----------------------------------------------------------------------------------------------
+
+    def direction(self, Q: Array, blocks: Blocks) -> Array:
+        """y with C(Q − y) = 0, and the multipliers that go with it; after `assemble` at Q and the factorisation."""
+        y = blocks.solve(blocks.g)
+        self._account(y, blocks)
+        before = np.inf
+        for _ in range(_CORRECTIONS):
+            self.worst = max(rows.measure(Q, y, blocks) for rows in self.rows)
+            # written so that a NaN ends it
+            if self.worst <= _CLOSED or not self.worst < 0.5 * before:
+                break
+            before = self.worst
+            correction = np.zeros_like(y)
+            for rows in self.rows:
+                rows.pull_back(rows.K[:, None] * rows.residual, blocks, correction)
+            blocks.solve(correction)
+            self._account(correction, blocks)
+            y += correction
+        return y
+
+    def _account(self, y: Array, blocks: Blocks) -> None:
+        """λ += K(C − J y): what K C was meant to do and y has left undone."""
+        for rows in self.rows:
+            rows.multiplier += rows.K[:, None] * (rows.residual - rows.apply(y, blocks))
+
+    @property
+    def closed(self) -> bool:
+        """Whether all joints will be closed after the step of the last `direction`."""
+        return self.worst <= _OPEN
+
+    def open(self, bodies: int) -> Array:
+        """1 for each of the bodies on a joint that will not be closed, else 0."""
+        flags = np.zeros(bodies)
+        for rows in self.rows:
+            flags[rows.stencils.pairs[~(np.abs(rows.residual).max(axis=1) <= _OPEN)]] = 1.0
+        return flags
+
+    def restrict(self, x: Array, blocks: Blocks) -> None:
+        """x (free, 12) = A⁻¹b becomes the solution of H x + Jᵀμ = b with J x = 0, J as last assembled."""
+        before = np.inf
+        for _ in range(_CORRECTIONS):
+            worst = 0.0
+            correction = np.zeros_like(x)
+            for rows in self.rows:
+                moved = rows.apply(x, blocks)
+                worst = max(worst, float(np.abs(moved).max()))
+                rows.pull_back(rows.K[:, None] * moved, blocks, correction)
+            if worst <= _CLOSED or not worst < 0.5 * before:
+                break
+            before = worst
+            blocks.solve(correction)
+            x -= correction
+
+    def add_forces(self, Q: Array, out: Array) -> None:
+        """out[joint] (4, 3) −= generalised force [N, N·m] of the last step on the right body, which is now at Q."""
+        for rows in self.rows:
+            rows.add_forces(Q, out)
+
+    # ---- over a step ------------------------------------------------------------------------------------------
+
+    def begin(self, h: float) -> None:
+        """Start a step of length h with the forces of the last one."""
+        for rows in self.rows:
+            np.multiply(rows.force, h * h, out=rows.multiplier)
+
+    def release(self) -> list[Array]:
+        """Set the multipliers to zero; what they were."""
+        kept = [rows.multiplier.copy() for rows in self.rows]
+        for rows in self.rows:
+            rows.multiplier.fill(0.0)
+        return kept
+
+    def resume(self, multipliers: list[Array]) -> None:
+        """Inverse of `release`."""
+        for rows, kept in zip(self.rows, multipliers, strict=True):
+            rows.multiplier[:] = kept
+
+    def commit(self, h: float) -> None:
+        """The step was taken: keep its forces."""
+        for rows in self.rows:
+            np.divide(rows.multiplier, h * h, out=rows.force)
+
+    def arrays(self) -> dict[str, Array]:
+        """What the next step depends on."""
+        return {"exact/coinciding": self.coinciding.force, "exact/parallel": self.parallel.force}

@@ -1,0 +1,101 @@
+"""Exact joints of a scene: the words of joints turned into constraints.
+
+Coincide(row) is one linear constraint. Slide(point, axis) from both bodies says that r, axis_i and axis_j are all
+parallel. As r × axis_i = 0 and r × axis_j = 0 that loses rank where the anchors meet, r = 0; as
+
+    r × ½(axis_i + axis_j) = 0,   axis_i × axis_j = 0        (the second only if no Coincide(axis) says so)
+
+it never does. A slide on one body alone is r × axis = 0 with that axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dovetail.constitution.joint.base import Joint
+from dovetail.constitution.terms import Coincide, Slide, Stencil, Stenciled, Term
+from dovetail.errors import ConstitutionError
+from dovetail.solver.joint.exact import ExactJoints, weights
+from dovetail.solver.joint.exact_rows import Coinciding, Parallel
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.system import Bodies
+from dovetail.typing import Array, Flags
+
+if TYPE_CHECKING:
+    from dovetail.world.lower.joints import JointGeometry
+
+__all__ = ["lower_exact", "which_are_exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Constraint(Stenciled):
+    """Rows with their weights on both bodies: one that is to vanish, or two that are to be parallel."""
+
+    stencil: Stencil
+
+
+def which_are_exact(kind: type[Joint], strength: Array, everywhere: bool, who: str) -> Flags:
+    """Flags (k,): strength_ratio is infinite, or all joints are to be exact as far as they can."""
+    infinite = np.isinf(strength)
+    energies = [term for term in kind.terms if isinstance(term, Term) and not isinstance(term, (Coincide, Slide))]
+    soft = [term for term in energies if any(p.attribute == "strength_ratio" for p in term.parameters)]
+    if infinite.any() and soft:
+        raise ConstitutionError(
+            f"{who}: joint {int(np.argmax(infinite))} has strength_ratio = inf, but its {type(soft[0]).__name__} is an "
+            "energy, and only Coincide and Slide can hold exactly; give a finite number such as 1e6."
+        )
+    holds = any(isinstance(term, (Coincide, Slide)) for term in kind.terms)
+    return infinite | (everywhere and holds)
+
+
+def _constraints(kind: type[Joint]) -> Iterator[_Constraint]:
+    """The constraints that the terms of a joint stand for."""
+    coincide = [term for term in kind.terms if isinstance(term, Coincide)]
+    for term in coincide:
+        yield _Constraint(term.stencil)
+    slides = [term for term in kind.terms if isinstance(term, Slide)]
+    for point, axis in dict.fromkeys((term.point, term.axis) for term in slides):
+        owners = {term.owner for term in slides if (term.point, term.axis) == (point, axis)}
+        left, right = ("left" in owners) / len(owners), ("right" in owners) / len(owners)
+        yield _Constraint(((point, -1.0, 1.0), (axis, left, right)))
+        if len(owners) == 2 and Coincide(axis) not in coincide:
+            yield _Constraint(((axis, 1.0, 0.0), (axis, 0.0, 1.0)))
+
+
+def lower_exact(entries: list[JointGeometry], bodies: Bodies) -> ExactJoints | None:
+    """The exact joints of all joint geometries, or None if there are none."""
+    parts: dict[int, list[Stencils]] = {1: [], 2: []}
+    for entry in entries:
+        chosen = np.flatnonzero(entry.exact)
+        for constraint in _constraints(entry.kind) if chosen.size else ():
+            W = entry.stencils(constraint)[chosen]
+            stencils = Stencils(entry.left[chosen], entry.right[chosen], W, entry.offset + chosen)
+            parts[W.shape[1]].append(stencils)
+    if not (parts[1] or parts[2]):
+        return None
+    inverse: Array = np.linalg.inv(bodies.mass).astype(float)
+
+    def joined(m: int) -> tuple[Stencils, Array]:
+        # in the order of the joints, each with all of its rows
+        left, right, W, joint = (
+            np.concatenate([empty, *(getattr(part, name) for part in parts[m])])
+            for name, empty in (
+                ("left", np.zeros(0, np.int64)),
+                ("right", np.zeros(0, np.int64)),
+                ("W", np.zeros((0, m, 8))),
+                ("joint", np.zeros(0, np.int64)),
+            )
+        )
+        order = np.argsort(joint, kind="stable")
+        stencils = Stencils(left[order], right[order], W[order], joint[order])
+        return stencils, weights(stencils, inverse, bodies.is_fixed)
+
+    def name(joint: int) -> str:
+        entry = next(entry for entry in entries if joint < entry.offset + entry.count)
+        return f"joint {joint - entry.offset} of '{entry.slot.object_name}'"
+
+    return ExactJoints(Coinciding(*joined(1)), Parallel(*joined(2)), name)
