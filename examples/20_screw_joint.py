@@ -1,5 +1,7 @@
 """A screw joint of your own: a nut on a threaded rod, which gravity must spin as it pulls it down.
 
+The package has one, AffineBodyScrewJoint; this is how such a joint is written, with a pitch that is a constant.
+
 The rod is fixed and upright. Its right-handed thread ties the height d of the nut to its angle θ, d = LEAD·θ, hence
 
     m d̈ + (J/LEAD²) d̈ = −m g    ⇒    d̈ = −g / (1 + J/(m·LEAD²))
@@ -37,7 +39,7 @@ LEAD = PITCH / (2.0 * math.pi)  # [m/rad]
 
 
 @coordinate(rows=5, period=PITCH)
-def helix(F, exact, dx, d2x):
+def screw_thread(F, exact, dx, d2x):
     """x = r·t − LEAD·θ [m] of F = (r, t, n_i, b_i, n_j), θ = arg z, z = n_i·n_j + i b_i·n_j."""
     x, z = 0.0, 0j
     for a in range(3):
@@ -67,7 +69,7 @@ def thread(x, p, d):
 
 
 class Helix(Coordinate):
-    function = "helix"
+    function = "screw_thread"
     stencil = (("c", -1, 1), ("t", 0.5, 0.5), ("n", 1, 0), ("b", 1, 0), ("n", 0, 1))
 
 
@@ -113,7 +115,7 @@ def acceleration():
 
 def check():
     """The nut obeys its thread and falls as slowly as the closed form says."""
-    check_derivatives(helix)
+    check_derivatives(screw_thread)
     check_derivatives(thread)
     scene, nut, screw = build()
     world = World(Engine("cpu"))

@@ -205,7 +205,7 @@ CASES = {
     ),
     "unknown function": (
         lambda: Compose(word(Law, function="pul", parameters=STRENGTH), Projection()),
-        r"LawWord.function is 'pul', but no law of that name is registered, there are .*limit, pull, spring",
+        r"LawWord.function is 'pul', but no law of that name is registered, there are .*limit, .*pull, .*spring",
     ),
     "parameters of a term": (
         lambda: word(Term, function="level", stencil=ROWS, parameters=STRENGTH * 2),

@@ -272,6 +272,13 @@ class ConstitutionUIDCollection(UIDRegister):
         (668, "AffineBodyRevoluteJointExternalForce", Constraint),
         (669, "AffineBodyPrismaticJointLimit", InterAffineBody),
         (670, "AffineBodyRevoluteJointLimit", InterAffineBody),
+        # beyond the specification, whose numbers stay below 1,000
+        (10001, "AffineBodyCylindricalJoint", InterAffineBody),
+        (10002, "AffineBodyPlanarJoint", InterAffineBody),
+        (10003, "AffineBodyUniversalJoint", InterAffineBody),
+        (10004, "AffineBodyDistanceJoint", InterAffineBody),
+        (10005, "AffineBodyPointOnLineJoint", InterAffineBody),
+        (10006, "AffineBodyScrewJoint", InterAffineBody),
     )
 
 

@@ -39,17 +39,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dovetail.constitution.joint import EdgeJoint, VertexJoint
+from dovetail.constitution.laws import Damper, DryFriction, Hold, Limit, Servo, Spring
 from dovetail.constitution.terms import (
     Angle,
     Coincide,
     Compose,
     Coordinate,
     Law,
-    Limit,
     Parameter,
     Projection,
     Slide,
-    Spring,
     Term,
 )
 from dovetail.errors import ConstitutionError
@@ -65,11 +64,15 @@ __all__ = [
     "Coincide",
     "Compose",
     "Coordinate",
+    "Damper",
+    "DryFriction",
     "EdgeJoint",
+    "Hold",
     "Law",
     "Limit",
     "Parameter",
     "Projection",
+    "Servo",
     "Slide",
     "Spring",
     "Term",

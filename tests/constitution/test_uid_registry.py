@@ -55,7 +55,8 @@ def test_every_registered_uid_has_a_class():
     ],
 )
 def test_base_classes_are_libuipcs(base, uids):
-    assert {cls().uid() for cls in SPECIFIED.values() if issubclass(cls, base)} == uids
+    libuipcs = {uid: cls for uid, cls in SPECIFIED.items() if uid < 1000}
+    assert {cls().uid() for cls in libuipcs.values() if issubclass(cls, base)} == uids
 
 
 def test_the_register_lists_uids_in_order_as_json():

@@ -104,6 +104,12 @@ MADE_BY = {
             "prismatic": c.AffineBodyPrismaticJoint,
             "spherical": c.AffineBodySphericalJoint,
             "fixed": c.AffineBodyFixedJoint,
+            "cylindrical": c.AffineBodyCylindricalJoint,
+            "planar": c.AffineBodyPlanarJoint,
+            "universal": c.AffineBodyUniversalJoint,
+            "distance": c.AffineBodyDistanceJoint,
+            "point_on_line": c.AffineBodyPointOnLineJoint,
+            "screw": c.AffineBodyScrewJoint,
         }.items()
     },
 }

@@ -54,8 +54,9 @@ def test_world_and_local_form_give_the_same_motion(kind):
             bench.put("joint", sc)
         bench.run(20)
         motions.append(transforms_of(bench)[1])
-    # anchors differ by the round-off of T⁻¹X, 1e-16 m, times the sensitivity of a swing of 0.2 s
-    assert motions[0] == pytest.approx(motions[1], abs=1e-12)
+    # anchors differ by the round-off of T⁻¹X, 1e-16 m, times the sensitivity of a swing of 0.2 s; with one constraint
+    # on a line Newton ends linearly, a tenth of its last step of 1e-10 m away
+    assert motions[0] == pytest.approx(motions[1], abs=1e-10)
 
 
 @joints

@@ -11,27 +11,55 @@ import pytest
 from joint_scenes import JOINTS, TIGHT, Bench, cross_matrix, random_rotation
 
 from dovetail.constitution import (
+    AffineBodyCylindricalJoint,
+    AffineBodyDistanceJoint,
     AffineBodyExternalBodyForce,
     AffineBodyFixedJoint,
+    AffineBodyPlanarJoint,
+    AffineBodyPointOnLineJoint,
     AffineBodyPrismaticJoint,
     AffineBodyRevoluteJoint,
+    AffineBodyScrewJoint,
     AffineBodySphericalJoint,
+    AffineBodyUniversalJoint,
 )
+from dovetail.constitution.joint.frame import joint_frame
 from dovetail.geometry.rows import transforms_to_rows
 
 CASES = 5
+PITCH = 5.0  # m per turn, so that a thread holds a torque as firmly as a force
 integrators = pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
 
 
+def motions(kind, axis):
+    """Velocities (of the anchor, angular) that a joint leaves to its right body, (k, 6)."""
+    zero, every = np.zeros(3), np.eye(3)
+    _, n, b = (v[0] for v in joint_frame(np.zeros((1, 3)), axis[None]))
+    shift, turn = [*axis, *zero], [*zero, *axis]
+    turns = [[*zero, *e] for e in every]
+    return {
+        AffineBodySphericalJoint: turns,
+        AffineBodyRevoluteJoint: [turn],
+        AffineBodyPrismaticJoint: [shift],
+        AffineBodyFixedJoint: [],
+        AffineBodyCylindricalJoint: [shift, turn],
+        AffineBodyPlanarJoint: [[*n, *zero], [*b, *zero], turn],
+        AffineBodyUniversalJoint: [turn, [*zero, *n]],
+        AffineBodyDistanceJoint: [[*n, *zero], [*b, *zero], *turns],
+        AffineBodyPointOnLineJoint: [shift, *turns],
+        AffineBodyScrewJoint: [[*(PITCH / (2 * np.pi) * axis), *axis]],
+    }[kind]
+
+
 def carried(kind, axis):
-    """Wrenches (force, torque about the anchor) that a joint can carry, as rows of an orthonormal (k, 6) matrix."""
-    if kind is AffineBodySphericalJoint:
-        return np.eye(6)[:3]
-    free = {"distance": np.concatenate([axis, np.zeros(3)]), "angle": np.concatenate([np.zeros(3), axis])}
-    if kind.coordinate is None:
-        return np.eye(6)
-    along = free[kind.coordinate.attribute]
-    return np.linalg.svd(np.eye(6) - np.outer(along, along))[2][:5]
+    """Wrenches (force, torque about the anchor) that a joint can carry: those that do no work on what it leaves."""
+    free = np.reshape(motions(kind, axis), (-1, 6))
+    return np.linalg.svd(np.concatenate([free, np.zeros((6, 6))]))[2][np.linalg.matrix_rank(free) if len(free) else 0 :]
+
+
+def _steep(sc):
+    if "pitch" in sc.edges:
+        sc.edges["pitch"] = PITCH
 
 
 @pytest.mark.parametrize("kind", JOINTS.values(), ids=[kind.__name__ for kind in JOINTS.values()])
@@ -50,7 +78,7 @@ def test_joint_carries_the_applied_force(kind, integrator):
         base = bench.rigid(f"base {case}", at=base_at, fixed=True)
         body = bench.rigid(f"body {case}", inertia=(0.1, 0.2, 0.15), at=position, rotation=rotation, stiffness=1e12)
         points = (anchor, anchor + axis) if len(kind.world_points) == 2 else (anchor,)
-        joined = bench.join(kind, [base], [body], *points, strength=1e5)
+        joined = bench.join(kind, [base], [body], *points, strength=1e5, extras=[_steep])
         held = carried(kind, axis)
         wrench = 100.0 * held.T @ rng.normal(size=len(held))
         force, torque = wrench[:3], wrench[3:] + np.cross(anchor - position, wrench[:3])  # now about the body's origin
@@ -134,6 +162,14 @@ def test_a_gap_is_reported_where_the_bodies_are_pulled_apart():
         AffineBodyFixedJoint: (np.linalg.norm(offset), turn),
         AffineBodyRevoluteJoint: (max(np.linalg.norm(offset), np.linalg.norm(tip)), turn),
         AffineBodyPrismaticJoint: (np.linalg.norm(offset[:2]), turn),
+        AffineBodyCylindricalJoint: (np.linalg.norm(offset[:2]), turn),
+        # along the mean of both axes, of which the right one leans back by the turn
+        AffineBodyPlanarJoint: (abs(offset @ ([0, 0, 1] + R @ [0, 0, 1])) / 2, turn),
+        AffineBodyUniversalJoint: (np.linalg.norm(offset), np.sin(turn)),
+        AffineBodyDistanceJoint: (abs(np.linalg.norm(R @ [0, 0, 1] + offset) - 1.0), 0.0),
+        AffineBodyPointOnLineJoint: (np.linalg.norm(offset[:2]), 0.0),
+        # the thread is ahead by less than the anchor is beside the axis
+        AffineBodyScrewJoint: (np.linalg.norm(offset[:2]), turn),
     }
     for kind, (gap, misalignment) in expected.items():
         assert joined[kind]["gap"][0] == pytest.approx(gap, rel=1e-12)

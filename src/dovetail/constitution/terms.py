@@ -10,8 +10,9 @@ Written with an index, c_i is where the left body carries the row now. r = c_j �
 
 A declaration names a `function` of the solver, the `stencil` it acts on and where its `parameters` come from;
 the solver knows what it computes. A stencil lists rows with their weights on the left and on the right body:
-("c", −1, 1) is r, ("t", ½, ½) the mean of both axes. Terms of your own are subclasses that name a function
-of your own.
+("c", −1, 1) is r, ("t", ½, ½) the mean of both axes; a fourth entry names an attribute of the joint, read at init,
+that the row is divided by. The laws are in `laws.py`. Terms of your own are subclasses that name a function of
+your own.
 """
 
 from __future__ import annotations
@@ -26,23 +27,26 @@ __all__ = [
     "Articulation",
     "AxialForce",
     "AxialTorque",
+    "Bearing",
     "Coincide",
     "Compose",
     "Coordinate",
+    "Cosine",
+    "Helix",
     "Law",
-    "Limit",
+    "Length",
     "Load",
     "Parameter",
     "Projection",
     "Slide",
-    "Spring",
     "Stencil",
     "Stenciled",
     "Term",
 ]
 
 Owner = Literal["left", "right"]
-Stencil: TypeAlias = tuple[tuple[str, float, float], ...]
+Row: TypeAlias = tuple[str, float, float] | tuple[str, float, float, str]
+Stencil: TypeAlias = tuple[Row, ...]
 _OWN: dict[str, tuple[float, float]] = {"left": (1.0, 0.0), "right": (0.0, 1.0), "both": (0.5, 0.5)}
 
 
@@ -52,11 +56,13 @@ class Parameter:
 
     times_mass    multiplied by the masses m_i + m_j of the two bodies
     reported      given in the frame of the reported coordinate, from which the offset is subtracted
+    unbounded     may be infinite
 
     or, without an attribute, one of
 
     start         what the coordinate was at the start of the step (laws only)
     step          the length h of the step [s]
+    value         a constant
 
     so that a resistance −c·ẋ, which is −c (x − xₙ)/h, is the law φ = c h/2 (x − xₙ)².
     """
@@ -66,11 +72,13 @@ class Parameter:
     reported: bool = False
     start: bool = False
     step: bool = False
+    unbounded: bool = False
+    value: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.attribute != "") + self.start + self.step != 1:
+        if (self.attribute != "") + self.start + self.step + (self.value is not None) != 1:
             raise ConstitutionError(
-                f"{self}: a parameter comes from one place; give an attribute, or start=True, or step=True."
+                f"{self}: a parameter comes from one place; give an attribute, or start=True, or step=True, or a value."
             )
 
 
@@ -90,7 +98,7 @@ class Stenciled:
     @property
     def rows(self) -> tuple[str, ...]:
         """The rows it depends on."""
-        return tuple(dict.fromkeys(row for row, _, _ in self.stencil))
+        return tuple(dict.fromkeys(row for row, *_ in self.stencil))
 
 
 # ---- energies ----------------------------------------------------------------------------------------------
@@ -140,12 +148,14 @@ class Slide(Term):
 class Coordinate(Stenciled):
     """A scalar x(q). That of a joint needs two attributes of each joint: `attribute` reports x + `offset`.
 
-    Where laws alone use it, it needs no names.
+    Where laws alone use it, it needs no names. Where a joint reports several, all but the first have a `prefix`, which
+    stands before the names of everything else that belongs to it: `angle/velocity`, `angle/limit/lower`.
     """
 
     attribute: str = ""
     offset: str = ""
     unit: str = ""
+    prefix: str = ""
     function: ClassVar[str]
 
     @property
@@ -156,7 +166,12 @@ class Coordinate(Stenciled):
                 f"{type(self).__name__}: the coordinate of a joint is reported, so it needs names; make it with "
                 "attribute=…, offset=… and unit=…."
             )
-        return (self.attribute, "velocity")
+        return (self.attribute, self.velocity)
+
+    @property
+    def velocity(self) -> str:
+        """The attribute that its rate is written to."""
+        return f"{self.prefix}velocity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +216,66 @@ class Angle(Coordinate):
 
     @property
     def reported(self) -> tuple[str, ...]:
-        return (self.attribute, self.multi_turn, "velocity")
+        return (self.attribute, self.multi_turn, self.velocity)
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing(Angle):
+    """x = atan2(b_k·v, n_k·v) [rad]: where a direction v of one body points in the plane (n, b) of the owner k."""
+
+    n: str = "n"
+    b: str = "b"
+    direction: str = "n"
+    owner: Owner = "left"
+    function: ClassVar[str] = "bearing"
+
+    @property
+    def stencil(self) -> Stencil:
+        other = "right" if self.owner == "left" else "left"
+        return ((self.n, *_OWN[self.owner]), (self.b, *_OWN[self.owner]), (self.direction, *_OWN[other]))
+
+
+@dataclass(frozen=True, slots=True)
+class Cosine(Coordinate):
+    """x = left_i·right_j: the cosine between a direction of the left body and one of the right."""
+
+    left: str = "t"
+    right: str = "n"
+    function: ClassVar[str] = "projection"
+
+    @property
+    def stencil(self) -> Stencil:
+        return ((self.left, 1.0, 0.0), (self.right, 0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Length(Coordinate):
+    """x = ‖end_j − start_i‖ [m]: how far a point of the right body is from one of the left."""
+
+    attribute: str = "distance"
+    offset: str = "init_distance"
+    unit: str = "m"
+    start: str = "x0"
+    end: str = "x1"
+    function: ClassVar[str] = "length"
+
+    @property
+    def stencil(self) -> Stencil:
+        return ((self.start, 1.0, 0.0), (self.end, 0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Helix(Coordinate):
+    """x = d/pitch − θ/2π [turns]: by how many turns a nut is ahead of its thread, with d and θ as above."""
+
+    unit: str = "turn"
+    pitch: str = "pitch"
+    function: ClassVar[str] = "helix"
+
+    @property
+    def stencil(self) -> Stencil:
+        way: Row = ("c", -1.0, 1.0, self.pitch)
+        return (way, ("t", *_OWN["both"]), *Angle().stencil)
 
 
 # ---- laws --------------------------------------------------------------------------------------------------
@@ -210,9 +284,10 @@ class Angle(Coordinate):
 class Law:
     """φ [kg·m²] of one scalar x, an energy times h². Targets and bounds are given in the reported frame, x + offset.
 
-    All parameters are read every frame. `switch` names an attribute that turns the law off where it is 0, by making
-    the first parameter 0, which must be the strength; `hold` one that freezes the reported parameters at the value
-    the coordinate has when it becomes 1; `effort` one that is told what the law exerts along +x, −φ′/h² [N or N·m].
+    All parameters are read every frame, except `strength_ratio`. `switch` names an attribute that turns the law off
+    where it is 0, by making the first parameter 0, which must be the strength; `hold` one that freezes the reported
+    parameters at the value the coordinate has when it becomes 1; `effort` one that is told what the law exerts along
+    +x, −φ′/h² [N or N·m].
     """
 
     __slots__ = ()
@@ -233,51 +308,6 @@ class Law:
     @property
     def effort(self) -> str | None:
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Spring(Law):
-    """φ = K_d/2 (x − x̃)², K_d = strength_ratio·(m_i + m_j), x̃ = aim − offset.
-
-    Acts only where `is_constrained` is 1. Where `is_passive` is 1, x̃ is the value x had when it became 1.
-    """
-
-    aim: str
-    strength_ratio: str = "driving/strength_ratio"
-    is_constrained: str = "driving/is_constrained"
-    is_passive: str = "is_passive"
-    function: ClassVar[str] = "spring"
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(self.strength_ratio, times_mass=True), Parameter(self.aim, reported=True))
-
-    @property
-    def switch(self) -> str:
-        return self.is_constrained
-
-    @property
-    def hold(self) -> str:
-        return self.is_passive
-
-    @property
-    def effort(self) -> str:
-        return "driving/effort"
-
-
-@dataclass(frozen=True, slots=True)
-class Limit(Law):
-    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 between; w = u − l, or 1 where u = l."""
-
-    lower: str = "limit/lower"
-    upper: str = "limit/upper"
-    strength: str = "limit/strength"
-    function: ClassVar[str] = "limit"
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        bounds = Parameter(self.lower, reported=True), Parameter(self.upper, reported=True)
-        return (*bounds, Parameter(self.strength))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from dovetail.constitution.terms import Angle, AxialForce, Limit, Parameter
+from dovetail.constitution.laws import Hold, Limit
+from dovetail.constitution.terms import Angle, AxialForce, Coordinate, Parameter
 from dovetail.errors import ConstitutionError, WorldError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.solver.energy.coincide import Coincide
@@ -29,11 +30,11 @@ class Joints:
     def __init__(self, lowered: LoweredJoints, multi_turn: bool) -> None:
         self._lowered = lowered
         self._multi_turn = multi_turn
-        self._published: dict[int, Array] = {}
+        self._published: dict[tuple[int, Coordinate], Array] = {}
         self._reported = [
             (k, entry, word, lowered.coordinates[word], lowered.coordinate_rows[word, k])
             for k, entry in enumerate(lowered.geometries)
-            if (word := entry.kind.coordinate) is not None
+            for word in entry.kind.coordinates()
         ]
 
     def start(self, state: State) -> None:
@@ -68,10 +69,11 @@ class Joints:
 
     def _values(self, entry: JointGeometry, parameter: Parameter, h: float) -> Array:
         """What a parameter is now for every joint of a geometry; not for one that depends on a coordinate."""
-        if parameter.step:
-            return np.full(entry.count, h)
+        if parameter.step or parameter.value is not None:
+            return np.full(entry.count, h if parameter.value is None else parameter.value)
         values: Array = entry.elements.slot(parameter.attribute).values.astype(float)
-        self._refuse_not_finite(entry, parameter.attribute, values)
+        bounded = np.where(values == np.inf, 0.0, values) if parameter.unbounded else values
+        self._refuse_not_finite(entry, parameter.attribute, bounded)
         return values * entry.mass if parameter.times_mass else values
 
     def _refresh_law(self, use: LawOnJoints, h: float) -> None:
@@ -83,14 +85,15 @@ class Joints:
             begins = wanted & np.isnan(use.held)
             use.held[begins] = use.base.value[use.base_rows][begins]
             use.held[~wanted] = np.nan
-        coordinate = use.entry.kind.coordinate
         for column, parameter in enumerate(word.parameters):
             if parameter.start:
                 use.laws.p[use.rows, column] = use.laws.coordinates.value[use.laws.of[use.rows]]
                 continue
+            if parameter.attribute == "strength_ratio":
+                continue
             values = self._values(use.entry, parameter, h)
             if parameter.reported:
-                offset = 0.0 if coordinate is None else edges.slot(coordinate.offset).values
+                offset = edges.slot(use.base_word.offset).values if use.base_word.offset else 0.0
                 values = np.where(np.isnan(use.held), values - offset, use.held)
             if column == 0 and word.switch is not None:
                 values = np.where(on, values, 0.0)
@@ -129,8 +132,9 @@ class Joints:
             return
         self.publish()
         gap, misalignment = lowered.frames.measure(state.Q)
+        self._add_held(gap, misalignment)
         G = np.zeros((lowered.frames.count, 4, 3))
-        for energy in (*lowered.energies, *lowered.own_laws):
+        for energy in lowered.holding:
             energy.add_forces(state.Q, G)
         h = state.dt_before or math.inf
         G /= h * h
@@ -144,6 +148,16 @@ class Joints:
             elements.slot("reaction/force").edit()[:] = force[entry.joints]
             elements.slot("reaction/torque").edit()[:] = torque[entry.joints]
         self._retrieve_laws(h)
+
+    def _add_held(self, gap: Array, misalignment: Array) -> None:
+        """Of coordinates that a joint holds, how far they are from where they should be: metres or a small angle."""
+        for use in self._lowered.law_uses:
+            if isinstance(use.word, Hold):
+                x = use.laws.coordinates.value[use.laws.of[use.rows]]
+                _, target, scale = use.laws.p[use.rows].T
+                into = gap if use.word.scale or use.coordinate.unit == "m" else misalignment
+                joints = use.entry.joints
+                into[joints] = np.maximum(into[joints], np.abs(scale * (x - target)))
 
     def _retrieve_laws(self, h: float) -> None:
         for use in self._lowered.law_uses:
@@ -168,19 +182,18 @@ class Joints:
                 if not self._multi_turn:
                     value = _wrap(value)
             elements.slot(word.attribute).edit()[:] = value
-            elements.slot("velocity").edit()[:] = coordinates.rate[rows]
-            self._published[k] = value
+            elements.slot(word.velocity).edit()[:] = coordinates.rate[rows]
+            self._published[k, word] = value
 
     def resync(self, state: State) -> None:
         """After an external state write: adopt angles the user wrote (their winding), recompute, republish."""
-        for k, entry in enumerate(self._lowered.geometries):
-            word = entry.kind.coordinate
+        for k, entry, word, coordinates, rows in self._reported:
             if not isinstance(word, Angle):
                 continue
             elements = entry.elements
             told = elements.slot(word.attribute).values
-            changed = told != self._published.get(k, told)
-            value = self._lowered.coordinates[word].value[self._lowered.coordinate_rows[word, k]]
+            changed = told != self._published.get((k, word), told)
+            value = coordinates.value[rows]
             value[changed] = (told - elements.slot(word.offset).values)[changed]
         self.commit(state)
         self.publish()
@@ -226,4 +239,8 @@ class Joints:
         for rows in () if self._lowered.exact is None else self._lowered.exact.rows:
             found[f"joints/exact/{rows.stencils.W.shape[1]}/W"] = rows.stencils.W
             found[f"joints/exact/{rows.stencils.W.shape[1]}/pairs"] = rows.stencils.pairs.astype(float)
+        for k, laws in enumerate(self._lowered.own_laws):
+            stencils = laws.coordinates.stencils
+            found[f"joints/own/{k}/W"] = stencils.W[laws.of]
+            found[f"joints/own/{k}/pairs"] = stencils.pairs[laws.of].astype(float)
         return found

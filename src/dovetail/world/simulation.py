@@ -57,7 +57,7 @@ class Simulation:
         self.articulations = ExternalArticulations(scene, lowered, self.table)
         energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions]
         exact = [] if lowered.exact is None else [lowered.exact]
-        joined = np.concatenate([np.zeros((0, 2), np.int64), *(e.pairs() for e in (*lowered.energies, *exact))])
+        joined = np.concatenate([np.zeros((0, 2), np.int64), *(e.pairs() for e in (*lowered.holding, *exact))])
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None

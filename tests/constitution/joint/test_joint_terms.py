@@ -7,16 +7,15 @@ import pytest
 
 from dovetail import constitution as c
 from dovetail.constitution.joint.frame import anchors
+from dovetail.constitution.laws import Limit, Spring
 from dovetail.constitution.terms import (
     Angle,
     AxialForce,
     AxialTorque,
     Coincide,
     Compose,
-    Limit,
     Projection,
     Slide,
-    Spring,
 )
 
 TABLE = {

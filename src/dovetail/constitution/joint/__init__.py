@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from dovetail.constitution.joint.base import EdgeJoint, Joint, VertexJoint
+from dovetail.constitution.joint.cylindrical import AffineBodyCylindricalJoint
+from dovetail.constitution.joint.distance import AffineBodyDistanceJoint
 from dovetail.constitution.joint.driving_prismatic import AffineBodyDrivingPrismaticJoint
 from dovetail.constitution.joint.driving_revolute import AffineBodyDrivingRevoluteJoint
 from dovetail.constitution.joint.external_articulation import ExternalArticulationConstraint
 from dovetail.constitution.joint.fixed import AffineBodyFixedJoint
+from dovetail.constitution.joint.planar import AffineBodyPlanarJoint
+from dovetail.constitution.joint.point_on_line import AffineBodyPointOnLineJoint
 from dovetail.constitution.joint.prismatic import AffineBodyPrismaticJoint
 from dovetail.constitution.joint.prismatic_force import AffineBodyPrismaticJointExternalForce
 from dovetail.constitution.joint.prismatic_limit import AffineBodyPrismaticJointLimit
 from dovetail.constitution.joint.revolute import AffineBodyRevoluteJoint
 from dovetail.constitution.joint.revolute_force import AffineBodyRevoluteJointExternalForce
 from dovetail.constitution.joint.revolute_limit import AffineBodyRevoluteJointLimit
+from dovetail.constitution.joint.screw import AffineBodyScrewJoint
 from dovetail.constitution.joint.spherical import AffineBodySphericalJoint
+from dovetail.constitution.joint.universal import AffineBodyUniversalJoint
 
 __all__ = [
+    "AffineBodyCylindricalJoint",
+    "AffineBodyDistanceJoint",
     "AffineBodyDrivingPrismaticJoint",
     "AffineBodyDrivingRevoluteJoint",
     "AffineBodyFixedJoint",
+    "AffineBodyPlanarJoint",
+    "AffineBodyPointOnLineJoint",
     "AffineBodyPrismaticJoint",
     "AffineBodyPrismaticJointExternalForce",
     "AffineBodyPrismaticJointLimit",
     "AffineBodyRevoluteJoint",
     "AffineBodyRevoluteJointExternalForce",
     "AffineBodyRevoluteJointLimit",
+    "AffineBodyScrewJoint",
     "AffineBodySphericalJoint",
+    "AffineBodyUniversalJoint",
     "EdgeJoint",
     "ExternalArticulationConstraint",
     "Joint",

@@ -50,13 +50,15 @@ class Joint(InterAffineBodyConstitution):
     | E | `gap` | m | how far the anchors are apart where they should not be |
     | E | `misalignment` | rad | how far directions that should agree have turned apart |
 
-    Joints with a coordinate add it, its offset, and `velocity` [m/s or rad/s]. All but ids, strength,
-    anchors and offset are written by the world.
+    Joints with a coordinate add it, its offset, and `velocity` [m/s or rad/s]; with several, all but the first
+    write theirs to `<coordinate>/velocity`. All but ids, strength, anchors and offset are written by the world.
     """
 
     terms: ClassVar[tuple[Term | Compose, ...]] = ()
     coordinate: ClassVar[Coordinate | None] = None
-    attributes: ClassVar[dict[str, float]] = {}
+    further: ClassVar[tuple[Coordinate, ...]] = ()
+    """More coordinates, each with a prefix of its own."""
+    attributes: ClassVar[dict[str, Any]] = {}
     """Further attributes of the class, with their defaults."""
 
     element: ClassVar[str]
@@ -67,13 +69,13 @@ class Joint(InterAffineBodyConstitution):
     """Arguments of create_geometry in the world form, and in the local form with the attribute of each."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        if cls.uids and "uid" not in kwargs and {"terms", "coordinate"} & vars(cls).keys():
+        if cls.uids and "uid" not in kwargs and {"terms", "coordinate", "further"} & vars(cls).keys():
             raise ConstitutionError(
                 f"{cls.__name__}: it is not what uid {cls.uids[0]}, {class_of(cls.uids[0]).__name__}, stands for; "
                 f"claim one of its own, class {cls.__name__}(…, uid=2**32 + 1)."
             )
         used = [row for term in cls.terms for row in term.rows]
-        used += cls.coordinate.rows if cls.coordinate is not None else ()
+        used += [row for coordinate in cls.coordinates() for row in coordinate.rows]
         for row in used:
             if row not in cls.rows:
                 raise TypeError(f"{cls.__name__}: row '{row}' is not one of {', '.join(cls.rows)}")
@@ -134,9 +136,13 @@ class Joint(InterAffineBodyConstitution):
         collection = self.elements(geometry)
         place = Place(type(self).__name__, "joint", collection.size(), name)
         place.positive("strength_ratio", collection.slot("strength_ratio").values, infinite=_EXACT)
-        if self.coordinate is not None:
-            offset = self.coordinate.offset
-            place.numbers(offset, collection.slot(offset).values, self.coordinate.unit)
+        for coordinate in self.coordinates():
+            place.numbers(coordinate.offset, collection.slot(coordinate.offset).values, coordinate.unit)
+
+    @classmethod
+    def coordinates(cls) -> tuple[Coordinate, ...]:
+        """The scalars that it reports, the main one first."""
+        return (*(() if cls.coordinate is None else (cls.coordinate,)), *cls.further)
 
     @classmethod
     def elements(cls, sc: SimplicialComplex) -> AttributeCollection:
@@ -166,8 +172,8 @@ class Joint(InterAffineBodyConstitution):
         fill(collection, "reaction/torque", np.zeros(3))
         fill(collection, "gap", 0.0)
         fill(collection, "misalignment", 0.0)
-        if self.coordinate is not None:
-            for name in (self.coordinate.offset, *self.coordinate.reported):
+        for coordinate in self.coordinates():
+            for name in (coordinate.offset, *coordinate.reported):
                 fill(collection, name, 0.0)
         for name, default in self.attributes.items():
             fill(collection, name, default)

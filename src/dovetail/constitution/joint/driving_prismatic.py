@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dovetail.constitution.joint.extra import Drive
 from dovetail.constitution.joint.prismatic import AffineBodyPrismaticJoint
-from dovetail.constitution.terms import Compose, Projection, Spring
+from dovetail.constitution.laws import Spring
+from dovetail.constitution.terms import Compose, Projection
 
 __all__ = ["AffineBodyDrivingPrismaticJoint"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dovetail.constitution.joint.extra import Drive
 from dovetail.constitution.joint.revolute import AffineBodyRevoluteJoint
-from dovetail.constitution.terms import Compose, Spring
+from dovetail.constitution.laws import Spring
+from dovetail.constitution.terms import Compose
 
 __all__ = ["AffineBodyDrivingRevoluteJoint"]
 

@@ -21,19 +21,25 @@ from dovetail.constitution.base import (
     uid_of,
     write,
 )
-from dovetail.constitution.joint.base import EdgeJoint
+from dovetail.constitution.joint.base import EdgeJoint, Joint
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Compose, Load
-from dovetail.geometry import SimplicialComplex
+from dovetail.geometry import AttributeCollection, SimplicialComplex
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["Drive", "JointLimit", "JointLoad"]
+__all__ = ["Drive", "JointExtra", "JointLimit", "JointLoad"]
 
 
-class _Extra(IConstitution):
+class JointExtra(IConstitution):
     """An addition to the edges of one kind of joint."""
 
     base: ClassVar[type[EdgeJoint]]
+    terms: ClassVar[tuple[Compose, ...]] = ()
+
+    @classmethod
+    def laws_on(cls, kind: type[Joint], elements: AttributeCollection) -> tuple[Compose, ...]:
+        """The laws that it puts on a joint geometry of that kind with these attributes."""
+        return cls.terms
 
     def _on(self, sc: SimplicialComplex) -> Place:
         """The edges of `sc`, after a check that it carries the right kind of joint."""
@@ -50,7 +56,7 @@ class _Extra(IConstitution):
         return self.base.coordinate.unit
 
 
-class Drive(_Extra):
+class Drive(JointExtra):
     """Pulls the coordinate of a joint towards a target, φ = K_d/2 (x − x̃)², K_d = γ_d(m_i + m_j).
 
     | where | attribute | unit | meaning |
@@ -64,7 +70,6 @@ class Drive(_Extra):
     The first four are read every frame, after the animator, and reset by every `apply_to`.
     """
 
-    terms: ClassVar[tuple[Compose, ...]]
     aim: ClassVar[str]
 
     def apply_to(self, sc: SimplicialComplex, strength_ratio: ArrayLike = 100.0) -> None:
@@ -85,7 +90,7 @@ class Drive(_Extra):
         place.numbers(self.aim, edges.slot(self.aim).values, self._unit())
 
 
-class JointLimit(_Extra, InterAffineBodyExtraConstitution):
+class JointLimit(JointExtra, InterAffineBodyExtraConstitution):
     """Pushes the coordinate x of a joint back between l and u with a cubic penalty; inside it is free.
 
         φ = s((x − u)/w)³ above u,   s((l − x)/w)³ below l,   w = u − l, or 1 if u = l
@@ -98,8 +103,6 @@ class JointLimit(_Extra, InterAffineBodyExtraConstitution):
 
     The first three are read every frame, after the animator.
     """
-
-    terms: ClassVar[tuple[Compose, ...]]
 
     def apply_to(self, sc: SimplicialComplex, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike = 1.0) -> None:
         """Limit every edge; each argument is one number or one per edge."""
@@ -127,7 +130,7 @@ class JointLimit(_Extra, InterAffineBodyExtraConstitution):
         return low, high, place.positive("strength", strength)
 
 
-class JointLoad(_Extra, Constraint):
+class JointLoad(JointExtra, Constraint):
     """A force or torque along the axis of a joint, opposite on its two bodies; + increases the coordinate.
 
     It has no energy and is read every frame, after the animator. `<load>/is_constrained` switches each

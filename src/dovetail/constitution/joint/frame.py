@@ -49,6 +49,8 @@ def anchors(
         c = x0 = _points(geometry.edges, "position0", start, poses)
         rows = {"c": c, "x0": x0, "x1": _points(geometry.edges, "position1", end, poses)}
         frame: tuple[Array, ...] = joint_frame(start, end)
+        if "frame/n" in geometry.edges:
+            frame = _steered(frame, geometry.edges.slot("frame/n").values, place)
     else:
         rows = {"c": _points(geometry.vertices, "position", geometry.positions.values, poses)}
         frame = tuple(np.broadcast_to(axis, (poses.shape[1], 3)) for axis in np.eye(3))
@@ -57,6 +59,22 @@ def anchors(
         material = np.einsum("nj,knji->kni", direction, R)
         rows[row] = np.concatenate([np.zeros((*material.shape[:2], 1)), material], axis=2)
     return rows
+
+
+def _steered(frame: tuple[Array, ...], wanted: Array, place: Place) -> tuple[Array, ...]:
+    """The frame turned about t so that n points as near as it can to a direction (n, 3) of the world; 0 leaves it."""
+    t, n, _ = frame
+    across = wanted - np.einsum("ni,ni->n", wanted, t)[:, None] * t
+    size, whole = np.linalg.norm(across, axis=1), np.linalg.norm(wanted, axis=1)
+    bad = np.flatnonzero(~(size >= _PARALLEL * whole))
+    if bad.size:
+        at = int(bad[0])
+        raise place.error(
+            f"has frame/n = {_spell(wanted[at])} along its axis {_spell(t[at])}; give a direction across the axis.", at
+        )
+    given = whole > 0.0
+    n = np.where(given[:, None], across / np.where(given, size, 1.0)[:, None], n)
+    return t, n, np.cross(t, n)
 
 
 def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[Array, Array]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dovetail.constitution.joint.extra import JointLimit
 from dovetail.constitution.joint.revolute import AffineBodyRevoluteJoint
-from dovetail.constitution.terms import Compose, Limit
+from dovetail.constitution.laws import Limit
+from dovetail.constitution.terms import Compose
 
 __all__ = ["AffineBodyRevoluteJointLimit"]
 

@@ -23,6 +23,7 @@ Function: TypeAlias = EnergyFunction | Coordinate | Law
 
 # Differences of fourth order, f′ ≈ Σ wₖ f(x + kδ)/δ: the truncation δ⁴ and the round-off 1e-16/δ both stay near 1e-12.
 _STEP = 1e-3
+_ROUNDING = 1e-12  # of what is differenced: 1e-16 each for some values, divided by the step
 _WEIGHTS = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
 
 
@@ -109,11 +110,12 @@ class _Worst:
     error: float = 0.0
     text: str = ""
 
-    def compare(self, point: int, given: Array, expected: Array) -> None:
+    def compare(self, point: int, given: Array, expected: Array, size: float) -> None:
+        """`size` is that of the values whose differences are expected."""
         scale = max(float(np.abs(given).max()), float(np.abs(expected).max()))
         difference = np.nan_to_num(np.abs(given - expected), nan=np.inf)
-        # below this a derivative is zero: 1e-16 of a value of order one, divided by the step
-        error = float(difference.max()) / max(scale, 1e-9)
+        # what round-off explains is no error; 1e-9 is as good as zero
+        error = max(0.0, float(difference.max()) - _ROUNDING * size) / max(scale, 1e-9)
         if error > self.error:
             at = tuple(int(i) for i in np.unravel_index(difference.argmax(), difference.shape))
             index = ", ".join(map(str, at))
@@ -153,8 +155,8 @@ def check_derivatives(
                 f"gives {value:.3g} at point {point}, or a derivative that is not a finite number; choose points `at` "
                 "which it is defined",
             )
-        first.compare(point, gradient, _differences(function, F, p, value, 0))
-        second.compare(point, hessian, _differences(function, F, p, value, 1))
+        first.compare(point, gradient, _differences(function, F, p, value, 0), abs(value))
+        second.compare(point, hessian, _differences(function, F, p, value, 1), float(np.abs(gradient).max()))
         _check_safe_form(function, point, F, p, tolerance)
     for worst in (first, second):
         if not worst.error <= tolerance:

@@ -19,11 +19,23 @@ import numpy as np
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["ALIGN_AXIS", "ALIGN_FRAME", "ALIGN_NOTHING", "JointFrames"]
+__all__ = [
+    "ALIGN_AXIS",
+    "ALIGN_FRAME",
+    "ALIGN_NOTHING",
+    "PART_ALONG",
+    "PART_ANYWHERE",
+    "PART_NOWHERE",
+    "JointFrames",
+]
 
 ALIGN_NOTHING = 0
 ALIGN_AXIS = 1
 ALIGN_FRAME = 2
+
+PART_NOWHERE = 0
+PART_ALONG = 1
+PART_ANYWHERE = 2
 
 _C, _END, _T, _N, _B = range(5)
 
@@ -49,18 +61,20 @@ def _angle_between(u: Array, v: Array) -> float:
 
 @kernel
 def _measure(
-    left: Indices, right: Indices, left_rows: Array, right_rows: Array, slides: Indices, aligns: Indices, Q: Array,
+    left: Indices, right: Indices, left_rows: Array, right_rows: Array, parts: Indices, aligns: Indices, Q: Array,
     gap: Array, misalignment: Array,
 ) -> None:  # fmt: skip
     u, v, t = np.empty(3), np.empty(3), np.empty(3)
     for k in range(len(left)):
         gap[k] = 0.0
         for r in (_C, _END):
+            if parts[k] == PART_ANYWHERE:
+                continue
             _image(left_rows, k, r, Q, left[k], u)
             _image(right_rows, k, r, Q, right[k], v)
             for a in range(3):
                 v[a] -= u[a]
-            if slides[k]:
+            if parts[k] == PART_ALONG:
                 _image(left_rows, k, _T, Q, left[k], t)
                 length = t[0] * t[0] + t[1] * t[1] + t[2] * t[2]
                 along = (v[0] * t[0] + v[1] * t[1] + v[2] * t[2]) / length
@@ -105,14 +119,14 @@ def _reactions(right: Indices, right_rows: Array, Q: Array, G: Array, force: Arr
 class JointFrames:
     """Material rows (k, 5, 4) of both bodies of every joint: anchor, second point (or the anchor again), t, n, b.
 
-    slides (k,) is 1 where the right body may move along t; aligns (k,) says which directions should agree.
+    parts (k,) says where the anchors may part, nowhere, along t or anywhere; aligns (k,) which directions should agree.
     """
 
     left: Indices
     right: Indices
     left_rows: Array
     right_rows: Array
-    slides: Indices
+    parts: Indices
     aligns: Indices
 
     @property
@@ -122,7 +136,7 @@ class JointFrames:
     def measure(self, Q: Array) -> tuple[Array, Array]:
         """Gap [m] and misalignment [rad] of every joint."""
         gap, misalignment = np.empty(self.count), np.empty(self.count)
-        _measure(self.left, self.right, self.left_rows, self.right_rows, self.slides, self.aligns, Q, gap, misalignment)
+        _measure(self.left, self.right, self.left_rows, self.right_rows, self.parts, self.aligns, Q, gap, misalignment)
         return gap, misalignment
 
     def reactions(self, Q: Array, G: Array) -> tuple[Array, Array]:

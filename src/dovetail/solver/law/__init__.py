@@ -1,6 +1,10 @@
 """Laws: scalar functions φ(x) of a joint coordinate."""
 
+from dovetail.solver.law.damping import damping
+from dovetail.solver.law.dry_friction import dry_friction
+from dovetail.solver.law.hold import hold
 from dovetail.solver.law.limit import limit
+from dovetail.solver.law.servo import servo
 from dovetail.solver.law.spring import spring
 
-__all__ = ["limit", "spring"]
+__all__ = ["damping", "dry_friction", "hold", "limit", "servo", "spring"]

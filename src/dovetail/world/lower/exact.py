@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.constitution.joint.base import Joint
-from dovetail.constitution.terms import Coincide, Slide, Stencil, Stenciled, Term
+from dovetail.constitution.laws import Hold
+from dovetail.constitution.terms import Coincide, Compose, Slide, Stencil, Stenciled, Term
 from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.exact import ExactJoints, weights
 from dovetail.solver.joint.exact_rows import Coinciding, Parallel
@@ -42,7 +43,8 @@ def which_are_exact(kind: type[Joint], strength: Array, everywhere: bool, who: s
     """Flags (k,): strength_ratio is infinite, or all joints are to be exact as far as they can."""
     infinite = np.isinf(strength)
     energies = [term for term in kind.terms if isinstance(term, Term) and not isinstance(term, (Coincide, Slide))]
-    soft = [term for term in energies if any(p.attribute == "strength_ratio" for p in term.parameters)]
+    soft: list[object] = [t for t in energies if any(p.attribute == "strength_ratio" for p in t.parameters)]
+    soft += [term.law for term in kind.terms if isinstance(term, Compose) and isinstance(term.law, Hold)]
     if infinite.any() and soft:
         raise ConstitutionError(
             f"{who}: joint {int(np.argmax(infinite))} has strength_ratio = inf, but its {type(soft[0]).__name__} is an "

@@ -14,6 +14,7 @@ import numpy as np
 from dovetail import builtin
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.joint.base import Joint
+from dovetail.constitution.joint.extra import JointExtra
 from dovetail.constitution.joint.frame import anchors
 from dovetail.constitution.terms import AxialForce, AxialTorque, Coincide, Compose, Parameter, Slide, Stenciled, Term
 from dovetail.constitution.terms import Coordinate as CoordinateWord
@@ -28,7 +29,15 @@ from dovetail.solver.energy.coincide import Coincide as CoincideRows
 from dovetail.solver.energy.slide import slide
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.function import ENERGIES
-from dovetail.solver.joint.readback import ALIGN_AXIS, ALIGN_FRAME, ALIGN_NOTHING, JointFrames
+from dovetail.solver.joint.readback import (
+    ALIGN_AXIS,
+    ALIGN_FRAME,
+    ALIGN_NOTHING,
+    PART_ALONG,
+    PART_ANYWHERE,
+    PART_NOWHERE,
+    JointFrames,
+)
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.joint.terms import Coordinates, Laws, Terms
 from dovetail.solver.load import JointForces, JointTorques
@@ -75,9 +84,11 @@ class JointGeometry:
     def stencils(self, declared: Stenciled) -> Array:
         """W (count, m, 8) of a declaration."""
         W = np.zeros((self.count, len(declared.stencil), 8))
-        for m, (row, left, right) in enumerate(declared.stencil):
+        for m, (row, left, right, *divisor) in enumerate(declared.stencil):
             W[:, m, :4] = left * self.rows[row][0]
             W[:, m, 4:] = right * self.rows[row][1]
+            for attribute in divisor:
+                W[:, m] /= self.elements.slot(attribute).values[:, None]
         return W
 
 
@@ -97,9 +108,11 @@ class LawOnJoints:
 
     entry: JointGeometry
     word: LawWord
+    coordinate: CoordinateWord
     laws: Laws
     rows: slice
-    base: Coordinates  # the coordinate that the joint reports, or the law's own if it reports none
+    base_word: CoordinateWord  # the law's own coordinate if the joint reports it, else the main one that it reports
+    base: Coordinates
     base_rows: slice
     held: Array  # value at which each is held; NaN where it is not
 
@@ -130,6 +143,11 @@ class LoweredJoints:
     law_uses: list[LawOnJoints] = field(default_factory=list)
     loads: list[JointForces | JointTorques] = field(default_factory=list)
     load_uses: list[LoadOnJoints] = field(default_factory=list)
+
+    @property
+    def holding(self) -> list[CoincideRows | Terms | Laws]:
+        """What the joints themselves consist of, without what was added to them."""
+        return [*self.energies, *self.own_laws]
 
 
 def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> LoweredJoints:
@@ -181,15 +199,17 @@ def _frames(entries: list[JointGeometry]) -> JointFrames:
             second = "x1" if Coincide("x1") in entry.kind.terms else "c"
             parts.append(np.stack([entry.rows[row][side] for row in ("c", second, "t", "n", "b")], axis=1))
         sides.append(np.ascontiguousarray(np.concatenate(parts)))
-    slides, aligns = [], []
+    parts, aligns = [], []
     for entry in entries:
-        slides.append(np.full(entry.count, int(any(isinstance(term, Slide) for term in entry.kind.terms))))
+        slides = any(isinstance(term, Slide) for term in entry.kind.terms)
+        meets = any(isinstance(term, Coincide) and term.row in ("c", "x0", "x1") for term in entry.kind.terms)
+        parts.append(np.full(entry.count, PART_ALONG if slides else PART_NOWHERE if meets else PART_ANYWHERE))
         held = {term.row for term in entry.kind.terms if isinstance(term, Coincide)}
         axis = {"x0", "x1"} <= held or "t" in held
         align = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if axis else ALIGN_NOTHING
         aligns.append(np.full(entry.count, align))
     left, right = (np.concatenate([getattr(entry, side) for entry in entries]) for side in ("left", "right"))
-    return JointFrames(left, right, sides[0], sides[1], np.concatenate(slides), np.concatenate(aligns))
+    return JointFrames(left, right, sides[0], sides[1], np.concatenate(parts), np.concatenate(aligns))
 
 
 class _Batch:
@@ -218,6 +238,8 @@ class _Batch:
 
 def _parameter(entry: JointGeometry, parameter: Parameter) -> Array:
     """Values of one parameter of every joint of a geometry; 0 for now where it depends on the step."""
+    if parameter.value is not None:
+        return np.full(entry.count, parameter.value)
     if not parameter.attribute:
         return np.zeros(entry.count)
     values: Array = entry.elements.slot(parameter.attribute).values.astype(float)
@@ -263,7 +285,8 @@ def _extras(entry: JointGeometry) -> list[Any]:
 
 def _composed(entry: JointGeometry) -> list[tuple[Compose, bool]]:
     """Laws on a joint geometry, and whether the joint lists them itself."""
-    added = [term for extra in _extras(entry) for term in getattr(extra, "terms", ())]
+    extras = [extra for extra in _extras(entry) if issubclass(extra, JointExtra)]
+    added = [term for extra in extras for term in extra.laws_on(entry.kind, entry.elements)]
     found = [(term, True) for term in entry.kind.terms] + [(term, False) for term in added]
     return [(term, own) for term, own in found if isinstance(term, Compose)]
 
@@ -272,8 +295,7 @@ def _coordinate_batches(lowered: LoweredJoints) -> None:
     batches: dict[CoordinateWord, _Batch] = {}
     functions = {}
     for k, entry in enumerate(lowered.geometries):
-        words = [] if entry.kind.coordinate is None else [entry.kind.coordinate]
-        words += [term.coordinate for term, _ in _composed(entry)]
+        words = [*entry.kind.coordinates(), *(term.coordinate for term, _ in _composed(entry))]
         for word in dict.fromkeys(words):
             functions[word] = coordinate_of(entry, word)
             lowered.coordinate_rows[word, k] = batches.setdefault(word, _Batch()).add(entry, word)
@@ -290,20 +312,25 @@ def _law_batches(lowered: LoweredJoints) -> None:
         rows = [lowered.coordinate_rows[coordinate, k] for k in entries]
         of = np.concatenate([np.arange(r.start, r.stop) for r in rows])
         functions = [law_of(lowered.geometries[k], law) for k in entries]
-        laws = Laws(functions[0], lowered.coordinates[coordinate], of, np.zeros((len(of), len(law.parameters))))
+        p = [np.stack([_parameter(lowered.geometries[k], part) for part in law.parameters], axis=1) for k in entries]
+        laws = Laws(functions[0], lowered.coordinates[coordinate], of, np.concatenate(p))
         lowered.laws.append(laws)
         lowered.own_laws += [laws] if own else []
         start = 0
         for k in entries:
             entry = lowered.geometries[k]
             word = entry.kind.coordinate or coordinate
+            if coordinate in entry.kind.further:
+                word = coordinate
             stop = start + entry.count
             lowered.law_uses.append(
                 LawOnJoints(
                     entry,
                     law,
+                    coordinate,
                     laws,
                     slice(start, stop),
+                    word,
                     lowered.coordinates[word],
                     lowered.coordinate_rows[word, k],
                     np.full(entry.count, np.nan),

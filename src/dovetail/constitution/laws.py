@@ -1,0 +1,134 @@
+"""The laws that drives, limits, dampers, friction and held coordinates are made of: words for φ of one scalar x.
+
+φ [kg·m²] is an energy times h², so −φ′/h² is the effort [N or N·m] along +x. xₙ is x at the start of the step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dovetail.constitution.terms import Law, Parameter
+
+__all__ = ["Damper", "DryFriction", "Hold", "Limit", "Servo", "Spring"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Law):
+    """φ = K/2 (s (x − x̃))²: a coordinate that the joint itself takes away, with K as its other terms have.
+
+    `target` names the attribute of x̃, 0 without one; `scale` that of s, which turns x into what K weighs, 1 without.
+    """
+
+    target: str = ""
+    scale: str = ""
+    function: ClassVar[str] = "hold"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        strength = Parameter("strength_ratio", times_mass=True)
+        target = Parameter(self.target) if self.target else Parameter(value=0.0)
+        return (strength, target, Parameter(self.scale) if self.scale else Parameter(value=1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Spring(Law):
+    """φ = K_d/2 (x − x̃)², K_d = strength_ratio·(m_i + m_j), x̃ = aim − offset.
+
+    Acts only where `is_constrained` is 1. Where `is_passive` is 1, x̃ is the value x had when it became 1.
+    """
+
+    aim: str
+    strength_ratio: str = "driving/strength_ratio"
+    is_constrained: str = "driving/is_constrained"
+    is_passive: str = "is_passive"
+    function: ClassVar[str] = "spring"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(self.strength_ratio, times_mass=True), Parameter(self.aim, reported=True))
+
+    @property
+    def switch(self) -> str:
+        return self.is_constrained
+
+    @property
+    def hold(self) -> str:
+        return self.is_passive
+
+    @property
+    def effort(self) -> str:
+        return "driving/effort"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Law):
+    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 between; w = u − l, or 1 where u = l."""
+
+    lower: str = "limit/lower"
+    upper: str = "limit/upper"
+    strength: str = "limit/strength"
+    function: ClassVar[str] = "limit"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        bounds = Parameter(self.lower, reported=True), Parameter(self.upper, reported=True)
+        return (*bounds, Parameter(self.strength))
+
+
+@dataclass(frozen=True, slots=True)
+class Servo(Law):
+    """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, cut off at ±`max_effort`.
+
+    φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where A|x − a| would
+    exceed h²·max_effort: a convex function with a continuous slope.
+    """
+
+    prefix: str = ""
+    function: ClassVar[str] = "servo"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        own = f"{self.prefix}drive/"
+        gains = Parameter(f"{own}stiffness"), Parameter(f"{own}damping")
+        aims = Parameter(f"{own}target", reported=True), Parameter(f"{own}target_velocity")
+        cap = Parameter(f"{own}max_effort", unbounded=True)
+        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True))
+
+    @property
+    def effort(self) -> str:
+        return f"{self.prefix}drive/effort"
+
+
+@dataclass(frozen=True, slots=True)
+class Damper(Law):
+    """φ = hc/2 (x − xₙ)²: the effort −c ẋ."""
+
+    prefix: str = ""
+    function: ClassVar[str] = "damping"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(f"{self.prefix}damper/damping"), Parameter(start=True), Parameter(step=True))
+
+    @property
+    def effort(self) -> str:
+        return f"{self.prefix}damper/effort"
+
+
+@dataclass(frozen=True, slots=True)
+class DryFriction(Law):
+    """φ = h²f (|x − xₙ| − ε/2) where |x − xₙ| > ε = h·eps_velocity, h²f (x − xₙ)²/(2ε) below: the effort −f sign ẋ."""
+
+    prefix: str = ""
+    function: ClassVar[str] = "dry_friction"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        own = f"{self.prefix}friction/"
+        numbers = Parameter(f"{own}max_effort"), Parameter(f"{own}eps_velocity")
+        return (*numbers, Parameter(start=True), Parameter(step=True))
+
+    @property
+    def effort(self) -> str:
+        return f"{self.prefix}friction/effort"
