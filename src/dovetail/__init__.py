@@ -2,7 +2,7 @@
 
 The names here are those of libuipc's `uipc` module: factories for vectors and matrices, transforms, `view`,
 logging and timing, `Engine`, `World`, `Scene`, and the sub-modules `core`, `geometry`, `constitution`, `builtin`,
-`unit`.
+`unit`. Beside them stands `Sim`, the short form.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dovetail.core import Animation, Engine, Scene, SceneIO, World
 from dovetail.errors import DovetailError as Exception
 from dovetail.geometry import AngleAxis, Quaternion, Transform, view
 from dovetail.logger import Logger
+from dovetail.sim import Sim
 from dovetail.timer import Timer
 from dovetail.values import (
     I32,
@@ -56,6 +57,7 @@ __all__ = [
     "Quaternion",
     "Scene",
     "SceneIO",
+    "Sim",
     "SizeT",
     "Timer",
     "Transform",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail import Scene
+from dovetail import Scene, Sim
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
@@ -39,10 +39,13 @@ def test_there_is_an_example_for_every_joint_and_extra():
 
 @each
 def test_an_example_builds_a_scene_and_what_to_look_at(path):
-    scene, *handles = load(path).build()
-    assert isinstance(scene, Scene)
+    built, *handles = load(path).build()
     assert handles
-    in_scene = [slot for slot, _ in scene.geometries]
+    if isinstance(built, Sim):
+        assert all(handle in (*built.bodies, *built.joints) for handle in handles)
+        return
+    assert isinstance(built, Scene)
+    in_scene = [slot for slot, _ in built.geometries]
     assert all(handle in in_scene for handle in handles)
 
 

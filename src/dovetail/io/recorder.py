@@ -56,7 +56,6 @@ class Recorder:
         self._described: Described = describe(world)
         self._states = _states(world)
         self._calls = 0
-        self._frame, self._time = world.frame(), world.frame() * float(world.scene.config["dt"])
         head = json.dumps(self._described.document, ensure_ascii=False, separators=(",", ":")).encode()
         end = self._resume(head) if append and self.path.exists() else self._begin(head, overwrite)
         self._stream = self.path.open("r+b", buffering=0)
@@ -89,8 +88,6 @@ class Recorder:
                     f"Recorder: '{self.path}' is a recording of other bodies or joints than this world has; "
                     "choose another name."
                 )
-            if len(found):
-                self._frame, self._time = int(found.frames[-1]), float(found.times[-1])
             return found.end
 
     def write(self) -> bool:
@@ -102,9 +99,6 @@ class Recorder:
             raise RecordingError(f"Recorder: '{self.path}' is closed; make a new Recorder with append=True.")
         world, frame = self._world, self._world.frame()
         report = world.report
-        dt = float(world.scene.config["dt"]) if report is None else report.dt
-        self._time += (frame - self._frame) * dt
-        self._frame = frame
         self._calls += 1
         if (self._calls - 1) % self._every:
             return False
@@ -113,7 +107,7 @@ class Recorder:
         contacts = world.contacts()
         recorded = RecordedFrame(
             frame=frame,
-            time=self._time,
+            time=world.time(),
             iterations=0 if report is None else report.iterations,
             converged=report is None or report.converged,
             transforms=self._transforms()[:, :3],
@@ -165,7 +159,7 @@ class Recorder:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Recorder '{self.path}', {'closed' if self._stream.closed else f'at frame {self._frame}'}>"
+        return f"<Recorder '{self.path}', {'closed' if self._stream.closed else f'at frame {self._world.frame()}'}>"
 
 
 def _states(world: World) -> SimplicialComplex:

@@ -20,7 +20,7 @@ from dovetail.files import atomic_write
 from dovetail.logger import Logger
 from dovetail.typing import Array
 
-__all__ = ["fingerprint", "last_frame", "read_dump", "write_dump"]
+__all__ = ["fingerprint", "last_frame", "layout", "of_other_version", "pack", "read_dump", "unpack", "write_dump"]
 
 _VERSION = 1
 _HEADER = "header"
@@ -40,15 +40,20 @@ def fingerprint(arrays: dict[str, Array]) -> str:
     return digest.hexdigest()
 
 
-def write_dump(workspace: Path, frame: int, scene: str, arrays: dict[str, Array]) -> None:
-    """Write all arrays of a frame."""
+def pack(frame: int, scene: str, arrays: dict[str, Array]) -> bytes:
+    """The content of a file with all arrays of a frame."""
     header = json.dumps({"format": "dovetail dump", "version": _VERSION, "frame": frame, "scene": scene})
     content = io.BytesIO()
     named = {**arrays, _HEADER: np.frombuffer(header.encode(), np.uint8)}
     np.savez(content, **named)  # type: ignore[arg-type]  # savez takes any names
+    return content.getvalue()
+
+
+def write_dump(workspace: Path, frame: int, scene: str, arrays: dict[str, Array]) -> None:
+    """Write all arrays of a frame."""
     path = _path(workspace, frame)
     path.parent.mkdir(exist_ok=True)
-    atomic_write(path, content.getvalue())
+    atomic_write(path, pack(frame, scene, arrays))
 
 
 def last_frame(workspace: Path) -> int:
@@ -61,8 +66,8 @@ def last_frame(workspace: Path) -> int:
     return max(frames, default=-1)
 
 
-def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and arrays; raises whatever is wrong with the file."""
+def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and arrays of such a content; raises whatever is wrong with it."""
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         header = json.loads(archive[_HEADER].tobytes().decode())
         if not isinstance(header, dict):
@@ -70,7 +75,14 @@ def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
         return header, {name: archive[name] for name in archive.files if name != _HEADER}
 
 
-def _layout(arrays: dict[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
+def of_other_version(header: dict[str, Any]) -> str:
+    """What to say of a file that this program cannot read; nothing if it can."""
+    if header.get("format") == "dovetail dump" and header.get("version") == _VERSION:
+        return ""
+    return f"has version {header.get('version')} of the format, this program reads version {_VERSION}"
+
+
+def layout(arrays: dict[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
     """Shapes and types by name; lists of contacts may have any length."""
     shapes = {name: array.shape[1:] if name.startswith("contact/") else array.shape for name, array in arrays.items()}
     return {name: (shapes[name], array.dtype.str) for name, array in arrays.items()}
@@ -85,18 +97,18 @@ def read_dump(workspace: Path, frame: int, scene: str, expected: dict[str, Array
     if not path.exists():
         return None
     try:
-        header, arrays = _parse(path.read_bytes())
+        header, arrays = unpack(path.read_bytes())
     except Exception as error:  # a damaged archive can fail anywhere in zip, NumPy or JSON
         Logger.error(f"World.recover: '{path}' is damaged ({error}); nothing was changed. Delete it and dump again.")
         return None
-    reason = ""
-    if header.get("format") != "dovetail dump" or header.get("version") != _VERSION:
-        reason = f"has version {header.get('version')} of the format, this program reads version {_VERSION}"
+    reason = of_other_version(header)
+    if reason:
+        pass
     elif header.get("frame") != frame:
         reason = f"says that it is frame {header.get('frame')}"
     elif header.get("scene") != scene:
         reason = "is of another scene: bodies, masses or joints differ"
-    elif _layout(arrays) != _layout(expected):
+    elif layout(arrays) != layout(expected):
         reason = "holds other arrays than this scene needs"
     if reason:
         Logger.error(f"World.recover: '{path}' {reason}; nothing was changed.")

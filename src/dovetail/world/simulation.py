@@ -61,7 +61,7 @@ class Simulation:
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
-        self._friction_dissipated = np.zeros(1)
+        self._friction_dissipated, self._time = np.zeros(1), np.zeros(1)
         if self.contact is not None:
             planes = plane_names(scene)
             self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined)
@@ -93,6 +93,11 @@ class Simulation:
         assert self._dt is not None
         return float(self._dt.values[0])
 
+    @property
+    def time(self) -> float:
+        """Simulated time [s]: the sum of all steps."""
+        return float(self._time[0])
+
     def advance(self, frame: int) -> StepReport:
         """Compute frame `frame`; if anything is raised, the state is that of the frame before."""
         h = self.dt
@@ -115,6 +120,7 @@ class Simulation:
                 raise type(error)(f"World.advance: frame {frame}: {error}.") from None
             raise
         self._friction_dissipated += report.friction_loss
+        self._time += h
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
         if not report.converged:
@@ -174,7 +180,7 @@ class Simulation:
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
-        own = {"friction_dissipated": self._friction_dissipated}
+        own = {"friction_dissipated": self._friction_dissipated, "time": self._time}
         return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.system.arrays(), **own}
 
     def restore(self, arrays: dict[str, Array]) -> None:
@@ -185,6 +191,7 @@ class Simulation:
         self.articulations.restore(arrays)
         self.system.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
+        self._time[:] = arrays["time"]
 
     def fingerprint(self) -> str:
         """Equal for scenes that a dump can be exchanged between."""

@@ -12,7 +12,7 @@ from dovetail.scene import Scene
 from dovetail.timer import Timer
 from dovetail.typing import Array
 from dovetail.world.contact_system import ContactSystemFeature
-from dovetail.world.dump import last_frame, read_dump, write_dump
+from dovetail.world.dump import last_frame, layout, read_dump, write_dump
 from dovetail.world.engine import Engine, EngineStatus
 from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, FeatureCollection
 from dovetail.world.push import AffineBodyPushFeature
@@ -134,6 +134,10 @@ class World:
         """Number of frames computed: 0 after init, +1 per advance."""
         return self._frame if self._valid else 0
 
+    def time(self) -> float:
+        """Simulated time [s]: the sum of the steps so far, each with the dt it had."""
+        return self._simulation.time if self._valid and self._simulation is not None else 0.0
+
     def is_valid(self) -> bool:
         """True once init has succeeded."""
         return self._valid
@@ -218,6 +222,11 @@ class World:
             raise WorldError(
                 f"World.restore: the state of frame {state.frame} is of another scene: bodies, masses or joints "
                 "differ; nothing was changed."
+            )
+        if layout(state.arrays) != layout(simulation.arrays()):
+            raise WorldError(
+                f"World.restore: the state of frame {state.frame} holds other arrays than this scene needs; "
+                "nothing was changed."
             )
         simulation.restore({name: array.copy() for name, array in state.arrays.items()})
         self._frame = state.frame

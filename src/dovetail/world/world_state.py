@@ -1,10 +1,16 @@
-"""The state of a world between two frames, kept in memory."""
+"""The state of a world between two frames, kept in memory or in a file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Self
 
+from dovetail.errors import WorldError
+from dovetail.files import atomic_write
 from dovetail.typing import Array
+from dovetail.world.dump import of_other_version, pack, unpack
 
 __all__ = ["WorldState"]
 
@@ -21,3 +27,23 @@ class WorldState:
     frame: int
     scene: str = field(repr=False)
     arrays: dict[str, Array] = field(repr=False)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, whole or not at all; one that exists is replaced."""
+        try:
+            atomic_write(Path(path), pack(self.frame, self.scene, self.arrays))
+        except OSError as error:
+            raise WorldError(f"WorldState.save: cannot write '{path}': {error.strerror or error}.") from error
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The state in a file that `save` wrote; nothing in it is executed."""
+        try:
+            header, arrays = unpack(Path(path).read_bytes())
+            if flaw := of_other_version(header):
+                raise ValueError(f"it {flaw}")
+            return cls(int(header["frame"]), str(header["scene"]), arrays)
+        except OSError as error:
+            raise WorldError(f"WorldState.load: cannot read '{path}': {error.strerror or error}.") from error
+        except Exception as error:  # a damaged archive can fail anywhere in zip, NumPy or JSON
+            raise WorldError(f"WorldState.load: '{path}' is damaged or not a saved state ({error}).") from None

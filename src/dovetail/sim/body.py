@@ -1,0 +1,203 @@
+"""Bodies of a `Sim`: handles with plain properties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.constitution import AffineBodyExternalBodyForce
+from dovetail.errors import SceneError
+from dovetail.geometry import SimplicialComplexSlot
+from dovetail.sim.given import color_of, quaternion_of, rotation_of, skew, vector
+from dovetail.sim.table import html_table, spell
+from dovetail.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from dovetail.sim.sim import Sim
+
+__all__ = ["Body"]
+
+
+class Body:
+    """A body. What is set before the first step is where and how it starts; afterwards it moves the body at once.
+
+    | property | unit | |
+    |---|---|---|
+    | `pos` | m | where the origin of the body is; that of a primitive is its centre |
+    | `rot` | | unit quaternion (w, x, y, z) of the nearest rotation |
+    | `transform` | m | the whole affine map, 4×4 |
+    | `velocity` | m/s | of the origin |
+    | `spin` | rad/s | angular velocity, world axes |
+    | `mass`, `center`, `inertia` | kg, m, kg·m² | centre of mass in the world; inertia about it, body axes |
+    | `force` | N | a force at the centre of mass, world axes; set it before the first step if it is to change later |
+    | `contact_force`, `contact_torque` | N, N·m | what contact did in the last step, about the centre of mass |
+    | `fixed`, `color`, `name`, `vertices` | | `vertices` (n, 3) in the world |
+    """
+
+    def __init__(self, sim: Sim, slot: SimplicialComplexSlot, kind: str) -> None:
+        self._sim = sim
+        self._slot = slot
+        self._kind = kind
+
+    @property
+    def name(self) -> str:
+        return self._slot.object_name
+
+    @property
+    def slot(self) -> SimplicialComplexSlot:
+        """The geometry slot, for everything that the scene's own interface can do."""
+        return self._slot
+
+    @property
+    def fixed(self) -> bool:
+        return bool(self._slot.geometry.instances.slot("is_fixed").values[0])
+
+    @property
+    def mass(self) -> float:
+        return float(self._slot.geometry.meta.slot("mass").values[0])
+
+    @property
+    def inertia(self) -> Array:
+        return np.array(self._slot.geometry.meta.slot("inertia").values[0])
+
+    @property
+    def center(self) -> Array:
+        return self.point(self._center)
+
+    @property
+    def _center(self) -> Array:
+        """Centre of mass in the body [m]."""
+        return np.array(self._slot.geometry.meta.slot("mass_center").values[0]).reshape(3)
+
+    @property
+    def vertices(self) -> Array:
+        T = self.transform
+        return np.asarray(self._slot.geometry.positions.values @ T[:3, :3].T + T[:3, 3])
+
+    def point(self, local: ArrayLike) -> Array:
+        """Where the body carries one of its own points [m]."""
+        T = self.transform
+        return np.asarray(T[:3, :3] @ vector(self._who, "a point", local, "m") + T[:3, 3])
+
+    def local(self, point: ArrayLike) -> Array:
+        """Which of the body's own points is at a place of the world [m]."""
+        T = self.transform
+        return np.asarray(np.linalg.solve(T[:3, :3], vector(self._who, "a point", point, "m") - T[:3, 3]))
+
+    # --- pose and velocity --------------------------------------------------------------------------------
+
+    @property
+    def transform(self) -> Array:
+        self._sim.sync()
+        return np.array(self._slot.geometry.transforms.values[0])
+
+    @transform.setter
+    def transform(self, value: ArrayLike) -> None:
+        self._sim.write_state(self._slot, vector(self._who, "transform", value, size=16).reshape(4, 4), None)
+
+    @property
+    def pos(self) -> Array:
+        return self.transform[:3, 3]
+
+    @pos.setter
+    def pos(self, value: ArrayLike) -> None:
+        T = self.transform
+        T[:3, 3] = vector(self._who, "pos", value, "m")
+        self._sim.write_state(self._slot, T, None)
+
+    @property
+    def rot(self) -> Array:
+        return quaternion_of(self.transform[:3, :3])
+
+    @rot.setter
+    def rot(self, value: Any) -> None:
+        T = self.transform
+        T[:3, :3] = rotation_of(self._who, value)
+        self._sim.write_state(self._slot, T, None)
+
+    @property
+    def velocity(self) -> Array:
+        return self._sim.velocity(self._slot)[:3, 3]
+
+    @velocity.setter
+    def velocity(self, value: ArrayLike) -> None:
+        V = self._sim.velocity(self._slot)
+        V[:3, 3] = vector(self._who, "velocity", value, "m/s")
+        self._sim.write_state(self._slot, None, V)
+
+    @property
+    def spin(self) -> Array:
+        dA = self._sim.velocity(self._slot)[:3, :3]
+        W = dA @ np.linalg.inv(self.transform[:3, :3])
+        return np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / 2
+
+    @spin.setter
+    def spin(self, value: ArrayLike) -> None:
+        V = self._sim.velocity(self._slot)
+        V[:3, :3] = skew(vector(self._who, "spin", value, "rad/s")) @ self.transform[:3, :3]
+        self._sim.write_state(self._slot, None, V)
+
+    # --- forces -------------------------------------------------------------------------------------------
+
+    @property
+    def force(self) -> Array:
+        slot = self._slot.geometry.instances.find("external_force")
+        return np.zeros(3) if slot is None else np.array(slot.values[0]).reshape(12)[:3]
+
+    @force.setter
+    def force(self, value: ArrayLike) -> None:
+        f = vector(self._who, "force", value, "N")
+        geometry = self._slot.geometry
+        if "external_force" not in geometry.instances:
+            if self._sim.started:
+                raise SceneError(
+                    f"{self._who}: a force must be announced before the first step; set {self.name}.force = (0, 0, 0) "
+                    "when the body is made."
+                )
+            AffineBodyExternalBodyForce().apply_to(geometry, np.zeros(3))
+        geometry.instances["external_force"] = np.concatenate([f, np.outer(f, self._center).ravel()])
+
+    @property
+    def contact_force(self) -> Array:
+        return self._read("contact/force")
+
+    @property
+    def contact_torque(self) -> Array:
+        return self._read("contact/torque")
+
+    def _read(self, name: str) -> Array:
+        self._sim.sync()
+        slot = self._slot.geometry.instances.find(name)
+        return np.zeros(3) if slot is None else np.array(slot.values[0]).reshape(3)
+
+    # --- looks --------------------------------------------------------------------------------------------
+
+    @property
+    def color(self) -> Array | None:
+        slot = self._slot.geometry.instances.find("color")
+        return None if slot is None else np.array(slot.values[0]).reshape(3)
+
+    @color.setter
+    def color(self, value: Any) -> None:
+        rgb = color_of(self._who, value)
+        instances = self._slot.geometry.instances
+        if "color" not in instances:
+            instances.create("color", rgb)
+        instances["color"] = rgb
+
+    @property
+    def _who(self) -> str:
+        return f"{self._kind} '{self.name}'"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("mass", f"{self.mass:.4g} kg"), ("pos", f"{spell(self.pos)} m")]
+        if self.fixed:
+            return [*rows, ("", "fixed")]
+        return [*rows, ("velocity", f"{spell(self.velocity)} m/s"), ("spin", f"{spell(self.spin)} rad/s")]
+
+    def __repr__(self) -> str:
+        return f"<{self._who}: {', '.join(f'{name} {value}'.strip() for name, value in self._rows())}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._who, self._rows())

@@ -1,0 +1,129 @@
+"""What users give: vectors, rotations and colours, checked and turned into arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.errors import DovetailError, SceneError
+from dovetail.geometry import AngleAxis, Quaternion
+from dovetail.typing import Array, ArrayLike
+
+__all__ = ["color_of", "positive", "quaternion_of", "rotation_of", "skew", "unit", "vector"]
+
+_NAMED = {
+    "black": "#202124",
+    "blue": "#3b7dd8",
+    "brown": "#8d6748",
+    "gray": "#8c9199",
+    "green": "#3fa45b",
+    "grey": "#8c9199",
+    "orange": "#e8833a",
+    "purple": "#8e5bb5",
+    "red": "#d64545",
+    "white": "#f2f2f2",
+    "yellow": "#e8c33a",
+}
+
+
+def vector(who: str, what: str, value: ArrayLike, unit: str = "", size: int = 3) -> Array:
+    """So many finite numbers."""
+    try:
+        numbers = np.array(value, float).reshape(-1)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape != (size,) or not np.isfinite(numbers).all():
+        raise SceneError(f"{who}: {what} = {value!r}{_in(unit)}; give {size} finite numbers.")
+    return numbers
+
+
+def positive(who: str, what: str, value: Any, unit: str = "") -> float:
+    """A finite number > 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 < number < np.inf:
+        raise SceneError(f"{who}: {what} = {value!r}{_in(unit)}; give a number > 0.")
+    return number
+
+
+def unit(who: str, what: str, value: ArrayLike) -> Array:
+    """A direction, of whatever length it was given, as a unit vector."""
+    direction = vector(who, what, value)
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        raise SceneError(f"{who}: {what} = {value!r} has no direction; give a vector that is not zero.")
+    return np.asarray(direction / length)
+
+
+def rotation_of(who: str, value: Any) -> Array:
+    """A 3×3 rotation from a quaternion (w, x, y, z), a matrix, an AngleAxis, a Quaternion or SciPy's Rotation."""
+    if value is None:
+        return np.eye(3)
+    if isinstance(value, (AngleAxis, Quaternion)):
+        return value.matrix()
+    if hasattr(value, "as_matrix"):
+        value = value.as_matrix()
+    try:
+        numbers = np.array(value, float)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape == (4,):
+        try:
+            return Quaternion(numbers).matrix()
+        except DovetailError:
+            raise SceneError(f"{who}: rot = {value!r} has no length; (1, 0, 0, 0) turns nothing.") from None
+    if numbers.shape != (3, 3):
+        raise SceneError(
+            f"{who}: rot = {value!r} is no rotation; give a quaternion (w, x, y, z), a 3×3 matrix, or "
+            "AngleAxis(angle, axis)."
+        )
+    # a matrix typed with six digits is meant as the rotation that it is near to
+    if not (np.abs(numbers @ numbers.T - np.eye(3)).max() < 1e-5 and np.linalg.det(numbers) > 0):
+        raise SceneError(f"{who}: rot = {numbers.tolist()} is not orthonormal and right-handed; give a rotation.")
+    return numbers
+
+
+def quaternion_of(A: Array) -> Array:
+    """The unit quaternion (w, x, y, z), w ≥ 0, of the rotation nearest to A."""
+    U, _, Vt = np.linalg.svd(A)
+    R = U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
+    # the largest eigenvector of this matrix is the quaternion, without any division that could be by zero
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = R.ravel()
+    N = np.array(
+        [
+            [xx + yy + zz, zy - yz, xz - zx, yx - xy],
+            [zy - yz, xx - yy - zz, xy + yx, xz + zx],
+            [xz - zx, xy + yx, yy - xx - zz, yz + zy],
+            [yx - xy, xz + zx, yz + zy, zz - xx - yy],
+        ]
+    )
+    q: Array = np.linalg.eigh(N)[1][:, 3]
+    return q if q[0] >= 0 else -q
+
+
+def skew(w: Array) -> Array:
+    """[w]× with [w]× v = w × v."""
+    x, y, z = w
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def color_of(who: str, value: Any) -> Array:
+    """Red, green, blue from 0 to 1: from three numbers, "#rrggbb" or a simple name."""
+    if isinstance(value, str):
+        code = _NAMED.get(value.lower(), value)
+        digits = code.removeprefix("#")
+        if len(digits) == 6 and all(c in "0123456789abcdefABCDEF" for c in digits):
+            return np.array([int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)])
+        names = ", ".join(_NAMED)
+        raise SceneError(f"{who}: color = {value!r}; give '#rrggbb', three numbers from 0 to 1, or one of {names}.")
+    numbers = vector(who, "color", value)
+    if not ((numbers >= 0) & (numbers <= 1)).all():
+        raise SceneError(f"{who}: color = {value!r}; give red, green and blue from 0 to 1.")
+    return numbers
+
+
+def _in(unit: str) -> str:
+    return f" [{unit}]" if unit else ""

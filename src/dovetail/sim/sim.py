@@ -1,0 +1,310 @@
+"""The short form: a scene and its world in one object, with bodies and joints as handles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from dovetail.core import AffineBodyStateAccessorFeature, Engine, Scene, World
+from dovetail.errors import SceneError
+from dovetail.geometry import SimplicialComplexSlot
+from dovetail.io.recorder import Recorder
+from dovetail.sim.body import Body
+from dovetail.sim.building import Building
+from dovetail.sim.energy import Energy
+from dovetail.sim.given import positive, vector
+from dovetail.sim.joint import SimJoint
+from dovetail.sim.materials import Materials
+from dovetail.sim.run import Run
+from dovetail.sim.table import html_table
+from dovetail.typing import Array, ArrayLike
+from dovetail.world.world_state import WorldState
+
+if TYPE_CHECKING:
+    from dovetail.world.contacts import Contacts
+
+__all__ = ["Sim"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Sim(Building):
+    """A simulation: make it, add bodies and joints, run it.
+
+        sim = Sim(dt=0.01)
+        sim.ground()
+        rod = sim.box((0.6, 0.05, 0.05), pos=(0.3, 0, 1))
+        hinge = sim.revolute(None, rod, pos=(0, 0, 1), axis=(0, 1, 0), limit=(-1.0, 1.0))
+        for _ in sim.run(100):
+            print(hinge.angle)
+
+    z is up: gravity is (0, 0, −9.81) m/s². Lengths are in m, angles in rad, quaternions (w, x, y, z). The world is made
+    at the first step; until then things can be added and moved. `sim["name"]` finds a body or joint. Bodies that share
+    a joint do not touch each other.
+
+    dt          time step [s]
+    gravity     [m/s²]
+    integrator  "bdf1" (calm), "bdf2" (second order)
+    friction    coefficient of all bodies that have none of their own
+    contact     False: nothing touches anything, which is faster
+    d_hat       distance below which surfaces repel [m]
+    kappa       stiffness of the bodies' shapes [Pa]
+    config      further keys of the scene's configuration, docs/config.md
+    """
+
+    def __init__(
+        self,
+        dt: float = 0.01,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        *,
+        integrator: str = "bdf1",
+        friction: float = 0.5,
+        contact: bool = True,
+        d_hat: float = 1e-3,
+        kappa: float = 1e8,
+        config: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self._scene = Scene(
+            {
+                "dt": positive("Sim", "dt", dt, "s"),
+                "gravity": vector("Sim", "gravity", gravity, "m/s²").tolist(),
+                "integrator/type": integrator,
+                "integrator/bdf2_start": "bdf1",
+                "contact/enable": int(bool(contact)),
+                "contact/d_hat": positive("Sim", "d_hat", d_hat, "m"),
+                "contact/joint_neighbours": 0,
+                "sanity_check/mode": "quiet",
+            }
+        )
+        for key, value in (config or {}).items():
+            self._scene.config[key] = value
+        self._kappa = positive("Sim", "kappa", kappa, "Pa")
+        self._friction = self._mu("Sim", friction)
+        self._materials = Materials(self._scene, self._friction)
+        self._world: World | None = None
+        self._synced: tuple[int, object] | None = None
+        self._recorders: list[Recording] = []
+
+    # --- what it consists of ------------------------------------------------------------------------------
+
+    @property
+    def bodies(self) -> list[Body]:
+        return list(self._bodies.values())
+
+    @property
+    def joints(self) -> list[SimJoint]:
+        return list(self._joints.values())
+
+    def __getitem__(self, name: str) -> Any:
+        """The body or joint with a name."""
+        found: Body | SimJoint | None = self._bodies.get(name) or self._joints.get(name)
+        if found is None:
+            names = ", ".join(f"'{known}'" for known in (*self._bodies, *self._joints)) or "nothing yet"
+            raise SceneError(f"Sim: there is no '{name}'; there is {names}.")
+        return found
+
+    @property
+    def scene(self) -> Scene:
+        """The scene, for everything that has no short form."""
+        return self._scene
+
+    @property
+    def world(self) -> World:
+        """The world; made, and the scene checked, where that has not happened yet."""
+        if self._world is None:
+            world = World(Engine("cpu"))
+            world.init(self._scene)
+            if not world.is_valid():
+                flaws = [message.message() for message in world.sanity_checker().errors().values()]
+                raise SceneError(f"Sim: bodies are where they cannot be: {' '.join(' '.join(flaws).split())}")
+            self._world = world
+        return self._world
+
+    @property
+    def started(self) -> bool:
+        return self._world is not None
+
+    # --- running ------------------------------------------------------------------------------------------
+
+    def step(self, steps: int = 1) -> None:
+        """Compute so many steps."""
+        world = self.world
+        for recorder in self._recorders:
+            recorder.begin()
+        for _ in range(steps):
+            world.advance()
+            for recorder in self._recorders:
+                recorder.write()
+
+    def run(self, steps: int | None = None, *, progress: bool = False) -> Run:
+        """A loop that computes a step each time round and gives the number of the frame; without end by default.
+
+        With `progress`, a bar shows steps per second, Newton iterations, contacts and the largest joint gap.
+        """
+        return Run(self, steps, progress)
+
+    def before_step(self, function: _Function) -> _Function:
+        """Call `function()` before every step, whoever runs the simulation; also usable as a decorator."""
+        name = self._name("Sim.before_step", "before_step", "")
+        self._scene.animator.insert(self._scene.objects.create(name), lambda _: function())
+        return function
+
+    @property
+    def frame(self) -> int:
+        """How many steps have been computed."""
+        return 0 if self._world is None else self._world.frame()
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return 0.0 if self._world is None else self._world.time()
+
+    @property
+    def dt(self) -> float:
+        """Time step [s]; may be changed between steps."""
+        return float(self._scene.config["dt"])
+
+    @dt.setter
+    def dt(self, value: float) -> None:
+        self._scene.config["dt"] = positive("Sim", "dt", value, "s")
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    @property
+    def energy(self) -> Energy:
+        """Energies now [J]: `sim.energy.total`, `.kinetic`, `.potential`, and all parts by name."""
+        return Energy(self.world.energies())
+
+    @property
+    def contacts(self) -> Contacts:
+        """Where bodies touch now, and how hard."""
+        return self.world.contacts()
+
+    def sync(self) -> None:
+        """Bring attributes and handles up to the present frame; reading a handle does it by itself."""
+        if self._world is not None:
+            now = (self._world.frame(), self._world.report)
+            if self._synced != now:
+                self._world.retrieve()
+                self._synced = now
+
+    def velocity(self, slot: SimplicialComplexSlot) -> Array:
+        """Rate of the 4×4 transform of a body, copied."""
+        if self._world is None:
+            return np.array(slot.geometry.instances.slot("velocity").values[0])
+        accessor, body = self._accessor(slot)
+        state = accessor.create_geometry(body, 1)
+        state.instances.create("velocity", np.zeros((4, 4)))
+        accessor.copy_to(state)
+        return np.array(state.instances.slot("velocity").values[0])
+
+    def write_state(self, slot: SimplicialComplexSlot, transform: Array | None, velocity: Array | None) -> None:
+        """Put a body somewhere else, or give it another velocity."""
+        given = {"transform": transform, "velocity": velocity}
+        if self._world is None:
+            for name, value in given.items():
+                if value is not None:
+                    slot.geometry.instances[name] = value
+            return
+        accessor, body = self._accessor(slot)
+        state = accessor.create_geometry(body, 1)
+        for name, value in given.items():
+            if value is not None:
+                state.instances.create(name, value)
+        accessor.copy_from(state)
+        self._synced = None
+
+    def _accessor(self, slot: SimplicialComplexSlot) -> tuple[AffineBodyStateAccessorFeature, int]:
+        accessor = self.world.features().find(AffineBodyStateAccessorFeature)
+        assert accessor is not None
+        return accessor, int(slot.geometry.meta.slot("backend_abd_body_offset").values[0])
+
+    # --- states and recordings ----------------------------------------------------------------------------
+
+    @property
+    def state(self) -> WorldState:
+        """Everything that moves, as a value: `before = sim.state; …; sim.state = before` goes back, bit for bit.
+
+        Targets, forces and other settings are not part of it. `state.save(path)` and `WorldState.load(path)` keep it
+        in a file.
+        """
+        return self.world.state()
+
+    @state.setter
+    def state(self, state: WorldState) -> None:
+        self.world.restore(state)
+        self._synced = None
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the state to a file; one that exists is replaced."""
+        self.state.save(path)
+
+    def load(self, path: str | PathLike[str]) -> None:
+        """Go to the state in a file, which must be one of an equal simulation."""
+        self.state = WorldState.load(path)
+
+    def record(self, path: str | PathLike[str], *, every: int = 1, overwrite: bool = False) -> Recording:
+        """Record from now on, the present state first. Every frame is safe in the file as soon as it is computed.
+
+        Of what it returns, `close()` ends the recording, and so does the end of a `with` block.
+        """
+        recording = Recording(self, path, every, overwrite)
+        self._recorders.append(recording)
+        if self.started:
+            recording.begin()
+        return recording
+
+    # --- looks --------------------------------------------------------------------------------------------
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("dt", f"{self.dt:g} s"), ("time", f"{self.time:g} s, frame {self.frame}")]
+        for title, things in (("bodies", self._bodies), ("joints", self._joints)):
+            names = ", ".join(list(things)[:8]) + (", …" if len(things) > 8 else "")
+            rows.append((f"{len(things)} {title}", names))
+        return rows
+
+    def __repr__(self) -> str:
+        return (
+            f"<Sim: {len(self._bodies)} bodies, {len(self._joints)} joints, dt {self.dt:g} s, "
+            f"time {self.time:g} s, frame {self.frame}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table("Sim", self._rows())
+
+
+class Recording:
+    """A recording in progress; it begins with the first step after it was asked for."""
+
+    def __init__(self, sim: Sim, path: str | PathLike[str], every: int, overwrite: bool) -> None:
+        self._sim = sim
+        self._path = path
+        self._every, self._overwrite = every, overwrite
+        self._recorder: Recorder | None = None
+
+    def begin(self) -> None:
+        """Write the present frame, if nothing was written yet."""
+        if self._recorder is None:
+            self._recorder = Recorder(self._path, self._sim.world, every=self._every, overwrite=self._overwrite)
+            self._recorder.write()
+
+    def write(self) -> None:
+        assert self._recorder is not None
+        self._recorder.write()
+
+    def close(self) -> None:
+        """End the recording."""
+        if self._recorder is not None:
+            self._recorder.close()
+        if self in self._sim._recorders:
+            self._sim._recorders.remove(self)
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
