@@ -5,8 +5,8 @@ state. Every step is bounded by what contact allows and then halved until the en
 a step within the tolerances is taken whole and ends the island. Energies therefore never rise, and no iterate is
 ever infeasible.
 
-Energies mean something only where exact joints are closed, and a guess leaves them open. Islands that have some take
-one whole step from the guess before the comparison.
+A guess on stiff bodies and joints is often near, but expensive: without contact it may take a few whole steps before
+energies are compared. Where joints are exact it must, for energies mean something only where they are closed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from dovetail.typing import Array, Flags
 
 __all__ = ["Solution", "Tolerances", "minimise"]
 
+_TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
+_CONTRACTION = 0.5  # each of them at most so long as the one before
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 
 
@@ -62,72 +64,90 @@ class Solution:
 class _Newton:
     """The iteration of one step: the present state Q, and energies E by body."""
 
-    def __init__(self, system: System, Q_tilde: Array, h: float, tolerances: Tolerances) -> None:
+    def __init__(self, system: System, Q_tilde: Array, h: float, tolerances: Tolerances, trials: int) -> None:
         self.system, self.Q_tilde, self.tolerances = system, Q_tilde, tolerances
         self._step_tol = tolerances.velocity_tol * h
         self._rate_tol = tolerances.transrate_tol * h
+        self._trials = min(trials, tolerances.max_iter // 2)
 
     def begin(self, Q_start: Array, Q_guess: Array, solution: Solution) -> bool:
-        """Start at the guess or in the last state, exact joints closed; True if no further step is needed."""
-        islands = self.system.islands
-        if self.system.exact_joints is None:
-            self.start(Q_start, Q_guess, solution)
-            return False
-        Q_guess, ends = self.close(Q_guess, solution)
-        goes = self.start(Q_start, Q_guess, solution) == 1.0
-        solution.Q = self.Q
-        if self.system.contact is None and self.tolerances.min_iter <= 0:
-            islands.finish(ends & goes)
-            solution.converged = not islands.running.any()
-        return solution.converged
-
-    def close(self, Q_guess: Array, solution: Solution) -> tuple[Array, Flags]:
-        """The guess with its exact joints closed by a whole step, and the islands where that step was a small one.
-
-        Without contact it is Newton's. Where contacts may act their forces are missing from the gradient, but are in
-        the guess: then it is the shortest step that closes the joints.
-        """
-        system, islands = self.system, self.system.islands
-        held = islands.total(system.held) > 0.0
-        islands.finish(~held)
-        if system.contact is None:
-            y = newton_direction(system, Q_guess, self.Q_tilde, True)
-            solution.iterations += 1
-        else:
-            y = closing_direction(system, Q_guess, self.Q_tilde)
-        ends = held & (self.measure(y, solution) <= 1.0)
-        closed = np.empty_like(Q_guess)
-        move(system.position, islands.of, islands.active, y, islands.ones(), Q_guess, closed)
-        islands.restart()
-        return closed, ends
-
-    def start(self, Q_start: Array, Q_guess: Array, solution: Solution) -> Array:
-        """Go towards the guess as far as the way is free, in the islands where that lowers the energy.
-
-        Returns the share of the way that each island has gone.
-        """
+        """Start at the guess or in the last state; True if no further step is needed."""
         system, islands = self.system, self.system.islands
         E_start = system.energies(Q_start, self.Q_tilde)
-        before = self._total(Q_start, E_start)
-        if not math.isfinite(sum(before.tolist())):
+        if not math.isfinite(float(E_start.sum())):
             name = system.bodies.name(int(np.argmin(np.isfinite(E_start))))
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
         if system.contact is None:
-            alpha = islands.ones()
-            self.Q = Q_guess
-            self.E = system.energies(Q_guess, self.Q_tilde)
-            rising = stop_rising(self._total(Q_guess, self.E), before, alpha)
-        else:
-            alpha, rises = self._agree(Q_start, Q_guess, E_start)
+            alpha, ended = self._try(Q_start, E_start, Q_guess, solution)
+            solution.restarts = int((alpha < 1.0).sum())
+            solution.Q = self.Q
+            if ended.any() and self.tolerances.min_iter <= 0:
+                islands.finish(ended)
+                solution.converged = not islands.running.any()
+            return solution.converged
+        if system.exact_joints is not None:
+            Q_guess = self._closed(Q_guess)
+        alpha, rises = self._agree(Q_start, Q_guess, E_start)
+        if rises.any():
             alpha[rises] = 0.0
-            rising = int(rises.sum())
-        if rising:
             self._go(Q_start, Q_guess, alpha)
-        solution.restarts = rising if system.contact is None else int((alpha < 1.0).sum())
+        solution.restarts = int((alpha < 1.0).sum())
         system.moved(alpha)
-        return alpha
+        return False
+
+    def _try(self, Q_start: Array, E_start: Array, Q_guess: Array, solution: Solution) -> tuple[Array, Flags]:
+        """Go to the guess, without contact: 1 for the islands that stay there, and those that are done with it.
+
+        An island stays if its energy is no higher than in the last state, exact joints closed, at once or after a few
+        whole steps that get shorter. One that does not is sent back.
+        """
+        system, islands = self.system, self.system.islands
+        self.Q, self.E = Q_guess, system.energies(Q_guess, self.Q_tilde)
+        alpha = islands.ones()
+        there = self._total(Q_guess, self.E)
+        stop_rising(there, self._total(Q_start, E_start), alpha)
+        held = islands.total(system.held) > 0.0
+        alpha[held] = 0.0
+        tried = (alpha == 0.0) & np.isfinite(there)
+        ended = np.zeros_like(tried)
+        shortest = np.full(islands.count, math.inf)
+        for _ in range(self._trials):
+            if not tried.any():
+                break
+            islands.finish(~tried)
+            y = newton_direction(system, self.Q, self.Q_tilde, True)
+            solution.iterations += 1
+            size = self.measure(y, solution)
+            tried &= size < _CONTRACTION * shortest
+            shortest = size
+            Q = np.empty_like(self.Q)
+            move(system.position, islands.of, islands.active, y, islands.ones(), self.Q, Q)
+            self.Q, self.E = Q, system.energies(Q, self.Q_tilde)
+            stays = tried & (self._total(Q, self.E) <= self._total(Q_start, E_start) * (1.0 + SLACK))
+            alpha[tried] = stays[tried]
+            ended |= stays & (size <= 1.0)
+            tried &= ~(stays | (size <= 1.0))
+        islands.restart()
+        if alpha.min() < 1.0:
+            if system.exact_joints is not None:
+                system.exact_joints.restart(np.append(alpha, 1.0)[islands.of] < 1.0)
+            self._go(Q_start, self.Q, alpha)
+        return alpha, ended
+
+    def _closed(self, Q_guess: Array) -> Array:
+        """The guess with its exact joints closed by the shortest step that does so.
+
+        No Newton step: the forces of contacts are not known there, but are in the guess.
+        """
+        system, islands = self.system, self.system.islands
+        islands.finish(islands.total(system.held) == 0.0)
+        y = closing_direction(system, Q_guess, self.Q_tilde)
+        closed = np.empty_like(Q_guess)
+        move(system.position, islands.of, islands.active, y, islands.ones(), Q_guess, closed)
+        islands.restart()
+        return closed
 
     def _total(self, Q: Array, E: Array) -> Array:
         """What must not rise, by island: the energies E at Q by body, and how open exact joints are there."""
@@ -234,10 +254,9 @@ def minimise(
     stepwise = system.soft_transforms.count > 0 and tolerances.substeps > 1
     substeps = tolerances.substeps if stepwise else 1
     system.soft_transforms.approach(Q_start, 1.0 / substeps)
-    newton = _Newton(system, Q_tilde, h, tolerances)
-    if stepwise:
-        newton.start(Q_start, Q_start.copy(), solution)
-    elif newton.begin(Q_start, Q_guess, solution):
+    trials = 0 if stepwise else tolerances.early_exit if 0 <= tolerances.early_exit < _TRIALS else _TRIALS
+    newton = _Newton(system, Q_tilde, h, tolerances, trials)
+    if newton.begin(Q_start, Q_start.copy() if stepwise else Q_guess, solution):
         return solution
     # what exact joints lack is made up by whole steps alone
     ccd_tol = tolerances.ccd_tol if system.exact_joints is None else 1.0
@@ -245,7 +264,7 @@ def minimise(
     directions = None if system.contact is None else np.zeros((len(Q_start), 12))
     beta = np.ones(len(Q_start)) if tolerances.early_exit >= 0 else Q_start[:0, 0, 0]
     exact = True
-    for k in range(tolerances.max_iter):
+    for k in range(solution.iterations, tolerances.max_iter):
         if 1 < k + 1 <= substeps:
             system.soft_transforms.approach(Q_start, (k + 1) / substeps)
             newton.E = system.energies(newton.Q, Q_tilde)

@@ -118,7 +118,8 @@ class System:
     def prepare(self, h: float, weight: float) -> None:
         """Set the weights of a step of length h: c of the kinetic terms, w = h²κV of the shape terms."""
         self.w = h * h * self.bodies.stiffness
-        if weight != self._weight:
+        retuned = self.exact_joints is not None and self.exact_joints.tune(h)
+        if weight != self._weight or retuned:
             self._weight = weight
             self.c = weight * self._kinetic
             self._rebuild_base()

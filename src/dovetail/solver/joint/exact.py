@@ -10,7 +10,7 @@ which is solved without a larger matrix: A = H + JᵀKJ has the structure of a p
     y ← A⁻¹(∇E + Jᵀ(λ + K C)),   and until C(Q − y) is round-off:   λ += K(C − J y),   y += A⁻¹ JᵀK C(Q − y)
 
 Each correction costs one back-substitution and shrinks what is left by the ratio of K to the inertia and stiffness that
-stand against it, 1e-6 where masses do and 1e-2 where only the strain of stiff bodies does. The constraint itself is
+stand against it, to 1e-6 where masses do and 1e-2 where only the strain of stiff bodies does. The constraint itself is
 evaluated, not its linearisation, so that sliders too are closed after every whole step. Redundant rows, as in every
 planar four-bar, do no harm: A is definite, and the multipliers are those of least K⁻¹-norm.
 
@@ -27,27 +27,15 @@ import numpy as np
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.joint.exact_rows import Coinciding, Parallel, Rows
-from dovetail.solver.joint.stencil import Stencils
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["ExactJoints", "weights"]
+__all__ = ["ExactJoints"]
 
-_GAMMA = 1e6  # K of a row times its compliance: above 1e4 corrections are few, above 1e8 round-off of A shows
+_RETUNE = 2.0  # change of h at which K is chosen anew
 _MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
 _CLOSED = 1e-12  # [m, –] a residual that is not worth a correction
 _OPEN = 1e-10  # [m, –] a residual at which a joint does not count as closed, for scenes within metres of the origin
-_CORRECTIONS = 30  # at most; those with a slope of 1e-2 need six
-
-
-def weights(stencils: Stencils, mass_inverse: Array, is_fixed: Indices) -> Array:
-    """K = γ/σ (k,), σ = Σ w M̂⁻¹ wᵀ over the rows w of the free bodies: what a unit force moves the row by."""
-    compliance = np.zeros(stencils.count)
-    for body, half in ((stencils.left, slice(0, 4)), (stencils.right, slice(4, 8))):
-        w = stencils.W[:, :, half]
-        moved = np.einsum("kri,kij,krj->k", w, mass_inverse[body], w)
-        compliance += np.where(is_fixed[body] != 0, 0.0, moved)
-    K: Array = _GAMMA / compliance
-    return K
+_CORRECTIONS = 30  # at most; three are usual
 
 
 class ExactJoints(Contribution):
@@ -57,11 +45,25 @@ class ExactJoints(Contribution):
     """
 
     def __init__(
-        self, coinciding: Coinciding, parallel: Parallel, name: Callable[[int], str] = lambda joint: f"joint {joint}"
+        self,
+        coinciding: Coinciding,
+        parallel: Parallel,
+        name: Callable[[int], str] = lambda joint: f"joint {joint}",
     ) -> None:
         self.coinciding, self.parallel, self.name = coinciding, parallel, name
         self.rows: list[Rows] = [rows for rows in (coinciding, parallel) if rows.count]
+        self._tuned = 0.0
         self.worst = 0.0
+        self._scale = 1.0  # h²
+
+    def tune(self, h: float) -> bool:
+        """Choose K for steps of length h; True if it has changed, and with it what is constant in the blocks."""
+        if self._tuned / _RETUNE <= h <= self._tuned * _RETUNE:
+            return False
+        self._tuned = h
+        for rows in self.rows:
+            rows.K = rows.compliance.weights(h)
+        return True
 
     # ---- as a contribution ------------------------------------------------------------------------------------
 
@@ -156,8 +158,15 @@ class ExactJoints(Contribution):
 
     def begin(self, h: float) -> None:
         """Start a step of length h with the forces of the last one."""
+        self._scale = h * h
         for rows in self.rows:
-            np.multiply(rows.force, h * h, out=rows.multiplier)
+            np.multiply(rows.force, self._scale, out=rows.multiplier)
+
+    def restart(self, bodies: Flags) -> None:
+        """Start again on the joints of some bodies (n,)."""
+        for rows in self.rows:
+            chosen = bodies[rows.stencils.left] | bodies[rows.stencils.right]
+            rows.multiplier[chosen] = self._scale * rows.force[chosen]
 
     def release(self) -> list[Array]:
         """Set the multipliers to zero; what they were."""

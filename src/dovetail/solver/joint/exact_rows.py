@@ -4,7 +4,7 @@
     Parallel     C = u × v            u = W₀ Q, v = W₁ Q point the same way; C is across both, so it counts for two
 
 J is the derivative of C; for parallel rows J(δu, δv) = δu × v + u × δv at the state they were assembled at. K [kg]
-weighs the rows in the matrix that is factored, see exact.py; it changes neither motion nor multipliers.
+weighs the rows in the matrix that is factored, see compliance.py; it changes neither motion nor multipliers.
 
 λ [kg·m] has the sign of a penalty's K·C: Jᵀλ is its gradient, and −Jᵀλ/h² on the right body the force on it [N]. Rows
 whose bodies do not run (`active`) have zero residuals and keep their multipliers.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.stencil import Stencils, gather, pull_back_gradient, pull_back_hessian
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
@@ -199,9 +200,9 @@ class Rows:
     force (k, 3) are the multipliers of the last step that was taken, divided by its h² [N, or N·m for directions].
     """
 
-    def __init__(self, stencils: Stencils, K: Array) -> None:
-        self.stencils = stencils
-        self.K = np.ascontiguousarray(K, float)
+    def __init__(self, stencils: Stencils, compliance: Compliance) -> None:
+        self.stencils, self.compliance = stencils, compliance
+        self.K = np.zeros(stencils.count)
         self.multiplier = np.zeros((stencils.count, 3))
         self.force = np.zeros((stencils.count, 3))
         self.residual = np.zeros((stencils.count, 3))

@@ -20,7 +20,8 @@ from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.laws import Hold
 from dovetail.constitution.terms import Coincide, Compose, Slide, Stencil, Stenciled, Term
 from dovetail.errors import ConstitutionError
-from dovetail.solver.joint.exact import ExactJoints, weights
+from dovetail.solver.joint.compliance import Compliance
+from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.exact_rows import Coinciding, Parallel
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.system import Bodies
@@ -79,9 +80,8 @@ def lower_exact(entries: list[JointGeometry], bodies: Bodies) -> ExactJoints | N
             parts[W.shape[1]].append(stencils)
     if not (parts[1] or parts[2]):
         return None
-    inverse: Array = np.linalg.inv(bodies.mass).astype(float)
 
-    def joined(m: int) -> tuple[Stencils, Array]:
+    def joined(m: int) -> tuple[Stencils, Compliance]:
         # in the order of the joints, each with all of its rows
         left, right, W, joint = (
             np.concatenate([empty, *(getattr(part, name) for part in parts[m])])
@@ -94,7 +94,7 @@ def lower_exact(entries: list[JointGeometry], bodies: Bodies) -> ExactJoints | N
         )
         order = np.argsort(joint, kind="stable")
         stencils = Stencils(left[order], right[order], W[order], joint[order])
-        return stencils, weights(stencils, inverse, bodies.is_fixed)
+        return stencils, Compliance.of(stencils, bodies.mass, bodies.stiffness, bodies.is_fixed)
 
     def name(joint: int) -> str:
         entry = next(entry for entry in entries if joint < entry.offset + entry.count)
