@@ -19,7 +19,15 @@ from typing import Any
 import numpy as np
 
 from dovetail import Engine, Scene, World
-from dovetail.constitution import AffineBodyConstitution, Joint, constitution_classes
+from dovetail.constitution import (
+    AffineBodyConstitution,
+    AffineBodyJointDamper,
+    AffineBodyJointDrive,
+    AffineBodyJointFriction,
+    Joint,
+    constitution_classes,
+)
+from dovetail.constitution.joint.coordinate_extra import CoordinateExtra
 from dovetail.constitution.joint.extra import Drive, JointLimit, JointLoad
 from dovetail.core import AffineBodyStateAccessorFeature
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot, trimesh
@@ -86,9 +94,10 @@ def image(slot: SimplicialComplexSlot, point: Any, instance: int = 0) -> np.ndar
 
 
 def extras_of(kind: type[Joint]) -> list[type[Any]]:
-    """The drives, limits and loads of the specification that a joint can have, by UID."""
+    """The drives, limits, loads and so on of the package that a joint can have, by UID."""
     found = [cls for uid, cls in constitution_classes().items() if uid < 2**32]
-    return [cls for cls in found if getattr(cls, "base", None) is kind]
+    anywhere = [cls for cls in found if issubclass(cls, CoordinateExtra) and kind.coordinates()]
+    return [cls for cls in found if getattr(cls, "base", None) is kind] + anywhere
 
 
 def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[[SimplicialComplex], None]]:
@@ -99,8 +108,20 @@ def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[
     seed = int(rng.integers(2**31))
 
     def apply(extra: type[Any], sc: SimplicialComplex) -> None:
-        n = sc.edges.size()
+        n = kind.elements(sc).size()
         rng = np.random.default_rng([seed, extra.uids[0]])
+        for word in kind.coordinates() if issubclass(extra, CoordinateExtra) else ():
+            numbers = {
+                AffineBodyJointDrive: (rng.uniform(1e5, 1e6, n), rng.uniform(1e2, 1e3, n), rng.uniform(1e3, 1e5, n)),
+                AffineBodyJointDamper: (rng.uniform(1e2, 1e3, n),),
+                AffineBodyJointFriction: (rng.uniform(10, 100, n), rng.uniform(0.1, 1.0, n)),
+            }[extra]
+            extra().apply_to(sc, *numbers, coordinate=word.attribute)
+            if extra is AffineBodyJointDrive:
+                kind.elements(sc)[f"{word.prefix}drive/target"] = rng.uniform(-LOOSE_FIT, LOOSE_FIT, n)
+                kind.elements(sc)[f"{word.prefix}drive/target_velocity"] = rng.uniform(-1, 1, n)
+        if issubclass(extra, CoordinateExtra):
+            return
         if issubclass(extra, Drive):
             extra().apply_to(sc, rng.uniform(1, 100, n))
             sc.edges["driving/is_constrained"] = 1

@@ -279,6 +279,9 @@ class ConstitutionUIDCollection(UIDRegister):
         (10004, "AffineBodyDistanceJoint", InterAffineBody),
         (10005, "AffineBodyPointOnLineJoint", InterAffineBody),
         (10006, "AffineBodyScrewJoint", InterAffineBody),
+        (10101, "AffineBodyJointDrive", Constraint),
+        (10102, "AffineBodyJointDamper", Constraint),
+        (10103, "AffineBodyJointFriction", Constraint),
     )
 
 

@@ -60,6 +60,12 @@ def extra(kind, *arguments):
     return sc
 
 
+def on_hinge(kind, *arguments):
+    sc = joint(c.AffineBodyRevoluteJoint)
+    kind().apply_to(sc, *arguments)
+    return sc
+
+
 def on_body(kind, *arguments):
     sc = body()
     kind().apply_to(sc, *arguments)
@@ -96,6 +102,9 @@ MADE_BY = {
     "prismatic_joint_limit.md": ([lambda: extra(c.AffineBodyPrismaticJointLimit, 0, 1)], "prismatic_joint.md"),
     "revolute_joint_torque.md": ([lambda: extra(c.AffineBodyRevoluteJointExternalForce)], "revolute_joint.md"),
     "prismatic_joint_force.md": ([lambda: extra(c.AffineBodyPrismaticJointExternalForce)], "prismatic_joint.md"),
+    "joint_drive.md": ([lambda: on_hinge(c.AffineBodyJointDrive)], "revolute_joint.md"),
+    "joint_damper.md": ([lambda: on_hinge(c.AffineBodyJointDamper, 1.0)], "revolute_joint.md"),
+    "joint_friction.md": ([lambda: on_hinge(c.AffineBodyJointFriction, 1.0)], "revolute_joint.md"),
     "external_articulation.md": ([articulation], None),
     **{
         f"{name}_joint.md": ([lambda k=kind: joint(k), lambda k=kind: joint(k, local=True)], None)

@@ -90,9 +90,9 @@ class Servo(Law):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         own = f"{self.prefix}drive/"
-        gains = Parameter(f"{own}stiffness"), Parameter(f"{own}damping")
+        gains = Parameter(f"{own}stiffness", sign="≥ 0"), Parameter(f"{own}damping", sign="≥ 0")
         aims = Parameter(f"{own}target", reported=True), Parameter(f"{own}target_velocity")
-        cap = Parameter(f"{own}max_effort", unbounded=True)
+        cap = Parameter(f"{own}max_effort", unbounded=True, sign="≥ 0")
         return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True))
 
     @property
@@ -109,7 +109,8 @@ class Damper(Law):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(f"{self.prefix}damper/damping"), Parameter(start=True), Parameter(step=True))
+        damping = Parameter(f"{self.prefix}damper/damping", sign="≥ 0")
+        return (damping, Parameter(start=True), Parameter(step=True))
 
     @property
     def effort(self) -> str:
@@ -126,7 +127,7 @@ class DryFriction(Law):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         own = f"{self.prefix}friction/"
-        numbers = Parameter(f"{own}max_effort"), Parameter(f"{own}eps_velocity")
+        numbers = Parameter(f"{own}max_effort", sign="≥ 0"), Parameter(f"{own}eps_velocity", sign="> 0")
         return (*numbers, Parameter(start=True), Parameter(step=True))
 
     @property

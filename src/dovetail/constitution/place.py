@@ -49,6 +49,16 @@ class Place:
             raise self.error(f"has {what} = {_spell(array[at], unit)}; give {range_}.", at)
         return array
 
+    def at_least_zero(self, what: str, values: ArrayLike, unit: str = "", infinite: str = "") -> Array:
+        """Numbers ≥ 0, one per element or one for all; `infinite` says what inf means where it is allowed."""
+        array: Array = self.sized(what, self._floats(what, values))
+        bad = np.flatnonzero(~((array >= 0) & (np.isfinite(array) | bool(infinite))))
+        if bad.size:
+            at = int(bad[0])
+            range_ = f"a number ≥ 0, or inf for {infinite}" if infinite else "a finite number ≥ 0"
+            raise self.error(f"has {what} = {_spell(array[at], unit)}; give {range_}.", at)
+        return array
+
     def indices(self, what: str, values: ArrayLike) -> Indices:
         """Whole numbers, one per element or one for all."""
         array = np.asarray(values)

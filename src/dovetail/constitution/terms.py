@@ -57,6 +57,7 @@ class Parameter:
     times_mass    multiplied by the masses m_i + m_j of the two bodies
     reported      given in the frame of the reported coordinate, from which the offset is subtracted
     unbounded     may be infinite
+    sign          "≥ 0" or "> 0" where others are refused
 
     or, without an attribute, one of
 
@@ -73,6 +74,7 @@ class Parameter:
     start: bool = False
     step: bool = False
     unbounded: bool = False
+    sign: Literal["any", "≥ 0", "> 0"] = "any"
     value: float | None = None
 
     def __post_init__(self) -> None:

@@ -74,6 +74,8 @@ class Joints:
         values: Array = entry.elements.slot(parameter.attribute).values.astype(float)
         bounded = np.where(values == np.inf, 0.0, values) if parameter.unbounded else values
         self._refuse_not_finite(entry, parameter.attribute, bounded)
+        if parameter.sign != "any":
+            self._refuse_sign(entry, parameter, values)
         return values * entry.mass if parameter.times_mass else values
 
     def _refresh_law(self, use: LawOnJoints, h: float) -> None:
@@ -107,6 +109,15 @@ class Joints:
             raise ConstitutionError(
                 f"{entry.kind.__name__} '{entry.slot.object_name}': joint {bad} has {name} = {values[bad]}; "
                 "give a finite number."
+            )
+
+    def _refuse_sign(self, entry: JointGeometry, parameter: Parameter, values: Array) -> None:
+        bad = values < 0.0 if parameter.sign == "≥ 0" else values <= 0.0
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ConstitutionError(
+                f"{entry.kind.__name__} '{entry.slot.object_name}': joint {at} has {parameter.attribute} = "
+                f"{values[at]:g}; give a number {parameter.sign}."
             )
 
     def _refuse_crossed(self, use: LawOnJoints) -> None:
