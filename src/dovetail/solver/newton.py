@@ -22,9 +22,9 @@ from dovetail.solver.iterate import SLACK, damp, keep_from_inverting, measure, m
 from dovetail.solver.system import System
 from dovetail.typing import Array, Flags
 
-__all__ = ["Solution", "Tolerances", "minimise"]
+__all__ = ["TRIALS", "Solution", "Tolerances", "minimise"]
 
-_TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
+TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
 _CONTRACTION = 0.5  # each of them at most so long as the one before
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 
@@ -241,9 +241,15 @@ class _Newton:
 
 
 def minimise(
-    system: System, Q_start: Array, Q_guess: Array, Q_tilde: Array, h: float, tolerances: Tolerances
+    system: System,
+    Q_start: Array,
+    Q_guess: Array,
+    Q_tilde: Array,
+    h: float,
+    tolerances: Tolerances,
+    trials: int = TRIALS,
 ) -> Solution:
-    """Minimise the incremental potential of one step of length h."""
+    """Minimise the incremental potential of one step of length h; a guess may take `trials` steps to prove itself."""
     solution = Solution(Q_guess)
     islands = system.islands
     if islands.count == 0:
@@ -254,7 +260,8 @@ def minimise(
     stepwise = system.soft_transforms.count > 0 and tolerances.substeps > 1
     substeps = tolerances.substeps if stepwise else 1
     system.soft_transforms.approach(Q_start, 1.0 / substeps)
-    trials = 0 if stepwise else tolerances.early_exit if 0 <= tolerances.early_exit < _TRIALS else _TRIALS
+    if stepwise or 0 <= tolerances.early_exit < trials:
+        trials = 0
     newton = _Newton(system, Q_tilde, h, tolerances, trials)
     if newton.begin(Q_start, Q_start.copy() if stepwise else Q_guess, solution):
         return solution

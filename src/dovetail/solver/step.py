@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.errors import NewtonStalled
 from dovetail.solver.integrator import INTEGRATORS, Integrator
-from dovetail.solver.newton import Solution, Tolerances, minimise
+from dovetail.solver.newton import TRIALS, Solution, Tolerances, minimise
 from dovetail.solver.predict import first_guess, predict
 from dovetail.solver.state import State
 from dovetail.solver.system import System
@@ -109,7 +109,9 @@ def step(
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
     if len(system.without_inertia):
         Q_guess[system.without_inertia] = state.Q[system.without_inertia]
-    solution: Solution = minimise(system, state.Q, Q_guess, Q_tilde, h, tolerances)
+    # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
+    trials = TRIALS if state.dt_before > 0.0 else 0
+    solution: Solution = minimise(system, state.Q, Q_guess, Q_tilde, h, tolerances, trials)
     report = StepReport(
         h, solution.iterations, solution.restarts, solution.halvings, solution.step, solution.rate,
         solution.converged, **_of_contacts(system, state, solution, h),

@@ -40,16 +40,20 @@ class _Constraint(Stenciled):
     stencil: Stencil
 
 
+def _has_strength(term: Term | Compose) -> bool:
+    parameters = term.law.parameters if isinstance(term, Compose) else term.parameters
+    return any(parameter.attribute == "strength_ratio" for parameter in parameters)
+
+
 def which_are_exact(kind: type[Joint], strength: Array, everywhere: bool, who: str) -> Flags:
     """Flags (k,): strength_ratio is infinite, or all joints are to be exact as far as they can."""
     infinite = np.isinf(strength)
-    energies = [term for term in kind.terms if isinstance(term, Term) and not isinstance(term, (Coincide, Slide))]
-    soft: list[object] = [t for t in energies if any(p.attribute == "strength_ratio" for p in t.parameters)]
-    soft += [term.law for term in kind.terms if isinstance(term, Compose) and isinstance(term.law, Hold)]
+    soft = [term for term in kind.terms if not isinstance(term, (Coincide, Slide)) and _has_strength(term)]
     if infinite.any() and soft:
+        name = type(soft[0].law if isinstance(soft[0], Compose) else soft[0]).__name__
         raise ConstitutionError(
-            f"{who}: joint {int(np.argmax(infinite))} has strength_ratio = inf, but its {type(soft[0]).__name__} is an "
-            "energy, and only Coincide and Slide can hold exactly; give a finite number such as 1e6."
+            f"{who}: joint {int(np.argmax(infinite))} has strength_ratio = inf, but its {name} is an energy, and only "
+            "Coincide and Slide can hold exactly; give a finite number such as 1e6."
         )
     holds = any(isinstance(term, (Coincide, Slide)) for term in kind.terms)
     return infinite | (everywhere and holds)
