@@ -39,7 +39,7 @@ def bring_together(probe: Probe, gap: float) -> None:
     contact = probe.contact
     for _ in range(100):
         probe.look(probe.Q)
-        distances = np.sqrt(contact.squared[: contact.candidates.count])
+        distances = contact.candidates.known[:, 0]
         between = contact.candidates.pairs[:, 2] >= 0
         nearest = distances[between].min(initial=np.inf)
         if nearest < 1.05 * gap:
@@ -105,7 +105,7 @@ def test_energy_is_continuous_where_closest_features_change(rng, names):
         return probe.energy(probe.Q + t * motion, look=False)
 
     times = np.linspace(-1, 1, 400)
-    E, nearest = np.array([(energy(t), probe.contact.squared[: probe.contact.candidates.count].min()) for t in times]).T
+    E, nearest = np.array([(energy(t), probe.contact.candidates.known[:, 0].min() ** 2) for t in times]).T
     # from the middle outward to where the gap is larger than a step of 3 mm: nothing has passed through anything
     blocked = np.flatnonzero(~(nearest > (0.08 * D_HAT) ** 2))
     middle = len(times) // 2

@@ -13,7 +13,7 @@ from intersection import assert_apart
 from scenes import pose
 
 from dovetail.errors import SolverError
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_PLANE, POINT_TRIANGLE
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_PLANE, POINT_TRIANGLE
 from dovetail.solver.contact.surface import make_shape
 
 D_HAT = 0.06

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_TRIANGLE
-from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_PLANE
+from dovetail.solver.contact.known import at_least, measure, squared_distance
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -29,14 +29,13 @@ def _landing(gap: float, d_hat: float) -> float:
 
 @kernel
 def free_share(
-    pairs: Indices, numbers: Array, squared: Array, x_base: Indices, V: Array, plane_normal: Array, X: Array,
+    pairs: Indices, numbers: Array, path: Array, known: Array, x_base: Indices, V: Array, plane_normal: Array, X: Array,
     position: Indices, island: Indices, running: Indices, active: Indices, need: Array, motion: Array, still:
     float, y: Array, alpha: Array,
 ) -> None:  # fmt: skip
     """alpha[island] ← at most the share of the step −y that keeps every gap of the island open.
 
-    squared (k,) are the present squared distances of the candidates: most are ruled out by them and the motion of
-    their bodies.
+    Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
     """
     P, dP = np.empty((4, 3)), np.empty((4, 3))
     for k in range(len(pairs)):
@@ -50,10 +49,14 @@ def free_share(
             continue
         share = alpha[m]
         d_hat, thickness = numbers[k, 2], numbers[k, 3]
-        gap = math.sqrt(squared[k]) - thickness
+        most = need[pairs[k, 7]] if b >= 0 else motion[a] + still
+        gap = (at_least(known, k, path, pairs[k, 7]) if b >= 0 else known[k, 0]) - thickness
+        if share * most <= gap - _landing(gap, d_hat):
+            continue
+        if b >= 0:
+            gap = measure(pairs, k, X, path, known) - thickness
         landing = _landing(gap, d_hat)
         room = gap - landing
-        most = need[pairs[k, 7]] if b >= 0 else motion[a] + still
         if share * most <= room:
             continue
         corners = 1 if kind == POINT_PLANE else 3 if kind == POINT_EDGE else 4
@@ -105,13 +108,7 @@ def free_share(
             for i in range(corners):
                 for axis in range(3):
                     P[i, axis] += advance * dP[i, axis]
-            if kind == POINT_TRIANGLE:
-                _, _, r0, r1, r2 = point_triangle(P, 0, 1, 2, 3)
-            elif kind == EDGE_EDGE:
-                _, _, r0, r1, r2, _ = edge_edge(P, 0, 1, 2, 3)
-            else:
-                _, r0, r1, r2 = point_edge(P, 0, 1, 2)
-            left = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2) - thickness - landing
+            left = math.sqrt(squared_distance(kind, P, 0, 1, 2, 3)) - thickness - landing
             if left < 0.1 * landing:
                 break
             advance = 0.9 * left / speed

@@ -18,6 +18,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.detect import Candidates, detect, detect_again, update_positions
 from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
+from dovetail.solver.contact.known import follow, reaching
 from dovetail.solver.contact.motion import body_motion, is_spent, pair_motion, take, tightest
 from dovetail.solver.contact.narrow import narrow
 from dovetail.solver.contact.near import near_bodies
@@ -38,6 +39,8 @@ _CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b
 _BODY_HEADROOM = 3.0  # budget of a body by its expected motion: boxes of bodies are cheap to look at
 _HEADROOM = 1.25  # slack of a pair by its expected relative motion: features are not
 _SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
+_CROWD = 4  # more candidates than so many per contact and body ask for a new look once the bodies are slow
+_SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
 
 def _room(motion: Array, d_hat: Array, headroom: float) -> Array:
@@ -69,7 +72,7 @@ class Contact(Contribution):
         self._eps_velocity, self._with_friction = eps_velocity, friction
         bodies = len(is_fixed)
         self.X = np.zeros((scene.x_count, 3))
-        self.candidates = Candidates()
+        self.candidates = Candidates.none()
         self.budget = np.full(bodies, -1.0)
         self.used = np.zeros(bodies)
         self.plane_budget, self.plane_used = -1.0, 0.0
@@ -78,7 +81,8 @@ class Contact(Contribution):
         self._still = 0.0
         self._commits: Indices = np.zeros(bodies, np.int64)
         self._near: Indices = np.zeros((0, 2), np.int64)
-        self._slack = self._pair_used = self._need = np.zeros(0)
+        self._slack = self._pair_used = self._need = self._path = np.zeros(0)
+        self._Q_known: Array = np.zeros((bodies, 4, 3))  # where distances were last asked for
         self.count = self.friction_count = 0
         self._grow(0)
         self._runs: Indices = np.ones(bodies, np.int64)
@@ -93,7 +97,6 @@ class Contact(Contribution):
         """Room for `size` contacts."""
         self.contacts = np.empty((size, 16))
         self.bodies = np.empty((size, 3), np.int64)
-        self.squared = np.empty(size)
         self.frictions = np.empty((size, 16))
         self.friction_bodies = np.empty((size, 2), np.int64)
         self._terms = np.empty((2 * size, 11))
@@ -149,7 +152,11 @@ class Contact(Contribution):
         pair_motion(self._near, self._shift, self._turn, islands.of, self._commits, self._need)
         planes = self.plane_used + share * self._still > self.plane_budget
         if planes or is_spent(self.used, self._motion, share, self.budget):
-            self._detect(Q, islands.of)
+            # a budget shrinks slowly, or a direction that grows again would soon make for another look
+            self._detect(Q, islands.of, 0.5 * self.budget)
+            return True
+        if commits is not None and self._is_crowded():
+            self._detect(Q, islands.of, np.zeros(len(Q)))
             return True
         if not is_spent(self._pair_used, self._need, share, self._slack):
             return False
@@ -157,16 +164,23 @@ class Contact(Contribution):
         self._extend(Q, np.flatnonzero(soon))  # pairs soon to be spent come along
         return True
 
-    def _detect(self, Q: Array, island: Indices) -> None:
-        """Look for candidates at Q, with budgets and slacks for the step looked at."""
+    def _is_crowded(self) -> bool:
+        """Whether the candidates are those of a faster motion, and far more than touch."""
+        if self.candidates.count < _CROWD * (self.lagged_count + len(self.budget)):
+            return False
+        wanted = _room(self._motion, self.scene.d_hat, _BODY_HEADROOM)
+        return float(wanted.sum()) < 0.25 * float(self.budget.sum())
+
+    def _detect(self, Q: Array, island: Indices, least: Array) -> None:
+        """Look for candidates at Q, with budgets (at least some) and slacks for the step looked at."""
         scene = self.scene
-        # a budget shrinks slowly, or a direction that grows again would soon make for another look
-        self.budget = np.maximum(_room(self._motion, scene.d_hat, _BODY_HEADROOM), 0.5 * self.budget)
+        self._Q_known[:] = Q
+        self.budget = np.maximum(_room(self._motion, scene.d_hat, _BODY_HEADROOM), least)
         still, widest = np.array([self._still]), scene.d_hat.max(keepdims=True)
         self.plane_budget = float(_room(still, widest, _BODY_HEADROOM)[0])
         self.used, self.plane_used = np.zeros(len(Q)), 0.0
         self._near = near_bodies(scene, self._is_fixed, self.budget, Q)
-        self._need, self._pair_used = np.zeros(len(self._near)), np.zeros(len(self._near))
+        self._need, self._pair_used, self._path = np.zeros((3, len(self._near)))
         pair_motion(self._near, self._shift, self._turn, island, self._commits, self._need)
         self._slack = self._slacks(self._near, self._need)
         self.candidates = detect(
@@ -184,7 +198,10 @@ class Contact(Contribution):
         """Look again at some near pairs, whose slack is spent."""
         self._slack[chosen] = self._slacks(self._near[chosen], self._need[chosen])
         self._pair_used[chosen] = 0.0
-        self.candidates = detect_again(self.scene, self.candidates, self._near, self._slack, chosen, Q, self.X)
+        self._follow(Q)
+        self.candidates = detect_again(
+            self.scene, self.candidates, self._near, self._slack, self._path, chosen, Q, self.X
+        )
         self._make_room()
 
     def _make_room(self) -> None:
@@ -199,16 +216,15 @@ class Contact(Contribution):
         unite_pairs(parent, position, self.friction_bodies, self.friction_count)
         scene, candidates = self.scene, self.candidates
         unite_threatened(
-            parent, position, active, candidates.pairs, candidates.numbers, self.squared, self._shift, self._turn,
-            scene.x_base, scene.V, self.X, y,
+            parent, position, active, candidates.pairs, candidates.numbers, self._path, candidates.known, self._shift,
+            self._turn, scene.x_base, scene.V, self.X, y,
         )  # fmt: skip
 
     def touching(self) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
-        rows, numbers = self.candidates.pairs, self.candidates.numbers
-        reach = 1.5 * (numbers[:, 2] + numbers[:, 3])
-        near = (rows[:, 2] >= 0) & (self.squared[: len(rows)] < reach * reach)
-        pairs = np.concatenate([rows[near, 1:3], self.friction_bodies[: self.friction_count]])
+        candidates, near = self.candidates, np.empty(self.candidates.count, np.int64)
+        count = reaching(candidates.pairs, candidates.numbers, self.X, self._path, _SOON, candidates.known, near)
+        pairs = np.concatenate([candidates.pairs[near[:count], 1:3], self.friction_bodies[: self.friction_count]])
         pairs = pairs[pairs[:, 1] >= 0]
         key = np.unique(np.minimum(*pairs.T) * len(self.budget) + np.maximum(*pairs.T))
         return np.stack([key // len(self.budget), key % len(self.budget)], axis=1)
@@ -232,8 +248,9 @@ class Contact(Contribution):
         )  # fmt: skip
         scene, candidates = self.scene, self.candidates
         free_share(
-            candidates.pairs, candidates.numbers, self.squared, scene.x_base, scene.V, scene.plane_normal, self.X,
-            position, islands.of, islands.running, islands.active, self._need, self._motion, self._still, y, alpha,
+            candidates.pairs, candidates.numbers, self._path, candidates.known, scene.x_base, scene.V,
+            scene.plane_normal, self.X, position, islands.of, islands.running, islands.active, self._need, self._motion,
+            self._still, y, alpha,
         )  # fmt: skip
         return alpha
 
@@ -269,14 +286,15 @@ class Contact(Contribution):
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
-        self.candidates.pairs = arrays["contact/pairs"].astype(np.int64)
-        self.candidates.numbers = arrays["contact/numbers"].copy()
-        self.candidates.vertices = arrays["contact/vertices"].astype(np.int64)
+        pairs = arrays["contact/pairs"].astype(np.int64)
+        unknown = np.tile([-math.inf, 0.0], (len(pairs), 1))
+        vertices = arrays["contact/vertices"].astype(np.int64)
+        self.candidates = Candidates(pairs, arrays["contact/numbers"].copy(), unknown, vertices)
         self.budget, self.plane_budget = arrays["contact/budget"][:-1].copy(), float(arrays["contact/budget"][-1])
         self.used, self.plane_used = arrays["contact/used"][:-1].copy(), float(arrays["contact/used"][-1])
         self._near = arrays["contact/near"].astype(np.int64)
         self._slack, self._pair_used = np.ascontiguousarray(arrays["contact/slack"].T)
-        self._need = np.zeros(len(self._near))
+        self._need, self._path = np.zeros((2, len(self._near)))
         self.count = self.friction_count = 0
         if self.candidates.count > len(self.contacts):
             self._grow(2 * self.candidates.count)
@@ -287,14 +305,19 @@ class Contact(Contribution):
         """Contacts are evaluated where one of the bodies runs (n,), now and whenever that array changes."""
         self._runs = runs
 
+    def _follow(self, Q: Array) -> None:
+        """Distances are about to be asked for at Q."""
+        follow(self._centre, self._half, self._near, Q, self._Q_known, self._path)
+
     def _narrow(self, Q: Array, owner: Indices, E: Array) -> int:
         scene, candidates = self.scene, self.candidates
+        self._follow(Q)
         update_positions(candidates.vertices, scene.V, Q, self.X)
         return int(
             narrow(
                 candidates.pairs, candidates.numbers, self._stiffness, self._h2, scene.x_base, scene.V,
-                scene.plane_point, scene.plane_normal, self.X, owner, self._runs, E, self.squared, self.contacts,
-                self.bodies,
+                scene.plane_point, scene.plane_normal, self.X, owner, self._runs, self._path, candidates.known, E,
+                self.contacts, self.bodies,
             )
         )  # fmt: skip
 
@@ -342,19 +365,22 @@ class Contact(Contribution):
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        scene, candidates = self.scene, self.candidates
+        scene, candidates, path = self.scene, self.candidates, self._path
         if self.plane_budget < 0.0:
             still = np.zeros(len(Q))
             near = near_bodies(scene, self._is_fixed, still, Q)
-            candidates = detect(scene, self._is_fixed, near, np.zeros(len(near)), still, Q, self.X)
+            path = np.zeros(len(near))
+            candidates = detect(scene, self._is_fixed, near, path, still, Q, self.X)
             if candidates.count > len(self.contacts):
                 self._grow(2 * candidates.count)  # nothing has rubbed since `forget`, so nothing is lost
+        else:
+            self._follow(Q)
         update_positions(candidates.vertices, scene.V, Q, self.X)
         E, everything = np.zeros(1), np.ones(len(Q), np.int64)
         count = narrow(
             candidates.pairs, candidates.numbers, self._adaptive(h), h * h, scene.x_base, scene.V, scene.plane_point,
-            scene.plane_normal, self.X, np.zeros(len(Q), np.int64), everything, E, self.squared, self.contacts,
-            self.bodies,
+            scene.plane_normal, self.X, np.zeros(len(Q), np.int64), everything, path, candidates.known, E,
+            self.contacts, self.bodies,
         )  # fmt: skip
         count = max(count, 0)
         return Survey(

@@ -6,48 +6,40 @@
 The list stays complete as long as no two bodies have moved farther relative to each other than their slack, over Newton
 iterations and steps; motion.py keeps the books.
 
-A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, and of numbers (κ,
-μ, d̂, ξ, ε or patch):
-
-    POINT_TRIANGLE   x0 of body a, triangle x1 x2 x3 of body b        EDGE_EDGE   x0 x1 of a, x2 x3 of b
-    POINT_EDGE       x0 of a, single edge x1 x2 of b                  POINT_PLANE x0 of a, half-plane x1; b = −1
+A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, see kinds.py, and of
+numbers (κ, μ, d̂, ξ, ε or patch). With a half-plane, b and the body pair are −1.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.contact.barrier import MOLLIFIER
-from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
+from dovetail.solver.contact.features import near_features
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_PLANE
 from dovetail.solver.contact.near import near_elements
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
-__all__ = [
-    "EDGE_EDGE",
-    "POINT_EDGE",
-    "POINT_PLANE",
-    "POINT_TRIANGLE",
-    "Candidates",
-    "detect",
-    "detect_again",
-    "update_positions",
-]
-
-POINT_TRIANGLE = 0
-EDGE_EDGE = 1
-POINT_EDGE = 2
-POINT_PLANE = 3
+__all__ = ["Candidates", "detect", "detect_again", "update_positions"]
 
 
 class Candidates:
-    """The list: integers (k, 8), numbers (k, 5), and the vertices it speaks of, rows (x, body, v)."""
+    """The list: integers (k, 8), numbers (k, 5), what is known of distances (k, 2), and the vertices it speaks of.
 
-    def __init__(self) -> None:
-        self.pairs: Indices = np.zeros((0, 8), np.int64)
-        self.numbers: Array = np.zeros((0, 5))
-        self.vertices: Indices = np.zeros((0, 3), np.int64)
+    vertices (m, 3) are rows (x, body, v).
+    """
+
+    def __init__(self, pairs: Indices, numbers: Array, known: Array, vertices: Indices) -> None:
+        self.pairs = np.ascontiguousarray(pairs)
+        self.numbers = np.ascontiguousarray(numbers)
+        self.known = np.ascontiguousarray(known)
+        self.vertices = vertices
+
+    @classmethod
+    def none(cls) -> Candidates:
+        """An empty list."""
+        return cls(np.zeros((0, 8), np.int64), np.zeros((0, 5)), np.zeros((0, 2)), np.zeros((0, 3), np.int64))
 
     @property
     def count(self) -> int:
@@ -61,107 +53,6 @@ def update_positions(vertices: Indices, V: Array, Q: Array, X: Array) -> None:
         x, b, v = vertices[k, 0], vertices[k, 1], vertices[k, 2]
         for a in range(3):
             X[x, a] = Q[b, 0, a] + V[v, 0] * Q[b, 1, a] + V[v, 1] * Q[b, 2, a] + V[v, 2] * Q[b, 3, a]
-
-
-@kernel
-def _squared_distance(kind: int, P: Array, x0: int, x1: int, x2: int, x3: int) -> float:
-    if kind == POINT_TRIANGLE:
-        _, _, r0, r1, r2 = point_triangle(P, x0, x1, x2, x3)
-    elif kind == EDGE_EDGE:
-        _, _, r0, r1, r2, _ = edge_edge(P, x0, x1, x2, x3)
-    else:
-        _, r0, r1, r2 = point_edge(P, x0, x1, x2)
-    return r0 * r0 + r1 * r1 + r2 * r2
-
-
-@kernel
-def _features(
-    found: Indices, pairs: Indices, reach: Array, rest_reach: Array, triangles: Indices, patch: Indices, edges: Indices,
-    edge_length: Array, element_triangle: Indices, element_vertices: Indices, element_edges: Indices, x_base: Indices,
-    V: Array, X: Array, out: Indices, epsilon: Array,
-) -> int:  # fmt: skip
-    """Candidates (kind, a, b, x0 … x3, pair, patch) that near elements own and that are within reach; how many.
-
-    epsilon ← width of the mollifier for edges, the patch for points.
-    """
-    row = np.empty((15, 7), np.int64)  # kind, whether a and b change places, V indices (4), patch
-    width = np.empty(15)
-    count = 0
-    for k in range(len(found)):
-        pair = found[k, 0]
-        a, b = pairs[pair, 0], pairs[pair, 1]
-        if a == b and found[k, 1] >= found[k, 2]:
-            continue
-        rows = 0
-        for swap in range(2):
-            mine, other = found[k, 1 + swap], found[k, 2 - swap]
-            t = element_triangle[other]
-            for slot in range(3):
-                if element_vertices[mine, slot] < 0:
-                    continue
-                row[rows, 1] = swap
-                row[rows, 2] = element_vertices[mine, slot]
-                if t >= 0:
-                    row[rows, 0] = POINT_TRIANGLE
-                    for i in range(3):
-                        row[rows, 3 + i] = triangles[t, i]
-                    row[rows, 6] = patch[t]
-                    width[rows] = patch[t]
-                else:
-                    row[rows, 0] = POINT_EDGE
-                    for i in range(2):
-                        row[rows, 3 + i] = edges[element_edges[other, 0], i]
-                    row[rows, 5] = row[rows, 4]
-                    row[rows, 6] = 0
-                    width[rows] = 0.0
-                rows += 1
-        for i in range(3):
-            e = element_edges[found[k, 1], i]
-            for j in range(3):
-                f = element_edges[found[k, 2], j]
-                if e >= 0 and f >= 0:
-                    row[rows, 0] = EDGE_EDGE
-                    row[rows, 1] = 0
-                    row[rows, 2], row[rows, 3] = edges[e, 0], edges[e, 1]
-                    row[rows, 4], row[rows, 5] = edges[f, 0], edges[f, 1]
-                    row[rows, 6] = 0
-                    width[rows] = MOLLIFIER * (edge_length[e] * edge_length[f]) ** 2
-                    rows += 1
-        for r in range(rows):
-            kind = row[r, 0]
-            first, second = (b, a) if row[r, 1] else (a, b)
-            split = 2 if kind == EDGE_EDGE else 1
-            keep = True
-            # a body does not touch itself where its rest shape is that near already: a second look, at V
-            for look in range(2 if a == b else 1):
-                P = X if look == 0 else V
-                base_first = x_base[first] if look == 0 else 0
-                base_second = x_base[second] if look == 0 else 0
-                squared = _squared_distance(
-                    kind,
-                    P,
-                    row[r, 2] + base_first,
-                    row[r, 3] + (base_first if split == 2 else base_second),
-                    row[r, 4] + base_second,
-                    row[r, 5] + base_second,
-                )
-                if look == 0:
-                    keep = squared <= reach[pair] * reach[pair]
-                else:
-                    keep = keep and squared > rest_reach[pair] * rest_reach[pair]
-            if not keep:
-                continue
-            if count < len(out):
-                out[count, 0] = kind
-                out[count, 1] = first
-                out[count, 2] = second
-                for i in range(4):
-                    out[count, 3 + i] = row[r, 2 + i] + x_base[first if i < split else second]
-                out[count, 7] = pair
-                out[count, 8] = row[r, 6]
-                epsilon[count] = width[r]
-            count += 1
-    return count
 
 
 @kernel
@@ -183,69 +74,110 @@ def detect(
 
     slack (k,) is how far the bodies of a pair may move relative to each other before the list is incomplete,
     plane_slack (n,) how far a body may move relative to the half-planes. X receives the positions of all
-    vertices.
+    vertices; the paths of all pairs begin at zero.
     """
     _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
-    rows, numbers = _feature_candidates(scene, near, slack, Q, X)
-    plane_rows, plane_numbers = _plane_candidates(scene, is_fixed, plane_slack, X)
-    return _listed(scene, np.concatenate([plane_rows, rows]), np.concatenate([plane_numbers, numbers]))
+    planes = Candidates(*_plane_candidates(scene, is_fixed, plane_slack, X), np.zeros((0, 3), np.int64))
+    everything = np.arange(len(near))
+    return _with_features(scene, planes, near, slack, np.zeros(len(near)), everything, X)
 
 
 def detect_again(
-    scene: ContactScene, candidates: Candidates, near: Indices, slack: Array, chosen: Indices, Q: Array, X: Array
-) -> Candidates:
+    scene: ContactScene, candidates: Candidates, near: Indices, slack: Array, path: Array, chosen: Indices, Q: Array,
+    X: Array,
+) -> Candidates:  # fmt: skip
     """Replace the candidates of some body pairs (indices into `near`), whose slack has changed."""
     _all_positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
-    rows, numbers = _feature_candidates(scene, near[chosen], slack[chosen], Q, X)
-    rows[:, 7] = chosen[rows[:, 7]]
-    pair = candidates.pairs[:, 7]
-    stale = np.zeros(len(near) + 1, bool)  # half-planes have pair −1, the last entry
-    stale[chosen] = True
-    kept = np.flatnonzero(~stale[pair])
-    # both lists are sorted by pair; new ones go where their pair belongs
-    order = np.argsort(np.concatenate([pair[kept], rows[:, 7]]), kind="stable")
-    all_rows = np.concatenate([candidates.pairs[kept], rows])[order]
-    all_numbers = np.concatenate([candidates.numbers[kept], numbers])[order]
-    return _listed(scene, all_rows, all_numbers)
+    return _with_features(scene, candidates, near, slack, path, chosen, X)
 
 
-def _listed(scene: ContactScene, rows: Indices, numbers: Array) -> Candidates:
-    result = Candidates()
-    result.pairs = np.ascontiguousarray(rows)
-    result.numbers = np.ascontiguousarray(numbers)
-    result.vertices = _vertices(scene, result.pairs)
-    return result
+def _with_features(
+    scene: ContactScene, old: Candidates, near: Indices, slack: Array, path: Array, chosen: Indices, X: Array
+) -> Candidates:
+    """The list `old` with the candidates of the chosen pairs replaced by what is within reach at X.
 
-
-def _feature_candidates(scene: ContactScene, pairs: Indices, slack: Array, Q: Array, X: Array) -> tuple[Indices, Array]:
-    """Candidates between bodies, those of one pair together, of one point and patch one after the other."""
+    Those of one pair stay together, and in them those of one point and patch.
+    """
+    pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
-    reach = thickness + d_hat + slack
-    found = near_elements(scene, pairs, reach, Q)
-    rows, epsilon = np.empty((scene.room[1], 9), np.int64), np.empty(scene.room[1])
+    rows, measured = _found(scene, pairs, thickness + d_hat + slack[chosen], thickness + d_hat, X)
+    kappa, mu, enabled = _models(scene, rows)
+    patches = int(scene.patch.max(initial=0)) + 1
+    key = ((rows[:, 7] * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * patches + rows[:, 8]
+    order = np.argsort(key, kind="stable")
+    stale = np.zeros(len(near) + 1, np.int64)  # half-planes have pair −1, the last entry
+    stale[chosen] = 1
+    size = old.count + len(rows)
+    integers, numbers, known = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
+    count = _merge(
+        old.pairs, old.numbers, old.known, stale, order, rows, measured, kappa, mu, enabled, chosen, d_hat, thickness,
+        path, integers, numbers, known,
+    )  # fmt: skip
+    integers = integers[:count]
+    return Candidates(integers, numbers[:count], known[:count], _vertices(scene, integers))
+
+
+def _found(scene: ContactScene, pairs: Indices, reach: Array, rest_reach: Array, X: Array) -> tuple[Indices, Array]:
+    """Features within reach, see near_features."""
+    found, box = near_elements(scene, pairs, reach, X)
     while True:
-        count = _features(
-            found, pairs, reach, thickness + d_hat, scene.triangles, scene.patch, scene.edges, scene.edge_length,
-            scene.element_triangle, scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows,
-            epsilon,
+        rows, measured = np.empty((scene.room[1], 9), np.int64), np.empty((scene.room[1], 2))
+        count = near_features(
+            found, box, pairs, reach, rest_reach, scene.triangles, scene.patch, scene.edges, scene.edge_length,
+            scene.shape_of, scene.leaves, scene.element_start, scene.box_start, scene.element_triangle,
+            scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows, measured,
         )  # fmt: skip
         if count <= len(rows):
-            break
+            return rows[:count], measured[:count]
         scene.room[1] = 2 * count
-        rows, epsilon = np.empty((scene.room[1], 9), np.int64), np.empty(scene.room[1])
-    rows = rows[:count]
-    kappa, mu, enabled = _models(scene, rows)
-    pair = rows[:, 7]
-    numbers = np.stack([kappa, mu, d_hat[pair], thickness[pair], epsilon[:count]], axis=1)
-    patches = int(scene.patch.max(initial=0)) + 1
-    key = ((pair * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * patches + rows[:, 8]
-    order = np.argsort(key, kind="stable")
-    order = order[enabled[order]]
-    return rows[order, :8].copy(), numbers[order]
 
 
-def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Array]:
+@kernel
+def _merge(
+    old_integers: Indices, old_numbers: Array, old_known: Array, stale: Indices, order: Indices, rows: Indices,
+    measured: Array, kappa: Array, mu: Array, enabled: Flags, chosen: Indices, d_hat: Array, thickness: Array,
+    path: Array, integers: Indices, numbers: Array, known: Array,
+) -> int:  # fmt: skip
+    """Old candidates that are not stale and new ones that are enabled, by body pair; how many.
+
+    Both lists are sorted by pair: old ones by index into all near pairs, new ones into the chosen.
+    """
+    count = old = new = 0
+    while old < len(old_integers) or new < len(order):
+        if new < len(order) and not enabled[order[new]]:
+            new += 1
+            continue
+        pair = chosen[rows[order[new], 7]] if new < len(order) else len(stale)
+        if old < len(old_integers) and old_integers[old, 7] <= pair:
+            if not stale[old_integers[old, 7]]:
+                for i in range(8):
+                    integers[count, i] = old_integers[old, i]
+                for i in range(5):
+                    numbers[count, i] = old_numbers[old, i]
+                known[count, 0] = old_known[old, 0]
+                known[count, 1] = old_known[old, 1]
+                count += 1
+            old += 1
+        else:
+            r = order[new]
+            place = rows[r, 7]
+            for i in range(7):
+                integers[count, i] = rows[r, i]
+            integers[count, 7] = pair
+            numbers[count, 0] = kappa[r]
+            numbers[count, 1] = mu[r]
+            numbers[count, 2] = d_hat[place]
+            numbers[count, 3] = thickness[place]
+            numbers[count, 4] = measured[r, 0]
+            known[count, 0] = measured[r, 1]
+            known[count, 1] = path[pair]
+            count += 1
+            new += 1
+    return count
+
+
+def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Flags]:
     """κ, μ averaged over the vertex pairs of each candidate, and whether all of these may touch.
 
     An adaptive κ (< 0) of any pair makes the contact adaptive.
@@ -278,9 +210,9 @@ def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Array]:
     return np.where(adaptive, -1.0, total[0] / total[2]), total[1] / total[2], enabled
 
 
-def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: Array) -> tuple[Indices, Array]:
+def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: Array) -> tuple[Indices, Array, Array]:
     """Vertices near half-planes; only those that can touch first."""
-    rows, numbers = [np.zeros((0, 8), np.int64)], [np.zeros((0, 5))]
+    rows, numbers, known = [np.zeros((0, 8), np.int64)], [np.zeros((0, 5))], [np.zeros((0, 2))]
     if len(scene.plane_point):
         body, vertex = _touching_vertices(scene, is_fixed)
         x = vertex + scene.x_base[body]
@@ -299,7 +231,8 @@ def _plane_candidates(scene: ContactScene, is_fixed: Indices, budget: Array, X: 
             rows.append(row)
             columns = (scene.kappa[model], scene.mu[model], scene.d_hat[body], scene.thickness[body], 0.0 * height)
             numbers.append(np.stack([column[k] for column in columns], axis=1))
-    return np.concatenate(rows), np.concatenate(numbers)
+            known.append(np.stack([height[k], np.zeros(len(k))], axis=1))
+    return np.concatenate(rows), np.concatenate(numbers), np.concatenate(known)
 
 
 def _touching_vertices(scene: ContactScene, is_fixed: Indices) -> tuple[Indices, Indices]:

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
 from dovetail.solver.contact.near import near_bodies, near_elements
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
@@ -297,7 +297,7 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
     X = positions(scene, Q)
     a, b = pairs[:, 0], pairs[:, 1]
     thickness = scene.thickness[a] + scene.thickness[b]
-    found = near_elements(scene, pairs, thickness + _MARGIN * (scene.d_hat[a] + scene.d_hat[b]), Q)
+    found, _ = near_elements(scene, pairs, thickness + _MARGIN * (scene.d_hat[a] + scene.d_hat[b]), X)
     limit = thickness + _TOUCH * np.abs(X).max()
     unsure = np.empty((1024, 7), np.int64)
     while True:

@@ -9,9 +9,12 @@ Rows of `bodies` (k, 3):     a, b (−1: half-plane), candidate
 
 from __future__ import annotations
 
+import math
+
 from dovetail.solver.contact.barrier import barrier, mollifier
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
+from dovetail.solver.contact.known import at_least
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -30,10 +33,12 @@ def _write_point(V: Array, v: int, contacts: Array, k: int, offset: int) -> None
 @kernel
 def narrow(
     pairs: Indices, numbers: Array, stiffness: Array, h2: float, x_base: Indices, V: Array, plane_point: Array,
-    plane_normal: Array, X: Array, owner: Indices, runs: Indices, E: Array, squared: Array, contacts: Array,
-    bodies: Indices,
+    plane_normal: Array, X: Array, owner: Indices, runs: Indices, path: Array, known: Array, E: Array,
+    contacts: Array, bodies: Indices,
 ) -> int:  # fmt: skip
-    """Fill `contacts`, `bodies` and squared distances of all candidates with a body that runs; E[owner] += energies.
+    """Fill `contacts` and `bodies` from all candidates with a body that runs; E[owner] += energies.
+
+    Distances of those that may be in reach are measured and kept in `known`, see known.py.
 
     stiffness (n,) gives κ d̂² of an adaptive contact. Candidates of one point and one patch follow each other;
     only the nearest of them is a contact. Returns the number of contacts, or −1 where a gap is closed.
@@ -45,8 +50,10 @@ def narrow(
         kind, a, b = pairs[k, 0], pairs[k, 1], pairs[k, 2]
         if not (runs[a] or (b >= 0 and runs[b])):
             continue
-        m = owner[a] if b < 0 else max(owner[a], owner[b])
         d_hat, thickness = numbers[k, 2], numbers[k, 3]
+        if b >= 0 and at_least(known, k, path, pairs[k, 7]) >= d_hat + thickness:
+            continue
+        m = owner[a] if b < 0 else max(owner[a], owner[b])
         reach = (d_hat + thickness) * (d_hat + thickness)
         x0, x1, x2, x3 = pairs[k, 3], pairs[k, 4], pairs[k, 5], pairs[k, 6]
         v = w = s = t = 0.0
@@ -66,7 +73,9 @@ def narrow(
                 return -1
             r0, r1, r2 = height * plane_normal[x1, 0], height * plane_normal[x1, 1], height * plane_normal[x1, 2]
         D = r0 * r0 + r1 * r1 + r2 * r2
-        squared[k] = D
+        known[k, 0] = math.sqrt(D)
+        if b >= 0:
+            known[k, 1] = path[pairs[k, 7]]
         if D >= reach:
             continue
         if not thickness * thickness < D:

@@ -11,7 +11,7 @@ from dovetail.solver.contact.surface import morton_order
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["near_bodies", "near_elements"]
+__all__ = ["boxes_apart", "near_bodies", "near_elements"]
 
 
 @kernel
@@ -87,47 +87,68 @@ def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, pai
 
 
 @kernel
-def _node_box(Q: Array, b: int, low: Array, high: Array, node: int, out: Array) -> None:
-    """out (2, 3) ← centre and half extent of a rest-space box in the world."""
-    for x in range(3):
-        middle = Q[b, 0, x]
-        half = 0.0
-        for i in range(3):
-            middle += 0.5 * (low[node, i] + high[node, i]) * Q[b, 1 + i, x]
-            half += 0.5 * (high[node, i] - low[node, i]) * abs(Q[b, 1 + i, x])
-        out[0, x] = middle
-        out[1, x] = half
+def _refit(
+    bodies: Indices, shape_of: Indices, leaves: Indices, element_start: Indices, element_points: Indices,
+    x_base: Indices, X: Array, box_start: Indices, box: Array,
+) -> None:  # fmt: skip
+    """box (m, 2, 3) ← world boxes of the trees of some bodies; leaves beyond the last element are empty."""
+    for k in range(len(bodies)):
+        b = bodies[k]
+        s = shape_of[b]
+        root = box_start[b]
+        first = root + leaves[s] - 1
+        elements = element_start[s + 1] - element_start[s]
+        for leaf in range(leaves[s]):
+            for x in range(3):
+                low, high = math.inf, -math.inf
+                if leaf < elements:
+                    for corner in range(3):
+                        value = X[element_points[element_start[s] + leaf, corner] + x_base[b], x]
+                        low, high = min(low, value), max(high, value)
+                box[first + leaf, 0, x] = low
+                box[first + leaf, 1, x] = high
+        for node in range(leaves[s] - 2, -1, -1):
+            one, two = root + 2 * node + 1, root + 2 * node + 2
+            for x in range(3):
+                box[root + node, 0, x] = min(box[one, 0, x], box[two, 0, x])
+                box[root + node, 1, x] = max(box[one, 1, x], box[two, 1, x])
+
+
+@kernel
+def boxes_apart(box: Array, i: int, j: int, reach: float) -> bool:
+    """Whether two boxes are farther apart than `reach` along an axis."""
+    return (
+        max(box[i, 0, 0] - box[j, 1, 0], box[j, 0, 0] - box[i, 1, 0]) > reach
+        or max(box[i, 0, 1] - box[j, 1, 1], box[j, 0, 1] - box[i, 1, 1]) > reach
+        or max(box[i, 0, 2] - box[j, 1, 2], box[j, 0, 2] - box[i, 1, 2]) > reach
+    )
+
+
+@kernel
+def _size(box: Array, i: int) -> float:
+    return box[i, 1, 0] - box[i, 0, 0] + box[i, 1, 1] - box[i, 0, 1] + box[i, 1, 2] - box[i, 0, 2]
 
 
 @kernel
 def _near_elements(
-    pairs: Indices, reach: Array, shape_of: Indices, tree_start: Indices, leaves: Indices, element_start: Indices,
-    low: Array, high: Array, Q: Array, found: Indices,
+    pairs: Indices, reach: Array, shape_of: Indices, leaves: Indices, element_start: Indices, box_start: Indices,
+    box: Array, found: Indices,
 ) -> int:  # fmt: skip
     """Rows (pair, element of a, element of b) whose world boxes are nearer than the reach of the pair; how many."""
     stack = np.empty((4096, 2), np.int64)
-    box = np.empty((2, 2, 3))
     count = 0
     for pair in range(len(pairs)):
-        sa, sb = shape_of[pairs[pair, 0]], shape_of[pairs[pair, 1]]
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        sa, sb = shape_of[a], shape_of[b]
         first_a, first_b = leaves[sa] - 1, leaves[sb] - 1
+        root_a, root_b = box_start[a], box_start[b]
         stack[0, 0] = 0
         stack[0, 1] = 0
         depth = 1
         while depth > 0:
             depth -= 1
             na, nb = stack[depth, 0], stack[depth, 1]
-            empty = False
-            for side in range(2):
-                node = tree_start[sa] + na if side == 0 else tree_start[sb] + nb
-                # the box of a leaf beyond the last element is inverted
-                empty = empty or low[node, 0] > high[node, 0]
-                _node_box(Q, pairs[pair, side], low, high, node, box[side])
-            apart = empty
-            for x in range(3):
-                if abs(box[0, 0, x] - box[1, 0, x]) > box[0, 1, x] + box[1, 1, x] + reach[pair]:
-                    apart = True
-            if apart:
+            if boxes_apart(box, root_a + na, root_b + nb, reach[pair]):
                 continue
             inner_a, inner_b = na < first_a, nb < first_b
             if not inner_a and not inner_b:
@@ -137,9 +158,7 @@ def _near_elements(
                     found[count, 2] = element_start[sb] + nb - first_b
                 count += 1
                 continue
-            size_a = box[0, 1, 0] + box[0, 1, 1] + box[0, 1, 2]
-            size_b = box[1, 1, 0] + box[1, 1, 1] + box[1, 1, 2]
-            split_a = inner_a and (not inner_b or size_a >= size_b)
+            split_a = inner_a and (not inner_b or _size(box, root_a + na) >= _size(box, root_b + nb))
             for child in (1, 2):
                 stack[depth, 0] = 2 * na + child if split_a else na
                 stack[depth, 1] = nb if split_a else 2 * nb + child
@@ -171,15 +190,23 @@ def near_bodies(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array)
     return np.ascontiguousarray(np.concatenate([near[allowed], np.stack([itself, itself], axis=1)]))
 
 
-def near_elements(scene: ContactScene, pairs: Indices, reach: Array, Q: Array) -> Indices:
-    """Rows (pair, element of a, element of b) of elements whose boxes are nearer than the reach (k,) of their pair."""
+def near_elements(scene: ContactScene, pairs: Indices, reach: Array, X: Array) -> tuple[Indices, Array]:
+    """Rows (pair, element of a, element of b) of elements nearer than the reach (k,) of their pair, and world boxes.
+
+    Only the boxes of bodies in `pairs` are filled, those of a body from box_start on.
+    """
+    bodies = np.flatnonzero(np.bincount(pairs.reshape(-1), minlength=len(scene.shape_of)))
+    box = np.empty((scene.box_start[-1], 2, 3))
+    _refit(
+        bodies, scene.shape_of, scene.leaves, scene.element_start, scene.element_points, scene.x_base, X,
+        scene.box_start, box,
+    )  # fmt: skip
     found = np.empty((scene.room[0], 3), np.int64)
     while True:
         count = _near_elements(
-            pairs, reach, scene.shape_of, scene.tree_start, scene.leaves, scene.element_start, scene.low, scene.high, Q,
-            found,
-        )  # fmt: skip
+            pairs, reach, scene.shape_of, scene.leaves, scene.element_start, scene.box_start, box, found
+        )
         if count <= len(found):
-            return found[:count]
+            return found[:count], box
         scene.room[0] = 2 * count
         found = np.empty((scene.room[0], 3), np.int64)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_TRIANGLE
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_TRIANGLE
 from dovetail.solver.contact.readback import Survey, barrier_of
 from dovetail.typing import Array, Indices
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.solver.contact.detect import POINT_TRIANGLE, Candidates
+from dovetail.solver.contact.detect import Candidates
 from dovetail.solver.contact.friction import add_friction, friction_slips
+from dovetail.solver.contact.kinds import POINT_TRIANGLE
 from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices

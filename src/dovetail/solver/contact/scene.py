@@ -50,8 +50,8 @@ class ContactScene:
     triangles: Indices = field(init=False)
     patch: Indices = field(init=False)
     edges: Indices = field(init=False)
-    is_codim: Indices = field(init=False)
     edge_length: Array = field(init=False)
+    element_points: Indices = field(init=False)
     element_triangle: Indices = field(init=False)
     element_vertices: Indices = field(init=False)
     element_edges: Indices = field(init=False)
@@ -60,6 +60,7 @@ class ContactScene:
     high: Array = field(init=False)
     tree_start: Indices = field(init=False)
     leaves: Indices = field(init=False)
+    box_start: Indices = field(init=False)
     x_base: Indices = field(init=False)
     x_count: int = field(init=False)
     vertex_start: Indices = field(init=False)
@@ -69,7 +70,7 @@ class ContactScene:
     def __post_init__(self) -> None:
         """Lay the shapes end to end: V, triangles … index into arrays over all shapes.
 
-        The vertex V[v] of body b stands at X[v + x_base[b]].
+        The vertex V[v] of body b stands at X[v + x_base[b]], the world boxes of its tree begin at box_start[b].
         """
         shapes = self.shapes
         vertex = np.cumsum([0, *(len(s.vertices) for s in shapes)])
@@ -91,8 +92,8 @@ class ContactScene:
         self.triangles = joined([s.triangles + vertex[k] for k, s in numbered], 3)
         self.patch = joined([s.patch + patches[k] for k, s in numbered])
         self.edges = joined([s.edges + vertex[k] for k, s in numbered], 2)
-        self.is_codim = joined([s.is_codim for s in shapes])
         self.edge_length = np.linalg.norm(self.V[self.edges[:, 1]] - self.V[self.edges[:, 0]], axis=1)
+        self.element_points = joined([s.element_points + vertex[k] for k, s in numbered], 3)
         self.element_triangle = joined([moved(s.element_triangle, triangle[k]) for k, s in numbered])
         self.element_vertices = joined([moved(s.element_vertices, vertex[k]) for k, s in numbered], 3)
         self.element_edges = joined([moved(s.element_edges, edge[k]) for k, s in numbered], 3)
@@ -108,6 +109,8 @@ class ContactScene:
         counts = np.array([len(shapes[s].vertices) if s >= 0 else 0 for s in self.shape_of.tolist()], np.int64)
         starts = np.cumsum([0, *counts])
         self.x_count = int(starts[-1])
+        nodes = [len(shapes[s].low) if s >= 0 else 0 for s in self.shape_of.tolist()]
+        self.box_start = np.cumsum([0, *nodes])
         first = np.array([vertex[s] if s >= 0 else 0 for s in self.shape_of.tolist()], np.int64)
         self.x_base = starts[:-1] - first
         low_first = np.sort(self.masked, axis=1) if len(self.masked) else np.zeros((0, 2), np.int64)

@@ -37,7 +37,6 @@ class Shape:
     vertices (v, 3)             rest positions [m]
     triangles (t, 3), patch (t,)
     edges (e, 2)                edges that can touch
-    is_codim (e,)               1 for edges of a rod, which have no triangle beside them
     element_points (n, 3)       corners of each element (the last repeated for an edge)
     element_triangle (n,)       its triangle, −1 for an edge
     element_vertices (n, 3), element_edges (n, 3)     what it owns, −1 for nothing
@@ -48,7 +47,6 @@ class Shape:
     triangles: Indices
     patch: Indices
     edges: Indices
-    is_codim: Indices
     element_points: Indices
     element_triangle: Indices
     element_vertices: Indices
@@ -66,7 +64,6 @@ def make_shape(vertices: Array, triangles: Indices, edges: Indices, closed: bool
     bend = _bend(vertices, triangles, normals, sides)
     touching = bend > 0.0 if closed else bend != 0.0
     kept = np.concatenate([sides.edges[touching], rods])
-    is_codim = np.concatenate([np.zeros(int(touching.sum()), np.int64), np.ones(len(rods), np.int64)])
     patch = _patches(vertices, triangles, normals, sides, bend, closed)
     elements = _Elements(len(vertices), triangles, rods, kept)
     order = morton_order(vertices[elements.points].mean(axis=1))
@@ -76,7 +73,6 @@ def make_shape(vertices: Array, triangles: Indices, edges: Indices, closed: bool
         triangles,
         patch,
         kept,
-        is_codim,
         elements.points[order],
         elements.triangle[order],
         elements.vertices[order],

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE
+from dovetail.solver.contact.known import at_least, measure
 from dovetail.solver.islands import unite
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
@@ -24,8 +25,8 @@ def _root(parent: Indices, a: int) -> int:
 
 @kernel
 def unite_threatened(
-    parent: Indices, position: Indices, active: Indices, pairs: Indices, numbers: Array, squared: Array, shift: Array,
-    turn: Array, x_base: Indices, V: Array, X: Array, y: Array,
+    parent: Indices, position: Indices, active: Indices, pairs: Indices, numbers: Array, path: Array, known: Array,
+    shift: Array, turn: Array, x_base: Indices, V: Array, X: Array, y: Array,
 ) -> None:  # fmt: skip
     """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
 
@@ -41,7 +42,9 @@ def unite_threatened(
         far = reach + turn[a] + turn[b]
         far += math.sqrt(shift[a, 0] ** 2 + shift[a, 1] ** 2 + shift[a, 2] ** 2)
         far += math.sqrt(shift[b, 0] ** 2 + shift[b, 1] ** 2 + shift[b, 2] ** 2)
-        if squared[k] >= far * far or _root(parent, a) == _root(parent, b):
+        if at_least(known, k, path, pairs[k, 7]) >= far or _root(parent, a) == _root(parent, b):
+            continue
+        if measure(pairs, k, X, path, known) >= far:
             continue
         corners = 3 if kind == POINT_EDGE else 4
         split = 2 if kind == EDGE_EDGE else 1

@@ -7,8 +7,8 @@ import numpy as np
 from dovetail.errors import WorldError
 from dovetail.geometry import Geometry, linemesh, trimesh
 from dovetail.geometry.rows import transforms_to_rows
-from dovetail.solver.contact.detect import EDGE_EDGE, POINT_EDGE
 from dovetail.solver.contact.intersection import Meeting, Sinking, find_meetings, find_sinkings, positions
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
