@@ -73,7 +73,7 @@ def _of_contacts(system: System, state: State, solution: Solution, h: float) -> 
     return {
         "contacts": contact.lagged_count,
         "candidates": contact.candidates.count,
-        "detections": contact.detections,
+        "detections": contact.watch.looks,
         "islands": system.islands.count,
         "friction_loss": lost / (h * h),
     }

@@ -186,7 +186,7 @@ class System:
         if self.contact is None:
             return
         contact, islands = self.contact, self.islands
-        contact.watch(islands.runs)
+        contact.mind(islands.runs)
         contact.begin(Q_start, h)
         everyone = np.ones(self.bodies.count, np.int64)
         contact.look(Q_start, self._by_position(Q_start - Q_guess), self.position, islands, 1.0, everyone)

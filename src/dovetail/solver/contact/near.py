@@ -130,11 +130,22 @@ def _size(box: Array, i: int) -> float:
 
 
 @kernel
+def _along(axis: Array, pair: int, element_points: Indices, e: int, base: int, X: Array, sign: float) -> float:
+    """How far an element reaches along ± the axis of a pair."""
+    farthest = -math.inf
+    for corner in range(3):
+        x = element_points[e, corner] + base
+        value = axis[pair, 0] * X[x, 0] + axis[pair, 1] * X[x, 1] + axis[pair, 2] * X[x, 2]
+        farthest = max(farthest, sign * value)
+    return farthest
+
+
+@kernel
 def _near_elements(
-    pairs: Indices, reach: Array, shape_of: Indices, leaves: Indices, element_start: Indices, box_start: Indices,
-    box: Array, found: Indices,
+    pairs: Indices, reach: Array, axis: Array, shape_of: Indices, leaves: Indices, element_start: Indices,
+    element_points: Indices, x_base: Indices, X: Array, box_start: Indices, box: Array, found: Indices,
 ) -> int:  # fmt: skip
-    """Rows (pair, element of a, element of b) whose world boxes are nearer than the reach of the pair; how many."""
+    """Rows (pair, element of a, element of b) nearer than the reach of the pair by boxes and its axis; how many."""
     stack = np.empty((4096, 2), np.int64)
     count = 0
     for pair in range(len(pairs)):
@@ -152,10 +163,14 @@ def _near_elements(
                 continue
             inner_a, inner_b = na < first_a, nb < first_b
             if not inner_a and not inner_b:
+                ea, eb = element_start[sa] + na - first_a, element_start[sb] + nb - first_b
+                end = _along(axis, pair, element_points, ea, x_base[a], X, 1.0)
+                if -_along(axis, pair, element_points, eb, x_base[b], X, -1.0) - end > reach[pair]:
+                    continue
                 if count < len(found):
                     found[count, 0] = pair
-                    found[count, 1] = element_start[sa] + na - first_a
-                    found[count, 2] = element_start[sb] + nb - first_b
+                    found[count, 1] = ea
+                    found[count, 2] = eb
                 count += 1
                 continue
             split_a = inner_a and (not inner_b or _size(box, root_a + na) >= _size(box, root_b + nb))
@@ -167,6 +182,10 @@ def _near_elements(
 
 
 def near_bodies(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array) -> Indices:
+    """Body pairs (k, 2), sorted, that may touch and whose boxes overlap when grown by budgets and ranges.
+
+    A body that collides with itself is paired with itself. Two fixed bodies are no pair.
+    """
     margin = 0.5 * scene.d_hat + scene.thickness + budget
     box = np.empty((len(Q), 2, 3))
     _body_boxes(scene.shape_of, scene.tree_start, scene.low, scene.high, margin, Q, box)
@@ -182,18 +201,20 @@ def near_bodies(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array)
     if count > len(pairs):
         pairs = np.empty((count, 2), np.int64)
         _near_bodies(order, box, is_fixed, tree, pairs)
-    near = pairs[:count]
-    near = near[np.lexsort((near[:, 1], near[:, 0]))]
-    allowed = scene.subscenes[scene.subscene[near[:, 0]], scene.subscene[near[:, 1]]] != 0
+    key = pairs[:count, 0] * len(Q) + pairs[:count, 1]
     if len(scene.masked):
-        allowed &= ~np.isin(near[:, 0] * len(Q) + near[:, 1], scene.masked)
-    return np.ascontiguousarray(np.concatenate([near[allowed], np.stack([itself, itself], axis=1)]))
+        key = key[~np.isin(key, scene.masked)]
+    if len(scene.subscenes) > 1:
+        key = key[scene.subscenes[scene.subscene[key // len(Q)], scene.subscene[key % len(Q)]] != 0]
+    key = np.sort(np.concatenate([key, itself * (len(Q) + 1)]))
+    return np.stack([key // len(Q), key % len(Q)], axis=1)
 
 
-def near_elements(scene: ContactScene, pairs: Indices, reach: Array, X: Array) -> tuple[Indices, Array]:
+def near_elements(scene: ContactScene, pairs: Indices, reach: Array, axis: Array, X: Array) -> tuple[Indices, Array]:
     """Rows (pair, element of a, element of b) of elements nearer than the reach (k,) of their pair, and world boxes.
 
-    Only the boxes of bodies in `pairs` are filled, those of a body from box_start on.
+    axis (k, 3) points from a to b, or is zero; elements that are apart along it are left out. Only the boxes of bodies
+    in `pairs` are filled, those of a body from box_start on.
     """
     bodies = np.flatnonzero(np.bincount(pairs.reshape(-1), minlength=len(scene.shape_of)))
     box = np.empty((scene.box_start[-1], 2, 3))
@@ -204,8 +225,9 @@ def near_elements(scene: ContactScene, pairs: Indices, reach: Array, X: Array) -
     found = np.empty((scene.room[0], 3), np.int64)
     while True:
         count = _near_elements(
-            pairs, reach, scene.shape_of, scene.leaves, scene.element_start, scene.box_start, box, found
-        )
+            pairs, reach, axis, scene.shape_of, scene.leaves, scene.element_start, scene.element_points, scene.x_base,
+            X, scene.box_start, box, found,
+        )  # fmt: skip
         if count <= len(found):
             return found[:count], box
         scene.room[0] = 2 * count

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.solver.contact.detect import Candidates
+from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.friction import add_friction, friction_slips
 from dovetail.solver.contact.kinds import POINT_TRIANGLE
 from dovetail.solver.contact.normal import add_normal_forces

@@ -63,6 +63,8 @@ class ContactScene:
     box_start: Indices = field(init=False)
     x_base: Indices = field(init=False)
     x_count: int = field(init=False)
+    patch_count: int = field(init=False)
+    has_vertex_materials: bool = field(init=False)
     vertex_start: Indices = field(init=False)
     touching: tuple[Indices, Indices] | None = field(init=False, default=None)  # free vertices that can touch first
     room: list[int] = field(init=False)  # how many near elements and candidates to expect; grows as needed
@@ -91,6 +93,7 @@ class ContactScene:
         self.V = np.concatenate([np.zeros((0, 3)), *(s.vertices for s in shapes)])
         self.triangles = joined([s.triangles + vertex[k] for k, s in numbered], 3)
         self.patch = joined([s.patch + patches[k] for k, s in numbered])
+        self.patch_count = int(self.patch.max(initial=0)) + 1
         self.edges = joined([s.edges + vertex[k] for k, s in numbered], 2)
         self.edge_length = np.linalg.norm(self.V[self.edges[:, 1]] - self.V[self.edges[:, 0]], axis=1)
         self.element_points = joined([s.element_points + vertex[k] for k, s in numbered], 3)
@@ -106,6 +109,7 @@ class ContactScene:
             self.plane_subscene = np.zeros(len(self.plane_point), np.int64)
         if self.vertex_material is None:
             self.vertex_material = np.full(len(self.V), -1)
+        self.has_vertex_materials = bool((self.vertex_material >= 0).any())
         counts = np.array([len(shapes[s].vertices) if s >= 0 else 0 for s in self.shape_of.tolist()], np.int64)
         starts = np.cumsum([0, *counts])
         self.x_count = int(starts[-1])

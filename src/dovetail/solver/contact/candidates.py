@@ -1,0 +1,70 @@
+"""Candidates: pairs of features that may come into contact.
+
+A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, see kinds.py; of numbers
+(κ, μ, d̂, ξ, ε or patch); and of what is known of its distance, see known.py. With a half-plane, b and the body pair are
+−1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_PLANE
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["Candidates", "list_vertices", "update_positions"]
+
+
+class Candidates:
+    """A list: integers `pairs` (k, 8), `numbers` (k, 5) and `known` (k, 2).
+
+    Those of half-planes come first, then those of one body pair after the other, in them those of one point and patch.
+    """
+
+    def __init__(self, pairs: Indices, numbers: Array, known: Array) -> None:
+        self.pairs, self.numbers, self.known = pairs, numbers, known
+
+    @classmethod
+    def none(cls) -> Candidates:
+        """An empty list."""
+        return cls(np.zeros((0, 8), np.int64), np.zeros((0, 5)), np.zeros((0, 2)))
+
+    @property
+    def count(self) -> int:
+        return len(self.pairs)
+
+
+@kernel
+def _list_vertices(pairs: Indices, x_base: Indices, seen: Indices, out: Indices) -> int:
+    count = 0
+    for k in range(len(pairs)):
+        kind = pairs[k, 0]
+        corners = 1 if kind == POINT_PLANE else 3 if kind == POINT_EDGE else 4
+        split = 2 if kind == EDGE_EDGE else 1
+        for i in range(corners):
+            x = pairs[k, 3 + i]
+            if seen[x] == 0:
+                seen[x] = 1
+                body = pairs[k, 1] if i < split else pairs[k, 2]
+                out[count, 0] = x
+                out[count, 1] = body
+                out[count, 2] = x - x_base[body]
+                count += 1
+    return count
+
+
+def list_vertices(pairs: Indices, x_base: Indices, x_count: int) -> Indices:
+    """Rows (x, body, v) of the vertices that candidates speak of, each once."""
+    rows = np.empty((x_count, 3), np.int64)
+    count = _list_vertices(pairs, x_base, np.zeros(x_count, np.int8), rows)
+    return rows[:count]
+
+
+@kernel
+def update_positions(vertices: Indices, V: Array, Q: Array, X: Array) -> None:
+    """X ← world positions of the listed vertices."""
+    for k in range(len(vertices)):
+        x, b, v = vertices[k, 0], vertices[k, 1], vertices[k, 2]
+        for a in range(3):
+            X[x, a] = Q[b, 0, a] + V[v, 0] * Q[b, 1, a] + V[v, 1] * Q[b, 2, a] + V[v, 2] * Q[b, 3, a]
