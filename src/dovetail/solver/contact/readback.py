@@ -17,13 +17,25 @@ from dovetail.solver.contact.friction import add_friction, friction_slips
 from dovetail.solver.contact.kinds import POINT_TRIANGLE
 from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["ContactList", "Friction", "Survey", "barrier_of"]
 
-_CROSS = np.zeros((3, 3, 3))  # (a × b)_x = Σ_yz _CROSS[x, y, z] a_y b_z
-_CROSS[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = 1.0
-_CROSS[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = -1.0
+
+@kernel
+def _net(centre: Array, Q: Array, G: Array, force: Array, torque: Array) -> None:
+    """Force and torque about the centre of mass of generalised forces G (n, 12)."""
+    for b in range(len(Q)):
+        for x in range(3):
+            y, z = (x + 1) % 3, (x + 2) % 3
+            force[b, x] = G[b, x]
+            torque[b, x] = 0.0
+            for k in range(3):
+                # p − c = −Σ c_k a_k
+                along_y = G[b, 3 + 3 * k + y] - centre[b, k] * G[b, y]
+                along_z = G[b, 3 + 3 * k + z] - centre[b, k] * G[b, z]
+                torque[b, x] += Q[b, 1 + k, y] * along_z - Q[b, 1 + k, z] * along_y
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ class Survey:
     terms: tuple[Array, Indices]
 
     def generalised_forces(self) -> Array:
-        """G h² (n, 4, 3) on every body, fixed ones included."""
+        """G h² (n, 12) on every body, fixed ones included."""
         n = len(self.Q)
         position, active = np.arange(n), np.ones(n, np.int64)
         g = np.zeros((n, 12))
@@ -95,13 +107,13 @@ class Survey:
             len(self.friction.rows), self.friction.rows, self.friction.bodies, self.friction.epsilon, self.Q_start,
             self.Q, position, active, g, *self.terms,
         )  # fmt: skip
-        return -g.reshape(n, 4, 3)
+        return -g
 
     def net_forces(self, centre: Array, h: float) -> tuple[Array, Array]:
         """Force [N] and torque about the centre of mass [N·m] on every body; centre (n, 3) in its own frame."""
-        G = self.generalised_forces() / (h * h)
-        about = G[:, 1:] - centre[:, :, None] * G[:, :1]  # p − c = −Σ c_k a_k
-        return G[:, 0], np.einsum("xyz,niy,niz->nx", _CROSS, self.Q[:, 1:], about)
+        force, torque = np.empty((2, len(self.Q), 3))
+        _net(centre, self.Q, self.generalised_forces() / (h * h), force, torque)
+        return force, torque
 
     def listing(self, h: float) -> ContactList:
         """Point, normal, gap and forces of every contact."""

@@ -34,14 +34,15 @@ def unite_threatened(
     its two features sweep stay apart by the range along some axis.
     """
     box = np.empty((2, 2, 3))
+    span = np.empty(len(turn))  # most that a point of each body moves
+    for b in range(len(turn)):
+        span[b] = turn[b] + math.sqrt(shift[b, 0] ** 2 + shift[b, 1] ** 2 + shift[b, 2] ** 2)
     for k in range(len(pairs)):
         kind, a, b = pairs[k, 0], pairs[k, 1], pairs[k, 2]
         if b < 0 or position[a] < 0 or position[b] < 0 or not (active[position[a]] or active[position[b]]):
             continue
         reach = numbers[k, 2] + numbers[k, 3]
-        far = reach + turn[a] + turn[b]
-        far += math.sqrt(shift[a, 0] ** 2 + shift[a, 1] ** 2 + shift[a, 2] ** 2)
-        far += math.sqrt(shift[b, 0] ** 2 + shift[b, 1] ** 2 + shift[b, 2] ** 2)
+        far = reach + span[a] + span[b]
         if at_least(known, k, path, pairs[k, 7]) >= far or _root(parent, a) == _root(parent, b):
             continue
         if measure(pairs, k, X, path, known) >= far:
