@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.constitution.joint.base import Joint
-from dovetail.constitution.laws import Hold
 from dovetail.constitution.terms import Coincide, Compose, Slide, Stencil, Stenciled, Term
 from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.compliance import Compliance
