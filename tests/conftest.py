@@ -27,3 +27,13 @@ def start(tmp_path: Path) -> Callable[..., World]:
         return world
 
     return begin
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests looked at pictures in a browser: where there is none they are skipped."""
+    ran, skipped = (
+        sum("browser" in report.keywords for name in names for report in terminalreporter.stats.get(name, []))
+        for names in (("passed", "failed"), ("skipped",))
+    )
+    if ran or skipped:
+        terminalreporter.write_line(f"browser tests: {ran} ran, {skipped} skipped")

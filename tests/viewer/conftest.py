@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scenes import add_boxes, new_scene
 
@@ -31,7 +32,10 @@ def machine() -> Scene:
     bob = add_boxes(scene, [(0.53, 0, 0.8)], (0.05, 0.05, 0.2), name="bob")
     cart = add_boxes(scene, [(-0.2, 0, 0.5)], (0.1, 0.1, 0.1), name="cart")
     lamp = add_boxes(scene, [(0, 0, 1.05)], (0.05, 0.05, 0.05), name="lamp")
-    add_boxes(scene, [(0.8, 0.3, 0.2), (1.2, 0.3, 0.2)], (0.1, 0.1, 0.1), name="boxes")
+    boxes = add_boxes(scene, [(0.8, 0.3, 0.2), (1.2, 0.3, 0.2)], (0.1, 0.1, 0.1), name="boxes")
+    # so that a test finds them in a picture
+    arm.geometry.meta.create("color", np.array([0.1, 0.8, 0.1]))
+    boxes.geometry.instances.create("color", np.zeros(3)).edit()[:] = [[0.1, 0.2, 0.9], [0.8, 0.8, 0.8]]
     hinge = AffineBodyRevoluteJoint().create_geometry(
         [[0.05, -0.1, 0.9]], [[0.05, 0.1, 0.9]], [post], [0], [arm], [0], [1e3]
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dovetail import Quaternion
 from dovetail.io import Recording
-from dovetail.viewer.markers import joint_frames, joint_markers, limit_sectors
+from dovetail.viewer.markers import JointDrawing, joint_frames, joint_markers, limit_sectors
 from dovetail.viewer.pose import split
-from dovetail.viewer.replay import joint_offsets
+from dovetail.viewer.source import joint_offsets
 
 
 @pytest.fixture
@@ -19,16 +20,16 @@ def recording(recorded):
 
 def placed(markers, transforms):
     """Where a set of markers draws the vertices of its mesh: (n, v, 3)."""
-    from dovetail import Quaternion
-
     wxyz, at = markers.placed(transforms, split(transforms))
     R = np.stack([Quaternion(q).matrix() for q in wxyz])
     return np.einsum("nij,nvj->nvi", R, markers.scales[:, None] * markers.mesh.vertices) + at[:, None]
 
 
-def made(recording, make):
-    cast = recording.cast
-    return make(cast.bodies, cast.joints, recording.transforms(0), joint_offsets(recording.joint_states(0)))
+def made(recording, make, offsets=None, seen_from=(0.0, -5.0, 0.0)):
+    offsets = joint_offsets(recording.joint_states(0)) if offsets is None else offsets
+    T, bodies = recording.transforms(0), recording.bodies
+    joints = zip(recording.joints, offsets, strict=True)
+    return make([JointDrawing(joint, bodies, T, offset, np.array(seen_from)) for joint, offset in joints])
 
 
 def test_every_kind_of_joint_gets_its_markers(recording):
@@ -57,8 +58,6 @@ def test_the_pointer_of_a_limit_shows_the_angle_on_the_ring(recording):
         T = recording.transforms(frame)
         tip = placed(bars, T)[pointer]
         wxyz, at = sectors.placed(T, split(T))
-        from dovetail import Quaternion
-
         R = Quaternion(wxyz[0]).matrix()
         local = (tip - at[0]) @ R
         direction = local[np.argmax(np.linalg.norm(local, axis=1))]
@@ -79,10 +78,15 @@ def test_the_stops_of_a_rail_stand_at_its_limits_and_the_runner_where_it_is(reco
     assert centres[owners.index("cart"), 0] == pytest.approx(-0.2 - distance, abs=1e-3)
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_ring_of_a_limit_is_on_the_side_that_is_seen(recording, side):
+    (sectors,) = made(recording, limit_sectors, seen_from=(0.0, 5.0 * side, 0.0))
+    assert side * placed(sectors, recording.transforms(0))[0, :, 1].mean() > 0.025  # half the width of the arm
+
+
 def test_limits_count_from_the_initial_angle(recording):
-    cast, T = recording.cast, recording.transforms(0)
-    shifted = limit_sectors(cast.bodies, cast.joints, T, np.array([0.25, 0, 0, 0]))
-    corners = shifted[0].mesh.vertices
+    (shifted,) = made(recording, limit_sectors, offsets=[0.25, 0, 0, 0])
+    corners = shifted.mesh.vertices
     angles = np.arctan2(corners[:, 1], corners[:, 0])
     assert angles.min() == pytest.approx(-1.25) and angles.max() == pytest.approx(1.25)
 

@@ -7,7 +7,7 @@ import pytest
 import trimesh
 
 from dovetail.io.recorded import RecordedShape
-from dovetail.viewer.mesh import ball, block, cylinder, drawn, sector
+from dovetail.viewer.mesh import ball, block, cylinder, drawn, is_closed, sector
 
 NONE2, NONE3 = np.zeros((0, 2), np.int32), np.zeros((0, 3), np.int32)
 
@@ -39,6 +39,12 @@ def test_a_rod_is_drawn_as_a_bar_of_its_thickness():
     mesh = drawn(rod, 0.1)
     np.testing.assert_allclose(mesh.vertices.min(axis=0), [-0.25, -0.25, -0.25], atol=1e-9)
     np.testing.assert_allclose(mesh.vertices.max(axis=0), [0.25, 3.25, 0.25], atol=1e-9)
+
+
+def test_a_box_is_closed_and_a_box_without_a_lid_is_not():
+    box = trimesh.creation.box((1, 1, 1))
+    assert is_closed(of(box))
+    assert not is_closed(RecordedShape(np.array(box.vertices), box.faces[:-2].astype(np.int32), NONE2))
 
 
 def test_a_body_without_a_surface_is_drawn_as_a_ball():

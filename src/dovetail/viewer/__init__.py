@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from dovetail.viewer.replay import replay
+from dovetail.viewer.view import view
+from dovetail.viewer.viewer import Viewer
 
-__all__ = ["replay"]
+__all__ = ["Viewer", "replay", "view"]

@@ -23,7 +23,7 @@ from dovetail.typing import Array, Indices
 from dovetail.viewer.mesh import Mesh, ball, block, cylinder, sector
 from dovetail.viewer.pose import Poses, quaternions, split
 
-__all__ = ["Markers", "joint_frames", "joint_markers", "limit_sectors"]
+__all__ = ["JointDrawing", "Markers", "joint_frames", "joint_markers", "limit_sectors"]
 
 _DARK: Color = (0.16, 0.17, 0.20)
 LIMIT: Color = (0.86, 0.15, 0.47)
@@ -69,10 +69,17 @@ class _Mark(NamedTuple):
     colour: Color = _DARK
 
 
-class _Joint:
-    """A joint with what is needed to draw it: the size of its smaller body and that body's extent along the axis."""
+class JointDrawing:
+    """A joint with what is needed to draw it: the size of its smaller body and that body's extent along the axis.
 
-    def __init__(self, joint: RecordedJoint, bodies: list[RecordedBody], transforms: Array, offset: float) -> None:
+    transforms   (n, 4, 4) of all bodies, where the joint is at rest
+    offset       its init_angle or init_distance: limits count from there
+    seen_from    the camera [m]: the ring of a limit is put on the end of the axis that is nearer to it
+    """
+
+    def __init__(
+        self, joint: RecordedJoint, bodies: list[RecordedBody], transforms: Array, offset: float, seen_from: Array
+    ) -> None:
         self.joint = joint
         self.sides = (
             (joint.left, joint.left_anchor, joint.left_frame),
@@ -92,7 +99,11 @@ class _Joint:
             along = spread @ (R @ frame[0])
             extent = float(np.linalg.norm(np.ptp(spread, axis=0)))
             found.append((extent, float(along.min()), float(along.max())))
-        self.size, self.lowest, self.highest = min(found)
+        self.size, lowest, highest = min(found)
+        self.start, self.end = lowest - _BEYOND * self.size, highest + _BEYOND * self.size
+        T = transforms[joint.left]
+        there = seen_from - T[:3, :3] @ joint.left_anchor - T[:3, 3]
+        self.ring = self.end if there @ (rotations[0] @ joint.left_frame[0]) > 0 else self.start
 
     def mark(
         self, shape: str, side: int, along: float, axes: str, scale: tuple[float, float, float], colour: Color = _DARK
@@ -113,7 +124,7 @@ class _Joint:
                 if kind == "fixed"
                 else self.mark("ball", 0, 0.0, "tnb", (side / 2, side / 2, side / 2))
             ]
-        start, end = self.lowest - _BEYOND * s, self.highest + _BEYOND * s
+        start, end = self.start, self.end
         found = []
         if self.joint.coordinate == "distance":
             if self.limit is not None:
@@ -122,12 +133,8 @@ class _Joint:
                 found += [self.mark("block", 0, at, "nbt", stop, LIMIT) for at in self.limit]
             found.append(self.mark("block", 1, 0.0, "nbt", (4 * thin, 4 * thin, 4 * thin)))
         elif self.limit is not None:
-            found.append(self.mark("bar", 1, end, "btn", (thin, thin, 1.1 * _RADIUS * s)))
+            found.append(self.mark("bar", 1, self.ring, "btn", (thin, thin, 1.1 * _RADIUS * s)))
         return [*found, self.mark("bar", 0, start, "nbt", (thin, thin, end - start))]
-
-
-def _joints(bodies: list[RecordedBody], joints: list[RecordedJoint], transforms: Array, offsets: Array) -> list[_Joint]:
-    return [_Joint(joint, bodies, transforms, x) for joint, x in zip(joints, offsets, strict=True)]
 
 
 def _collected(mesh: Mesh, marks: list[_Mark]) -> Markers:
@@ -136,14 +143,9 @@ def _collected(mesh: Mesh, marks: list[_Mark]) -> Markers:
     return Markers(mesh, np.array(owners), *arrays)
 
 
-def joint_markers(
-    bodies: list[RecordedBody], joints: list[RecordedJoint], transforms: Array, offsets: Array
-) -> list[Markers]:
-    """Bars, balls and blocks of all joints, for bodies at `transforms` (n, 4, 4) where the joints are at rest.
-
-    `offsets` (j,) are the init_angle or init_distance of each joint: limits count from there.
-    """
-    marks = [mark for joint in _joints(bodies, joints, transforms, offsets) for mark in joint.marks()]
+def joint_markers(drawings: list[JointDrawing]) -> list[Markers]:
+    """Bars, balls and blocks of all joints."""
+    marks = [mark for drawing in drawings for mark in drawing.marks()]
     found = []
     for name, mesh in (("bar", cylinder), ("ball", ball), ("block", block)):
         chosen = [mark for mark in marks if mark.shape == name]
@@ -152,16 +154,14 @@ def joint_markers(
     return found
 
 
-def limit_sectors(
-    bodies: list[RecordedBody], joints: list[RecordedJoint], transforms: Array, offsets: Array
-) -> list[Markers]:
+def limit_sectors(drawings: list[JointDrawing]) -> list[Markers]:
     """Ring sectors of the limits of hinges, one set for each pair of bounds that occurs."""
     by_range: dict[tuple[float, float], list[_Mark]] = {}
-    for joint in _joints(bodies, joints, transforms, offsets):
-        if joint.joint.coordinate == "angle" and joint.limit is not None and np.isfinite(joint.limit).all():
-            radius = _RADIUS * joint.size
-            mark = joint.mark("sector", 0, joint.highest + _BEYOND * joint.size, "nbt", (radius,) * 3, LIMIT)
-            by_range.setdefault((round(joint.limit[0], 6), round(joint.limit[1], 6)), []).append(mark)
+    for drawing in drawings:
+        if drawing.joint.coordinate == "angle" and drawing.limit is not None and np.isfinite(drawing.limit).all():
+            radius = _RADIUS * drawing.size
+            mark = drawing.mark("sector", 0, drawing.ring, "nbt", (radius, radius, radius), LIMIT)
+            by_range.setdefault((round(drawing.limit[0], 6), round(drawing.limit[1], 6)), []).append(mark)
     return [_collected(sector(*bounds), marks) for bounds, marks in by_range.items()]
 
 

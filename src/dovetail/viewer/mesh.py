@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dovetail.io.recorded import RecordedShape
 from dovetail.typing import Array
 
-__all__ = ["Mesh", "ball", "block", "cylinder", "drawn", "sector"]
+__all__ = ["Mesh", "ball", "block", "cylinder", "drawn", "is_closed", "sector"]
 
 _CREASE = np.deg2rad(35.0)  # neighbouring triangles that differ by more are shaded apart
 _SIDES = 12  # of a tube
@@ -39,6 +39,13 @@ def drawn(shape: RecordedShape, marker: float) -> Mesh:
         unit = ball()
         parts = [Mesh(centre + (shape.thickness or marker) * unit.vertices, unit.triangles) for centre in centres]
     return _merged(parts)
+
+
+def is_closed(shape: RecordedShape) -> bool:
+    """Whether the surface has no rim; tubes and balls have none."""
+    sides = np.sort(shape.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    _, uses = np.unique(sides, axis=0, return_counts=True)
+    return bool((uses % 2 == 0).all())
 
 
 def _merged(parts: list[Mesh]) -> Mesh:

@@ -13,6 +13,7 @@ from dovetail.files import atomic_write
 from dovetail.io.recording import Recording
 from dovetail.typing import Array, Indices
 from dovetail.viewer.server import close_server, open_server
+from dovetail.viewer.source import joint_offsets
 from dovetail.viewer.stage import Stage
 
 __all__ = ["replay"]
@@ -86,8 +87,3 @@ def _page(recording: Recording, fps: float, speed: float) -> str:
         close_server(server)
     title = html.escape(f"{recording.path.stem} · dovetail")
     return page.replace("<title>Viser</title>", f"<title>{title}</title>", 1)
-
-
-def joint_offsets(states: list[dict[str, float | Array]]) -> Array:
-    """init_angle or init_distance of every joint: where its limits count from."""
-    return np.array([state.get("init_angle", state.get("init_distance", 0.0)) for state in states], float)

@@ -13,8 +13,8 @@ import numpy as np
 from dovetail.io.cast import Cast
 from dovetail.typing import Array, Indices
 from dovetail.viewer.camera import FIELD_OF_VIEW, Bounds, frame
-from dovetail.viewer.markers import Markers, joint_frames, joint_markers, limit_sectors
-from dovetail.viewer.mesh import drawn
+from dovetail.viewer.markers import JointDrawing, Markers, joint_frames, joint_markers, limit_sectors
+from dovetail.viewer.mesh import drawn, is_closed
 from dovetail.viewer.pose import Poses, quaternions, split
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ class Stage:
         self._api.configure_default_lights(enabled=False)
         self._api.configure_environment_map(None)
         x, y, z = _frame_about(self.up)
-        self._api.add_light_ambient("/light/ambient", intensity=1.0)
+        self._api.add_light_ambient("/light/ambient", intensity=1.25)
         for name, direction, strength, shadow in (
-            ("key", 0.5 * x - 0.7 * y + 1.2 * z, 1.9, True),
-            ("fill", -0.9 * x - 0.3 * y + 0.4 * z, 0.7, False),
+            ("key", 0.5 * x - 0.7 * y + 1.2 * z, 2.3, True),
+            ("fill", -0.9 * x - 0.3 * y + 0.4 * z, 0.9, False),
         ):
             self._api.add_light_directional(
                 f"/light/{name}", intensity=strength, cast_shadow=shadow, position=tuple(direction * self.bounds.size)
@@ -124,20 +124,26 @@ class Stage:
             shapes.setdefault(id(body.shape), []).append(number)
         found = []
         for k, numbers in enumerate(shapes.values()):
-            mesh = drawn(self.cast.bodies[numbers[0]].shape, 0.02 * self.bounds.size)
+            shape = self.cast.bodies[numbers[0]].shape
+            mesh = drawn(shape, 0.02 * self.bounds.size)
             name = self.cast.bodies[numbers[0]].name.split("[")[0].replace("/", " ")
             handle = self._api.add_batched_meshes_simple(
                 f"/bodies/{k} {name}", mesh.vertices, mesh.triangles,
                 quaternions(poses.rotations[numbers]), poses.positions[numbers], batched_scales=poses.scales[numbers],
-                batched_colors=_linear_bytes(self.colours[numbers]), lod="off", side="double",
+                batched_colors=_linear_bytes(self.colours[numbers]), lod="off",
+                side="front" if is_closed(shape) else "double",  # shadows on both sides of one surface flicker
             )  # fmt: skip
             found.append(_Batch(handle, np.array(numbers)))
         return found
 
     def _joints(self, transforms: Array, poses: Poses, offsets: Array) -> list[tuple[Markers, Any]]:
         cast = self.cast
-        solid = joint_markers(cast.bodies, cast.joints, transforms, offsets)
-        clear = limit_sectors(cast.bodies, cast.joints, transforms, offsets)
+        seen_from = frame(self.bounds, self.up).position
+        drawings = [
+            JointDrawing(joint, cast.bodies, transforms, offset, seen_from)
+            for joint, offset in zip(cast.joints, offsets.tolist(), strict=True)
+        ]
+        solid, clear = joint_markers(drawings), limit_sectors(drawings)
         found: list[tuple[Markers, Any]] = []
         for k, markers in enumerate([*solid, *clear]):
             wxyz, at = markers.placed(transforms, poses)
@@ -197,7 +203,7 @@ class Stage:
         else:
             f, at = contacts.normal_force, contacts.point
             self._strongest = max(self._strongest, float(f.max(initial=0.0)))
-            length = 0.12 * self.bounds.size * np.sqrt(f / (self._strongest or 1.0))
+            length = 0.08 * self.bounds.size * np.sqrt(f / (self._strongest or 1.0))
             lines = np.stack([at, at + length[:, None] * contacts.normal], axis=1)
         if len(at) or len(points.points):
             points.points, forces.points = at.astype(np.float32), lines.astype(np.float32)

@@ -1,0 +1,137 @@
+"""Targets and forces of joints that a hand on a slider sets while a world runs.
+
+A value that was set by hand is held: it is written again after the scene's animations, which would overwrite it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.constitution import Joint, class_of
+from dovetail.constitution.base import uid_of
+from dovetail.core import Animation, World
+from dovetail.geometry import AttributeCollection
+from dovetail.io.cast import Cast
+from dovetail.io.describe import joint_slots
+from dovetail.scene.animator import UpdateInfo
+from dovetail.scene.object import Object
+from dovetail.viewer.camera import Bounds
+
+__all__ = ["Control", "Steering", "controls"]
+
+
+class Control(NamedTuple):
+    """Something that a slider can set: an attribute of a joint, with the attribute that switches it on.
+
+    lower, upper    ends of the slider
+    """
+
+    joint: int
+    label: str
+    unit: str
+    attribute: str
+    switch: str
+    lower: float
+    upper: float
+
+
+_KINDS = (
+    # attribute, its switch, label, unit
+    ("aim_angle", "driving/is_constrained", "aim angle", "rad"),
+    ("aim_distance", "driving/is_constrained", "aim distance", "m"),
+    ("external_torque", "external_torque/is_constrained", "torque", "N·m"),
+    ("external_force", "external_force/is_constrained", "force", "N"),
+)
+
+
+def controls(cast: Cast, bounds: Bounds) -> list[Control]:
+    """Everything about the joints that can be set by hand: targets of drives, forces and torques along joints.
+
+    A target ranges over the joint's limit, or over a turn to both sides, or over the size of the scene; a force over
+    ten times the weight of the right body.
+    """
+    found = []
+    g = float(np.linalg.norm(cast.gravity)) or 9.8
+    for number, joint in enumerate(cast.joints):
+        weight = 10 * g * max(cast.bodies[joint.right].mass, 1e-6)
+        reach = {"rad": 2 * np.pi, "m": bounds.size, "N": weight, "N·m": weight * bounds.size / 4}
+        for attribute, switch, label, unit in _KINDS:
+            if attribute in joint.columns and switch in joint.columns:
+                end = _round_up(reach[unit])
+                limit = joint.limit if attribute.startswith("aim") else None
+                lower, upper = limit or (-end, end)
+                found.append(Control(number, label, unit, attribute, switch, lower, upper))
+    return found
+
+
+def _round_up(x: float) -> float:
+    """The next of 1, 2, 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(next(k * power for k in (1, 2, 5, 10) if k * power >= x * (1 - 1e-9)))
+
+
+class Steering:
+    """Sets attributes of a world's joints and holds what was set by hand until it is let go."""
+
+    def __init__(self, world: World, cast: Cast) -> None:
+        self._animator = world.scene.animator
+        self._objects = {id: owner for owner in world.scene.objects for id in owner.geometries.ids().tolist()}
+        self._slots = joint_slots(world.scene)
+        self._places = cast.places
+        self._held: dict[tuple[int, int, str], float] = {}
+        self._wrapped: dict[int, Animation] = {}
+        names = {name for kind in _KINDS for name in kind[:2]}
+        self._at_start = [
+            {name: elements.slot(name).values.copy() for name in elements if name in names}
+            for elements in map(self._elements, range(len(self._slots)))
+        ]
+
+    def _elements(self, group: int) -> AttributeCollection:
+        geometry = self._slots[group].geometry
+        kind = class_of(uid_of(geometry))
+        assert issubclass(kind, Joint)
+        return kind.elements(geometry)
+
+    def value(self, joint: int, attribute: str) -> float:
+        """What the attribute of a joint is now."""
+        group, k = self._places[joint]
+        return float(self._elements(group).slot(attribute).values[k])
+
+    def hold(self, joint: int, attribute: str, value: float) -> None:
+        """Set an attribute of a joint now and in every frame to come."""
+        group, k = self._places[joint]
+        self._held[group, k, attribute] = value
+        self._write(group, k, attribute, value)
+        self._follow(self._objects[self._slots[group].id()])
+
+    def _write(self, group: int, k: int, attribute: str, value: float) -> None:
+        self._elements(group).slot(attribute).edit()[k] = value
+
+    def _follow(self, owner: Object) -> None:
+        """Have held values written after the animation of an object, if it has one."""
+        animation = self._animator.find(owner.id())
+        if animation is None or owner.id() in self._wrapped:
+            return
+        self._wrapped[owner.id()] = animation
+
+        def animate_and_hold(info: UpdateInfo) -> None:
+            animation.callback(info)
+            for (group, k, attribute), value in self._held.items():
+                self._write(group, k, attribute, value)
+
+        self._animator.erase(owner.id())
+        self._animator.insert(owner, animate_and_hold)
+
+    def reset(self) -> None:
+        """Let everything go and give all targets, forces and switches the values they had when looking began."""
+        self._held.clear()
+        owners = {owner.id(): owner for owner in self._objects.values()}
+        for id, animation in self._wrapped.items():
+            self._animator.erase(id)
+            self._animator.insert(owners[id], animation.callback)
+        self._wrapped.clear()
+        for group, values in enumerate(self._at_start):
+            for name, array in values.items():
+                self._elements(group).slot(name).edit()[...] = array

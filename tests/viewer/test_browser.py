@@ -1,0 +1,104 @@
+"""The viewer and its replays in a real browser."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scenes import read_state
+from viewer.browser import close_notice, missing, opened, place_of
+
+from dovetail.viewer import Viewer, replay
+
+pytest.importorskip("viser", reason="viser is missing; pip install 'dovetail[viewer]'")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing() or "a browser is there")]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    yield from opened(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.new_page()
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    yield page
+    page.close()
+    assert not wrong
+
+
+def settled(page, colour, near=None, away=0.0):
+    """The place of a colour once it is `away` pixels from `near`, or after half a minute."""
+    for _ in range(60):
+        place = place_of(page, colour)
+        if near is None or np.linalg.norm(place - near) >= away:
+            break
+        page.wait_for_timeout(500)
+    return place
+
+
+def height_of(world, body):
+    return read_state(world)[0][body, 2, 3]
+
+
+def test_a_world_is_seen_to_run_and_a_slider_a_click_and_a_pull_take_part_in_it(running, page):
+    hinge = next(iter(running.scene.objects.find("hinge")[0].geometries)).geometry.edges
+    with Viewer(running, playing=False) as viewer:
+        viewer.start()
+        page.goto(viewer.url)
+        close_notice(page)
+        page.get_by_role("button", name="Play").wait_for()
+        before = settled(page, "blue")
+        page.get_by_role("button", name="Play").click()
+        # the boxes fall by 0.15 m, a good part of the picture
+        fallen = settled(page, "blue", before, 8.0)
+        assert fallen[1] > before[1] + 8
+
+        level = settled(page, "green")
+        page.get_by_role("tab", name="Joints").click()
+        row = page.locator("div.mantine-Flex-root", has=page.get_by_text("aim angle [rad]")).last
+        row.get_by_role("slider").press("Home")  # to its lower end, which is the lower limit of the hinge
+        raised = settled(page, "green", level, 10.0)
+        assert hinge["aim_angle"][0] == -1.0
+        assert raised[1] < level[1] - 10  # up, in pixels
+
+        page.get_by_role("tab", name="Bodies").click()
+        x, y = settled(page, "blue")
+        page.mouse.click(x, y)
+        page.locator("strong", has_text="boxes[0]").wait_for()
+
+        page.keyboard.down("Control")
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 40, y - 60, steps=4)
+        height = [height_of(running, 5)]
+        while height[-1] < 0.15 and len(height) < 100:  # it lay on the ground, its centre 0.05 m above it
+            page.wait_for_timeout(100)
+            height.append(height_of(running, 5))
+        page.mouse.up()
+        page.keyboard.up("Control")
+        assert height[-1] >= 0.15
+
+
+def test_a_replay_opens_from_a_file_without_a_network_and_its_timeline_moves_it(recorded, browser, page, tmp_path):
+    path = replay(recorded, tmp_path / "machine.html")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    browser.set_offline(True)
+    try:
+        page.goto(path.as_uri())
+        close_notice(page)
+        assert page.title() == "machine · dovetail"
+        time = page.locator("input").first
+        time.fill("0")
+        time.press("Enter")
+        start = settled(page, "green")
+        time.fill("0.6")
+        time.press("Enter")
+        end = settled(page, "green", start, 10.0)
+    finally:
+        browser.set_offline(False)
+    # the arm is raised by 1.2 rad
+    assert end[1] < start[1] - 10
+    assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]

@@ -1,0 +1,255 @@
+"""The viewer without a browser: what it does to a world, and what it listens to."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import numpy as np
+import pytest
+from scenes import assert_same_arrays, new_scene
+
+from dovetail import Engine, World
+from dovetail.errors import ViewerError
+from dovetail.io import Recording
+from dovetail.viewer import Viewer, view
+from dovetail.viewer.history import History
+from dovetail.viewer.pull import Pull
+from dovetail.viewer.source import Played, Running
+from dovetail.viewer.stage import Stage
+from dovetail.viewer.steering import Steering, controls
+
+pytest.importorskip("viser", reason="viser is missing; pip install 'dovetail[viewer]'")
+
+
+@pytest.fixture
+def viewer(running):
+    with Viewer(running, playing=False) as opened:
+        yield opened
+
+
+def edges(world, name):
+    return next(iter(world.scene.objects.find(name)[0].geometries)).geometry.edges
+
+
+def until(condition, seconds=20.0):
+    """Wait for something that another thread does."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_it_listens_to_this_machine_alone(viewer):
+    host, port = viewer._server.get_host(), viewer._server.get_port()
+    assert host == "127.0.0.1" and viewer.url == f"http://127.0.0.1:{port}"
+    # another address of this very machine
+    with socket.socket() as other, pytest.raises(OSError):
+        other.settimeout(1.0)
+        other.connect(("127.0.0.2", port))
+
+
+def test_a_second_viewer_takes_the_next_free_port(viewer, recorded):
+    with Viewer(recorded, playing=False) as second:
+        assert second.url != viewer.url
+
+
+def test_a_paused_viewer_steps_one_frame_at_a_time_and_goes_back_to_the_start_bit_for_bit(running, viewer):
+    start = running.state()
+    for frame in (1, 2, 3):
+        viewer.step()
+        assert running.frame() == frame
+    viewer.reset()
+    assert running.frame() == 0
+    assert_same_arrays(running.state().arrays, start.arrays)
+
+
+def test_in_the_background_it_plays_about_as_fast_as_it_is_told(running):
+    with Viewer(running, speed=2.0) as viewer:
+        viewer.start()
+        assert until(lambda: running.frame() >= 20)
+        before, start = running.frame(), time.monotonic()
+        time.sleep(0.5)
+        simulated, passed = 0.01 * (running.frame() - before), time.monotonic() - start
+    # never faster than told, but for the tenth of a second that it may catch up; how fast at least depends on others
+    assert simulated < 2.0 * (passed + 0.2)
+    frame = running.frame()
+    time.sleep(0.1)
+    assert running.frame() == frame  # closed
+
+
+def test_what_is_posted_is_done_between_frames_by_the_thread_of_the_viewer(running):
+    import threading
+
+    with Viewer(running, playing=False) as viewer:
+        viewer.start()
+        done = []
+        viewer.post(lambda: done.append(threading.current_thread().name))
+        assert until(lambda: done == ["dovetail viewer"])
+
+
+def test_an_error_of_the_world_pauses_the_viewer_and_is_told(running, caplog):
+    with Viewer(running, playing=False) as viewer:
+        edges(running, "hinge")["aim_angle"] = np.nan
+        viewer.step()
+        assert "aim_angle = nan" in viewer.complaint and not viewer.playing
+        assert running.frame() == 0
+        viewer.reset()
+        edges(running, "hinge")["aim_angle"] = 0.0
+        viewer.step()
+        assert running.frame() == 1 and not viewer.complaint
+    assert "viewer: paused" in caplog.text
+
+
+def test_a_recording_is_played_to_its_end_and_then_paused(recorded):
+    with Viewer(recorded, speed=50.0) as viewer:
+        viewer.start()
+        assert until(lambda: not viewer.playing)
+        assert viewer._source.at == 60
+        assert "machine.dove" in repr(viewer)
+    assert "closed" in repr(viewer)
+
+
+def test_a_notebook_shows_the_page_in_a_frame(viewer):
+    assert f'<iframe src="{viewer.url}"' in viewer._repr_html_()
+
+
+def test_view_returns_at_once_where_it_need_not_block(recorded, capsys, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    viewer = view(recorded, block=False)
+    try:
+        assert capsys.readouterr().out == f"dovetail viewer: {viewer.url}\n"
+    finally:
+        viewer.close()
+
+
+def test_other_things_cannot_be_shown():
+    with pytest.raises(ViewerError, match="expected a World, a Recording or the path of one, got int"):
+        Viewer(3)
+
+
+def test_a_world_without_bodies_with_surfaces_or_joints_can_be_looked_at(tmp_path):
+    world = World(Engine("cpu", tmp_path))
+    world.init(new_scene())
+    with Viewer(world, playing=False) as viewer:
+        viewer.step()
+
+
+# --- steering ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def steering(running):
+    return Steering(running, Running(running).cast)
+
+
+def test_drives_and_forces_can_be_set_within_limits_or_sensible_bounds(running, viewer):
+    cast = Running(running).cast
+    hinge, rail = controls(cast, viewer._stage.bounds)
+    assert (hinge.attribute, hinge.lower, hinge.upper) == ("aim_angle", -1.0, 1.5)
+    assert (rail.attribute, rail.unit) == ("external_force", "N")
+    # ten times the weight of the cart, 1000 kg/m³ · (0.1 m)³ · 9.8 m/s², and the next round number
+    assert rail.upper == -rail.lower == 100.0
+
+
+def test_a_value_set_by_hand_is_held_against_an_animation_and_let_go_by_a_reset(running, steering):
+    hinge = running.scene.objects.find("hinge")[0]
+
+    def animate(info):
+        info.geo_slots()[0].geometry.edges["aim_angle"] = 0.01 * info.frame()
+
+    running.scene.animator.insert(hinge, animate)
+    running.advance()
+    assert edges(running, "hinge")["aim_angle"][0] == 0.01
+    steering.hold(0, "aim_angle", -0.5)
+    for _ in range(2):
+        running.advance()
+        assert edges(running, "hinge")["aim_angle"][0] == -0.5
+    steering.reset()
+    assert edges(running, "hinge")["aim_angle"][0] == 0.0
+    running.advance()
+    assert edges(running, "hinge")["aim_angle"][0] == 0.04
+    assert running.scene.animator.find(hinge.id()).callback is animate
+
+
+def test_a_force_set_by_hand_moves_the_cart(running, steering):
+    steering.hold(2, "external_force/is_constrained", 1.0)
+    steering.hold(2, "external_force", 10.0)
+    for _ in range(10):
+        running.advance()
+    running.retrieve()
+    # m = 1 kg: 10 N over 0.1 s give ½·10·0.1·0.11 m with bdf1
+    assert edges(running, "rail")["distance"][0] == pytest.approx(0.055, rel=1e-3)
+
+
+# --- pulling ----------------------------------------------------------------------------------------------------
+
+
+def test_a_pulled_body_comes_to_the_mouse_and_falls_when_it_is_let_go(running):
+    source = Running(running)
+    body = [b.name for b in source.cast.bodies].index("boxes[0]")
+    pull = Pull(source)
+    pull.grab(body, np.array([0.8, 0.3, 0.25]))
+    pull.move(np.array([0.8, 0.3, 1.0]))
+    for _ in range(150):
+        pull.apply()
+        source.advance()
+    x, mouse = pull.ends()
+    # it hangs below the mouse by (1 + (2ωh + (ωh)²) m/μ) g/ω²; ω = 20/s, and at the middle of a face of a cube
+    # m/μ = 1 + (a/2)²/(a²/6) = 2.5
+    np.testing.assert_allclose(x, mouse - [0, 0, (1 + 0.44 * 2.5) * 9.8 / 20**2], atol=1e-4)
+    pull.release()
+    for _ in range(10):
+        pull.apply()
+        source.advance()
+    assert source.velocities()[1][body, 2, 3] == pytest.approx(-0.98, abs=0.03)
+
+
+def test_a_body_pulled_at_its_corner_by_large_steps_does_not_begin_to_shake(running):
+    running.scene.config["dt"] = 0.05
+    source = Running(running)
+    body = [b.name for b in source.cast.bodies].index("boxes[0]")
+    pull = Pull(source)
+    pull.grab(body, np.array([0.85, 0.35, 0.25]))
+    pull.move(np.array([0.8, 0.3, 0.8]))
+    for _ in range(100):
+        pull.apply()
+        source.advance()
+    assert np.abs(source.velocities()[1][body]).max() < 0.1
+
+
+# --- sources and history ----------------------------------------------------------------------------------------
+
+
+def test_history_holds_what_joints_said_and_forgets_when_time_runs_back(recorded):
+    with Recording(recorded) as recording:
+        source = Played(recording)
+        history = History(recording.cast, length=30)
+        for frame in range(50):
+            source.seek(frame)
+            history.add(source.moment())
+            history.add(source.moment())  # the same frame twice counts once
+        assert len(history.times) == 30 and history.times[-1] == pytest.approx(0.49)
+        angles = recording.history("hinge", "angle")[20:50]
+        np.testing.assert_allclose(history.joint(0, "coordinate"), angles, atol=1e-6)  # kept in single precision
+        force = np.linalg.norm(recording.history("hinge", "reaction/force"), axis=1)[20:50]
+        np.testing.assert_allclose(history.joint(0, "reaction"), force, rtol=1e-6)
+        assert np.isnan(history.joint(1, "coordinate")).all()  # a ball has none
+        assert history.energy("kinetic")[-1] == recording.energies(49)["kinetic"]
+        source.reset()
+        history.add(source.moment())
+        assert len(history.times) == 1
+
+
+def test_bodies_of_one_shape_are_one_batch_and_hidden_ones_have_no_size(viewer):
+    stage = viewer._stage
+    assert isinstance(stage, Stage)
+    names = [body.name for body in stage.cast.bodies]
+    (batch,) = [b for b in stage.batches if len(b.numbers) == 2]
+    assert [names[k] for k in batch.numbers] == ["boxes[0]", "boxes[1]"]
+    stage.visible[batch.numbers[1]] = False
+    stage.restyle()
+    np.testing.assert_allclose(batch.handle.batched_scales, [[1, 1, 1], [0, 0, 0]], atol=1e-6)
+    stage.switch("x-ray", True)
+    assert 0 < batch.handle.opacity < 1
