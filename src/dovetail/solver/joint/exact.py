@@ -20,7 +20,7 @@ where the joints are closed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -55,6 +55,10 @@ class ExactJoints(Contribution):
         self._tuned = 0.0
         self.worst = 0.0
         self._scale = 1.0  # h²
+
+    def pairs_of(self, joints: Sequence[int]) -> Indices:
+        """Left and right bodies (m, 2) of all rows of some joints."""
+        return np.concatenate([rows.stencils.pairs[np.isin(rows.stencils.joint, joints)] for rows in self.rows])
 
     def tune(self, h: float) -> bool:
         """Choose K for steps of length h; True if it has changed, and with it what is constant in the blocks."""

@@ -19,9 +19,11 @@ import numpy as np
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.terms import Coincide, Compose, Slide, Stencil, Stenciled, Term
 from dovetail.errors import ConstitutionError
+from dovetail.logger import Logger
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.exact_rows import Coinciding, Parallel
+from dovetail.solver.joint.redundancy import redundancies
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags
@@ -29,7 +31,9 @@ from dovetail.typing import Array, Flags
 if TYPE_CHECKING:
     from dovetail.world.lower.joints import JointGeometry
 
-__all__ = ["lower_exact", "which_are_exact"]
+__all__ = ["check_loops", "lower_exact", "which_are_exact"]
+
+_NAMED = 8  # joints that a message lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +108,30 @@ def lower_exact(entries: list[JointGeometry], bodies: Bodies) -> ExactJoints | N
         return f"joint {joint - entry.offset} of '{entry.slot.object_name}'"
 
     return ExactJoints(Coinciding(*joined(1)), Parallel(*joined(2)), name)
+
+
+def check_loops(exact: ExactJoints, bodies: Bodies, Q: Array) -> None:
+    """Refuse exact joints that contradict each other, and tell of those whose reactions are not unique."""
+    for found in redundancies(exact, Q, bodies.mass, bodies.is_fixed):
+        names = [exact.name(joint) for joint in found.joints[:_NAMED]]
+        more = len(found.joints) - len(names)
+        who = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 and not more else [", ".join(names)])
+        who += f" and {more} more" if more else ""
+        if found.open:
+            raise ConstitutionError(
+                f"World.init: the exact joints {who} contradict each other, they cannot all be closed: an opening of "
+                f"{found.open:.3g} [m or rad] is left whatever the bodies do; correct their anchors, or give one of "
+                "them a finite strength_ratio."
+            )
+        ends = {frozenset(pair) for pair in exact.pairs_of(found.joints).tolist()}
+        motions = f"{found.surplus} motion{'s' if found.surplus > 1 else ''}"
+        if len(ends) == 1:
+            Logger.warn(
+                f"World.init: the exact joints {who} between the same two bodies hold {motions} twice; bodies move as "
+                "they should, but only the sum of these reactions means something. Remove one of them."
+            )
+        else:
+            Logger.info(
+                f"World.init: the loop of exact joints {who} holds {motions} twice; bodies move as they should, but "
+                "how these joints share their reactions is not unique."
+            )

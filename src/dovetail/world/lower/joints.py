@@ -45,7 +45,7 @@ from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.bodies import BodyTable
 from dovetail.world.lower.declarations import coordinate_of, energy_of, law_of
-from dovetail.world.lower.exact import lower_exact, which_are_exact
+from dovetail.world.lower.exact import check_loops, lower_exact, which_are_exact
 
 __all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints", "lower_joints"]
 
@@ -166,6 +166,8 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
         lowered.frames = _frames(lowered.geometries)
         _energies(lowered)
         lowered.exact = lower_exact(lowered.geometries, bodies)
+        if lowered.exact is not None:
+            check_loops(lowered.exact, bodies, Q)
         _coordinate_batches(lowered)
         _law_batches(lowered)
         _load_batches(lowered)
