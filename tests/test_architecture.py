@@ -23,7 +23,7 @@ LAYERS = {
     "solver": {"solver"},
     "world": {"world", "scene", "constitution", "geometry", "solver"},
 }
-SHARED = {"builtin", "errors", "files", "logger", "timer", "typing", "unit", "values"}
+SHARED = {"builtin", "errors", "files", "logger", "resident_thread", "timer", "typing", "unit", "values"}
 """Modules beside the layers that every layer may use; they use no layer."""
 
 HEAVY = {"numba", "llvmlite", "scipy", "trimesh", "meshio", "rich", "viser"}

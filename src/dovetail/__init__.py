@@ -12,6 +12,7 @@ from dovetail.core import Animation, Engine, Scene, SceneIO, World
 from dovetail.errors import DovetailError as Exception
 from dovetail.geometry import AngleAxis, Quaternion, Transform, view
 from dovetail.logger import Logger
+from dovetail.resident_thread import ResidentThread
 from dovetail.sim import Sim
 from dovetail.timer import Timer
 from dovetail.values import (
@@ -55,6 +56,7 @@ __all__ = [
     "Matrix9x9",
     "Matrix12x12",
     "Quaternion",
+    "ResidentThread",
     "Scene",
     "SceneIO",
     "Sim",

@@ -2,14 +2,17 @@
 
     DovetailError                  anything below; also exported as `dovetail.Exception` for libuipc scripts
     ├── CollectionError            a name or type that an attribute collection refuses
+    │   ├── UnsupportedType        a default value of a type that no attribute has; also a TypeError
+    │   └── UnsupportedShape       an array of a shape that no attribute has; also a RuntimeError
     ├── GeometryError              a mesh that cannot be used, or an operation it does not allow
     ├── ConfigError                an unknown config key, or a value of the wrong type or range
     ├── ConstitutionError          a body, joint, limit, drive or force given values that make no sense
+    │   └── ArgumentType           something of another kind than is needed; also a TypeError
     ├── SceneError                 objects, tabulars, animator, files of a scene
     │   └── AnimationError         a user's callback raised; the original is its `__cause__`
     ├── RecordingError             a recording that cannot be written, or a file that is none
     ├── ViewerError                a picture that cannot be made, or a viewer used in a way it does not allow
-    ├── WorldError                 a call that the world's state does not allow
+    ├── WorldError                 a call that the world's state does not allow; also a RuntimeError
     ├── SolverError                a step that could not be computed; the last good state is kept
     │   ├── NotFinite              NaN or Inf in a state
     │   └── NewtonStalled          the iteration limit was reached (raised in strict mode only)
@@ -24,6 +27,7 @@ import builtins
 
 __all__ = [
     "AnimationError",
+    "ArgumentType",
     "CollectionError",
     "ConfigError",
     "ConstitutionError",
@@ -35,6 +39,8 @@ __all__ = [
     "RecordingError",
     "SceneError",
     "SolverError",
+    "UnsupportedShape",
+    "UnsupportedType",
     "ViewerError",
     "WorldError",
 ]
@@ -48,6 +54,14 @@ class CollectionError(DovetailError):
     """An attribute name or type that a collection refuses."""
 
 
+class UnsupportedType(CollectionError, TypeError):  # noqa: N818 - reads as the state it reports
+    """A default value of a type that no attribute has."""
+
+
+class UnsupportedShape(CollectionError, RuntimeError):  # noqa: N818 - reads as the state it reports
+    """A default array of a shape that no attribute has."""
+
+
 class GeometryError(DovetailError):
     """A mesh that cannot be used, or an operation it does not allow."""
 
@@ -58,6 +72,10 @@ class ConfigError(DovetailError):
 
 class ConstitutionError(DovetailError):
     """A body, joint, limit, drive or force given values that make no sense."""
+
+
+class ArgumentType(ConstitutionError, TypeError):  # noqa: N818 - reads as the state it reports
+    """An argument of another kind than is needed."""
 
 
 class SceneError(DovetailError):
@@ -76,7 +94,7 @@ class ViewerError(DovetailError):
     """A picture or replay that cannot be made, or a viewer used in a way it does not allow."""
 
 
-class WorldError(DovetailError):
+class WorldError(DovetailError, RuntimeError):
     """A call that the world's present state does not allow."""
 
 

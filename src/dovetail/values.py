@@ -177,11 +177,23 @@ class _Vector(_Array):
         return cls.Unit(1)
 
     @classmethod
-    def LinSpaced(cls, low: float, high: float, count: int | None = None) -> NDArray[np.float64]:
-        """Equidistant numbers from `low` to `high`, both included; a `count` must be the vector's size."""
-        if count not in (None, cls._shape[0]):
-            raise DovetailError(f"{cls.__name__}.LinSpaced: holds {cls._shape[0]} numbers, not {count}.")
-        return np.linspace(low, high, cls._shape[0]).reshape(cls._shape)
+    def LinSpaced(
+        cls, start: float, end: float, n: float | None = None, step: float | None = None
+    ) -> NDArray[np.float64]:
+        """Equidistant numbers from `start` to `end`, both included.
+
+        A third argument changes nothing and is checked: a whole number is the vector's size, another one the step.
+        """
+        size = cls._shape[0]
+        numbers = np.linspace(start, end, size).reshape(cls._shape)
+        spacing = (end - start) / (size - 1)
+        given = n if step is None else step
+        if given is not None and not (step is None and given == size) and not np.isclose(given, spacing):
+            raise DovetailError(
+                f"{cls.__name__}.LinSpaced: {size} numbers from {start} to {end} have the step {spacing}; "
+                f"{given} was given as their count or step."
+            )
+        return numbers
 
 
 class _Vector3OrLonger(_Vector, size=3):

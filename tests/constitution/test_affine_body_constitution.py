@@ -151,7 +151,7 @@ def rigid(mass=2.0, center=(0.1, -0.2, 0.3), inertia=(0.05, 0.06, 0.07)):
 
 
 def test_a_mass_matrix_stands_in_for_any_mesh():
-    M = build_abd_mass_matrix(*from_rigid_body(*rigid()))
+    M = from_rigid_body(*rigid())
     for sc in (pointcloud(CORNERS), linemesh(CORNERS, [[0, 1]]), trimesh(CORNERS, [[0, 1, 2]])):
         AffineBodyConstitution().apply_to(sc, 1e8, M, 0.004)
         assert value(sc.meta, "mass") == 2.0
@@ -162,7 +162,7 @@ def test_a_mass_matrix_stands_in_for_any_mesh():
 
 
 def test_a_mass_matrix_may_be_given_by_name(box):
-    M = build_abd_mass_matrix(*from_rigid_body(*rigid()))
+    M = from_rigid_body(*rigid())
     sc = box()
     AffineBodyConstitution().apply_to(sc, 1e8, volume=0.004, mass=M)
     assert value(sc.meta, "mass") == 2.0
@@ -179,7 +179,7 @@ def test_both_forms_of_a_proxy_are_the_same_body(mass, center, size):
     inertia = np.trace(second) * np.eye(3) - second
     constitution = AffineBodyConstitution()
     by_inertia = constitution.create_proxy(1e7, mass, np.reshape(center, (3, 1)), inertia, 0.5)
-    M = build_abd_mass_matrix(*from_rigid_body(mass, center, inertia))
+    M = from_rigid_body(mass, center, inertia)
     by_matrix = constitution.create_proxy(1e7, M, volume=0.5)
     assert by_inertia.dim() == by_matrix.dim() == 0
     assert (by_inertia.positions.values == 0).all()
@@ -266,7 +266,7 @@ def test_a_shell_of_triangles_without_area_is_refused():
 
 
 def broken(**entries):
-    M = build_abd_mass_matrix(*from_rigid_body(*rigid()))
+    M = from_rigid_body(*rigid())
     for at, number in entries.values():
         M[at] = number
     return M
@@ -310,7 +310,7 @@ def test_a_bad_rigid_body_is_no_proxy(body, message):
 
 @pytest.mark.parametrize("volume", [0.0, -1.0, np.nan])
 def test_a_volume_is_above_zero(volume, box):
-    M = build_abd_mass_matrix(*from_rigid_body(*rigid()))
+    M = from_rigid_body(*rigid())
     with pytest.raises(ConstitutionError, match=r"volume = .*\[m³\]"):
         AffineBodyConstitution().apply_to(box(), 1e8, M, volume)
 

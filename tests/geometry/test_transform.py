@@ -89,7 +89,7 @@ def test_a_product_applies_the_right_one_first():
         lambda: Transform.Identity().scale([1, 2]),
         lambda: Transform.Identity().rotate(np.eye(3)),
         lambda: Transform.Identity() * np.zeros((4, 3)),
-        lambda: Transform.Identity().apply_to(np.zeros(3)),
+        lambda: Transform.Identity().apply_to(np.zeros(4)),
         lambda: AngleAxis(1.0),
         lambda: AngleAxis(1.0, [0, 0, 0]),
         lambda: AngleAxis(math.nan, [0, 0, 1]),

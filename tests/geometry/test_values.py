@@ -65,7 +65,8 @@ def test_random_numbers_differ_and_lie_between_minus_one_and_one():
 def test_linspaced_includes_both_ends():
     np.testing.assert_array_equal(Vector3.LinSpaced(0, 1), [[0], [0.5], [1]])
     np.testing.assert_array_equal(Vector3.LinSpaced(0, 1, 3), [[0], [0.5], [1]])
-    with pytest.raises(DovetailError, match="holds 3 numbers, not 5"):
+    np.testing.assert_array_equal(Vector3.LinSpaced(0, 1, 0.5), [[0], [0.5], [1]])
+    with pytest.raises(DovetailError, match=r"3 numbers from 0 to 1 have the step 0\.5; 5 was given"):
         Vector3.LinSpaced(0, 1, 5)
 
 

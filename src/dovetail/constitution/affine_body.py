@@ -212,7 +212,8 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
         J = self._place().vector("inertia", inertia, 9, unit="kg·m²").reshape(3, 3)
         if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
             raise self._place().error(f"inertia = {J.tolist()} [kg·m²] is not symmetric; use (I + Iᵀ)/2.")
-        return _assemble(*from_rigid_body(m, center, (J + J.T) / 2))
+        M = from_rigid_body(m, center, (J + J.T) / 2)
+        return _assemble(m, M[3:6, 0], M[3:6, 3:6])
 
 
 def _assemble(m: float, mc: Array, S: Array) -> Array:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dovetail.geometry import affine_body
 from dovetail.geometry.atlas import GeometryAtlas, geometry_from_json, geometry_to_json
 from dovetail.geometry.attribute import AttributeSlot, AttributeSlotUidList, view
+from dovetail.geometry.attribute_io import AttributeIO
 from dovetail.geometry.closure import facet_closure
 from dovetail.geometry.collection import AttributeCollection, MetaCollection, SimplexCollection
 from dovetail.geometry.create import ground, halfplane, linemesh, pointcloud, tetmesh, trimesh
+from dovetail.geometry.fit import optimal_transform
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.implicit_geometry import ImplicitGeometry
 from dovetail.geometry.measure import compute_mesh_d_hat, constitution_type
 from dovetail.geometry.merge import apply_transform, merge
 from dovetail.geometry.mesh_io import SimplicialComplexIO
+from dovetail.geometry.nearest import closest_vertex_edge_pairs, closest_vertex_triangle_pairs
 from dovetail.geometry.numeric_attribute import (
     AttributeSlotFloat,
     AttributeSlotI32,
@@ -50,10 +53,12 @@ from dovetail.geometry.surface import (
     label_triangle_orient,
 )
 from dovetail.geometry.transform import Transform
+from dovetail.geometry.volume import points_from_volume, tetrahedralization_default_config, tetrahedralize
 
 __all__ = [
     "AngleAxis",
     "AttributeCollection",
+    "AttributeIO",
     "AttributeSlot",
     "AttributeSlotFloat",
     "AttributeSlotI32",
@@ -95,6 +100,8 @@ __all__ = [
     "affine_body",
     "apply_region",
     "apply_transform",
+    "closest_vertex_edge_pairs",
+    "closest_vertex_triangle_pairs",
     "compute_mesh_d_hat",
     "constitution_type",
     "extract_surface",
@@ -112,8 +119,12 @@ __all__ = [
     "label_triangle_orient",
     "linemesh",
     "merge",
+    "optimal_transform",
     "pointcloud",
+    "points_from_volume",
     "tetmesh",
+    "tetrahedralization_default_config",
+    "tetrahedralize",
     "trimesh",
     "view",
 ]

@@ -54,16 +54,16 @@ def q_v_to_transform_v(q_v: ArrayLike) -> Array:
     return _from_q("q_v_to_transform_v", q_v)
 
 
-def compute_dyadic_mass(sc: SimplicialComplex, density: float) -> tuple[float, Array, Array]:
-    """(m, m x̄ (3, 1), S (3, 3)) of a tetmesh or closed trimesh of constant density [kg/m³]."""
-    m_hat, _ = moments(sc, density)
+def compute_dyadic_mass(sc: SimplicialComplex, rho: float) -> tuple[float, Array, Array]:
+    """(m, m x̄ (3, 1), S (3, 3)) of a tetmesh or closed trimesh of constant density rho [kg/m³]."""
+    m_hat, _ = moments(sc, rho)
     return float(m_hat[0, 0]), m_hat[1:, :1].copy(), m_hat[1:, 1:].copy()
 
 
-def compute_body_force(sc: SimplicialComplex, force_density: ArrayLike) -> Array:
+def compute_body_force(sc: SimplicialComplex, body_force_density: ArrayLike) -> Array:
     """∫ Jᵀ f dV (12, 1), the force on q of a constant force per volume f (3) [N/m³]."""
     m_hat, _ = moments(sc, 1.0)
-    density = _shaped("compute_body_force", "force_density", force_density, (3,))
+    density = _shaped("compute_body_force", "body_force_density", body_force_density, (3,))
     return np.concatenate([density * m_hat[0, 0], np.outer(density, m_hat[1:, 0]).ravel()]).reshape(12, 1)
 
 
@@ -80,39 +80,39 @@ def build_abd_mass_matrix(m: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike
     return matrix
 
 
-def from_rigid_body(mass: float, center: ArrayLike, inertia: ArrayLike) -> tuple[float, Array, Array]:
-    """(m, m x̄ (3, 1), S) from mass [kg], centre c and inertia I [kg·m²] about the centre.
+def from_rigid_body(mass: float, center_of_mass: ArrayLike, inertia_cm: ArrayLike) -> Array:
+    """The 12×12 mass matrix from mass [kg], centre c [m] and inertia I [kg·m²] about the centre.
 
     I = tr(S_c)·1 − S_c gives S_c = ½ tr(I)·1 − I; the parallel-axis theorem adds m c cᵀ.
     """
-    c = _shaped("from_rigid_body", "center", center, (3,))
-    about_center = _shaped("from_rigid_body", "inertia", inertia, (3, 3))
+    c = _shaped("from_rigid_body", "center_of_mass", center_of_mass, (3,))
+    about_center = _shaped("from_rigid_body", "inertia_cm", inertia_cm, (3, 3))
     second = 0.5 * np.trace(about_center) * np.eye(3) - about_center + mass * np.outer(c, c)
-    return float(mass), (mass * c).reshape(3, 1), second
+    return build_abd_mass_matrix(float(mass), mass * c, second)
 
 
 @overload
-def to_rigid_body(mass: ArrayLike) -> tuple[float, Array, Array]: ...
+def to_rigid_body(m: ArrayLike) -> tuple[float, Array, Array]: ...
 @overload
-def to_rigid_body(mass: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike) -> tuple[float, Array, Array]: ...
+def to_rigid_body(m: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike) -> tuple[float, Array, Array]: ...
 
 
 def to_rigid_body(
-    mass: ArrayLike, m_x_bar: ArrayLike | None = None, m_x_bar_x_bar: ArrayLike | None = None
+    m: ArrayLike, m_x_bar: ArrayLike | None = None, m_x_bar_x_bar: ArrayLike | None = None
 ) -> tuple[float, Array, Array]:
     """(mass, centre (3, 1), inertia about the centre (3, 3)) from a 12×12 mass matrix or from m, m x̄, S."""
     if m_x_bar is None or m_x_bar_x_bar is None:
-        matrix = _shaped("to_rigid_body", "the mass matrix", mass, (12, 12))
-        m, first, second = float(matrix[0, 0]), matrix[3:6, 0], matrix[3:6, 3:6]
+        matrix = _shaped("to_rigid_body", "the mass matrix", m, (12, 12))
+        mass, first, second = float(matrix[0, 0]), matrix[3:6, 0], matrix[3:6, 3:6]
     else:
-        m = float(_shaped("to_rigid_body", "m", mass, ()))
+        mass = float(_shaped("to_rigid_body", "m", m, ()))
         first = _shaped("to_rigid_body", "m_x_bar", m_x_bar, (3,))
         second = _shaped("to_rigid_body", "m_x_bar_x_bar", m_x_bar_x_bar, (3, 3))
-    if not m > 0.0:
-        raise GeometryError(f"to_rigid_body: mass = {m} [kg]; a body needs a positive mass.")
-    c = first / m
-    about_center = second - m * np.outer(c, c)
-    return m, c.reshape(3, 1), np.trace(about_center) * np.eye(3) - about_center
+    if not mass > 0.0:
+        raise GeometryError(f"to_rigid_body: mass = {mass} [kg]; a body needs a positive mass.")
+    c = first / mass
+    about_center = second - mass * np.outer(c, c)
+    return mass, c.reshape(3, 1), np.trace(about_center) * np.eye(3) - about_center
 
 
 def _to_q(who: str, transform: ArrayLike | Transform) -> Array:

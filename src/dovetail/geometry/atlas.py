@@ -45,16 +45,20 @@ class GeometryAtlas:
         self._collections: dict[str, AttributeCollection] = {}
 
     @overload
-    def create(self, geometry: Geometry) -> int: ...
+    def create(self, geometry: Geometry, evolving_only: bool = False) -> int: ...
     @overload
-    def create(self, geometry: str, collection: AttributeCollection) -> None: ...
+    def create(self, geometry: str, collection: AttributeCollection, evolving_only: bool = False) -> None: ...
 
-    def create(self, geometry: Geometry | str, collection: AttributeCollection | None = None) -> int | None:
-        """Add a geometry, whose number is returned, or a collection under a name. Values are shared."""
+    def create(self, geometry: Geometry | str, *given: Any, **named: Any) -> int | None:
+        """Add a geometry, whose number is returned, or a collection under a name. Values are shared.
+
+        `evolving_only` exists for libuipc scripts: all attributes are kept.
+        """
         if isinstance(geometry, Geometry):
             self._geometries.append(geometry.copy())
             return len(self._geometries) - 1
-        if collection is None or geometry in self._collections:
+        collection = given[0] if given else named.get("collection")
+        if not isinstance(collection, AttributeCollection) or geometry in self._collections:
             raise GeometryError(f"GeometryAtlas: '{geometry}' has no collection, or exists already.")
         self._collections[geometry] = collection.copy()
         return None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.errors import CollectionError
+from dovetail.errors import CollectionError, UnsupportedShape, UnsupportedType
 
 __all__ = ["TYPES", "AttributeType", "type_of_default", "uid_array"]
 
@@ -131,7 +131,7 @@ def type_of_default(default: Any) -> AttributeType:
         return TYPES["F64"]
     if isinstance(default, np.ndarray):
         return _array_type(default)
-    raise CollectionError(
+    raise UnsupportedType(
         f"a default of type {type(default).__name__} has no attribute type; give an int, a float, a str, "
         "or a float64 array such as Vector3.Zero() or Matrix4x4.Identity()"
     )
@@ -153,7 +153,7 @@ def _array_type(default: NDArray[Any]) -> AttributeType:
     if default.size == 1 and default.dtype.kind in "iu":
         return type_of_default(default.reshape(-1)[0])
     if default.dtype not in (_F64, _I32):
-        raise CollectionError(
+        raise UnsupportedType(
             f"a default array of {default.dtype} has no attribute type; convert it with .astype(np.float64), "
             "or .astype(np.int32) for indices"
         )
@@ -161,7 +161,7 @@ def _array_type(default: NDArray[Any]) -> AttributeType:
     for candidate in TYPES.values():
         if candidate.dtype == default.dtype and candidate.shape == shape:
             return candidate
-    raise CollectionError(
+    raise UnsupportedShape(
         f"a default array of shape {default.shape} and {default.dtype} has no type; float64 vectors "
         "have 2, 3, 4, 6, 9 or 12 components, matrices as many rows and columns, int32 vectors 2, 3 or 4"
     )

@@ -95,13 +95,13 @@ class AttributeCollection:
         """The slot of an attribute, or None."""
         return self._slots.get(name)
 
-    def create(self, name: str, default: Any, *, allow_destroy: bool = True) -> AttributeSlot:
-        """A new attribute whose present and future elements are `default`, from which its type follows."""
+    def create(self, name: str, value: Any, *, allow_destroy: bool = True) -> AttributeSlot:
+        """A new attribute whose present and future elements are `value`, from which its type follows."""
         try:
-            kind = type_of_default(default)
+            kind = type_of_default(value)
         except CollectionError as error:
-            raise CollectionError(f"{self._name}: attribute '{name}': {error}.") from None
-        return self._insert(name, Buffer.filled(kind, self._size, default), allow_destroy)
+            raise type(error)(f"{self._name}: attribute '{name}': {error}.") from None
+        return self._insert(name, Buffer.filled(kind, self._size, value), allow_destroy)
 
     def create_uid_list(self, name: str) -> AttributeSlotUidList:
         """The attribute that holds a set of UIDs per element; created empty if it is not there yet."""

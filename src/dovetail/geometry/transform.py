@@ -39,11 +39,11 @@ class Transform:
         """A copy of t (3, 1)."""
         return self._matrix[:3, 3:].copy()
 
-    def translate(self, vector: ArrayLike) -> Self:
-        return self._post(_translation(vector))
+    def translate(self, translation: ArrayLike) -> Self:
+        return self._post(_translation(translation))
 
-    def pretranslate(self, vector: ArrayLike) -> Self:
-        return self._pre(_translation(vector))
+    def pretranslate(self, translation: ArrayLike) -> Self:
+        return self._pre(_translation(translation))
 
     def rotate(self, rotation: AngleAxis | Quaternion) -> Self:
         return self._post(_rotation(rotation))
@@ -51,12 +51,12 @@ class Transform:
     def prerotate(self, rotation: AngleAxis | Quaternion) -> Self:
         return self._pre(_rotation(rotation))
 
-    def scale(self, factor: ArrayLike) -> Self:
+    def scale(self, scale: ArrayLike) -> Self:
         """By one number or by one for each axis."""
-        return self._post(_scaling(factor))
+        return self._post(_scaling(scale))
 
-    def prescale(self, factor: ArrayLike) -> Self:
-        return self._pre(_scaling(factor))
+    def prescale(self, scale: ArrayLike) -> Self:
+        return self._pre(_scaling(scale))
 
     def inverse(self) -> Transform:
         inverse = np.eye(4)
@@ -82,9 +82,14 @@ class Transform:
     # without it, array * transform would be tried element by element
     __array_ufunc__ = None
 
-    def apply_to(self, points: Any) -> Any:
-        """Move points (n, 3) or (n, 3, 1): float64 arrays in place, others as a new array; returns them."""
-        array = np.asarray(points, np.float64)
+    def apply_to(self, vectors: Any) -> Any:
+        """Move points (n, 3) or (n, 3, 1): float64 arrays in place, others as a new array; returns them.
+
+        A single point (3,) gives a new one (3, 1).
+        """
+        array = np.asarray(vectors, np.float64)
+        if array.shape == (3,):
+            return self * array
         if array.shape[1:] not in ((3,), (3, 1)):
             raise GeometryError(f"Transform.apply_to: shape {array.shape} was given; (n, 3) or (n, 3, 1) is needed.")
         if array.ndim == 3:

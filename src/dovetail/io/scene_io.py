@@ -11,6 +11,7 @@ from typing import Any
 from dovetail.errors import DovetailError, GeometryError, SceneError
 from dovetail.files import atomic_write
 from dovetail.geometry import SimplicialComplex, SimplicialComplexIO
+from dovetail.io.bson import from_bson, to_bson
 from dovetail.io.surface import SceneSurface
 from dovetail.scene import Scene
 from dovetail.scene.scene_factory import (
@@ -29,8 +30,8 @@ _File = str | PathLike[str]
 class SceneIO:
     """Reads and writes one scene.
 
-    Scene files are JSON (.json). Animations are functions and are not saved. A file is written as a whole or
-    not at all, carries a checksum, and is read without running any code from it.
+    Scene files are JSON (.json) or the same values in binary (.bson). Animations are functions and are not saved. A
+    file is written as a whole or not at all, carries a checksum, and is read without running any code from it.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -64,7 +65,7 @@ class SceneIO:
     # --- whole scenes -------------------------------------------------------------------------------------
 
     def save(self, filename: _File) -> None:
-        """Write the whole scene to a .json file."""
+        """Write the whole scene to a .json or .bson file."""
         _write("save", filename, self.to_json())
 
     @staticmethod
@@ -88,7 +89,7 @@ class SceneIO:
     # --- changes ------------------------------------------------------------------------------------------
 
     def commit(self, last: SceneSnapshot, filename: _File) -> None:
-        """Write what changed since the snapshot `last` to a .json file."""
+        """Write what changed since the snapshot `last` to a .json or .bson file."""
         _write("commit", filename, self.commit_to_json(last))
 
     def commit_to_json(self, reference: SceneSnapshot) -> dict[str, Any]:
@@ -109,19 +110,25 @@ class SceneIO:
 
 
 def _write(who: str, filename: _File, document: dict[str, Any]) -> None:
-    path = _json_path(who, filename)
+    path = _path(who, filename)
     data = _text(document["__data__"])
-    meta = _text(document["__meta__"] | {"crc32": zlib.crc32(data.encode())})
+    meta = document["__meta__"] | {"crc32": zlib.crc32(data.encode())}
     try:
-        atomic_write(path, f'{{"__meta__":{meta},\n"__data__":{data}}}\n')
-    except OSError as error:
-        raise SceneError(f"SceneIO.{who}: cannot write '{path}': {error.strerror or error}.") from error
+        if path.suffix.lower() == ".bson":
+            atomic_write(path, to_bson({"__meta__": meta, "__data__": document["__data__"]}))
+        else:
+            atomic_write(path, f'{{"__meta__":{_text(meta)},\n"__data__":{data}}}\n')
+    except (OSError, ValueError) as error:
+        raise SceneError(
+            f"SceneIO.{who}: cannot write '{path}': {getattr(error, 'strerror', None) or error}."
+        ) from error
 
 
 def _read(who: str, filename: _File) -> dict[str, Any]:
-    path = _json_path(who, filename)
+    path = _path(who, filename)
     try:
-        document = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        document: dict[str, Any] = from_bson(content) if path.suffix.lower() == ".bson" else json.loads(content)
     except OSError as error:
         raise SceneError(f"SceneIO.{who}: cannot read '{path}': {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
@@ -132,7 +139,7 @@ def _read(who: str, filename: _File) -> dict[str, Any]:
             f"SceneIO.{who}: '{path}' was changed after it was written (its checksum differs); save it "
             'again, or delete "crc32" in it if the change is intended.'
         )
-    return document  # type: ignore[no-any-return]
+    return document
 
 
 def _has_meta(document: Any) -> bool:
@@ -144,9 +151,8 @@ def _text(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _json_path(who: str, filename: _File) -> Path:
+def _path(who: str, filename: _File) -> Path:
     path = Path(filename)
-    if path.suffix.lower() != ".json":
-        advice = "dovetail does not use .bson; " if path.suffix.lower() == ".bson" else ""
-        raise SceneError(f"SceneIO.{who}: '{path}': {advice}scene files end in .json, use that.")
+    if path.suffix.lower() not in (".json", ".bson"):
+        raise SceneError(f"SceneIO.{who}: '{path}': scene files end in .json or .bson, use one of them.")
     return path

@@ -14,8 +14,8 @@ from dovetail.scene import Scene
 
 __all__ = ["SceneSurface"]
 
-_KEPT = frozenset(("position", "topo", "transform", "is_surf", "is_facet", "parent_id"))
-"""What finding and writing a surface needs; users' attributes may clash and are left out."""
+_KEPT = frozenset(("position", "topo", "transform", "is_surf", "is_facet", "parent_id", "thickness"))
+"""What finding, writing and drawing a surface needs; users' attributes may clash and are left out."""
 
 
 @dataclass(frozen=True, slots=True)

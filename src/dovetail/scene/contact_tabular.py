@@ -139,9 +139,10 @@ class ContactTabular(PairTable[ContactElement]):
         κ < 0 means adaptive; the default model is until the user gives one.
         """
         friction_rates, resistances = (self._rows.slot(name).values for name in ("friction_rate", "resistance"))
+        on = self._rows.slot("is_enabled").values
         for row, (i, j) in enumerate(self._rows.slot("topo").values):
             who = f"ContactTabular: between {self._elements[i]!r} and {self._elements[j]!r}"
-            _row(who, friction_rates[row], resistances[row], True)
+            _row(who, friction_rates[row], resistances[row], bool(on[row]))
         shape = (self.element_count(), self.element_count())
         default = self.default_model()
         mu = self._spread("friction_rate", np.full(shape, default.friction_rate()))
@@ -161,7 +162,7 @@ def _row(who: str, friction_rate: float, resistance: float, enable: bool) -> dic
         ) from None
     if not (math.isfinite(mu) and mu >= 0):
         raise SceneError(f"{who}: friction_rate = {mu:g} is not a friction coefficient; give a number >= 0.")
-    if not math.isfinite(kappa) or kappa == 0:
+    if not math.isfinite(kappa) or (kappa == 0 and enable):
         raise SceneError(
             f"{who}: resistance = {kappa:g} [Pa] is not a stiffness; give a number > 0, builtin.adaptive, or "
             "enable=False to let the two pass through each other."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ContactSystemFeature"]
 
-_KINDS = ("PT", "EE", "PE", "PH")
+_KINDS = ("PT", "EE", "PE", "PP", "PH")
 
 
 class ContactSystemFeature(Feature):
@@ -30,10 +30,12 @@ class ContactSystemFeature(Feature):
             contact.contact_gradient(kind, found)          # instances: i, grad
             contact.contact_hessian(kind, found)           # instances: i, j, hess
 
-    PT: a vertex and a triangle, EE: two edges, PE: a vertex and a single edge, PH: a vertex and a half-plane. Vertices
-    are numbered through the scene: `global_vertex_offset` of the geometry (a meta attribute) + instance · vertices +
-    vertex; the second entry of a PH is the half-plane. As in the incremental potential everything carries dt²: divide
-    by it for J, N and N/m. The Hessian of the barrier is the part along the normal, which the solver uses.
+    PT: a vertex and a triangle, EE: two edges, PE: a vertex and a single edge, PH: a vertex and a half-plane. PP, two
+    vertices, is always empty: they are found as parts of edges and triangles.
+
+    Vertices are numbered through the scene: `global_vertex_offset` of the geometry (a meta attribute) + instance ·
+    vertices + vertex; the second entry of a PH is the half-plane. As in the incremental potential everything carries
+    dt²: divide by it for J, N and N/m. The Hessian of the barrier is the part along the normal, which the solver uses.
     """
 
     FeatureName = "core/contact_system"
@@ -66,7 +68,7 @@ class ContactSystemFeature(Feature):
         _write(geometry, {"i": i.reshape(-1), "j": j.reshape(-1), "hess": found.hessian.reshape(-1, 3, 3)})
 
     def _primitives(self, primitive_type: str) -> Primitives:
-        from dovetail.solver.contact.primitives import KINDS, primitives
+        from dovetail.solver.contact.primitives import KINDS, Primitives, primitives
 
         if primitive_type not in self.contact_primitive_types():
             raise WorldError(
@@ -74,6 +76,9 @@ class ContactSystemFeature(Feature):
                 f"there are {', '.join(self.contact_primitive_types())}."
             )
         kind, part = primitive_type.split("+")
+        if kind == "PP":
+            none = np.zeros((0, 2), np.int64)
+            return Primitives(none, none[:, 0], np.zeros(0), np.zeros((0, 2, 3)), np.zeros((0, 2, 2, 3, 3)))
         return primitives(self._simulation.survey(), KINDS[kind], part == "F")
 
     def _numbers(self, x: Indices) -> Indices:

@@ -9,15 +9,16 @@ from typing import Any
 
 from dovetail.errors import WorldError
 from dovetail.logger import Logger
+from dovetail.world.features import FeatureCollection
 
 __all__ = ["Engine", "EngineStatus", "EngineStatusCollection"]
 
-_BACKENDS = ("cpu", "cuda")
+_BACKENDS = ("cpu", "cuda", "none")
 _warned = False
 
 
 class EngineStatus:
-    """Something that went wrong in a step: type "error" or "warning", and the message."""
+    """Something that happened in a step: type "error", "warning" or "info", and the message."""
 
     def __init__(self, type: str, what: str) -> None:
         self._type, self._what = type, what
@@ -27,6 +28,18 @@ class EngineStatus:
 
     def what(self) -> str:
         return self._what
+
+    @classmethod
+    def info(cls, msg: str) -> EngineStatus:
+        return cls("info", msg)
+
+    @classmethod
+    def warning(cls, msg: str) -> EngineStatus:
+        return cls("warning", msg)
+
+    @classmethod
+    def error(cls, msg: str) -> EngineStatus:
+        return cls("error", msg)
 
     def __repr__(self) -> str:
         return f"<{self._type}: {self._what}>"
@@ -38,8 +51,11 @@ class EngineStatusCollection:
     def __init__(self) -> None:
         self._entries: list[EngineStatus] = []
 
-    def push(self, status: EngineStatus) -> None:
+    def push_back(self, status: EngineStatus) -> None:
         self._entries.append(status)
+
+    def has_error(self) -> bool:
+        return any(entry.type() == "error" for entry in self._entries)
 
     def clear(self) -> None:
         self._entries.clear()
@@ -57,8 +73,8 @@ class EngineStatusCollection:
 class Engine:
     """A place to compute: `Engine("cpu")`, with a folder for dumps.
 
-    "cuda" is accepted so that libuipc scripts run; there is one warning that the CPU does the work. The workspace
-    is created if its parent exists.
+    "cuda" and "none" are accepted so that libuipc scripts run; for "cuda" there is one warning that the CPU does the
+    work. The workspace is created if its parent exists.
     """
 
     def __init__(
@@ -68,7 +84,7 @@ class Engine:
         name = str(backend_name).lower()
         if name not in _BACKENDS:
             raise WorldError(
-                f"Engine: there is no backend '{backend_name}'; use 'cpu' ('cuda' also means the CPU here)."
+                f"Engine: there is no backend '{backend_name}'; use 'cpu' ('cuda' and 'none' also mean the CPU here)."
             )
         if name == "cuda" and not _warned:
             _warned = True
@@ -90,6 +106,8 @@ class Engine:
         self._status = EngineStatusCollection()
         self.last_step: tuple[int, Any] | None = None
         """Frame and report of the last step; set by the world."""
+        self.offered = FeatureCollection([])
+        """What the world that uses this engine can do; set by it at init."""
 
     @staticmethod
     def default_config() -> dict[str, Any]:
@@ -101,6 +119,10 @@ class Engine:
 
     def workspace(self) -> str:
         return str(self._workspace)
+
+    def features(self) -> FeatureCollection:
+        """Those of the world that uses this engine; none before its init."""
+        return self.offered
 
     def status(self) -> EngineStatusCollection:
         return self._status

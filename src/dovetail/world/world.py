@@ -77,6 +77,7 @@ class World:
         scene.freeze("the world")
         self._frame = 0
         self._valid = True
+        self._engine.offered = self.features()
 
     def advance(self) -> None:
         """Compute the next frame."""
@@ -87,7 +88,7 @@ class World:
             with Timer("Pipeline"):
                 self._report = simulation.advance(self._frame + 1)
         except DovetailError as error:
-            self._engine.status().push(EngineStatus("error", str(error)))
+            self._engine.status().push_back(EngineStatus("error", str(error)))
             raise
         self._frame += 1
         self._engine.last_step = self._frame, self._report

@@ -12,6 +12,7 @@ from dovetail import builtin
 from dovetail.builtin import ConstitutionUIDCollection
 from dovetail.constitution.base import uid_of
 from dovetail.constitution.place import Place
+from dovetail.errors import ArgumentType
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.typing import Array, ArrayLike, Indices
 
@@ -30,7 +31,7 @@ class Side:
         """A side whose slots hold affine bodies and have those instances."""
         argument = f"{letter}_geo_slots"
         if not isinstance(slots, list):
-            raise place.error(f"{argument} is a {type(slots).__name__}; give a list of geometry slots.")
+            raise ArgumentType(f"{place.who}: {argument} is a {type(slots).__name__}; give a list of geometry slots.")
         if len(slots) != place.count or not slots:
             raise place.error(f"{argument} has {len(slots)} slots for {place.counted()}; give one per {place.element}.")
         for k, slot in enumerate(slots):

@@ -1,0 +1,7 @@
+"""The module `uipc.stats`."""
+
+from __future__ import annotations
+
+from dovetail.stats import SimulationStats
+
+__all__ = ["SimulationStats"]

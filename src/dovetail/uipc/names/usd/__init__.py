@@ -1,0 +1,1 @@
+"""The module `uipc.usd`, which is empty in libuipc too."""
