@@ -17,6 +17,7 @@ from dovetail.solver.assembly.bodies import BodyTerms
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
+from dovetail.solver.damping import adapt, add_inertia
 from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
@@ -114,6 +115,7 @@ class System:
         self._weight = 0.0
         self.c = np.zeros(bodies.count)
         self.w = np.zeros(bodies.count)
+        self._sigma, self._is_damped = np.zeros(bodies.count), False
 
     def prepare(self, h: float, weight: float) -> None:
         """Set the weights of a step of length h: c of the kinetic terms, w = h²κV of the shape terms."""
@@ -186,6 +188,8 @@ class System:
         if self.contact is None:
             return
         contact, islands = self.contact, self.islands
+        self._sigma.fill(0.0)
+        self._is_damped = False
         contact.mind(islands.runs)
         contact.begin(Q_start, h)
         everyone = np.ones(self.bodies.count, np.int64)
@@ -245,6 +249,11 @@ class System:
             return self.islands.ones()
         return self.contact.free_path(y, self.position, self.islands)
 
+    def adapt_damping(self, alpha: Array, size: Array) -> None:
+        """Inertia for the step after one of which α is free; size (m,) ← that of an undamped step. See damping.py."""
+        if self.contact is not None:
+            self._is_damped = adapt(self.islands.of, alpha, size, self._sigma)
+
     def moved(self, alpha: Array) -> None:
         """The islands have taken α of the last step looked at."""
         if self.contact is not None:
@@ -291,3 +300,5 @@ class System:
         for contribution in self.contributions:
             if with_contact or contribution is not self.contact:
                 contribution.assemble(Q, exact, blocks)
+        if self._is_damped:
+            add_inertia(self.position, blocks.active, self.bodies.mass, self._sigma, blocks.D)
