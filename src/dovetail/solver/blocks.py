@@ -1,14 +1,27 @@
-"""The linear system of one Newton iteration: a symmetric matrix of 12×12 blocks over the bodies that can move."""
+"""The linear system of one Newton iteration: a symmetric matrix of 12×12 blocks over the bodies that can move.
+
+It is factored as long as the factor has not many more blocks than the matrix; else conjugate gradients solve it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dovetail.solver.linear.cholesky import factor, solve
-from dovetail.solver.linear.ordering import Structure, find_block, structure_of
+from dovetail.solver.linear.conjugate import conjugate_gradients, incomplete_factor, symmetrise
+from dovetail.solver.linear.ordering import Structure, find_block, structure_of, without_fill
 from dovetail.typing import Array, Indices
 
 __all__ = ["Blocks"]
+
+# A factor with more than so many blocks per block of the matrix, on more bodies than that, costs more than conjugate
+# gradients (benchmarks/linear.py).
+_FILL = 2.0
+_BODIES = 400
+
+_TOLERANCE = 1e-4  # of conjugate gradients: Newton's method needs no more
+_ROUNDS = 500
+_SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 1.0)  # of the diagonal, where an incomplete factor breaks down
 
 
 class Blocks:
@@ -16,13 +29,15 @@ class Blocks:
 
     position (n,)            place of each body in the elimination order; −1 for a fixed body
     g (m, 12)                gradient, to be overwritten by the solution
-    D (m, 12, 12)            diagonal blocks (upper triangles), overwritten by the factor
-    U (k, 12, 12)            off-diagonal blocks, overwritten by the factor
+    D (m, 12, 12)            diagonal blocks (upper triangles), overwritten by the factor if direct
+    U (k, 12, 12)            off-diagonal blocks, overwritten by the factor if direct
+    direct                   whether the matrix is factored; only then may it be indefinite, which `factor` tells
     active (m,)              1 for rows that take part; the others belong to islands that have converged
     base_D, base_U           what never changes between iterations: masses and linear joints
     """
 
-    def __init__(self, is_fixed: Indices, pairs: Indices) -> None:
+    def __init__(self, is_fixed: Indices, pairs: Indices, may_iterate: bool = False) -> None:
+        self._may_iterate = may_iterate
         self._free = np.flatnonzero(np.asarray(is_fixed) == 0)
         self._node = np.full(len(is_fixed), -1)
         self._node[self._free] = np.arange(len(self._free))
@@ -37,7 +52,12 @@ class Blocks:
     def restructure(self, pairs: Indices) -> None:
         """Lay the blocks out anew for these body pairs (k, 2); positions change, base blocks must be filled again."""
         edges = self._node[np.asarray(pairs, np.int64).reshape(-1, 2)]
-        structure = structure_of(len(self._free), edges[(edges >= 0).all(axis=1)])
+        edges = edges[(edges >= 0).all(axis=1)]
+        structure = structure_of(len(self._free), edges)
+        sparse = without_fill(structure, edges) if self._may_iterate and len(self._free) > _BODIES else structure
+        self.direct = len(structure.column) <= _FILL * len(sparse.column)
+        if not self.direct:
+            structure = sparse
         self.structure: Structure = structure
         self.position[self._free] = structure.position
         self.row_start, self.column = structure.row_start, structure.column
@@ -52,11 +72,27 @@ class Blocks:
         return int(find_block(self.row_start, self.column, min(row, column), max(row, column)))
 
     def factor(self) -> int:
-        """Cholesky in place. Returns −1, or the body at which the matrix is not positive definite."""
-        bad = factor(self.row_start, self.column, self.active, self.D, self.U, self._R)
-        return -1 if bad < 0 else int(np.flatnonzero(self.position == bad)[0])
+        """Factor the matrix. Returns −1, or the body at which it is not positive definite."""
+        if self.direct:
+            bad = factor(self.row_start, self.column, self.active, self.D, self.U, self._R)
+            return -1 if bad < 0 else int(np.flatnonzero(self.position == bad)[0])
+        symmetrise(self.D)
+        diagonal = np.einsum("kii->ki", self.D)
+        for shift in _SHIFTS:
+            self._factor_D, self._factor_U = self.D.copy(), self.U.copy()
+            np.einsum("kii->ki", self._factor_D)[:] += shift * diagonal
+            bad = incomplete_factor(self.row_start, self.column, self.active, self._factor_D, self._factor_U, self._R)
+            if bad < 0:
+                return -1
+        return int(np.flatnonzero(self.position == bad)[0])
 
     def solve(self, b: Array) -> Array:
         """b (m, 12) ← H⁻¹ b with the factor in place; with b = g the Newton direction is −b."""
-        solve(self.row_start, self.column, self.active, self.D, self.U, self._R, b)
+        if self.direct:
+            solve(self.row_start, self.column, self.active, self.D, self.U, self._R, b)
+        else:
+            conjugate_gradients(
+                self.row_start, self.column, self.active, self.D, self.U, self._factor_D, self._factor_U, self._R,
+                _TOLERANCE, _ROUNDS, b,
+            )  # fmt: skip
         return b

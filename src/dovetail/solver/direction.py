@@ -11,7 +11,7 @@ __all__ = ["closing_direction", "newton_direction"]
 
 def newton_direction(system: System, Q: Array, Q_tilde: Array, exact: bool) -> Array:
     """y (free, 12) with Q − y the Newton iterate of the bodies that run."""
-    for form in (exact, False):
+    for form in (exact and system.blocks.direct, False):
         system.assemble(Q, Q_tilde, form)
         bad = system.blocks.factor()
         if bad < 0:

@@ -94,7 +94,8 @@ class System:
             self.contributions.append(contact)
         self.loads = list(loads)
         self._joined = np.concatenate([c.pairs() for c in self.contributions])
-        self.blocks = Blocks(bodies.is_fixed, self._joined)
+        # multipliers of exact joints ask for a factor
+        self.blocks = Blocks(bodies.is_fixed, self._joined, contact is not None and exact_joints is None)
         self.position = self.blocks.position
         self.islands = Islands(self.position, self._joined, self.blocks.active)
         self._steps_on_structure = 0

@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Indices
 
-__all__ = ["Structure", "find_block", "has_blocks", "structure_of"]
+__all__ = ["Structure", "find_block", "has_blocks", "structure_of", "without_fill"]
 
 
 @dataclass(frozen=True)
@@ -197,6 +197,15 @@ def structure_of(node_count: int, pairs: Indices) -> Structure:
     rows = np.repeat(np.arange(node_count), np.diff(row_start))
     columns = position[column[: row_start[-1]]]
     return Structure(position, row_start, columns[np.lexsort((columns, rows))])
+
+
+def without_fill(structure: Structure, pairs: Indices) -> Structure:
+    """The same order of the same nodes with blocks for the pairs alone."""
+    n = len(structure.position)
+    place = structure.position[pairs[pairs[:, 0] != pairs[:, 1]]]
+    key = np.unique(place.min(axis=1) * n + place.max(axis=1)) if len(place) else np.zeros(0, np.int64)
+    row_start = np.searchsorted(key, n * np.arange(n + 1))
+    return Structure(structure.position, row_start, key % n)
 
 
 @kernel
