@@ -33,7 +33,7 @@ def test_values_are_given_by_name_and_by_alias(stats):
 
 def test_a_table_has_a_row_for_each_frame(stats):
     table = stats.to_markdown(["Newton Iteration", "none"], metric="count", display_map={"Newton Iteration": "Newton"})
-    assert table.splitlines() == ["| Frame | Newton | none |", "|---|---|---|", "| 0 | 1 | – |", "| 1 | 3 | – |"]
+    assert table.splitlines() == ["| Frame | Newton | none |", "|---|---|---|", "| 0 | 1 | N/A |", "| 1 | 3 | N/A |"]
 
 
 def test_reports_and_plots_are_written(stats, tmp_path):

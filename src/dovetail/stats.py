@@ -196,7 +196,7 @@ def _check_metric(metric: str) -> None:
 
 def _cell(value: float | None, metric: str) -> str:
     if value is None:
-        return "–"
+        return "N/A"
     return f"{value:.4f}s" if metric == "duration" else f"{value:.0f}"
 
 

@@ -9,7 +9,8 @@ from scenes import TIGHT, add_boxes, angular_velocity, box_mesh, new_scene, pose
 from dovetail import Scene
 from dovetail.constitution import AffineBodyConstitution, AffineBodyExternalBodyForce
 from dovetail.errors import ConfigError
-from dovetail.geometry import SimplicialComplex
+from dovetail.geometry import SimplicialComplex, pointcloud
+from dovetail.geometry.affine_body import from_rigid_body
 from dovetail.solver.integrator import INTEGRATORS
 
 POTENTIALS = ("OrthoPotential", "ARAP")
@@ -32,6 +33,18 @@ def discrete_motion(method: str, a: float, v: float, h: float, frames: int) -> n
         x_before = x[-1]
         x.append(new)
     return np.array(x)
+
+
+def test_a_body_of_mass_alone_falls_like_any_other(start):
+    scene = Scene({"dt": 0.01})
+    alone = pointcloud(np.zeros((0, 3)))
+    M = from_rigid_body(2.0, [0.1, 0.2, 0.3], np.eye(3))
+    AffineBodyConstitution().apply_to(alone, 1e8, mass=M, volume=1.0)
+    slot, _ = scene.objects.create("alone").geometries.create(alone)
+    world = start(scene)
+    run(world, 10)
+    world.retrieve()
+    assert slot.geometry.transforms.values[0, 1, 3] == pytest.approx(-G * 1e-4 * 55, rel=1e-12)
 
 
 @pytest.mark.parametrize("potential", POTENTIALS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from uipc_runner import run_script, run_text
 
 FALLING_BOX = """
@@ -68,7 +69,7 @@ def test_an_exception_shows_the_lines_of_the_script_and_not_those_of_the_runner(
     assert "ZeroDivisionError: division by zero" in done.stderr
     for line in ("ps.show()", "part.divide(0)", "return 1 / x"):
         assert line in done.stderr
-    assert "runpy" not in done.stderr and "uipc/run.py" not in done.stderr
+    assert "runpy" not in done.stderr and "uipc/runner.py" not in done.stderr
     assert "headless: 0 frames" in done.stdout, "it ends by saying how far it came"
 
 
@@ -190,3 +191,32 @@ def test_a_step_that_fails_makes_the_world_invalid_and_the_script_goes_on(tmp_pa
         headless=5,
     )
     assert done.returncode == 1 and "went on" in done.stdout and "world invalid" in done.stdout
+
+
+def test_with_polyscope_a_script_gets_its_window(tmp_path):
+    pytest.importorskip("polyscope", reason="pip install polyscope to test scripts that open a window")
+    done = run_text(
+        FALLING_BOX
+        + """
+    import polyscope as ps
+    from polyscope import imgui
+    from uipc.gui import SceneGUI
+    scene, box = build(1.0)
+    world = World(Engine("cuda", "./"))
+    world.init(scene)
+    ps.init("openGL_mock")          # polyscope itself, drawing nothing
+    gui = SceneGUI(scene)
+    surface, _, _ = gui.register()
+    def update():
+        assert not imgui.Button("nobody presses it")
+        world.advance()
+        world.retrieve()
+        gui.update()
+    ps.set_user_callback(update)
+    ps.show(5)
+    print(type(surface).__module__, surface.n_vertices(), world.frame())
+    """,
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "polyscope.surface_mesh 8 5\n" in done.stdout

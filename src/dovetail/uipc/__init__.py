@@ -12,6 +12,6 @@ session.py       what the script did: frames, time, what went wrong
 
 from __future__ import annotations
 
-from dovetail.uipc.run import run
+from dovetail.uipc.runner import run
 
 __all__ = ["run"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dovetail.uipc.run import main
+from dovetail.uipc.runner import main
 
 __all__ = ["main"]
 

@@ -27,7 +27,7 @@ _MODULES = (
     "adapter.torch",
     "adapter.warp",
 )
-"""What can be imported as `uipc.…`, besides `uipc.geometry.affine_body`."""
+"""What can be imported as `uipc.…`, besides parts of `uipc.geometry` and `uipc.dev`."""
 
 
 def provide(headless: bool) -> None:
@@ -43,6 +43,8 @@ def provide(headless: bool) -> None:
     for name in _MODULES:
         _as(f"uipc.{name}", importlib.import_module(f"dovetail.uipc.names.{name}"))
     _as("uipc.geometry.affine_body", importlib.import_module("dovetail.geometry.affine_body"))
+    for name in ("mesh_doctor", "uid_info"):
+        _as(f"uipc.dev.{name}", sys.modules["uipc.dev"])
 
 
 def _as(name: str, module: ModuleType) -> None:

@@ -18,6 +18,7 @@ from dovetail.uipc.session import session
 __all__ = ["Animator", "Scene"]
 
 _SOFT_TRANSFORM, _BODY_FORCE = 16, 666
+_STORED = {"number": "Float", "integer": "IndexT", "vector3": "Vector3", "string": "String"}
 
 
 class Scene(PlainScene):
@@ -36,6 +37,19 @@ class Scene(PlainScene):
         config = PlainScene.default_config()
         config["joint"]["angle"] = "multi_turn"
         return config
+
+    @staticmethod
+    def config_schema() -> dict[str, Any]:
+        """Also says what libuipc does: when a key is read (lifecycle) and whether it has an effect (status)."""
+        schema = PlainScene.config_schema()
+        for entry in schema["entries"].values():
+            entry["storageType"] = _STORED[entry["type"]]
+            entry["consumers"] = [] if entry["effect"] == "none" else ["dovetail"]
+            entry["lifecycle"] = entry["effect"]
+            entry["status"] = "reserved" if entry["effect"] == "none" else "active"
+            if entry["type"] == "vector3":
+                entry["componentCount"] = 3
+        return {"schemaVersion": 1, "strictUnknownKeys": True, **schema}
 
     @property
     def animator(self) -> Animator:

@@ -93,6 +93,25 @@ class AffineBodyStateAccessorFeature(Feature):
             if name in geometry.instances:
                 geometry.instances[name] = rows_to_transforms(rows[bodies], corner)
 
+    def copy_transform_to(self, buffer_view: Any, body_offset: int = 0, body_count: int | None = None) -> None:
+        """Write transforms into memory of the caller: an array (n, 4, 4), or what NumPy can see as one."""
+        self._copy_rows(self._simulation.state.Q, 1.0, buffer_view, body_offset, body_count)
+
+    def copy_velocity_to(self, buffer_view: Any, body_offset: int = 0, body_count: int | None = None) -> None:
+        """Write rates of transforms into memory of the caller."""
+        self._copy_rows(self._simulation.state.V, 0.0, buffer_view, body_offset, body_count)
+
+    def _copy_rows(self, rows: Any, corner: float, buffer: Any, offset: int, count: int | None) -> None:
+        bodies = self._bodies(self.create_geometry(offset, count))
+        target = np.asarray(buffer)
+        wanted = (len(bodies), 4, 4)
+        if target.shape != wanted or target.dtype != np.float64 or not target.flags.writeable:
+            raise WorldError(
+                f"AffineBodyStateAccessorFeature: the buffer is {target.dtype} of shape {target.shape}; give writable "
+                f"float64 memory of shape {wanted}."
+            )
+        target[...] = rows_to_transforms(rows[bodies], corner)
+
     def copy_from(self, geometry: SimplicialComplex) -> None:
         """Replace transforms and velocities of the bodies by those attributes of the geometry that it has."""
         bodies = self._bodies(geometry)

@@ -14,7 +14,8 @@ import uipc.builtin as builtin
 import uipc.constitution
 from uipc import Engine, Scene, Timer, Transform, World, constitution, core, geometry, unit, view
 from uipc.backend import AnimatorVisitor, Buffer, BufferView, DiffSimVisitor, SceneVisitor, WorldVisitor
-from uipc.dev import ConstitutionUIDInfo, ImplicitGeometryUIDInfo, MeshDoctor
+from uipc.dev import ConstitutionUIDInfo, ImplicitGeometryUIDInfo
+from uipc.dev.mesh_doctor import MeshDoctor
 from uipc.gui import SceneGUI, SimplicialComplex
 from uipc.stats import SimulationStats
 from uipc.unit import GPa, MPa, N, Pa, km, kPa, m, mm, s

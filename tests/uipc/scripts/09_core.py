@@ -154,6 +154,10 @@ view(state.instances().find("transform"))[0, 1, 3] += 0.1
 accessor.copy_from(state)
 world.retrieve()
 assert abs(slot.geometry().transforms().view()[0, 1, 3] - at_ten[0, 1, 3] - 0.1) < 1e-12
+buffer = uipc.backend.Buffer(count=1, element_size=128)
+accessor.copy_transform_to(buffer.view(), body_offset=1, body_count=1)
+np.testing.assert_array_equal(np.asarray(buffer.view())[0], slot.geometry().transforms().view()[1])
+accessor.copy_velocity_to(np.empty((2, 4, 4)))
 contact = world.features().find(ContactSystemFeature)
 found = Geometry()
 for kind in contact.contact_primitive_types():

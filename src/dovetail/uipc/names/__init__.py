@@ -25,7 +25,6 @@ from dovetail import (
     Matrix9x9,
     Matrix12x12,
     Quaternion,
-    ResidentThread,
     SizeT,
     Timer,
     Transform,
@@ -40,6 +39,7 @@ from dovetail import (
 )
 from dovetail.uipc.names import adapter, assets, backend, builtin, constitution, core, diff_sim, geometry, usd
 from dovetail.uipc.names.core import Animation, Engine, Scene, SceneIO, World
+from dovetail.uipc.thread import ResidentThread
 
 __all__ = [
     "I32",

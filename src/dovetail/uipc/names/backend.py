@@ -137,6 +137,21 @@ class BufferView:
             self._handle, self._offset + offset, element_count, self._element_size, self._stride, self._backend
         )
 
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The memory as matrices stored by columns, 16 numbers each, else as rows of numbers."""
+        size, stride = self._element_size, self._stride
+        if size % 8 or not self._handle:
+            raise WorldError(f"BufferView: {self!r} does not hold float64 numbers.")
+        matrices = size == 128
+        return {
+            "version": 3,
+            "typestr": "<f8",
+            "data": (self._handle + self._offset * stride, False),
+            "shape": (self._count, 4, 4) if matrices else (self._count, size // 8),
+            "strides": (stride, 8, 32) if matrices else (stride, 8),
+        }
+
     def __bool__(self) -> bool:
         return self._handle != 0
 

@@ -81,9 +81,9 @@ def unshow() -> None:
 
 
 def frame_tick() -> None:
-    """Call back once, in a loop of the script's own; one that would never end is ended like a closed window."""
+    """Call back once, in a loop of the script's own; one that goes on for more than 50 frames too long is ended."""
     global _ticks
-    if session.is_done or _ticks >= session.most_calls:
+    if _ticks >= session.most_calls:
         raise SystemExit(0)
     _ticks += 1
     if _callback is not None:

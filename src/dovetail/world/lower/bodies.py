@@ -106,6 +106,8 @@ def lower_bodies(scene: Scene) -> tuple[BodyTable, Bodies, Array, Array]:
         if own is not None:
             gravity[here] = own.values
         points = entry.geometry.positions.values
+        if not len(points):  # a body of mass alone moves as its centre does
+            points = meta.slot("mass_center").values
         low, high = points.min(axis=0), points.max(axis=0)
         centre[here], half[here] = (low + high) / 2, (high - low) / 2
         Q[here] = transforms_to_rows(entry.geometry.transforms.values)
