@@ -1,6 +1,6 @@
 """Writes docs/config.md, the table of all scene configuration keys, from `Scene.config_schema()`.
 
-    python docs/scripts/config_page.py
+python docs/scripts/config_page.py
 """
 
 from __future__ import annotations

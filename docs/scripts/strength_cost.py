@@ -1,6 +1,6 @@
 """Prints Newton iterations a step and the largest gap of a falling chain for several joint strengths and stiffnesses.
 
-    python docs/scripts/strength_cost.py
+python docs/scripts/strength_cost.py
 """
 
 from __future__ import annotations

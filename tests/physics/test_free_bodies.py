@@ -25,11 +25,12 @@ def tight(**config: object) -> Scene:
 def discrete_motion(method: str, a: float, v: float, h: float, frames: int) -> np.ndarray:
     """Positions of a point under a constant acceleration, step by step from the integrator's table."""
     table = INTEGRATORS[method]
-    (a0, a1), (b0, b1), (d, d0, d1) = table.position, table.velocity, table.rate
+    (a0, a1), (b0, b1), (d, d0, d1, carry) = table.position, table.velocity, table.rates
+    ends = 2 if table.is_consistent else 1  # at which the acceleration counts
     x, x_before, v_before = [0.0], 0.0, v
     for _ in range(frames):
-        new = a0 * x[-1] + a1 * x_before + h * (b0 * v + b1 * v_before) + table.acceleration * h * h * a
-        v, v_before = (d * new + d0 * x[-1] + d1 * x_before) / h, v
+        new = a0 * x[-1] + a1 * x_before + h * (b0 * v + b1 * v_before) + table.acceleration * h * h * ends * a
+        v, v_before = (d * new + d0 * x[-1] + d1 * x_before) / h + carry * v, v
         x_before = x[-1]
         x.append(new)
     return np.array(x)

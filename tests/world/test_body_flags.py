@@ -36,14 +36,14 @@ def test_a_fixed_body_never_moves(method, potential, start):
 
 
 def test_a_quasi_static_body_forgets_its_velocity_in_every_step(method, start):
-    """Each step begins at rest: it sinks by σ g h² a step, at constant speed."""
+    """Each step begins at rest: it sinks by σ g h² a step, at constant speed. ctr takes it as bdf1."""
     scene = new_scene(integrator__type=method)
     box = add_boxes(scene, velocities=[rate(np.eye(4), (5, 0, 0), (0, 3, 0))], instances={"is_dynamic": [0]})
     world = start(scene)
     for n in range(1, 31):
         run(world, 1)
         T = box.geometry.transforms.values[0]
-        expected = [0, -INTEGRATORS[method].acceleration * G * H * H * n, 0]
+        expected = [0, -INTEGRATORS["bdf1" if method == "ctr" else method].acceleration * G * H * H * n, 0]
         np.testing.assert_allclose(T[:3, 3], expected, atol=1e-15 * n)
         np.testing.assert_allclose(T[:3, :3], np.eye(3), atol=1e-13)
 

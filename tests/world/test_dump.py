@@ -43,7 +43,7 @@ def driven(integrator: str) -> Scene:
     return scene
 
 
-@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2", "ctr"])
 @pytest.mark.parametrize("build", [spinning, chained, driven])
 def test_a_recovered_run_goes_on_as_if_nothing_had_happened(build, integrator, start, tmp_path):
     (tmp_path / "first").mkdir()

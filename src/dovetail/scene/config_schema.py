@@ -93,7 +93,8 @@ KEYS: dict[str, Key] = {
         0.01, _POSITIVE, "s", "Time step h: the time one call of World.advance covers.", "each frame"),
     "gravity": Key([[0.0], [-9.8], [0.0]], "vector3", _ANY, "m/s²",
                    "Acceleration of every body; an instance attribute `gravity` overrides it."),
-    "integrator/type": _choice(("bdf1", "bdf2"), "Implicit Euler, or the second-order backward difference."),
+    "integrator/type": _choice(("bdf1", "bdf2", "ctr"),
+        "Implicit Euler, the second-order backward difference, or the consistent trapezoidal rule."),
     "integrator/bdf2_start": _choice(("libuipc", "bdf1"),
         "First step of bdf2: as libuipc does it (the past state is the initial one), or one bdf1 step."),
     "cfl/enable": _flag(

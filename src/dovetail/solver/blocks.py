@@ -33,7 +33,7 @@ class Blocks:
     U (k, 12, 12)            off-diagonal blocks, overwritten by the factor if direct
     direct                   whether the matrix is factored; only then may it be indefinite, which `factor` tells
     active (m,)              1 for rows that take part; the others belong to islands that have converged
-    base_D, base_U           what never changes between iterations: masses and linear joints
+    base_D, base_U           what never changes between iterations: linear joints
     """
 
     def __init__(self, is_fixed: Indices, pairs: Indices, may_iterate: bool = False) -> None:

@@ -1,13 +1,28 @@
-"""Contributions: energies beyond a body's own, added to the block system and to the energies of islands."""
+"""Contributions: energies beyond a body's own, added to the block system and to the energies of islands.
+
+**Targets that move.** A stiff term follows its target, so at a consistent start (consistent.py) it has the velocity and
+the acceleration of the target, not zero. They are those of the parabola through the targets of the last two steps and
+of this one. In terms of gradients at Qₙ with these targets, which change by D₋ and D₊ (minus stiffness times motion),
+and of r, the length of this step over that of the last,
+
+    h · velocity = (D₊ + r² D₋)/(1 + r)         h² · acceleration = 2r (D₊ − r D₋)/(1 + r)
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Contribution"]
+__all__ = ["Contribution", "motion"]
+
+
+@kernel
+def motion(ratio: float, now: float, before: float) -> tuple[float, float]:
+    """h · velocity and h² · acceleration of a target from the changes D₊ and D₋ of a gradient."""
+    return (now + ratio * ratio * before) / (1.0 + ratio), 2.0 * ratio * (now - ratio * before) / (1.0 + ratio)
 
 
 class Contribution:
@@ -18,7 +33,7 @@ class Contribution:
         return np.zeros((0, 2), np.int64)
 
     def add_constant(self, blocks: Blocks) -> None:
-        """Add what never changes to base_D and base_U; called once per structure and weight of the kinetic term."""
+        """Add what never changes to base_D and base_U; called once per structure."""
 
     def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
         """E[owner of the bodies concerned] += value at Q, which may be infinite where Q is not allowed.
@@ -30,6 +45,21 @@ class Contribution:
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         """Add derivatives at Q; without `exact` the Hessian must be positive semi-definite."""
         raise NotImplementedError
+
+    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+        """Add derivatives at the start of a step, for consistent.py: gradient, positive semi-definite Hessian.
+
+        The gradient is that with the target of the last step. Where targets move, h · velocity goes to drift (free, 12)
+        and h² · acceleration to the gradient; ratio is r above.
+        """
+        self.assemble(Q, False, blocks)
+
+    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
+        """Add h² times the second derivative of the gradient along V; none where the energy is quadratic."""
+
+    def rough(self) -> Indices:
+        """Bodies that cannot have a consistent start: a step takes them as bdf1."""
+        return np.zeros(0, np.int64)
 
     def energy(self, Q: Array) -> float:
         """Sum over all bodies."""

@@ -69,7 +69,7 @@ def _number(parent: Indices, position: Indices, runs: Indices, of: Indices, runn
 
 
 @kernel
-def _activate(position: Indices, runs: Indices, active: Indices) -> None:
+def _activate(position: Indices, runs: Indices | Flags, active: Indices) -> None:
     for b in range(len(position)):
         if position[b] >= 0:
             active[position[b]] = runs[b]
@@ -144,6 +144,10 @@ class Islands:
     def reactivate(self) -> None:
         """Follow a change of positions or of what runs."""
         _activate(self._position, self.runs, self.active)
+
+    def select(self, bodies: Flags) -> None:
+        """Let the rows of some bodies (n,) alone be active, until the next `restart`."""
+        _activate(self._position, bodies, self.active)
 
     def ones(self) -> Array:
         """A new array with a 1 for every island."""

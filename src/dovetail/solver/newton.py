@@ -12,7 +12,7 @@ energies are compared. Where joints are exact it must, for energies mean somethi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,15 @@ class Solution:
     step: float = 0.0
     rate: float = 0.0
     converged: bool = False
+
+    def after(self, earlier: Solution) -> Solution:
+        """The same with the work of an attempt before it."""
+        return replace(
+            self,
+            iterations=self.iterations + earlier.iterations,
+            restarts=self.restarts + earlier.restarts,
+            halvings=self.halvings + earlier.halvings,
+        )
 
 
 class _Newton:

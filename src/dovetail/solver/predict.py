@@ -8,39 +8,49 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Indices
 
-__all__ = ["first_guess", "predict"]
+__all__ = ["accelerate", "first_guess", "predict"]
+
+
+@kernel
+def accelerate(position: Indices, gravity: Array, mass_inverse: Array, F: Array, a: Array) -> None:
+    """a ← g + M⁻¹F of every body that can move, 0 of the others; F (n, 4, 3) are generalised forces [N, N·m]."""
+    for b in range(len(F)):
+        for i in range(4):
+            for x in range(3):
+                value = 0.0
+                if position[b] >= 0:
+                    value = gravity[b, x] if i == 0 else 0.0
+                    for j in range(4):
+                        value += mass_inverse[b, i, j] * F[b, j, x]
+                a[b, i, x] = value
 
 
 @kernel
 def predict(
-    coefficients: Array,
+    table: Array,
+    method: Indices,
     h: float,
     position: Indices,
     is_dynamic: Indices,
-    gravity: Array,
-    mass_inverse: Array,
-    F: Array,
+    a: Array,
     Q: Array,
     V: Array,
     Q_before: Array,
     V_before: Array,
     Q_tilde: Array,
 ) -> None:
-    """Q̃ of every body, see integrator.py; F (n, 4, 3) are generalised forces [N, N·m].
+    """Q̃ of every body from the accelerations a; row method[b] of the table has its coefficients, see integrator.py.
 
     A fixed body (position −1) stays where it is. A quasi-static one (is_dynamic = 0) forgets its velocity and history.
     """
-    a0, a1, b0, b1, s = coefficients
     for b in range(len(Q)):
+        a0, a1, b0, b1, s = table[method[b]]
         for i in range(4):
             for x in range(3):
                 if position[b] < 0:
                     Q_tilde[b, i, x] = Q[b, i, x]
                     continue
-                acceleration = gravity[b, x] if i == 0 else 0.0
-                for j in range(4):
-                    acceleration += mass_inverse[b, i, j] * F[b, j, x]
-                value = s * h * h * acceleration
+                value = s * h * h * a[b, i, x]
                 if is_dynamic[b]:
                     value += a0 * Q[b, i, x] + a1 * Q_before[b, i, x]
                     value += h * (b0 * V[b, i, x] + b1 * V_before[b, i, x])
@@ -50,10 +60,10 @@ def predict(
 
 
 @kernel
-def first_guess(scale: float, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+def first_guess(h: float, weight: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
     """Q̃ moved by the internal acceleration A of the last step, re-rotated, with the present stretch carried along.
 
-    X = Q̃ + scale·A (scale = h²/c);   p ← X's origin;   A ← R(X) · (1 + ½(AᵀA − 1)),  R the polar rotation.
+    X = Q̃ + h²/c A, weight (n,) = c;   p ← X's origin;   A ← R(X) · (1 + ½(AᵀA − 1)),  R the polar rotation.
 
     The internal forces (joints, shape, contact) change little from step to step, in the same way as a constant
     acceleration does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape
@@ -66,6 +76,7 @@ def first_guess(scale: float, position: Indices, Q: Array, Q_tilde: Array, A: Ar
                 for x in range(3):
                     out[b, i, x] = Q[b, i, x]
             continue
+        scale = h * h / weight[b]
         for i in range(4):
             for x in range(3):
                 out[b, i, x] = Q_tilde[b, i, x] + scale * A[b, i, x]

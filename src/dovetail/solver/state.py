@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from dovetail.solver.integrator import Integrator
+from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -15,12 +15,14 @@ __all__ = ["State"]
 
 @kernel
 def _commit(
-    rate: Array,
+    table: Array,
+    method: Indices,
     h: float,
-    weight: float,
+    weight: Array,
     position: Indices,
     new: Array,
     Q_tilde: Array,
+    V_start: Array,
     Q: Array,
     V: Array,
     Q_before: Array,
@@ -28,12 +30,14 @@ def _commit(
     A: Array,
 ) -> None:
     for b in range(len(Q)):
+        d, d0, d1, carry = table[method[b]]
         for i in range(4):
             for x in range(3):
                 velocity = 0.0
                 if position[b] >= 0:
-                    velocity = (rate[0] * new[b, i, x] + rate[1] * Q[b, i, x] + rate[2] * Q_before[b, i, x]) / h
-                A[b, i, x] = weight * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
+                    velocity = (d * new[b, i, x] + d0 * Q[b, i, x] + d1 * Q_before[b, i, x]) / h
+                    velocity += carry * V_start[b, i, x]
+                A[b, i, x] = weight[b] * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
                 Q_before[b, i, x] = Q[b, i, x]
                 V_before[b, i, x] = V[b, i, x]
                 Q[b, i, x] = new[b, i, x]
@@ -79,13 +83,17 @@ class State:
         return self.Q - h * self.V + 0.5 * h * h * acceleration, self.V - h * acceleration
 
     def commit(
-        self, method: Integrator, h: float, position: Indices, Q: Array, Q_tilde: Array, Q_before: Array
+        self, methods: Methods, h: float, position: Indices, Q: Array, Q_tilde: Array, Q_before: Array, V_start: Array
     ) -> None:
-        """Accept Q as the state at the end of a step of length h; Q_before is the past that the step was shown."""
+        """Accept Q as the state at the end of a step of length h.
+
+        Q_before is the past that the step was shown, V_start the velocity that it began with.
+        """
         self.Q_before = Q_before
         _commit(
-            method.rates, h, method.weight, position, Q, Q_tilde, self.Q, self.V, self.Q_before, self.V_before, self.A
-        )
+            methods.rates, methods.of, h, methods.weight, position, Q, Q_tilde, V_start, self.Q, self.V, self.Q_before,
+            self.V_before, self.A,
+        )  # fmt: skip
         self.dt_before = h
 
     def arrays(self) -> dict[str, Array]:

@@ -1,6 +1,6 @@
 """One time step, on one page.
 
-loads at Qₙ → prediction Q̃ → first guess → Newton minimises the incremental potential → commit
+loads at Qₙ → consistent start (ctr) → prediction Q̃ → first guess → Newton minimises the incremental potential → commit
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import NewtonStalled
-from dovetail.solver.integrator import INTEGRATORS, Integrator
+from dovetail.solver.consistent import consistent_start
+from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods
 from dovetail.solver.newton import TRIALS, Solution, Tolerances, minimise
-from dovetail.solver.predict import first_guess, predict
+from dovetail.solver.predict import accelerate, first_guess, predict
 from dovetail.solver.state import State
 from dovetail.solver.system import System
+from dovetail.typing import Array
 
 __all__ = ["StepReport", "step"]
 
@@ -79,6 +81,39 @@ def _of_contacts(system: System, state: State, solution: Solution, h: float) -> 
     }
 
 
+@dataclass(slots=True)
+class _Attempt:
+    """A solved step that can still be refused: its methods, what it began with, and where it has led."""
+
+    methods: Methods
+    Q_before: Array
+    V_start: Array
+    Q_tilde: Array
+    solution: Solution
+
+
+def _attempt(system: System, state: State, h: float, methods: Methods, tolerances: Tolerances) -> _Attempt:
+    bodies, position, Q = system.bodies, system.position, state.Q
+    Q_before, V_before = state.past(h)
+    system.prepare(h, methods.weight)
+    if system.exact_joints is not None:
+        system.exact_joints.begin(h)
+    V_start, a, A_guess = state.V, np.empty_like(Q), state.A
+    accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q), a)
+    if methods.is_consistent:
+        V_start, a, A_guess = consistent_start(system, state, h, a, methods.of == 0)
+    Q_tilde, Q_guess = np.empty_like(Q), np.empty_like(Q)
+    predict(methods.prediction, methods.of, h, position, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde)
+    first_guess(h, methods.weight, position, Q, Q_tilde, A_guess, Q_guess)
+    # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
+    if len(system.without_inertia):
+        Q_guess[system.without_inertia] = Q[system.without_inertia]
+    # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
+    trials = TRIALS if state.dt_before > 0.0 else 0
+    solution = minimise(system, Q, Q_guess, Q_tilde, h, tolerances, trials)
+    return _Attempt(methods, Q_before, V_start, Q_tilde, solution)
+
+
 def step(
     system: System,
     state: State,
@@ -92,33 +127,22 @@ def step(
 
     Where the iteration limit is reached the last iterate is taken, unless `strict` makes that an error.
     """
-    bodies, position = system.bodies, system.position
     method = _method(state, integrator, one_step_start)
-    Q_before, V_before = state.past(h)
-    system.prepare(h, method.weight)
-    if system.exact_joints is not None:
-        system.exact_joints.begin(h)
-    F = system.forces(state.Q)
-    Q_tilde = np.empty_like(state.Q)
-    Q_guess = np.empty_like(state.Q)
-    predict(
-        method.prediction, h, position, bodies.is_dynamic, bodies.gravity, system.mass_inverse, F,
-        state.Q, state.V, Q_before, V_before, Q_tilde,
-    )  # fmt: skip
-    first_guess(h * h / method.weight, position, state.Q, Q_tilde, state.A, Q_guess)
-    # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
-    if len(system.without_inertia):
-        Q_guess[system.without_inertia] = state.Q[system.without_inertia]
-    # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
-    trials = TRIALS if state.dt_before > 0.0 else 0
-    solution: Solution = minimise(system, state.Q, Q_guess, Q_tilde, h, tolerances, trials)
+    rough = system.rough(state.Q, h) if method.is_consistent else np.zeros(system.bodies.count, np.bool_)
+    trial = _attempt(system, state, h, Methods(method, rough), tolerances)
+    work = trial.solution
+    while method.is_consistent and (late := system.rough(work.Q, h) & ~rough).any():
+        rough = rough | late  # a contact has begun: its mechanism takes the step again, as bdf1
+        trial = _attempt(system, state, h, Methods(method, rough), tolerances)
+        work = trial.solution.after(work)
     report = StepReport(
-        h, solution.iterations, solution.restarts, solution.halvings, solution.step, solution.rate,
-        solution.converged, **_of_contacts(system, state, solution, h),
+        h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
+        **_of_contacts(system, state, work, h),
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    state.commit(method, h, position, solution.Q, Q_tilde, Q_before)
+    system.soft_transforms.commit()
+    state.commit(trial.methods, h, system.position, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start)
     if system.exact_joints is not None:
         system.exact_joints.commit(h)
     return report

@@ -21,13 +21,9 @@ from dovetail.solver.damping import adapt, add_inertia
 from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Bodies", "Load", "System"]
-
-# A body without a kinetic term keeps this share of its mass in the Hessian (never in the gradient), so that a motion
-# that nothing else resists stays zero instead of undefined.
-_GHOST_MASS = 1e-8
 
 # Contacts are looked for anew when less than this share of a Newton step fits into what they were looked for.
 _LOW = 0.25
@@ -113,30 +109,28 @@ class System:
         self.inertia = trace[:, None, None] * np.eye(3) - second
         self._body_terms = BodyTerms(bodies.model, bodies.mass, self.inertia)
         self._kinetic = np.where(bodies.external_kinetic != 0, 0.0, 1.0)
-        self._weight = 0.0
         self.c = np.zeros(bodies.count)
         self.w = np.zeros(bodies.count)
         self._sigma, self._is_damped = np.zeros(bodies.count), False
+        self.largest_moment: Array = np.linalg.eigvalsh(second)[:, -1].astype(float)
+        self._mechanism = self.islands.of.copy()  # joints alone have made these islands
+        without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
+        without_start[np.concatenate([c.rough() for c in self.contributions])] = True
+        self._always_rough = self._whole_mechanisms(without_start)
+        self._rebuild_base()
 
-    def prepare(self, h: float, weight: float) -> None:
-        """Set the weights of a step of length h: c of the kinetic terms, w = h²κV of the shape terms."""
+    def prepare(self, h: float, weight: Array | float) -> None:
+        """Set the weights of a step of length h: c = weight (n,) of the kinetic terms, w = h²κV of the shape terms."""
         self.w = h * h * self.bodies.stiffness
-        retuned = self.exact_joints is not None and self.exact_joints.tune(h)
-        if weight != self._weight or retuned:
-            self._weight = weight
-            self.c = weight * self._kinetic
+        self.c = weight * self._kinetic
+        if self.exact_joints is not None and self.exact_joints.tune(h):
             self._rebuild_base()
 
     def _rebuild_base(self) -> None:
-        blocks = self.blocks
-        free = np.flatnonzero(self.position >= 0)
-        weights = self._weight * np.maximum(self._kinetic[free], _GHOST_MASS)
-        moments = weights[:, None, None] * self.bodies.mass[free]
-        blocks.base_D[:] = 0.0
-        blocks.base_U[:] = 0.0
-        blocks.base_D[self.position[free]] = np.einsum("bij,xy->bixjy", moments, np.eye(3)).reshape(-1, 12, 12)
+        self.blocks.base_D[:] = 0.0
+        self.blocks.base_U[:] = 0.0
         for contribution in self.contributions:
-            contribution.add_constant(blocks)
+            contribution.add_constant(self.blocks)
 
     def forces(self, Q: Array) -> Array:
         """Generalised forces of all loads at Q; the array is used again for the next step."""
@@ -181,6 +175,27 @@ class System:
         if self.exact_joints is not None:
             self.exact_joints.restrict(b, self.blocks)
         return b
+
+    # ---- second-order time ------------------------------------------------------------------------------------
+
+    def _whole_mechanisms(self, some: Flags) -> Flags:
+        """True for all bodies that joints connect to one of these (n,); fixed bodies connect nothing."""
+        marked = np.zeros(self.bodies.count + 1, np.bool_)
+        marked[self._mechanism[some]] = True
+        marked[-1] = False
+        found: Flags = marked[self._mechanism]
+        return found
+
+    def rough(self, Q: Array, h: float) -> Flags:
+        """Bodies (n,) that a step of length h from or to Q must take as bdf1, with all that joints connect to them.
+
+        Those in contact; without inertia of their own; quasi-static; moved by an articulation.
+        """
+        if self.contact is None:
+            return self._always_rough
+        touched = np.zeros(self.bodies.count + 1, np.bool_)
+        touched[self.contact.survey(Q, Q, h).bodies[:, :2]] = True
+        return self._whole_mechanisms(touched[:-1]) | self._always_rough
 
     # ---- contact ---------------------------------------------------------------------------------------------
 
@@ -274,13 +289,20 @@ class System:
 
     def arrays(self) -> dict[str, Array]:
         """What the next step depends on besides the state: where contacts were looked for, the layout of the blocks."""
+        targets = {"soft_transforms/past": self.soft_transforms.past}
         if self.contact is None:
-            return {}
+            return targets
         layout = np.array([float(self._steps_on_structure)])
-        return {**self.contact.arrays(), "contact/blocks": self._touching.astype(float), "contact/age": layout}
+        return {
+            **targets,
+            **self.contact.arrays(),
+            "contact/blocks": self._touching.astype(float),
+            "contact/age": layout,
+        }
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
+        self.soft_transforms.past[:] = arrays["soft_transforms/past"]
         if self.contact is not None:
             self.contact.restore(arrays)
             self._lay_out(arrays["contact/blocks"].astype(np.int64))

@@ -57,6 +57,9 @@ class Joints:
             for column, parameter in enumerate(term.word.parameters):
                 if parameter.attribute != "strength_ratio":
                     term.terms.p[term.rows, column] = self._values(term.entry, parameter, h)
+        for laws in self._lowered.laws:
+            laws.past[1] = laws.past[0]
+            laws.past[0] = laws.p
         for use in self._lowered.law_uses:
             self._refresh_law(use, h)
         for load in self._lowered.load_uses:
@@ -223,6 +226,8 @@ class Joints:
             saved[f"joints/held/{k}"] = use.held
         for k, parameters in enumerate(self._refreshed()):
             saved[f"joints/parameters/{k}"] = parameters
+        for k, laws in enumerate(self._lowered.laws):
+            saved[f"joints/past/{k}"] = laws.past
         if self._lowered.exact is not None:
             saved |= self._lowered.exact.arrays()
         return saved

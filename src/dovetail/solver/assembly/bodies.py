@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.energy.arap import add_arap, arap_energy
-from dovetail.solver.energy.kinetic import kinetic_energy, set_kinetic_gradient
+from dovetail.solver.energy.kinetic import add_kinetic_hessian, kinetic_energy, set_kinetic_gradient
 from dovetail.solver.energy.ortho import add_ortho, ortho_energy
 from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import determinant
@@ -31,6 +31,7 @@ def _assemble_ortho(
         if k >= 0 and active[k] and model[b] == ORTHO:
             set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
             add_ortho(w[b], c[b], exact, inertia, Q, b, u, v, base, g, D, k)
+            add_kinetic_hessian(mass, c[b], b, D, k)
 
 
 @kernel
@@ -44,6 +45,7 @@ def _assemble_arap(
         if k >= 0 and active[k] and model[b] == ARAP:
             set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
             add_arap(w[b], c[b], exact, inertia, Q, b, R, K, base, g, D, k)
+            add_kinetic_hessian(mass, c[b], b, D, k)
 
 
 @kernel

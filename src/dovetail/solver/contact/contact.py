@@ -230,6 +230,9 @@ class Contact(Contribution):
         )  # fmt: skip
         self._add_terms(friction, blocks)
 
+    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+        """Nothing: bodies in contact have no consistent start."""
+
     def _add_terms(self, count: int, blocks: Blocks) -> None:
         add_terms(
             count, self._terms, self._term_bodies, blocks.position, blocks.row_start, blocks.column, blocks.D, blocks.U

@@ -17,7 +17,7 @@ from dovetail.solver.polar import polar
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 
-__all__ = ["add_arap", "arap_energy"]
+__all__ = ["add_arap", "add_arap_gradient", "arap_energy"]
 
 _EXACT = 1e-14  # relative change at which the polar iteration has reached round-off
 
@@ -31,6 +31,15 @@ def arap_energy(w: float, Q: Array, b: int, R: Array) -> float:
         for a in range(3):
             total += (Q[b, 1 + i, a] - R[i, a]) ** 2
     return w * total
+
+
+@kernel
+def add_arap_gradient(w: float, Q: Array, b: int, R: Array, g: Array, k: int) -> None:
+    """g[k] += 2w (A − R) of body b; R (3, 3) ← its polar rotation."""
+    polar(Q, b, R, _EXACT)
+    for i in range(3):
+        for a in range(3):
+            g[k, 3 + 3 * i + a] += 2.0 * w * (Q[b, 1 + i, a] - R[i, a])
 
 
 @kernel
@@ -75,10 +84,7 @@ def add_arap(
     for i in range(12):
         for j in range(12):
             D[k, i, j] = base[k, i, j]
-    polar(Q, b, R, _EXACT)
-    for i in range(3):
-        for a in range(3):
-            g[k, 3 + 3 * i + a] += 2.0 * w * (Q[b, 1 + i, a] - R[i, a])
+    add_arap_gradient(w, Q, b, R, g, k)
     for i in range(3):
         for j in range(3):
             K[i, j] = -(R[i, 0] * Q[b, 1 + j, 0] + R[i, 1] * Q[b, 1 + j, 1] + R[i, 2] * Q[b, 1 + j, 2])

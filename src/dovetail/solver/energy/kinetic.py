@@ -1,6 +1,6 @@
 """Kinetic term: half the squared distance to the predicted state Q̃, measured by the mass moments.
 
-    E = ½ tr((Q − Q̃)ᵀ M̂ (Q − Q̃)) · c          g = c M̂ (Q − Q̃)          H = c M̂ ⊗ I₃   (constant)
+    E = ½ tr((Q − Q̃)ᵀ M̂ (Q − Q̃)) · c          g = c M̂ (Q − Q̃)          H = c M̂ ⊗ I₃
 
 Q (4×3) = [p; A e₁; A e₂; A e₃]; M̂ = ∫ρ (1,x̄)(1,x̄)ᵀ dV [kg, kg·m, kg·m²]; c by integrator, see predict.py.
 """
@@ -10,7 +10,11 @@ from __future__ import annotations
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
-__all__ = ["kinetic_energy", "set_kinetic_gradient"]
+__all__ = ["add_kinetic_hessian", "kinetic_energy", "set_kinetic_gradient"]
+
+# A body without a kinetic term keeps this share of its mass in the Hessian (never in the gradient), so that a motion
+# that nothing else resists stays zero instead of undefined.
+_GHOST_MASS = 1e-8
 
 
 @kernel
@@ -35,3 +39,13 @@ def set_kinetic_gradient(mass: Array, c: float, Q: Array, Q_tilde: Array, b: int
             for j in range(4):
                 row += mass[b, i, j] * (Q[b, j, a] - Q_tilde[b, j, a])
             g[k, 3 * i + a] = c * row
+
+
+@kernel
+def add_kinetic_hessian(mass: Array, c: float, b: int, D: Array, k: int) -> None:
+    """D[k] += c M̂ ⊗ I₃ of body b (upper triangle)."""
+    weight = max(c, _GHOST_MASS)
+    for i in range(4):
+        for j in range(i, 4):
+            for a in range(3):
+                D[k, 3 * i + a, 3 * j + a] += weight * mass[b, i, j]

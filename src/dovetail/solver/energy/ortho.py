@@ -24,7 +24,7 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 
-__all__ = ["FLAT", "FLOOR", "SOFT", "add_ortho", "ortho_energy"]
+__all__ = ["FLAT", "FLOOR", "SOFT", "add_ortho", "add_ortho_gradient", "ortho_energy", "set_gauss_newton"]
 
 FLAT = -0.5  # strain σ² − 1 from which on a body counts as flattened
 FLOOR = 0.1  # share of the rotational inertia at rest that a compressed body always keeps in the Hessian
@@ -77,6 +77,40 @@ def _shift(s: float, c: float, inertia: Array, b: int, G: Any) -> float:
 
 
 @kernel
+def add_ortho_gradient(s: float, Q: Array, b: int, g: Array, k: int) -> None:
+    """g[k] += s G A of body b, s = 4w."""
+    G = _strain(Q, b)
+    for i in range(3):
+        for a in range(3):
+            g[k, 3 + 3 * i + a] += s * (G[i][0] * Q[b, 1, a] + G[i][1] * Q[b, 2, a] + G[i][2] * Q[b, 3, a])
+
+
+@kernel
+def set_gauss_newton(s: float, Q: Array, b: int, u: Array, v: Array, base: Array, D: Array, k: int) -> None:
+    """D[k] ← base[k] + s (δ_ik Σ_j a_j a_jᵀ + a_k a_iᵀ) of body b (upper triangle), s = 4w; u, v (3, 12) are scratch,
+    zero at first.
+    """
+    # a_k a_iᵀ: entry (i a, j e) is Q[j, a] Q[i, e]; written over whole rows it is a product of two vectors of twelve
+    for j in range(3):
+        for e in range(3):
+            for i in range(3):
+                u[i, 3 + 3 * j + e] = Q[b, 1 + i, e]
+                v[i, 3 + 3 * j + e] = s * Q[b, 1 + j, i]
+    for r in range(3):
+        for x in range(12):
+            D[k, r, x] = base[k, r, x]
+    for i in range(3):
+        for a in range(3):
+            for x in range(12):
+                D[k, 3 + 3 * i + a, x] = base[k, 3 + 3 * i + a, x] + v[a, x] * u[i, x]
+    for i in range(3):
+        for a in range(3):
+            for e in range(a, 3):
+                spread = Q[b, 1, a] * Q[b, 1, e] + Q[b, 2, a] * Q[b, 2, e] + Q[b, 3, a] * Q[b, 3, e]
+                D[k, 3 + 3 * i + a, 3 + 3 * i + e] += s * spread
+
+
+@kernel
 def add_ortho(
     w: float,
     c: float,
@@ -99,28 +133,11 @@ def add_ortho(
     """
     G = _strain(Q, b)
     s = 4.0 * w
-    for i in range(3):
-        for a in range(3):
-            g[k, 3 + 3 * i + a] += s * (G[i][0] * Q[b, 1, a] + G[i][1] * Q[b, 2, a] + G[i][2] * Q[b, 3, a])
+    add_ortho_gradient(s, Q, b, g, k)
+    set_gauss_newton(s, Q, b, u, v, base, D, k)
     shift = 0.0 if exact > 0.0 else _shift(s, c, inertia, b, G)
-    # a_k a_iᵀ: entry (i a, j e) is Q[j, a] Q[i, e]; written over whole rows it is a product of two vectors of twelve
-    for j in range(3):
-        for e in range(3):
-            for i in range(3):
-                u[i, 3 + 3 * j + e] = Q[b, 1 + i, e]
-                v[i, 3 + 3 * j + e] = s * Q[b, 1 + j, i]
-    for r in range(3):
-        for x in range(12):
-            D[k, r, x] = base[k, r, x]
     for i in range(3):
         for a in range(3):
-            for x in range(12):
-                D[k, 3 + 3 * i + a, x] = base[k, 3 + 3 * i + a, x] + v[a, x] * u[i, x]
-    for i in range(3):
-        for a in range(3):
-            for e in range(a, 3):
-                spread = Q[b, 1, a] * Q[b, 1, e] + Q[b, 2, a] * Q[b, 2, e] + Q[b, 3, a] * Q[b, 3, e]
-                D[k, 3 + 3 * i + a, 3 + 3 * i + e] += s * spread
             D[k, 3 + 3 * i + a, 3 + 3 * i + a] += s * shift
             for j in range(i, 3):
                 D[k, 3 + 3 * i + a, 3 + 3 * j + a] += s * G[i][j]

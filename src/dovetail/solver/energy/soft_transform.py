@@ -4,6 +4,9 @@
 
 M_cm moves the centre of mass c, the rest turns and stretches the body about it; η_p and η_a say how many times
 heavier than inertia the pull is. Quadratic: constant Hessian B ⊗ I₃. No h², like all joint energies.
+
+At a consistent start (consistent.py) η = ω²h² says how stiff the pull is: B enters with the shares η/(1 + η), and the
+same share of the target's motion counts.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contribution import Contribution
+from dovetail.solver.contribution import Contribution, motion
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -41,26 +44,51 @@ def _assemble(body: Indices, B: Array, target: Array, position: Indices, Q: Arra
                     D[row, 3 * i + x, 3 * j + x] += B[k, i, j]
 
 
+@kernel
+def _start(
+    body: Indices, B: Array, B_stiff: Array, target: Array, past: Array, position: Indices, Q: Array, ratio: float,
+    g: Array, D: Array, drift: Array,
+) -> None:  # fmt: skip
+    for k in range(len(body)):
+        row = position[body[k]]
+        for i in range(4):
+            for j in range(4):
+                for x in range(3):
+                    last = past[0, k, j, x]
+                    velocity, acceleration = motion(ratio, last - target[k, j, x], past[1, k, j, x] - last)
+                    g[row, 3 * i + x] += B[k, i, j] * (Q[body[k], j, x] - last) + B_stiff[k, i, j] * acceleration
+                    drift[row, 3 * i + x] += B_stiff[k, i, j] * velocity
+                    D[row, 3 * i + x, 3 * j + x] += B_stiff[k, i, j]
+
+
 class SoftTransforms(Contribution):
     """The bodies that are drawn to a target in this step.
 
     `ratio` < 1 moves the target only part of the way from the state at the start of the step: with animator
-    substeps the first Newton iterations see it arrive gradually.
+    substeps the first Newton iterations see it arrive gradually. past (2, n, 4, 3) are the targets of the last step and
+    of the one before it, NaN for bodies that had none.
     """
 
     def __init__(self, mass: Array) -> None:
         self._mass = mass
+        self.past = np.full((2, len(mass), 4, 3), np.nan)
         self.set(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 4, 3)))
 
     def set(self, body: Indices, strength: Array, target: Array) -> None:
         """Bodies (k,), their (η_p, η_a) (k, 2) and targets (k, 4, 3)."""
-        moments = self._mass[body]
-        first = moments[:, 0, :]
-        centre = first[:, :, None] * first[:, None, :] / moments[:, :1, :1]
         self._body = np.ascontiguousarray(body, np.int64)
-        self._B = strength[:, :1, None] * centre + strength[:, 1:, None] * (moments - centre)
+        self._B = self._weigh(strength)
+        self._B_stiff = self._weigh(strength * strength / (1.0 + strength))
         self._aim = np.ascontiguousarray(target, float)
         self._target = self._aim
+
+    def _weigh(self, strength: Array) -> Array:
+        """η_p M_cm + η_a (M̂ − M_cm) of every body drawn."""
+        moments = self._mass[self._body]
+        first = moments[:, 0, :]
+        centre = first[:, :, None] * first[:, None, :] / moments[:, :1, :1]
+        weighed: Array = strength[:, :1, None] * centre + strength[:, 1:, None] * (moments - centre)
+        return weighed
 
     @property
     def count(self) -> int:
@@ -71,6 +99,12 @@ class SoftTransforms(Contribution):
         start = Q_start[self._body]
         self._target = self._aim if ratio >= 1.0 else start + ratio * (self._aim - start)
 
+    def commit(self) -> None:
+        """The targets become those of the last step."""
+        self.past[1] = self.past[0]
+        self.past[0] = np.nan
+        self.past[0, self._body] = self._aim
+
     def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         if self.count:
             _energy(self._body, self._B, self._target, Q, island, E)
@@ -78,3 +112,14 @@ class SoftTransforms(Contribution):
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         if self.count:
             _assemble(self._body, self._B, self._target, blocks.position, Q, blocks.g, blocks.D)
+
+    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+        if self.count:
+            last, earlier = self.past[:, self._body]
+            # a body that had no target was where it is, at rest
+            last = np.where(np.isnan(last), Q[self._body], last)
+            past = np.stack([last, np.where(np.isnan(earlier), last, earlier)])
+            _start(
+                self._body, self._B, self._B_stiff, self._aim, past, blocks.position, Q, ratio, blocks.g, blocks.D,
+                drift,
+            )  # fmt: skip

@@ -16,9 +16,9 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Contribution
-from dovetail.solver.joint.function import call_coordinate
+from dovetail.solver.joint.function import call_coordinate, nearest
 from dovetail.solver.joint.stencil import gather, pull_back_hessian
-from dovetail.solver.joint.terms import Coordinates, nearest
+from dovetail.solver.joint.terms import Coordinates
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -183,6 +183,11 @@ class Articulations(Contribution):
             first, second = np.triu_indices(len(bodies), 1)
             found.append(np.stack([bodies[first], bodies[second]], axis=1))
         return np.concatenate(found)
+
+    def rough(self) -> Indices:
+        """All its bodies: δθ̃ is the step of another integrator, which ends when this one does."""
+        bodies: Indices = np.unique(self.body)
+        return bodies
 
     def add_constant(self, blocks: Blocks) -> None:
         for part in self.members:

@@ -55,6 +55,7 @@ class ExactJoints(Contribution):
         self._tuned = 0.0
         self.worst = 0.0
         self._scale = 1.0  # h²
+        self._bends = [np.zeros((rows.count, 3)) for rows in self.rows]
 
     def pairs_of(self, joints: Sequence[int]) -> Indices:
         """Left and right bodies (m, 2) of all rows of some joints."""
@@ -137,14 +138,30 @@ class ExactJoints(Contribution):
             flags[rows.stencils.pairs[~(np.abs(rows.residual).max(axis=1) <= _OPEN)]] = 1.0
         return flags
 
+    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+        """Add JᵀKJ: a consistent start obeys J V̂ = 0 and J Â = −(∂J/∂Q V̂) V̂, whatever the multipliers are."""
+        for rows, bend in zip(self.rows, self._bends, strict=True):
+            rows.linearise(Q, blocks)
+            rows.add_hessian(False, blocks)
+            bend.fill(0.0)
+
+    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
+        """Ask the next `restrict` for J x = h² (∂J/∂Q V) V."""
+        for rows, bend in zip(self.rows, self._bends, strict=True):
+            rows.bend(V, h * h, bend)
+            rows.pull_back(rows.K[:, None] * bend, blocks, blocks.g)
+
     def restrict(self, x: Array, blocks: Blocks) -> None:
-        """x (free, 12) = A⁻¹b becomes the solution of H x + Jᵀμ = b with J x = 0, J as last assembled."""
+        """x (free, 12) = A⁻¹b becomes the solution of H x + Jᵀμ = b with J x = 0, J as last assembled.
+
+        After `add_curvature`, which adds to b what makes it so, J x is as asked for there.
+        """
         before = np.inf
         for _ in range(_CORRECTIONS):
             worst = 0.0
             correction = np.zeros_like(x)
-            for rows in self.rows:
-                moved = rows.apply(x, blocks)
+            for rows, bend in zip(self.rows, self._bends, strict=True):
+                moved = rows.apply(x, blocks) - bend
                 worst = max(worst, float(np.abs(moved).max()))
                 rows.pull_back(rows.K[:, None] * moved, blocks, correction)
             if worst <= _CLOSED or not worst < 0.5 * before:

@@ -194,6 +194,16 @@ def _forces(left: Indices, right: Indices, W: Array, joint: Indices, multiplier:
                     out[joint[k], i, a] -= W[k, r, 4 + i] * gF[3 * r + a]
 
 
+@kernel
+def _bend(left: Indices, right: Indices, W: Array, V: Array, scale: float, out: Array) -> None:
+    """out ← scale · 2 u̇ × v̇."""
+    F = np.empty(6)
+    for k in range(len(left)):
+        gather(W, k, left[k], right[k], V, F)
+        for a in range(3):
+            out[k, a] = 2.0 * scale * _cross(F, a)
+
+
 class Rows:
     """Constraints of one kind: stencils W (k, m, 8), K (k,), multipliers λ (k, 3) of the step that is being solved.
 
@@ -251,6 +261,10 @@ class Rows:
     def add_hessian(self, exact: bool, blocks: Blocks) -> None:
         """Add K JᵀJ, and λ·∇²C when exact, as far as they change."""
 
+    def bend(self, V: Array, scale: float, out: Array) -> None:
+        """out (k, 3) ← scale · (∂J/∂Q V) V, the part of C″ that is not J times the acceleration."""
+        out.fill(0.0)
+
 
 class Coinciding(Rows):
     """C = W Q: K JᵀJ never changes, and no curvature."""
@@ -262,6 +276,10 @@ class Coinciding(Rows):
 
 class Parallel(Rows):
     """C = u × v."""
+
+    def bend(self, V: Array, scale: float, out: Array) -> None:
+        s = self.stencils
+        _bend(s.left, s.right, s.W, V, scale, out)
 
     def add_hessian(self, exact: bool, blocks: Blocks) -> None:
         s = self.stencils

@@ -17,6 +17,7 @@ write.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,7 +29,7 @@ from numba import cfunc, types
 from numba.extending import intrinsic
 
 from dovetail.errors import ConstitutionError
-from dovetail.solver.kernel import FASTMATH, cached_callback, jit_enabled
+from dovetail.solver.kernel import FASTMATH, cached_callback, jit_enabled, kernel
 
 __all__ = [
     "COORDINATES",
@@ -43,6 +44,7 @@ __all__ = [
     "coordinate",
     "energy",
     "law",
+    "nearest",
 ]
 
 _PACKAGE = Path(__file__).parents[2]
@@ -226,3 +228,11 @@ else:
     def call_law(function: Any, x: float, p: Any, k: int, d: Any) -> float:
         """φ of row k of the parameters."""
         return float(function(x, p[k], d))
+
+
+@kernel
+def nearest(x: float, period: float, reference: float) -> float:
+    """x moved by whole periods to the branch nearest the reference."""
+    if period > 0.0:
+        return x + period * math.floor((reference - x) / period + 0.5)
+    return x

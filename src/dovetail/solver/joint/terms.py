@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,14 @@ from dovetail.solver.joint.function import (
     call_coordinate,
     call_energy,
     call_law,
+    nearest,
 )
+from dovetail.solver.joint.start import laws_curvature, laws_start, terms_curvature
 from dovetail.solver.joint.stencil import Stencils, gather, pull_back_gradient, pull_back_hessian
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Coordinates", "Laws", "Terms", "nearest"]
+__all__ = ["Coordinates", "Laws", "Terms"]
 
 
 @kernel
@@ -94,18 +95,14 @@ class Terms(Contribution):
             blocks.g, blocks.D, blocks.U,
         )  # fmt: skip
 
+    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
+        s = self.stencils
+        terms_curvature(self._psi, s.left, s.right, s.W, self.p, blocks.position, Q, V, h, blocks.g)
+
     def add_forces(self, Q: Array, out: Array) -> None:
         """out[joint] −= generalised force on the right body; divide by h² for N and N·m."""
         s = self.stencils
         _terms_forces(self._psi, s.left, s.right, s.W, s.joint, self.p, Q, out)
-
-
-@kernel
-def nearest(x: float, period: float, reference: float) -> float:
-    """x moved by whole periods to the branch nearest the reference."""
-    if period > 0.0:
-        return x + period * math.floor((reference - x) / period + 0.5)
-    return x
 
 
 @kernel
@@ -212,13 +209,17 @@ def _slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
 class Laws(Contribution):
     """A law on some of a batch's coordinates: g = φ′∇x, H = φ″∇x∇xᵀ + φ′∇²x (the last part only when exact).
 
-    of (m,) picks the coordinates, p (m, q) are the law's parameters.
+    of (m,) picks the coordinates, p (m, q) are the law's parameters, past (2, m, q) those of the last step
+    and of the one before it.
     """
 
     def __init__(self, law: Law, coordinates: Coordinates, of: Indices, p: Array) -> None:
         self.law, self.coordinates = law, coordinates
         self.of = np.ascontiguousarray(of, np.int64)
         self.p = np.ascontiguousarray(p, float)
+        self.past = np.stack([self.p, self.p])
+        self.by_rate = False  # whether φ depends on how far x has come in the step
+        self._share = np.zeros(len(self.of))
         self._phi = law.address
 
     def pairs(self) -> Indices:
@@ -238,6 +239,24 @@ class Laws(Contribution):
         _laws_assemble(
             c.address, c.function.period, self._phi, s.left, s.right, s.W, s.block, self.of, c.value, self.p,
             float(exact), blocks.position, Q, blocks.g, blocks.D, blocks.U,
+        )  # fmt: skip
+
+    def rough(self) -> Indices:
+        bodies: Indices = np.unique(self.pairs()) if self.by_rate else np.zeros(0, np.int64)
+        return bodies
+
+    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+        c, s = self.coordinates, self.coordinates.stencils
+        laws_start(
+            c.address, c.function.period, self._phi, s.left, s.right, s.W, s.block, self.of, c.value, self.p,
+            self.past, mass_inverse, blocks.position, Q, ratio, blocks.g, blocks.D, blocks.U, drift, self._share,
+        )  # fmt: skip
+
+    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
+        c, s = self.coordinates, self.coordinates.stencils
+        laws_curvature(
+            c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, self._share,
+            blocks.position, Q, V, h, blocks.g,
         )  # fmt: skip
 
     def slopes(self) -> Array:

@@ -316,6 +316,7 @@ def _law_batches(lowered: LoweredJoints) -> None:
         functions = [law_of(lowered.geometries[k], law) for k in entries]
         p = [np.stack([_parameter(lowered.geometries[k], part) for part in law.parameters], axis=1) for k in entries]
         laws = Laws(functions[0], lowered.coordinates[coordinate], of, np.concatenate(p))
+        laws.by_rate = any(parameter.start for parameter in law.parameters)
         lowered.laws.append(laws)
         lowered.own_laws += [laws] if own else []
         start = 0

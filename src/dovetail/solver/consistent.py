@@ -1,0 +1,82 @@
+"""A consistent start: the velocity V̂ and acceleration Â that a step of ctr begins with.
+
+Stiff shapes and joints are constraints in all but name. Under the trapezoidal rule the part of V and A across them
+would change its sign in every step and grow; so that part is taken out first, by a filter that leaves motion along
+the constraints alone:
+
+    P = M + h²K            K: positive semi-definite (Gauss–Newton) Hessian of shapes, joints, drives, limits at Qₙ
+    P V̂ = M Vₙ + h²K · (velocity of targets that move)
+    P Â = M (g + a_ext) − ∇V(Qₙ) − h² curvature + h²K · (their acceleration)
+
+curvature is the rate of K along V̂, times V̂: a point on a line that turns has an acceleration across it.
+
+A mode of frequency ω sees the filter 1/(1 + ω²h²). Where a term is soft that would damp it, to first order in h, so
+such terms enter K with the share x/(1 + x), x = ω²h²: what is left is 1 − x² for x ≪ 1 and 1/x for x ≫ 1.
+Nothing but Q, V and the last two targets is needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.errors import SolverError
+from dovetail.solver.assembly.start import (
+    assemble_shapes,
+    close_start,
+    scatter,
+    set_momentum,
+    turn_to_acceleration,
+)
+from dovetail.solver.predict import accelerate
+from dovetail.solver.state import State
+from dovetail.solver.system import System
+from dovetail.typing import Array, Flags
+
+__all__ = ["consistent_start"]
+
+
+def consistent_start(system: System, state: State, h: float, a: Array, smooth: Flags) -> tuple[Array, Array, Array]:
+    """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
+
+    a is the acceleration by loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for the others
+    Vₙ, a and the internal acceleration of the last step.
+    """
+    V, inner = state.V.copy(), state.A.copy()
+    if smooth.any():
+        system.islands.select(smooth)
+        try:
+            _solve(system, state.Q, V, h, h / (state.dt_before or h), a, inner)
+        finally:
+            system.blocks.active.fill(1)
+    return V, a, inner
+
+
+def _solve(system: System, Q: Array, V: Array, h: float, ratio: float, a: Array, inner: Array) -> None:
+    """V, a and inner of the bodies whose rows are active; ratio is that of h to the length of the last step."""
+    bodies, blocks, position = system.bodies, system.blocks, system.position
+    active, mass = blocks.active, bodies.mass
+    filtered, drift = np.empty(bodies.count), np.zeros_like(blocks.g)
+    assemble_shapes(
+        position, active, bodies.model, mass, system.largest_moment, system.w, blocks.base_D, Q, filtered, blocks.g,
+        blocks.D,
+    )  # fmt: skip
+    if len(blocks.U):
+        np.copyto(blocks.U, blocks.base_U)
+    for contribution in system.contributions:
+        contribution.add_start(Q, system.mass_inverse, ratio, blocks, drift)
+    gradient = blocks.g.copy()
+    bad = blocks.factor()
+    if bad >= 0:
+        raise SolverError(
+            f"the linear system is singular at {bodies.name(bad)} at the start of the step; "
+            "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
+        )
+    set_momentum(position, active, mass, V, h, drift, blocks.g)
+    scatter(position, active, system.solve(blocks.g), V)
+    np.copyto(blocks.g, gradient)
+    turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
+    for contribution in system.contributions:
+        contribution.add_curvature(Q, V, h, blocks)
+    a_end = np.empty_like(a)
+    accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q + h * V), a_end)
+    close_start(position, active, h, system.solve(blocks.g), a_end, a, inner)
