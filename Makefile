@@ -24,7 +24,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[viewer]'
 	touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python

@@ -1,206 +1,223 @@
-"""What `make demo` runs: tumbling boxes and a triple pendulum on a motor, with a progress bar and a summary.
+"""What `make demo` runs: a press that feeds parts to a gate, with a table of joint states and a replay for the browser.
 
-Three weightless boxes spin, each mainly about another of its axes; the one on its middle axis flips over again and
-again, as a tennis racket does. Beside them a motor turns the first of three hinged rods at a constant speed; the second
-hinge is free, the third has stops. Only public calls are used, and no file is left behind.
+    motor ── crank ── rod ── ram ═ head →  magazine of parts  →  gate  →  tray
+
+A motor (a driven hinge) turns a crank; a rod, with a hinge at the crank and a ball at the ram, pushes the ram along its
+slide, which has stops. The head, welded to the ram, pushes the lowest part out of the magazine. Parts fall on a gate
+that a constant torque holds closed; it gives way to their weight, and they slide into a tray on a slider, which a joint
+force carries like a spring scale. Every joint of the specification takes part, with limits, a drive, a joint force and
+a joint torque, and everything touches. Only public calls are used.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.constitution import (
-    AffineBodyConstitution,
-    AffineBodyDrivingRevoluteJoint,
-    AffineBodyRevoluteJoint,
-    AffineBodyRevoluteJointLimit,
-)
-from dovetail.core import AffineBodyStateAccessorFeature, Engine, Scene, World
-from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot, trimesh
-from dovetail.scene.animator import UpdateInfo
-from dovetail.typing import Array
+from dovetail.sim import Sim
+from dovetail.sim.joint import PrismaticJoint, RevoluteJoint
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["Demo", "main"]
+    from dovetail.sim.body import Body
 
-_DT = 0.001  # s
-_FRAMES = 10_000
-_MOTOR_SPEED = 3.0  # rad/s
-_STOP = np.deg2rad(90.0)
+__all__ = ["FRAMES", "Press", "build", "main"]
+
+FRAMES = 1000
+_DT = 0.01  # s
+_SPEED = 6.0  # rad/s of the crank
+_PARTS = 8
+_PART = 0.09  # m
+_TABLE = 0.60  # m, height
+_CRANK, _ROD = 0.08, 0.32  # m
+_WIDTH = _PART + 0.008  # m; parts have some play in the magazine
+_HIGH = _PARTS * (_PART + 0.002) + 0.02  # m; of the magazine
+_AXIS = _TABLE + 0.055  # m; height of the crank's axis and of the ram
+_GATE_TORQUE = -1.1  # N·m; holds the gate and one part
+_SCALE = 150.0, 25.0  # N/m, N·s/m
+_COLOURS = ("#d1495b", "#2e8b8b", "#edae49", "#6a5acd", "#3c9d5a", "#f07f5a", "#b565b5", "#4f7cac")
 _INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
-_FACES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+
+_Part = tuple[tuple[float, float, float], tuple[float, float, float]]
+_FRAME: list[_Part] = [  # size and place of the boxes that it consists of
+    ((0.54, 0.16, 0.03), (-0.085, 0.0, _TABLE - 0.015)),  # table
+    ((0.04, 0.16, _TABLE - 0.032), (-0.22, 0.0, (_TABLE - 0.028) / 2)),  # its legs
+    ((0.04, 0.16, _TABLE - 0.032), (0.10, 0.0, (_TABLE - 0.028) / 2)),
+    ((0.04, 0.03, _AXIS + 0.03), (-0.62, 0.06, (_AXIS + 0.034) / 2)),  # post of the crank
+    *(  # sides of the magazine, open below for the head and the part
+        ((0.012, _WIDTH + 0.024, _HIGH - _PART - 0.012), (x, 0.0, _TABLE + (_HIGH + _PART + 0.012) / 2))
+        for x in (-_WIDTH / 2 - 0.006, _WIDTH / 2 + 0.006)
+    ),
+    ((_WIDTH, 0.012, _HIGH), (0.0, _WIDTH / 2 + 0.006, _TABLE + _HIGH / 2)),  # its back, and rails in front
+    *(((0.018, 0.012, _HIGH), (x, -_WIDTH / 2 - 0.006, _TABLE + _HIGH / 2)) for x in (-0.038, 0.038)),
+]
+_GATE: list[_Part] = [
+    ((0.26, 0.14, 0.012), (0.13, 0.0, 0.0)),
+    ((0.26, 0.01, 0.046), (0.13, 0.075, 0.017)),
+    ((0.26, 0.01, 0.046), (0.13, -0.075, 0.017)),
+]
+_TRAY: list[_Part] = [
+    ((0.50, 0.38, 0.02), (0.0, 0.0, 0.0)),
+    ((0.50, 0.02, 0.12), (0.0, 0.20, 0.05)),
+    ((0.50, 0.02, 0.12), (0.0, -0.20, 0.05)),
+    ((0.02, 0.42, 0.12), (0.26, 0.0, 0.05)),
+    ((0.02, 0.42, 0.07), (-0.26, 0.0, 0.025)),
+]
 
 
-def _boxes(size: tuple[float, float, float], centres: list[tuple[float, float, float]]) -> SimplicialComplex:
-    """Wooden boxes with these edges [m], one instance per centre."""
-    corners = (np.indices((2, 2, 2)).reshape(3, 8).T - 0.5) * np.array(size)
-    boxes = trimesh(corners, _FACES)
-    AffineBodyConstitution().apply_to(boxes, kappa=1e8, mass_density=600.0)
-    boxes.instances.resize(len(centres))
-    boxes.instances["transform"][:, :3, 3] = centres
-    return boxes
+class Press:
+    """The machine as a simulation, with handles for its parts."""
 
+    def __init__(self) -> None:
+        self.sim = sim = Sim(dt=_DT, friction=0.35)
+        sim.ground()
+        frame = self._composed("frame", _FRAME, (0.0, 0.0, 0.0), "#9aa3ad", fixed=True)
+        on_its_side = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
+        crank = sim.cylinder(0.10, 0.025, pos=(-0.62, 0.02, _AXIS), rot=on_its_side, color="#b5382e", name="crank")
+        pin = np.array([-0.62 - _CRANK, -0.01, _AXIS])  # the ram is drawn back at the start
+        wrist = pin + np.array([_ROD, 0.0, 0.0])
+        rod = sim.box((_ROD + 0.03, 0.02, 0.03), pos=(pin + wrist) / 2, color="#d9a520", name="rod")
+        ram = sim.box((0.26, 0.06, 0.05), pos=wrist + np.array([0.14, 0.01, 0.0]), color="#4682b4", name="ram")
+        front = ram.pos + np.array([0.142, 0.0, -0.010])
+        # lower than the ram, so that a part that has come down on the ram slides off it when it is drawn back
+        head = sim.box((0.02, 0.084, 0.066), pos=front, color="#1f3a68", name="head")
+        self.gate = self._composed("gate", _GATE, (0.21, 0.0, 0.44), "#e8822a", density=500.0)
+        self.tray = self._composed("tray", _TRAY, (0.52, 0.0, 0.21), "#3f8f63", density=300.0)
+        self.motor = sim.revolute(frame, crank, pos=crank.pos, axis=(0, 1, 0), drive=0.0, name="motor")
+        sim.revolute(crank, rod, pos=pin, axis=(0, 1, 0), name="crank pin")
+        sim.spherical(rod, ram, pos=wrist, name="wrist")
+        self.slide = sim.prismatic(frame, ram, axis=(1, 0, 0), limit=(-0.005, 2 * _CRANK + 0.005), name="slide")
+        sim.fixed(ram, head, name="weld")
+        self.hinge = sim.revolute(
+            frame, self.gate, pos=self.gate.pos, axis=(0, 1, 0), limit=(0.0, 1.1), name="gate hinge"
+        )
+        self.hinge.torque = _GATE_TORQUE
+        self.scale = sim.prismatic(None, self.tray, axis=(0, 0, 1), limit=(-0.15, 0.05), name="scale")
+        self.parts = [self._part(k) for k in range(_PARTS)]
+        self._weight = 9.81 * self.tray.mass
+        sim.before_step(self._control)
 
-class Demo:
-    """The scene, its world, and the tables of the summary."""
+    def _composed(
+        self, name: str, parts: list[_Part], pos: tuple[float, float, float], color: str, **more: float
+    ) -> Body:
+        """A body of boxes."""
+        import trimesh
 
-    def __init__(self, workspace: str) -> None:
-        integrator = {"type": "bdf2", "bdf2_start": "bdf1"}
-        self._scene = Scene({"dt": _DT, "integrator": integrator, "contact": {"enable": 0}})  # nothing ever touches
-        self._boxes = self._tumble()
-        self._rods = self._hang()
-        self._hinges = [self._hinge(k) for k in range(3)]
-        self.world = World(Engine("cpu", workspace))
-        self.world.init(self._scene)
-        self.iterations = 0
-        self._energy_at_start = self._kinetic_energies()
+        boxes = [trimesh.creation.box(size, trimesh.transformations.translation_matrix(at)) for size, at in parts]
+        return self.sim.mesh(trimesh.util.concatenate(boxes), pos=pos, color=color, name=name, **more)  # type: ignore[arg-type]
 
-    def _tumble(self) -> SimplicialComplexSlot:
-        boxes = _boxes((0.3, 0.2, 0.1), [(-3.0, 0.0, 0.0), (-2.5, 0.0, 0.0), (-2.0, 0.0, 0.0)])
-        boxes.instances.create("gravity", np.zeros(3))
-        spins = [(4.0, 0.01, 0.01), (0.01, 4.0, 0.01), (0.01, 0.01, 4.0)]
-        for velocity, (x, y, z) in zip(boxes.instances["velocity"], spins, strict=True):
-            velocity[:3, :3] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
-        return self._add("boxes", boxes)
-
-    def _hang(self) -> SimplicialComplexSlot:
-        """A fixed block and three rods below it, one beside the other so that they could swing freely."""
-        rods = _boxes((0.08, 0.5, 0.08), [(0.5, -0.5 * k, 0.1 * k) for k in range(4)])
-        rods.instances["is_fixed"][0] = 1
-        return self._add("rods", rods)
-
-    def _hinge(self, k: int) -> SimplicialComplexSlot:
-        """The hinge between rods k and k + 1, with its axis along z."""
-        start = np.array([[0.5, -0.5 * k - 0.25, 0.1 * k]])
-        end = start + np.array([0.0, 0.0, 0.1])
-        joint = AffineBodyRevoluteJoint().create_geometry(start, end, [self._rods], [k], [self._rods], [k + 1], 1000.0)
-        if k == 0:
-            AffineBodyDrivingRevoluteJoint().apply_to(joint, strength_ratio=1000.0)
-            joint.edges["driving/is_constrained"] = 1
-        elif k == 2:
-            AffineBodyRevoluteJointLimit().apply_to(joint, lower=-_STOP, upper=_STOP, strength=1e3)
-        slot = self._add(f"hinge {k + 1}", joint)
-        if k == 0:
-            self._scene.animator.insert(self._scene.objects.find("hinge 1")[0], self._turn)
-        return slot
-
-    def _turn(self, info: UpdateInfo) -> None:
-        """The motor: its target runs ahead at a constant speed."""
-        self._hinges[0].geometry.edges["aim_angle"] = _MOTOR_SPEED * info.dt() * info.frame()
-
-    def _add(self, name: str, geometry: SimplicialComplex) -> SimplicialComplexSlot:
-        slot, _ = self._scene.objects.create(name).geometries.create(geometry)
-        assert isinstance(slot, SimplicialComplexSlot)
-        return slot
-
-    def advance(self) -> None:
-        """Compute the next frame."""
-        self.world.advance()
-        assert self.world.report is not None
-        self.iterations += self.world.report.iterations
-
-    def _states(self, slot: SimplicialComplexSlot) -> tuple[Array, Array]:
-        """Transforms of the bodies of a geometry and their rates, both (n, 4, 4)."""
-        accessor = self.world.features().find(AffineBodyStateAccessorFeature)
-        assert accessor is not None
-        offset = int(slot.geometry.meta["backend_abd_body_offset"][0])
-        state = accessor.create_geometry(offset, slot.geometry.instances.size())
-        state.instances.create("transform", np.eye(4))
-        state.instances.create("velocity", np.zeros((4, 4)))
-        accessor.copy_to(state)
-        return state.instances["transform"], state.instances["velocity"]
-
-    def _kinetic_energies(self) -> Array:
-        """½ m v² + ½ tr(Ȧ S Ȧᵀ) of each box [J]; the origin of a box is its centre of mass."""
-        meta, (_, rates) = self._boxes.geometry.meta, self._states(self._boxes)
-        m, S = meta["abd_mass"][0], meta["abd_mass_x_bar_x_bar"][0]
-        v, dA = rates[:, :3, 3], rates[:, :3, :3]
-        energies: Array = 0.5 * m * np.einsum("bx,bx->b", v, v) + 0.5 * np.einsum("bxi,ij,bxj->b", dA, S, dA)
-        return energies
-
-    def body_table(self) -> Table:
-        """Where every body is, and by how much the energy of the free ones has drifted."""
-        from rich.table import Table
-
-        table = Table("body", title="Bodies")
-        for heading in ("x, m", "y, m", "z, m", "speed, m/s", "energy drift"):
-            table.add_column(heading, justify="right")
-        drift = self._kinetic_energies() / self._energy_at_start - 1.0
-        for slot, names, remarks in (
-            (self._boxes, ["box, long axis", "box, middle axis", "box, short axis"], [f"{d:+.1e}" for d in drift]),
-            (self._rods, ["block", "rod 1", "rod 2", "rod 3"], ["fixed", "driven", "driven", "driven"]),
-        ):
-            transforms, rates = self._states(slot)
-            for name, position, v, remark in zip(names, transforms[:, :3, 3], rates[:, :3, 3], remarks, strict=True):
-                numbers = [f"{value + 0.0:.3f}" for value in (*np.round(position, 3), np.linalg.norm(v))]
-                table.add_row(name, *numbers, remark)
-        return table
-
-    def joint_table(self) -> Table:
-        """Angle, gap and reaction of every hinge, and what the motor needs."""
-        from rich.table import Table
-
-        self.world.retrieve()
-        table = Table("hinge", title="Joints")
-        for heading in ("angle, °", "gap, m", "reaction, N", "motor, N·m"):
-            table.add_column(heading, justify="right")
-        for slot, name in zip(self._hinges, ["1, motor", "2, free", "3, stops at ±90°"], strict=True):
-            edges = slot.geometry.edges
-            table.add_row(
-                name,
-                f"{np.rad2deg(edges['angle/multi_turn'][0]):.1f}",
-                f"{edges['gap'][0]:.1e}",
-                f"{np.linalg.norm(edges['reaction/force'][0]):.1f}",
-                f"{edges['driving/effort'][0]:.2f}" if "driving/effort" in edges else "",
+    def _part(self, k: int) -> Body:
+        """Boxes and cylinders in turn, one above the other."""
+        z = _TABLE + 0.002 + _PART / 2 + k * (_PART + 0.0015)
+        if k % 2:
+            return self.sim.cylinder(
+                _PART / 2, _PART, pos=(0, 0, z), density=600.0, color=_COLOURS[k], name=f"part {k + 1}"
             )
+        return self.sim.box(_PART, pos=(0, 0, z), density=600.0, color=_COLOURS[k], name=f"part {k + 1}")
+
+    def _control(self) -> None:
+        """Before every step: the motor's target runs ahead, and the scale answers to its load."""
+        self.motor.drive.aim = _SPEED * (self.sim.time + _DT)
+        stiffness, damping = _SCALE
+        self.scale.force = self._weight - stiffness * self.scale.distance - damping * self.scale.velocity
+
+    @property
+    def delivered(self) -> int:
+        """How many parts lie in the tray."""
+        low, high = self.tray.point((-0.26, -0.2, 0.0)), self.tray.point((0.26, 0.2, 0.4))
+        return sum(bool((low < part.center).all() and (part.center < high).all()) for part in self.parts)
+
+    def table(self) -> Table:
+        """What every joint says now."""
+        from rich import box
+        from rich.table import Table
+
+        table = Table(
+            "joint", "kind", title=f"Joints after {self.sim.time:.2f} s", box=box.SIMPLE, padding=(0, 1, 0, 0)
+        )
+        for heading in ("position", "limit", "per s", "reaction", "load"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for joint in self.sim.joints:
+            moving = _moving(joint) if isinstance(joint, (RevoluteJoint, PrismaticJoint)) else ("", "", "", "")
+            where, limit, velocity, load = moving
+            reaction = f"{np.linalg.norm(joint.reaction.force):.1f} N"
+            table.add_row(joint.name, joint.kind.split()[0], where, limit, velocity, reaction, load)
         return table
 
 
-def _run(demo: Demo, frames: int, console: Console) -> float:
-    """Compute all frames under a progress bar; the seconds they took.
-
-    The clock starts after the first frame, which may have to compile kernels.
-    """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    pace = TextColumn("{task.fields[pace]}")
-    with Progress(TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), pace, console=console) as progress:
-        bar = progress.add_task("", total=frames, pace="")
-        demo.advance()
-        start = time.perf_counter()
-        for done in range(2, frames + 1):
-            demo.advance()
-            if done % 50 == 0 or done == frames:
-                rate = (done - 1) / (time.perf_counter() - start)
-                text = f"{rate:,.0f} steps/s, {demo.iterations / done:.1f} Newton iterations/step"
-                progress.update(bar, completed=done, pace=text)
-        progress.update(bar, completed=frames)
-        return time.perf_counter() - start
+def _moving(joint: RevoluteJoint | PrismaticJoint) -> tuple[str, str, str, str]:
+    """Coordinate, limit, velocity, and what drives or loads it."""
+    if isinstance(joint, RevoluteJoint):
+        x, load, unit, effort = joint.angle, joint.torque, "rad", "N·m"
+    else:
+        x, load, unit, effort = joint.distance, joint.force, "m", "N"
+    limit = "" if joint.limit is None else f"{joint.limit[0]:g}…{joint.limit[1]:g}"
+    load = joint.drive.effort if "driving/effort" in joint.attributes else load
+    x, v = (round(value, 3) + 0.0 for value in (x, joint.velocity))  # and no −0
+    return f"{x:.3f} {unit}", limit, f"{v:.3f}", f"{load:.2f} {effort}" if load else ""
 
 
-def main(frames: int = _FRAMES) -> int:
-    """Run the demo and print its summary; the exit code: 0, or 130 after Ctrl-C."""
+def build() -> Sim:
+    """The showcase as a simulation, for `dovetail run` and for looking at it live."""
+    return Press().sim
+
+
+def _free_name(folder: Path) -> Path:
+    """A name for the replay that no file has yet."""
+    names = ("dovetail-demo.html", *(f"dovetail-demo-{k}.html" for k in range(2, 1000)))
+    return next((folder / name for name in names if not (folder / name).exists()), folder / names[-1])
+
+
+def _run(press: Press, recording: Path, frames: int) -> None:
+    """Compute all frames under a progress bar, each second one recorded."""
+    with press.sim.record(recording, every=2):
+        for _ in press.sim.run(frames, progress=True):
+            pass
+
+
+def _show(console: Console, recording: Path, folder: Path) -> None:
+    """Write the replay and say where it is."""
+    from dovetail.errors import MissingExtra
+    from dovetail.viewer import replay
+
+    try:
+        path = replay(recording, _free_name(folder))
+    except MissingExtra as error:
+        console.print(f"No replay: {error}", highlight=False)
+        return
+    console.print(f"Replay, for any browser: [bold]{path.resolve()}[/bold]", highlight=False, soft_wrap=True)
+    console.print(f"  {path.resolve().as_uri()}", highlight=False, soft_wrap=True)
+
+
+def main(frames: int = FRAMES, folder: str | Path = ".") -> int:
+    """Run the demo, print its summary, write a replay into `folder`; the exit code: 0, or 130 after Ctrl-C."""
     from rich.console import Console
 
     console = Console()
-    demo: Demo | None = None
+    press = Press()
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="dovetail-demo-") as workspace:
+        recording = Path(workspace) / "dovetail demo.dove"
         try:
-            demo = Demo(workspace)
-            seconds = _run(demo, frames, console)
-            console.print(demo.body_table(), demo.joint_table())
+            _run(press, recording, frames)
         except KeyboardInterrupt:
-            done = 0 if demo is None else demo.world.frame()
-            console.print(f"Stopped after {done} of {frames} frames ({done * _DT:.3f} s of simulated time).")
+            done = press.sim.frame
+            console.print(f"Stopped after {done} of {frames} frames ({press.sim.time:.3f} s of simulated time).")
             return _INTERRUPTED
-    console.print(f"{frames * _DT:g} s of simulated time in {seconds:.2f} s, steps of {_DT * 1e3:g} ms.")
+        seconds = time.perf_counter() - began
+        console.print(press.table())
+        console.print(
+            f"{press.delivered} of {_PARTS} parts delivered. {press.sim.time:g} s of simulated time in {seconds:.1f} s "
+            f"with steps of {_DT * 1e3:g} ms; {len(press.sim.contacts)} contacts at the end, largest joint gap "
+            f"{max(joint.gap for joint in press.sim.joints):.0e} m."
+        )
+        _show(console, recording, Path(folder))
     return 0
 
 

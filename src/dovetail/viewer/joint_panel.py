@@ -37,23 +37,26 @@ class JointPanel:
             gui.add_markdown(f"{len(joints) - _MOST_JOINTS} more joints have no sliders here; set their attributes.")
 
     def _add(self, gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
-        """The box and the slider of a control."""
-        box = gui.add_checkbox(f"{control.label} on", bool(self._steering.value(control.joint, control.switch)))
+        """The box, if it can be switched, and the slider of a control."""
+        steering, joint = self._steering, control.joint
+        box: Any = None
+        if control.switch:
+            box = gui.add_checkbox(f"{control.label} on", bool(steering.value(joint, control.switch)))
+            by_hand(box, self._post, lambda on: steering.hold(joint, control.switch, float(on)))
         lower, upper = float(control.lower), float(control.upper)
         step = (upper - lower) / 200 or 1.0
-        value = float(np.clip(self._steering.value(control.joint, control.attribute), lower, upper))
+        value = float(np.clip(steering.value(joint, control.attribute), lower, upper))
         slider = gui.add_slider(f"{control.label} [{control.unit}]", lower, upper, step, value)
-
-        by_hand(box, self._post, lambda on: self._steering.hold(control.joint, control.switch, float(on)))
-        by_hand(slider, self._post, lambda x: self._steering.hold(control.joint, control.attribute, float(x)))
+        by_hand(slider, self._post, lambda x: steering.hold(joint, control.attribute, float(x)))
         return box, slider
 
     def show(self, moment: Moment, history: History) -> None:
         """Sliders follow what animations set."""
         for control, box, slider in self._widgets:
-            on = bool(self._steering.value(control.joint, control.switch))
+            if box is not None:
+                on = bool(self._steering.value(control.joint, control.switch))
+                if box.value != on:
+                    box.value = on
             value = float(np.clip(self._steering.value(control.joint, control.attribute), control.lower, control.upper))
-            if box.value != on:
-                box.value = on
             if abs(slider.value - value) > 1e-9 * (abs(value) + 1):
                 slider.value = value

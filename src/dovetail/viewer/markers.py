@@ -94,12 +94,12 @@ class JointDrawing:
         found = []
         for (number, anchor, frame), R in zip(self.sides, rotations, strict=True):
             T, vertices = transforms[number], bodies[number].vertices
-            vertices = vertices if len(vertices) else np.zeros((1, 3))
-            spread = (vertices - anchor) @ T[:3, :3].T
-            along = spread @ (R @ frame[0])
-            extent = float(np.linalg.norm(np.ptp(spread, axis=0)))
-            found.append((extent, float(along.min()), float(along.max())))
-        self.size, lowest, highest = min(found)
+            if len(vertices):
+                spread = (vertices - anchor) @ T[:3, :3].T
+                along = spread @ (R @ frame[0])
+                extent = float(np.linalg.norm(np.ptp(spread, axis=0)))
+                found.append((extent, float(along.min()), float(along.max())))
+        self.size, lowest, highest = min(found, default=(0.1, 0.0, 0.0))
         self.start, self.end = lowest - _BEYOND * self.size, highest + _BEYOND * self.size
         T = transforms[joint.left]
         there = seen_from - T[:3, :3] @ joint.left_anchor - T[:3, 3]

@@ -59,8 +59,6 @@ class Running:
         self._described = describe(world)
         self.cast = self._described.cast()
         self._start = world.state()
-        self._start_time = world.frame() * float(world.scene.config["dt"])
-        self._time = self._start_time
         accessor = world.features().find(AffineBodyStateAccessorFeature)
         assert accessor is not None
         self._accessor = accessor
@@ -70,7 +68,7 @@ class Running:
 
     @property
     def time(self) -> float:
-        return self._time
+        return self.world.time()
 
     @property
     def dt(self) -> float:
@@ -79,13 +77,10 @@ class Running:
 
     def advance(self) -> bool:
         self.world.advance()
-        assert self.world.report is not None
-        self._time += self.world.report.dt
         return True
 
     def reset(self) -> None:
         self.world.restore(self._start)
-        self._time = self._start_time
 
     def velocities(self) -> tuple[Array, Array]:
         """Transforms of all bodies and their rates, both (n, 4, 4)."""
@@ -98,7 +93,7 @@ class Running:
         report = self.world.report
         return Moment(
             self.world.frame(),
-            self._time,
+            self.time,
             transforms.copy(),
             self.world.contacts(),
             self._described.joint_rows(),

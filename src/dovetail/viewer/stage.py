@@ -121,7 +121,8 @@ class Stage:
     def _bodies(self, poses: Poses) -> list[_Batch]:
         shapes: dict[int, list[int]] = {}
         for number, body in enumerate(self.cast.bodies):
-            shapes.setdefault(id(body.shape), []).append(number)
+            if len(body.triangles) or len(body.edges) or not body.fixed:  # fixed points are there for joints alone
+                shapes.setdefault(id(body.shape), []).append(number)
         found = []
         for k, numbers in enumerate(shapes.values()):
             shape = self.cast.bodies[numbers[0]].shape

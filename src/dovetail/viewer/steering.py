@@ -23,7 +23,7 @@ __all__ = ["Control", "Steering", "controls"]
 
 
 class Control(NamedTuple):
-    """Something that a slider can set: an attribute of a joint, with the attribute that switches it on.
+    """Something that a slider can set: an attribute of a joint, with the attribute that switches it on, if any.
 
     lower, upper    ends of the slider
     """
@@ -38,19 +38,25 @@ class Control(NamedTuple):
 
 
 _KINDS = (
-    # attribute, its switch, label, unit
+    # attribute, its switch if it has one, label, unit: "x" is that of the coordinate
     ("aim_angle", "driving/is_constrained", "aim angle", "rad"),
     ("aim_distance", "driving/is_constrained", "aim distance", "m"),
+    ("drive/target", "", "target", "x"),
+    ("drive/target_velocity", "", "target velocity", "x/s"),
     ("external_torque", "external_torque/is_constrained", "torque", "N·m"),
     ("external_force", "external_force/is_constrained", "force", "N"),
 )
+_OWN_UNIT = {"": "", "angle/": "rad", "distance/": "m"}
+"""Prefixes of the attributes of a joint's first coordinate and of further ones, with the units of these."""
+
+_SETTABLE = frozenset(f"{prefix}{name}" for prefix in _OWN_UNIT for kind in _KINDS for name in kind[:2] if name)
 
 
 def controls(cast: Cast, bounds: Bounds) -> list[Control]:
     """Everything about the joints that can be set by hand: targets of drives, forces and torques along joints.
 
-    A target ranges over the joint's limit, or over a turn to both sides, or over the size of the scene; a force over
-    ten times the weight of the right body.
+    A target ranges over the joint's limit, or over a turn to both sides, or over the size of the scene; its velocity
+    over that in a second; a force over ten times the weight of the right body.
     """
     found = []
     g = float(np.linalg.norm(cast.gravity)) or 9.8
@@ -58,11 +64,24 @@ def controls(cast: Cast, bounds: Bounds) -> list[Control]:
         weight = 10 * g * max(cast.bodies[joint.right].mass, 1e-6)
         reach = {"rad": 2 * np.pi, "m": bounds.size, "N": weight, "N·m": weight * bounds.size / 4}
         for attribute, switch, label, unit in _KINDS:
-            if attribute in joint.columns and switch in joint.columns:
-                end = _round_up(reach[unit])
-                limit = joint.limit if attribute.startswith("aim") else None
-                lower, upper = limit or (-end, end)
-                found.append(Control(number, label, unit, attribute, switch, lower, upper))
+            for prefix, further in _OWN_UNIT.items():
+                if f"{prefix}{attribute}" not in joint.columns or (switch and switch not in joint.columns):
+                    continue
+                own = further or joint.unit
+                end = _round_up(reach[unit.replace("x", own).removesuffix("/s")])
+                limited = joint.limit is not None and not prefix and label in ("aim angle", "aim distance", "target")
+                lower, upper = joint.limit if joint.limit is not None and limited else (-end, end)
+                found.append(
+                    Control(
+                        number,
+                        f"{prefix.replace('/', ' ')}{label}",
+                        unit.replace("x", own),
+                        f"{prefix}{attribute}",
+                        switch,
+                        lower,
+                        upper,
+                    )
+                )
     return found
 
 
@@ -76,15 +95,13 @@ class Steering:
     """Sets attributes of a world's joints and holds what was set by hand until it is let go."""
 
     def __init__(self, world: World, cast: Cast) -> None:
-        self._animator = world.scene.animator
-        self._objects = {id: owner for owner in world.scene.objects for id in owner.geometries.ids().tolist()}
+        self._scene, self._animator = world.scene, world.scene.animator
         self._slots = joint_slots(world.scene)
         self._places = cast.places
         self._held: dict[tuple[int, int, str], float] = {}
-        self._wrapped: dict[int, Animation] = {}
-        names = {name for kind in _KINDS for name in kind[:2]}
+        self._wrapped: tuple[Object, Animation] | None = None
         self._at_start = [
-            {name: elements.slot(name).values.copy() for name in elements if name in names}
+            {name: elements.slot(name).values.copy() for name in elements if name in _SETTABLE}
             for elements in map(self._elements, range(len(self._slots)))
         ]
 
@@ -104,17 +121,20 @@ class Steering:
         group, k = self._places[joint]
         self._held[group, k, attribute] = value
         self._write(group, k, attribute, value)
-        self._follow(self._objects[self._slots[group].id()])
+        self._follow()
 
     def _write(self, group: int, k: int, attribute: str, value: float) -> None:
         self._elements(group).slot(attribute).edit()[k] = value
 
-    def _follow(self, owner: Object) -> None:
-        """Have held values written after the animation of an object, if it has one."""
-        animation = self._animator.find(owner.id())
-        if animation is None or owner.id() in self._wrapped:
+    def _follow(self) -> None:
+        """Have held values written after the last of the scene's animations, if there are any."""
+        if self._wrapped is not None or not self._animator.animation_count():
             return
-        self._wrapped[owner.id()] = animation
+        owner = self._scene.objects.find(self._animator.animation_ids()[-1])
+        assert owner is not None
+        animation = self._animator.find(owner.id())
+        assert animation is not None
+        self._wrapped = owner, animation
 
         def animate_and_hold(info: UpdateInfo) -> None:
             animation.callback(info)
@@ -127,11 +147,11 @@ class Steering:
     def reset(self) -> None:
         """Let everything go and give all targets, forces and switches the values they had when looking began."""
         self._held.clear()
-        owners = {owner.id(): owner for owner in self._objects.values()}
-        for id, animation in self._wrapped.items():
-            self._animator.erase(id)
-            self._animator.insert(owners[id], animation.callback)
-        self._wrapped.clear()
+        if self._wrapped is not None:
+            owner, animation = self._wrapped
+            self._animator.erase(owner.id())
+            self._animator.insert(owner, animation.callback)
+            self._wrapped = None
         for group, values in enumerate(self._at_start):
             for name, array in values.items():
                 self._elements(group).slot(name).edit()[...] = array
