@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from types import ModuleType
 
@@ -33,6 +34,7 @@ _MODULES = (
 def provide(headless: bool) -> None:
     """Make `import uipc` mean dovetail, and headless `import polyscope` the window that is none."""
     if headless:
+        os.environ.setdefault("MPLBACKEND", "Agg")  # plots need no window either
         from dovetail.uipc.standin import imgui, polyscope
 
         for name in ("polyscope", "polyscope_bindings"):

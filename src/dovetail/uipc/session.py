@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from dovetail.resident_thread import ResidentThread
 
 __all__ = ["Session", "session"]
 
@@ -27,6 +32,8 @@ class Session:
     """Why the first world that became invalid did."""
     errors: list[str] = field(default_factory=list)
     """Exceptions that libuipc logs without stopping: those of animations and resident threads."""
+    workers: WeakSet[ResidentThread] = field(default_factory=WeakSet)
+    """Threads that compute beside a window; one without pictures to draw waits for them instead."""
     idle: int = 0
     """Calls of `advance` on worlds that are invalid."""
 

@@ -14,6 +14,10 @@ __all__ = ["ResidentThread"]
 class ResidentThread(PlainResidentThread):
     """Runs one function at a time; an exception in it is logged, and the exit code of the script says so."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        session.workers.add(self)
+
     def post(self, func: Callable[[], Any]) -> bool:
         def noted() -> None:
             try:

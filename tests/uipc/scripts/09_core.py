@@ -34,6 +34,11 @@ assert engine.backend_name() == "cuda" and os.path.isabs(engine.workspace()) and
 assert Engine.default_config()["gpu"]["device"] == 0 and engine.to_json() and engine.frame_stats() == {}
 assert not engine.status().has_error()
 engine.status().clear()
+with open("engine.json", "w") as file:
+    file.write('{"gpu": {"device": 3}}')
+os.environ["UIPC_ENGINE_DEFAULT_CONFIG"] = "engine.json"
+assert Engine.default_config() == {"gpu": {"device": 3}}
+del os.environ["UIPC_ENGINE_DEFAULT_CONFIG"]
 Engine(backend_name="none", workspace="./", config=Engine.default_config())
 refused(RuntimeError, Engine, "cuda", "./no/such/folder")
 refused(RuntimeError, Engine, "opengl")

@@ -53,4 +53,18 @@ assert seen == [1] and worker.post(world.advance)
 while not worker.is_ready():
     time.sleep(0.01)
 assert world.frame() == 6
+
+# beside a window: a step is posted when the last one is done
+import polyscope as ps
+
+
+def update():
+    if worker.is_ready():
+        world.retrieve()
+        worker.post(world.advance)
+
+
+ps.set_user_callback(update)
+ps.show()
+assert world.frame() == 12, world.frame()
 print("section 10 done")

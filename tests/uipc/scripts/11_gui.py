@@ -56,6 +56,7 @@ def on_update():
     imgui.Separator()
     changed, speed = imgui.SliderFloat("speed", speed, v_min=0.0, v_max=10.0)
     assert not changed and speed == 2.5
+    assert imgui.SliderInt(label="n", v_min=0, v_max=9, v=4) == (False, 4) and imgui.GetFontSize() > 0.0
     changed, gains = imgui.DragFloat3("gains", gains)
     assert not changed and gains == (1.0, 2.0, 3.0)
     assert imgui.Checkbox("on", True) == (False, True) and imgui.InputInt("n", 3) == (False, 3)

@@ -95,10 +95,13 @@ def PopID() -> None:
 # ---- values
 
 
+_VALUE_NAMES = ("v", "v_rad", "value", "current_item", "buf", "col", "flags")
+
+
 def _unchanged(label: str, value: Any = None, *more: Any, **named: Any) -> tuple[bool, Any]:
-    """Not edited, and the value as it was given; named, it is the first argument after the label."""
-    if value is None and named:
-        value = next(iter(named.values()))
+    """Not edited, and the value as it was given, also by its name."""
+    if value is None:
+        value = next((named[name] for name in _VALUE_NAMES if name in named), None)
     return False, value
 
 
@@ -202,6 +205,14 @@ def GetTime() -> float:
 
 def GetFrameCount() -> int:
     return _frame
+
+
+def GetFontSize() -> float:
+    return 13.0
+
+
+def GetClipboardText() -> str:
+    return ""
 
 
 def GetVersion() -> str:

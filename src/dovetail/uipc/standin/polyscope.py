@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 psim = imgui
+_LONGEST_WAIT = 60.0
+"""For a thread that is busy [s]; one that hangs must not hang the script."""
 _callback: Callable[[], Any] | None = None
 _initialised = False
 _closed = False
@@ -70,8 +72,15 @@ def show(forFrames: int | None = None) -> None:
     most = session.most_calls if forFrames is None else min(session.most_calls, forFrames)
     calls = 0
     while _callback is not None and not _closed and not session.is_done and calls < most:
-        imgui.begin_frame(_callback)
+        _frame(_callback)
         calls += 1
+
+
+def _frame(callback: Callable[[], Any]) -> None:
+    """One picture: a script that computes in a resident thread gets the time that drawing would take."""
+    imgui.begin_frame(callback)
+    for worker in list(session.workers):
+        worker.wait(_LONGEST_WAIT)
 
 
 def unshow() -> None:
@@ -87,7 +96,7 @@ def frame_tick() -> None:
         raise SystemExit(0)
     _ticks += 1
     if _callback is not None:
-        imgui.begin_frame(_callback)
+        _frame(_callback)
 
 
 def window_requests_close() -> bool:
@@ -239,7 +248,10 @@ def _points(who: str, points: ArrayLike) -> Array:
 
 
 def _indices(who: str, rows: Any, count: int) -> Any:
-    flat = np.concatenate([np.zeros(0, int), *(np.asarray(row).reshape(-1) for row in rows)])
+    if isinstance(rows, np.ndarray):
+        flat = rows.reshape(-1)
+    else:
+        flat = np.concatenate([np.zeros(0, int), *(np.asarray(row).reshape(-1) for row in rows)])
     used = flat[flat >= 0]  # polyscope fills rows of mixed cells with −1
     if used.size and used.max() >= count:
         raise ValueError(f"polyscope: {who} refers to point {used.max()}, there are 0 to {count - 1}.")
