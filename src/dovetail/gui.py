@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -52,11 +53,11 @@ class _Shown:
 
     structure: Any
     dim: int
-    mesh: Callable[[], SimplicialComplex]
+    points: Callable[[], Array]
 
     def update(self) -> None:
         move = getattr(self.structure, f"update_{_UPDATE[self.dim]}_positions")
-        move(self.mesh().positions.values)
+        move(self.points())
 
 
 class SceneGUI:
@@ -82,10 +83,10 @@ class SceneGUI:
         found: dict[int, Any] = {2: None, 1: None, 0: None}
         self._shown = []
         for dim in found:
-            shown = _show(_NAMES[dim], dim, lambda dim=dim: surface.simplicial_surface(dim))  # type: ignore[misc]
-            if shown is not None:
-                found[dim] = shown.structure
-                self._shown.append(shown)
+            structure = _register(_NAMES[dim], dim, surface.simplicial_surface(dim))
+            if structure is not None:
+                found[dim] = structure
+                self._shown.append(_Shown(structure, dim, partial(_merged_points, surface, dim)))
         return found[2], found[1], found[0]
 
     def update(self) -> None:
@@ -106,9 +107,9 @@ class SceneGUI:
                 continue
             levels = (geometry.vertices, geometry.edges, geometry.triangles, geometry.tetrahedra)
             if levels[geometry.dim()].find(builtin.is_surf) is not None:
-                shown = _show(str(slot.id()), geometry.dim(), lambda mesh=geometry: merge_instances(mesh))  # type: ignore[misc]
-                if shown is not None:
-                    yield shown
+                structure = _register(str(slot.id()), geometry.dim(), merge_instances(geometry))
+                if structure is not None:
+                    yield _Shown(structure, geometry.dim(), partial(_placed_points, geometry))
 
     def _place_ground(self, name: str) -> None:
         ps = _polyscope()
@@ -191,10 +192,20 @@ def _axis(normal: Array) -> int | None:
     return None
 
 
-def _show(name: str, dim: int, mesh: Callable[[], SimplicialComplex]) -> _Shown | None:
-    """Register a mesh of this dimension under a name; None if it is empty."""
+def _merged_points(surface: SceneIO, dim: int) -> Array:
+    return surface.simplicial_surface(dim).positions.values
+
+
+def _placed_points(geometry: SimplicialComplex) -> Array:
+    """The vertices of all instances in the world, (instances · vertices, 3)."""
+    T = geometry.transforms.values
+    placed: Array = geometry.positions.values @ T[:, :3, :3].swapaxes(1, 2) + T[:, None, :3, 3]
+    return placed.reshape(-1, 3)
+
+
+def _register(name: str, dim: int, sc: SimplicialComplex) -> Any:
+    """Hand a mesh of this dimension to polyscope under a name; None if it is empty."""
     ps = _polyscope()
-    sc = mesh()
     points = sc.positions.values
     if not len(points):
         return None
@@ -212,4 +223,4 @@ def _show(name: str, dim: int, mesh: Callable[[], SimplicialComplex]) -> _Shown 
     if thickness is not None and dim == 0:
         structure.add_scalar_quantity("thickness", thickness.values)
         structure.set_point_radius_quantity("thickness", False)
-    return _Shown(structure, dim, mesh)
+    return structure

@@ -46,7 +46,7 @@ def test_a_script_sees_what_plain_python_shows_it(tmp_path):
     done = run_script("scripts/main.py", tmp_path, "--headless", "5", "-x", "value with spaces")
     folder = tmp_path.resolve()
     given = ["scripts/main.py", "--headless", "5", "-x", "value with spaces"]
-    assert done.stdout.split("\n")[0] == f"scripts/main.py {given} {folder}/scripts {folder} 42"
+    assert done.stdout.split("\n")[0] == f"{folder}/scripts/main.py {given} {folder}/scripts {folder} 42"
     assert done.returncode == 3, "the exit code of the script, and no summary without --headless"
     assert "frames" not in done.stdout
 
@@ -69,13 +69,17 @@ def test_an_exception_shows_the_lines_of_the_script_and_not_those_of_the_runner(
     assert "ZeroDivisionError: division by zero" in done.stderr
     for line in ("ps.show()", "part.divide(0)", "return 1 / x"):
         assert line in done.stderr
-    assert "runpy" not in done.stderr and "uipc/runner.py" not in done.stderr
+    assert "frozen" not in done.stderr and "uipc/runner.py" not in done.stderr
+    assert not (tmp_path / "__pycache__").exists() or not list((tmp_path / "__pycache__").glob("main*"))
     assert "headless: 0 frames" in done.stdout, "it ends by saying how far it came"
 
 
 def test_what_cannot_be_run_is_said(tmp_path):
     missing = run_script("none.py", tmp_path)
     assert missing.returncode == 2 and "there is no script 'none.py'" in missing.stderr
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "__main__.py").write_text("print('in a folder')")
+    assert "in a folder" in run_script("folder", tmp_path).stdout
     wrong = run_text("this is no Python", tmp_path)
     assert wrong.returncode == 1 and "SyntaxError" in wrong.stderr and "main.py" in wrong.stderr
     without = run_text("import sys\nsys.modules['polyscope'] = None\nimport polyscope\n", tmp_path)

@@ -39,7 +39,8 @@ def provide(headless: bool) -> None:
 
         for name in ("polyscope", "polyscope_bindings"):
             _as(name, polyscope)
-            _as(f"{name}.imgui", imgui)
+            for part in ("imgui", "implot", "imguizmo"):  # plots do not begin, as pop-ups do not
+                _as(f"{name}.{part}", imgui)
         _as("polyscope.core", polyscope)
     _as("uipc", importlib.import_module("dovetail.uipc.names"))
     for name in _MODULES:

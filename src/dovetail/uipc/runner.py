@@ -7,12 +7,11 @@ exception shows the lines of the script and of what it imports, not those of the
 from __future__ import annotations
 
 import argparse
-import runpy
 import sys
-import traceback
 from collections.abc import Sequence
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 
 from dovetail.errors import DovetailError
 from dovetail.uipc.session import session
@@ -46,8 +45,10 @@ def run(script: str | Path, arguments: Sequence[str] = (), headless: int | None 
     per second and validity; the code is not 0 if a world became invalid or an error was raised. The modules stay
     provided, so this is for a process of its own.
     """
-    path = Path(script)
-    if not path.exists():
+    path = Path(script).absolute()
+    if path.is_dir():
+        path /= "__main__.py"
+    if not path.is_file():
         print(f"dovetail.uipc: there is no script '{script}'; check the path.", file=sys.stderr)
         return 2
     session.limit = headless
@@ -55,9 +56,9 @@ def run(script: str | Path, arguments: Sequence[str] = (), headless: int | None 
 
     provide(headless=headless is not None)
     sys.argv = [str(script), *arguments]
-    sys.path.insert(0, str(path.resolve() if path.is_dir() else path.resolve().parent))
+    sys.path.insert(0, str(path.resolve().parent))
     try:
-        runpy.run_path(str(script), run_name="__main__")
+        _execute(path)
         code = 0
     except SystemExit as stop:
         code = _exit_code(stop)
@@ -72,6 +73,22 @@ def run(script: str | Path, arguments: Sequence[str] = (), headless: int | None 
     elif session.failure:
         print(f"dovetail.uipc: the world became invalid: {session.failure}", file=sys.stderr)
     return code or int(bool(session.failure or session.errors))
+
+
+class _Script(SourceFileLoader):
+    """Loads a main program, of which Python keeps no compiled copy."""
+
+    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
+        """Write nothing."""
+
+
+def _execute(path: Path) -> None:
+    """Run a file as the module __main__, which it stays."""
+    module = ModuleType("__main__")
+    module.__file__ = str(path)
+    module.__loader__ = loader = _Script("__main__", str(path))
+    sys.modules["__main__"] = module
+    loader.exec_module(module)
 
 
 def _frames(text: str) -> int:
@@ -96,7 +113,7 @@ def _show(error: BaseException) -> None:
         trace = trace.tb_next
     if isinstance(error, DovetailError):
         trace = _without_own_end(trace)
-    traceback.print_exception(type(error), error.with_traceback(trace), trace)
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
     if isinstance(error, ModuleNotFoundError) and error.name == "polyscope":
         print(
             "dovetail.uipc: this script opens a polyscope window; `pip install polyscope`, or run it without one: "
@@ -106,9 +123,9 @@ def _show(error: BaseException) -> None:
 
 
 def _is_runner(trace: TracebackType) -> bool:
-    """Whether this is a line of the runner or of runpy rather than of the script."""
-    code = trace.tb_frame.f_code
-    return code.co_filename == __file__ or code.co_filename.startswith("<frozen ") or code.co_filename == runpy.__file__
+    """Whether this is a line of the runner or of Python's import rather than of the script."""
+    file = trace.tb_frame.f_code.co_filename
+    return file == __file__ or file.startswith("<frozen ")
 
 
 def _without_own_end(trace: TracebackType | None) -> TracebackType | None:

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 psim = imgui
+implot = imgui
+__version__ = "2.5.0"
 _LONGEST_WAIT = 60.0
 """For a thread that is busy [s]; one that hangs must not hang the script."""
 _callback: Callable[[], Any] | None = None
