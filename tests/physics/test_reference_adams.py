@@ -18,12 +18,12 @@ DT = 1e-3
 INERTIA = (0.04, 0.1, 0.1)
 
 
-def jointed(kind, p0, p1, dt=DT, method="bdf2", rotation=None):
+def jointed(kind, p0, p1, dt=DT, method="bdf2", rotation=None, strength=1e4):
     """The body on a fixed base by one joint."""
     bench = Bench({"dt": dt, "integrator/type": method, "integrator/bdf2_start": "bdf1"}, gravity=(0, 0, -G))
     base = bench.rigid("base", fixed=True)
     body = bench.rigid("body", inertia=INERTIA, at=(2, 0, 0), rotation=rotation)
-    return bench, body, bench.join(kind, [base], [body], p0, p1, strength=1e4)
+    return bench, body, bench.join(kind, [base], [body], p0, p1, strength=strength)
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,15 @@ def test_a_revolute_pendulum_is_where_adams_has_it(pendulum, second, x, z):
 def test_a_revolute_pendulum_hangs_by_the_reaction_of_adams(pendulum):
     # measured 4e-4 N
     assert pendulum[999, 3:6] == pytest.approx((11.461238, 0, 23.227328), abs=1e-3)
+
+
+def test_an_exact_hinge_carries_the_reaction_of_adams():
+    bench, body, hinge = jointed(AffineBodyRevoluteJoint, (0, -0.5, 0), (0, 0.5, 0), strength=np.inf)
+    gaps = bench.run(1000, lambda: max(hinge["gap"][0], hinge["misalignment"][0]))
+    # measured 4e-4 N and 2e-5 m, as with a stiff penalty: what is left is bdf2's
+    assert hinge["reaction/force"][0] == pytest.approx((11.461238, 0, 23.227328), abs=1e-3)
+    assert image(body, (0, 0, 0)) == pytest.approx((-0.892381, 0, -1.789876), abs=1e-4)
+    assert max(gaps) < 1e-12
 
 
 def test_the_first_reaction_is_that_of_a_body_about_to_fall(pendulum):
@@ -71,11 +80,12 @@ def test_a_body_on_a_vertical_slider_falls_freely():
     assert np.abs(slider["reaction/force"]).max() < 1e-4
 
 
+@pytest.mark.parametrize("strength", [1e4, np.inf])
 @pytest.mark.parametrize("method", ["bdf1", "bdf2"])
-def test_a_slider_locked_across_gravity_carries_weight_and_lever(method):
+def test_a_slider_locked_across_gravity_carries_weight_and_lever(method, strength):
     """Along y, on a body turned by 90° about z as in the reference: 9.80665 N and 9.80665·2 N·m."""
     turned = axis_angle((0, 0, 1), np.pi / 2)
-    bench, _, slider = jointed(AffineBodyPrismaticJoint, (0, 0, 0), (0, 1, 0), 0.01, method, turned)
+    bench, _, slider = jointed(AffineBodyPrismaticJoint, (0, 0, 0), (0, 1, 0), 0.01, method, turned, strength)
     bench.run(40)
     assert slider["reaction/force"][0] == pytest.approx((0, 0, 9.80665), abs=1e-6)
     # about the anchor the weight has the moment (2, 0, 0) × (0, 0, −9.80665) = 19.6133 y

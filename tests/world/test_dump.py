@@ -9,7 +9,7 @@ import pytest
 from scenes import add_boxes, add_chain, assert_same_arrays, dumped, new_scene, rate, run
 
 from dovetail import Scene
-from dovetail.constitution import AffineBodyDrivingRevoluteJoint, AffineBodyRevoluteJoint
+from dovetail.constitution import AffineBodyDrivingRevoluteJoint, AffineBodyPrismaticJoint, AffineBodyRevoluteJoint
 
 
 def spinning(integrator: str) -> Scene:
@@ -43,8 +43,20 @@ def driven(integrator: str) -> Scene:
     return scene
 
 
+def exact(integrator: str) -> Scene:
+    """A bar that slides on a bar on a hinge, held by multipliers."""
+    scene = new_scene(integrator__type=integrator)
+    base = add_boxes(scene, [(0, 0, 0)], name="base", fixed=[0])
+    bars = add_boxes(scene, [(0.5, 0, 0), (1.0, 0, 0)], name="bars")
+    hinge = AffineBodyRevoluteJoint().create_geometry([[0.25, 0, -1]], [[0.25, 0, 1]], [base], [0], [bars], [0], np.inf)
+    slider = AffineBodyPrismaticJoint().create_geometry([[1, 0, 0]], [[1, 1, 0]], [bars], [0], [bars], [1], np.inf)
+    scene.objects.create("joints").geometries.create(hinge)
+    scene.objects.create("joints").geometries.create(slider)
+    return scene
+
+
 @pytest.mark.parametrize("integrator", ["bdf1", "bdf2", "ctr"])
-@pytest.mark.parametrize("build", [spinning, chained, driven])
+@pytest.mark.parametrize("build", [spinning, chained, driven, exact])
 def test_a_recovered_run_goes_on_as_if_nothing_had_happened(build, integrator, start, tmp_path):
     (tmp_path / "first").mkdir()
     first = start(build(integrator), tmp_path / "first")

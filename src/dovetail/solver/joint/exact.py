@@ -7,12 +7,13 @@ C(Q) = 0. Newton's step −y and the multipliers λ then satisfy
 
 which is solved without a larger matrix: A = H + JᵀKJ has the structure of a penalty joint and is factored once; then
 
-    y ← A⁻¹(∇E + Jᵀ(λ + K C)),   and until C(Q − y) is round-off:   λ += K(C − J y),   y += A⁻¹ JᵀK C(Q − y)
+    y ← A⁻¹(∇E + Jᵀ(λ + K C) + Jᵀμ),    λ ← λ + K(C − J y) + μ,    μ such that C(Q − y) = 0
 
-Each correction costs one back-substitution and shrinks what is left by the ratio of K to the inertia and stiffness that
-stand against it, to 1e-6 where masses do and 1e-2 where only the strain of stiff bodies does. The constraint itself is
-evaluated, not its linearisation, so that sliders too are closed after every whole step. Redundant rows, as in every
-planar four-bar, do no harm: A is definite, and the multipliers are those of least K⁻¹-norm.
+Without μ little is left of C: what the inertia and stiffness that stand against a row are to K, 1e-6 or 1e-2. μ is
+found by conjugate gradients on J A⁻¹Jᵀ, which is nearly K⁻¹: one or two iterations, each a back-substitution, more
+where gaps along a chain of hundreds of links add up. The constraint itself is evaluated in the end, not its
+linearisation, so that sliders too are closed after every whole step. Redundant rows, as in every planar four-bar, do no
+harm: A is definite, and the multipliers are those of least K⁻¹-norm.
 
 The line search needs one number for energy and closure: E + λ·C + K_m/2 ‖C‖² with the new λ falls along −y, and is E
 where the joints are closed.
@@ -33,15 +34,18 @@ __all__ = ["ExactJoints"]
 
 _RETUNE = 2.0  # change of h at which K is chosen anew
 _MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
-_CLOSED = 1e-12  # [m, –] a residual that is not worth a correction
-_OPEN = 1e-10  # [m, –] a residual at which a joint does not count as closed, for scenes within metres of the origin
-_CORRECTIONS = 30  # at most; three are usual
+_CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
+_OPEN = 1e-11  # [m, –] one at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
+_ROUNDS = 6  # in which curved constraints are evaluated again
+_CORRECTIONS = 40  # at most in a round; one or two are usual
+_LOST = 1e-9  # share of a residual that a motion can change, below which the rows contradict each other
 
 
 class ExactJoints(Contribution):
     """The constraints of all exact joints, their multipliers, and the solution of the systems that have them.
 
-    name says how messages call a joint. worst is the largest residual that the last step leaves.
+    name says how messages call a joint. worst is the largest residual that the last step leaves, in units
+    of 1 m plus the size of the scene.
     """
 
     def __init__(
@@ -52,9 +56,20 @@ class ExactJoints(Contribution):
     ) -> None:
         self.coinciding, self.parallel, self.name = coinciding, parallel, name
         self.rows: list[Rows] = [rows for rows in (coinciding, parallel) if rows.count]
-        self._tuned = 0.0
+        count = sum(rows.count for rows in self.rows)
+        self._residual, self._applied = np.zeros((count, 3)), np.zeros((count, 3))
+        self._K = np.zeros((count, 1))
+        at = 0
+        for rows in self.rows:
+            # each kind has its part of common arrays, on which vectors over all rows are formed
+            here = slice(at, at + rows.count)
+            rows.residual, rows.applied = self._residual[here], self._applied[here]
+            at += rows.count
+        self._tuned = np.zeros(1)  # h for which K is to be, and for which it is
+        self._weighed = 0.0
         self.worst = 0.0
         self._scale = 1.0  # h²
+        self._size = 1.0  # of the scene [m]
         self._bends = [np.zeros((rows.count, 3)) for rows in self.rows]
 
     def pairs_of(self, joints: Sequence[int]) -> Indices:
@@ -63,11 +78,14 @@ class ExactJoints(Contribution):
 
     def tune(self, h: float) -> bool:
         """Choose K for steps of length h; True if it has changed, and with it what is constant in the blocks."""
-        if self._tuned / _RETUNE <= h <= self._tuned * _RETUNE:
+        if not self._tuned[0] / _RETUNE <= h <= self._tuned[0] * _RETUNE:
+            self._tuned[0] = h
+        if self._weighed == self._tuned[0]:
             return False
-        self._tuned = h
+        self._weighed = float(self._tuned[0])
         for rows in self.rows:
-            rows.K = rows.compliance.weights(h)
+            rows.K = rows.compliance.weights(self._weighed)
+        self._K = np.concatenate([rows.K for rows in self.rows])[:, None]
         return True
 
     # ---- as a contribution ------------------------------------------------------------------------------------
@@ -105,26 +123,59 @@ class ExactJoints(Contribution):
     def direction(self, Q: Array, blocks: Blocks) -> Array:
         """y with C(Q − y) = 0, and the multipliers that go with it; after `assemble` at Q and the factorisation."""
         y = blocks.solve(blocks.g)
-        self._account(y, blocks)
+        self._size = 1.0 + float(np.abs(Q).max())
+        mu = self._K * self._residual
         before = np.inf
-        for _ in range(_CORRECTIONS):
-            self.worst = max(rows.measure(Q, y, blocks) for rows in self.rows)
+        for _ in range(_ROUNDS):
+            self.worst = max(rows.measure(Q, y, blocks) for rows in self.rows) / self._size
             # written so that a NaN ends it
             if self.worst <= _CLOSED or not self.worst < 0.5 * before:
                 break
             before = self.worst
-            correction = np.zeros_like(y)
-            for rows in self.rows:
-                rows.pull_back(rows.K[:, None] * rows.residual, blocks, correction)
-            blocks.solve(correction)
-            self._account(correction, blocks)
-            y += correction
+            mu += self._cancel(y, blocks, _CLOSED * self._size)
+        self._apply(y, blocks)
+        mu -= self._K * self._applied
+        at = 0
+        for rows in self.rows:
+            rows.multiplier += mu[at : at + rows.count]
+            at += rows.count
         return y
 
-    def _account(self, y: Array, blocks: Blocks) -> None:
-        """λ += K(C − J y): what K C was meant to do and y has left undone."""
+    def _cancel(self, y: Array, blocks: Blocks, tolerance: float) -> Array:
+        """y += A⁻¹Jᵀμ with J A⁻¹Jᵀ μ = residual; returns μ. Conjugate gradients with K as the inverse of the matrix."""
+        r = self._residual.copy()
+        mu = np.zeros_like(r)
+        p = self._K * r
+        rz = float(np.vdot(r, p))
+        for _ in range(_CORRECTIONS):
+            step = np.zeros_like(y)
+            self._pull_back(p, blocks, step)
+            self._apply(blocks.solve(step), blocks)
+            curvature = float(np.vdot(p, self._applied))
+            if not curvature > _LOST * rz:
+                break
+            alpha = rz / curvature
+            y += alpha * step
+            mu += alpha * p
+            r -= alpha * self._applied
+            if np.abs(r).max() <= tolerance:
+                break
+            z = self._K * r
+            rz, before = float(np.vdot(r, z)), rz
+            p = z + (rz / before) * p
+        return mu
+
+    def _apply(self, y: Array, blocks: Blocks) -> None:
+        """applied ← J y."""
         for rows in self.rows:
-            rows.multiplier += rows.K[:, None] * (rows.residual - rows.apply(y, blocks))
+            rows.apply(y, blocks)
+
+    def _pull_back(self, values: Array, blocks: Blocks, g: Array) -> None:
+        """g += Jᵀ values."""
+        at = 0
+        for rows in self.rows:
+            rows.pull_back(values[at : at + rows.count], blocks, g)
+            at += rows.count
 
     @property
     def closed(self) -> bool:
@@ -135,7 +186,7 @@ class ExactJoints(Contribution):
         """1 for each of the bodies on a joint that will not be closed, else 0."""
         flags = np.zeros(bodies)
         for rows in self.rows:
-            flags[rows.stencils.pairs[~(np.abs(rows.residual).max(axis=1) <= _OPEN)]] = 1.0
+            flags[rows.stencils.pairs[~(np.abs(rows.residual).max(axis=1) <= _OPEN * self._size)]] = 1.0
         return flags
 
     def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
@@ -156,19 +207,12 @@ class ExactJoints(Contribution):
 
         After `add_curvature`, which adds to b what makes it so, J x is as asked for there.
         """
-        before = np.inf
-        for _ in range(_CORRECTIONS):
-            worst = 0.0
-            correction = np.zeros_like(x)
-            for rows, bend in zip(self.rows, self._bends, strict=True):
-                moved = rows.apply(x, blocks) - bend
-                worst = max(worst, float(np.abs(moved).max()))
-                rows.pull_back(rows.K[:, None] * moved, blocks, correction)
-            if worst <= _CLOSED or not worst < 0.5 * before:
-                break
-            before = worst
-            blocks.solve(correction)
-            x -= correction
+        for _ in range(2):
+            self._apply(x, blocks)
+            np.subtract(np.concatenate(self._bends), self._applied, out=self._residual)
+            size = float(np.abs(x).max())
+            if float(np.abs(self._residual).max()) > _CLOSED * size:
+                self._cancel(x, blocks, _CLOSED * size)
 
     def add_forces(self, Q: Array, out: Array) -> None:
         """out[joint] (4, 3) −= generalised force [N, N·m] of the last step on the right body, which is now at Q."""
@@ -208,4 +252,5 @@ class ExactJoints(Contribution):
 
     def arrays(self) -> dict[str, Array]:
         """What the next step depends on."""
-        return {"exact/coinciding": self.coinciding.force, "exact/parallel": self.parallel.force}
+        forces = {"exact/coinciding": self.coinciding.force, "exact/parallel": self.parallel.force}
+        return {**forces, "exact/tuned": self._tuned}

@@ -3,7 +3,8 @@
     Coinciding   C = W Q              two points in one place, two directions equal; linear
     Parallel     C = u × v            u = W₀ Q, v = W₁ Q point the same way; C is across both, so it counts for two
 
-J is the derivative of C; for parallel rows J(δu, δv) = δu × v + u × δv at the state they were assembled at. K [kg]
+J is the derivative of C; for parallel rows J(δu, δv) = δu × v + u × δv at the state they were assembled at, and both C
+and J are taken across the v of that state. K [kg]
 weighs the rows in the matrix that is factored, see compliance.py; it changes neither motion nor multipliers.
 
 λ [kg·m] has the sign of a penalty's K·C: Jᵀλ is its gradient, and −Jᵀλ/h² on the right body the force on it [N]. Rows
@@ -51,9 +52,22 @@ def _cross(F: Array, a: int) -> float:
 
 
 @kernel
+def _across(at: Array, k: int, m: int, value: Array) -> None:
+    """Take the part along v out of value[k]: of a parallel row it says nothing."""
+    if m == 2:
+        along = square = 0.0
+        for a in range(3):
+            along += at[k, 3 + a] * value[k, a]
+            square += at[k, 3 + a] * at[k, 3 + a]
+        for a in range(3):
+            value[k, a] -= along / square * at[k, 3 + a]
+
+
+@kernel
 def _residual(
-    left: Indices, right: Indices, W: Array, position: Indices, active: Indices, Q: Array, y: Array, C: Array
-) -> float:
+    left: Indices, right: Indices, W: Array, position: Indices, active: Indices, at: Array, Q: Array, y: Array,
+    C: Array,
+) -> float:  # fmt: skip
     """C ← C(Q − y), 0 for rows that do not run; returns the largest component."""
     m = W.shape[1]
     F, dF = np.empty(3 * m), np.empty(3 * m)
@@ -68,6 +82,8 @@ def _residual(
                 F[i] -= dF[i]
         for a in range(3):
             C[k, a] = (F[a] if m == 1 else _cross(F, a)) if runs else 0.0
+        _across(at, k, m, C)
+        for a in range(3):
             if not abs(C[k, a]) <= largest:
                 largest = abs(C[k, a])
     return largest
@@ -93,6 +109,7 @@ def _apply(
                 i, j = (a + 1) % 3, (a + 2) % 3
                 value = dF[i] * at[k, 3 + j] - dF[j] * at[k, 3 + i] + at[k, i] * dF[3 + j] - at[k, j] * dF[3 + i]
             out[k, a] = value
+        _across(at, k, m, out)
 
 
 @kernel
@@ -111,9 +128,11 @@ def _slope(at: Array, value: Array, g: Array) -> None:
 @kernel
 def _pull_back(left: Indices, right: Indices, W: Array, position: Indices, at: Array, value: Array, g: Array) -> None:
     """g += Jᵀ value."""
-    gF = np.empty(3 * W.shape[1])
+    gF, across = np.empty(3 * W.shape[1]), np.empty((1, 3))
     for k in range(len(left)):
-        _slope(at[k], value[k], gF)
+        across[0] = value[k]
+        _across(at[k : k + 1], 0, W.shape[1], across)
+        _slope(at[k], across[0], gF)
         pull_back_gradient(W, k, position[left[k]], position[right[k]], gF, g)
 
 
@@ -146,6 +165,8 @@ def _linearise(
         runs = _runs(position[left[k]], position[right[k]], active)
         for a in range(3):
             C[k, a] = (F[a] if m == 1 else _cross(F, a)) if runs else 0.0
+        _across(at, k, m, C)
+        for a in range(3):
             if not abs(C[k, a]) <= largest:
                 largest = abs(C[k, a])
     return largest
@@ -157,27 +178,31 @@ def _assemble_parallel(
     position: Indices, at: Array, D: Array, U: Array,
 ) -> None:  # fmt: skip
     """D, U += K JᵀJ, and the curvature λ·∇²C when exact."""
-    H = np.empty(36)
+    H, turned, across = np.empty(36), np.empty(3), np.empty((1, 3))
     for k in range(len(left)):
         uu = at[k, 0] ** 2 + at[k, 1] ** 2 + at[k, 2] ** 2
         vv = at[k, 3] ** 2 + at[k, 4] ** 2 + at[k, 5] ** 2
         uv = at[k, 0] * at[k, 3] + at[k, 1] * at[k, 4] + at[k, 2] * at[k, 5]
         for a in range(3):
+            turned[a] = _cross(at[k], a)
+        for a in range(3):
             for b in range(3):
                 same = 1.0 if a == b else 0.0
                 H[6 * a + b] = K[k] * (vv * same - at[k, 3 + a] * at[k, 3 + b])
-                H[6 * (3 + a) + 3 + b] = K[k] * (uu * same - at[k, a] * at[k, b])
+                H[6 * (3 + a) + 3 + b] = K[k] * (uu * same - at[k, a] * at[k, b] - turned[a] * turned[b] / vv)
                 mixed = K[k] * (at[k, a] * at[k, 3 + b] - uv * same)
                 H[6 * a + 3 + b] = mixed
                 H[6 * (3 + b) + a] = mixed
         if exact:
             # λ·(δu × δv) = δu·(δv × λ)
+            across[0] = multiplier[k]
+            _across(at[k : k + 1], 0, 2, across)
             for a in range(3):
                 i, j = (a + 1) % 3, (a + 2) % 3
-                H[6 * a + 3 + i] += multiplier[k, j]
-                H[6 * a + 3 + j] -= multiplier[k, i]
-                H[6 * (3 + i) + a] += multiplier[k, j]
-                H[6 * (3 + j) + a] -= multiplier[k, i]
+                H[6 * a + 3 + i] += across[0, j]
+                H[6 * a + 3 + j] -= across[0, i]
+                H[6 * (3 + i) + a] += across[0, j]
+                H[6 * (3 + j) + a] -= across[0, i]
         pull_back_hessian(W, k, position[left[k]], position[right[k]], block[k], H, D, U)
 
 
@@ -195,13 +220,14 @@ def _forces(left: Indices, right: Indices, W: Array, joint: Indices, multiplier:
 
 
 @kernel
-def _bend(left: Indices, right: Indices, W: Array, V: Array, scale: float, out: Array) -> None:
-    """out ← scale · 2 u̇ × v̇."""
+def _bend(left: Indices, right: Indices, W: Array, at: Array, V: Array, scale: float, out: Array) -> None:
+    """out ← scale · 2 u̇ × v̇, across v."""
     F = np.empty(6)
     for k in range(len(left)):
         gather(W, k, left[k], right[k], V, F)
         for a in range(3):
             out[k, a] = 2.0 * scale * _cross(F, a)
+        _across(at, k, 2, out)
 
 
 class Rows:
@@ -216,7 +242,7 @@ class Rows:
         self.multiplier = np.zeros((stencils.count, 3))
         self.force = np.zeros((stencils.count, 3))
         self.residual = np.zeros((stencils.count, 3))
-        self._applied = np.zeros((stencils.count, 3))
+        self.applied = np.zeros((stencils.count, 3))
         self._at = np.zeros((stencils.count, 3 * stencils.W.shape[1]))
 
     @property
@@ -231,13 +257,12 @@ class Rows:
     def measure(self, Q: Array, y: Array, blocks: Blocks) -> float:
         """residual ← C(Q − y); its largest component."""
         s = self.stencils
-        return float(_residual(s.left, s.right, s.W, blocks.position, blocks.active, Q, y, self.residual))
+        return float(_residual(s.left, s.right, s.W, blocks.position, blocks.active, self._at, Q, y, self.residual))
 
-    def apply(self, y: Array, blocks: Blocks) -> Array:
-        """J y (k, 3); the array is used again."""
+    def apply(self, y: Array, blocks: Blocks) -> None:
+        """applied ← J y."""
         s = self.stencils
-        _apply(s.left, s.right, s.W, blocks.position, blocks.active, self._at, y, self._applied)
-        return self._applied
+        _apply(s.left, s.right, s.W, blocks.position, blocks.active, self._at, y, self.applied)
 
     def pull_back(self, values: Array, blocks: Blocks, g: Array) -> None:
         """g += Jᵀ values."""
@@ -279,7 +304,7 @@ class Parallel(Rows):
 
     def bend(self, V: Array, scale: float, out: Array) -> None:
         s = self.stencils
-        _bend(s.left, s.right, s.W, V, scale, out)
+        _bend(s.left, s.right, s.W, self._at, V, scale, out)
 
     def add_hessian(self, exact: bool, blocks: Blocks) -> None:
         s = self.stencils
