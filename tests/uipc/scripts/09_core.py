@@ -56,6 +56,10 @@ dt = scene.config().find("dt")
 view(dt)[:] = 0.01
 assert "dt" in scene.config().to_json() and Scene.config_schema() and scene.validate_config() is None
 refused(uipc.Exception, Scene, {"no such key": 1})
+Scene({"contact": {"constitution": "al-ipc"}})  # another contact model: a warning, and the barrier
+Scene(None)
+entry = Scene.config_schema()["entries"]["dt"]
+assert entry["default"] == 0.01 and entry["status"] == "active" and entry["exclusiveMinimum"] == 0
 refused(uipc.Exception, Scene, {"dt": -1.0})
 
 scene.contact_tabular().default_model(friction_rate=0.2, resistance=1e9, enable=True, config={})
