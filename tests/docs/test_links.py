@@ -10,7 +10,9 @@ from docs.pages import DOCS, PAGES, REPOSITORY
 
 IMAGES = sorted((DOCS / "images").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
+SCREENSHOTS = sorted((DOCS / "images").glob("*.jpg"))
 LARGEST = 8_000  # bytes; the pictures are drawn by hand
+LARGEST_SCREENSHOT = 200_000
 
 
 def without_code(page):
@@ -54,4 +56,10 @@ def test_a_picture_is_small_titled_and_used(image):
     root = ElementTree.parse(image).getroot()
     assert root.tag == f"{SVG}svg" and root.find(f"{SVG}title").text
     assert image.stat().st_size < LARGEST
+    assert any(target == image for page in PAGES for target, _ in links(page))
+
+
+@pytest.mark.parametrize("image", SCREENSHOTS, ids=[image.name for image in SCREENSHOTS])
+def test_a_screenshot_is_small_and_used(image):
+    assert image.stat().st_size < LARGEST_SCREENSHOT
     assert any(target == image for page in PAGES for target, _ in links(page))

@@ -23,7 +23,6 @@ _ARGUMENTS = [
     "--disable-sync",
 ]
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-_SIZE = {"width": 860, "height": 440}
 
 
 def missing() -> str:
@@ -40,16 +39,16 @@ def missing() -> str:
     return "no browser; apt install chromium, or python -m playwright install chromium"
 
 
-def opened(profile: Path) -> Iterator[Any]:
-    """A browser with an empty profile."""
+def opened(profile: Path, width: int = 860, height: int = 440) -> Iterator[Any]:
+    """A browser with an empty profile and a window of this size."""
     from playwright.sync_api import sync_playwright
 
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     with sync_playwright() as play:
         context = play.chromium.launch_persistent_context(
-            profile, executable_path=found, headless=True, args=_ARGUMENTS, viewport=_SIZE
+            profile, executable_path=found, headless=True, args=_ARGUMENTS, viewport={"width": width, "height": height}
         )
-        context.set_default_timeout(20_000)  # without a graphics card, and other tests beside it
+        context.set_default_timeout(60_000)  # without a graphics card, and other tests beside it
         yield context
         context.close()
 

@@ -109,10 +109,10 @@ class Stage:
         for k, (name, point, normal, real) in enumerate(planes):
             centre = self.bounds.centre - ((self.bounds.centre - point) @ normal) * normal
             rotation = np.stack(_frame_about(normal), axis=1)
-            tone = 205 if real else 228
+            tone = 222 if real else 236
             self._api.add_grid(
                 f"/planes/{k} {name}", width=4 * size, height=4 * size, plane="xy", infinite_grid=True,
-                cell_size=cell, section_size=5 * cell, cell_color=(tone + 12,) * 3, section_color=(tone - 30,) * 3,
+                cell_size=cell, section_size=5 * cell, cell_color=(tone + 8,) * 3, section_color=(tone - 22,) * 3,
                 fade_distance=6 * size, fade_from="camera", shadow_opacity=0.22 if real else 0.0,
                 plane_color=(244, 245, 247), plane_opacity=1.0 if real else 0.0,
                 wxyz=quaternions(rotation[None])[0], position=centre,
@@ -171,10 +171,10 @@ class Stage:
         size = self.bounds.size
         points = self._api.add_point_cloud(
             "/contacts/points", np.zeros((0, 3), np.float32), _bytes(np.array(_CONTACT)),
-            point_size=0.008 * size, point_shape="circle",
+            point_size=0.005 * size, point_shape="circle",
         )  # fmt: skip
         forces = self._api.add_line_segments(
-            "/contacts/forces", np.zeros((0, 2, 3), np.float32), _bytes(np.array(_CONTACT)), thickness=0.003 * size
+            "/contacts/forces", np.zeros((0, 2, 3), np.float32), _bytes(np.array(_CONTACT)), thickness=0.0025 * size
         )
         return points, forces
 
