@@ -24,6 +24,7 @@ from dovetail.constitution import (
     AffineBodyJointDamper,
     AffineBodyJointDrive,
     AffineBodyJointFriction,
+    AffineBodyJointLimit,
     Joint,
     constitution_classes,
 )
@@ -96,8 +97,11 @@ def image(slot: SimplicialComplexSlot, point: Any, instance: int = 0) -> np.ndar
 def extras_of(kind: type[Joint]) -> list[type[Any]]:
     """The drives, limits, loads and so on of the package that a joint can have, by UID."""
     found = [cls for uid, cls in constitution_classes().items() if uid < 2**32]
+    special = [cls for cls in found if getattr(cls, "base", None) is kind]
     anywhere = [cls for cls in found if issubclass(cls, CoordinateExtra) and kind.coordinates()]
-    return [cls for cls in found if getattr(cls, "base", None) is kind] + anywhere
+    if any(issubclass(cls, JointLimit) for cls in special):
+        anywhere.remove(AffineBodyJointLimit)  # the same limit, on the same attributes
+    return special + anywhere
 
 
 def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[[SimplicialComplex], None]]:
@@ -111,7 +115,9 @@ def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[
         n = kind.elements(sc).size()
         rng = np.random.default_rng([seed, extra.uids[0]])
         for word in kind.coordinates() if issubclass(extra, CoordinateExtra) else ():
+            low = rng.uniform(0.5, 2, n) * LOOSE_FIT * rng.choice([1, -4], n)
             numbers = {
+                AffineBodyJointLimit: (low, low + LOOSE_FIT, rng.uniform(1, 10, n)),
                 AffineBodyJointDrive: (rng.uniform(1e5, 1e6, n), rng.uniform(1e2, 1e3, n), rng.uniform(1e3, 1e5, n)),
                 AffineBodyJointDamper: (rng.uniform(1e2, 1e3, n),),
                 AffineBodyJointFriction: (rng.uniform(10, 100, n), rng.uniform(0.1, 1.0, n)),

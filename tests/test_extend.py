@@ -246,7 +246,9 @@ def test_the_screw_joint_of_the_examples_takes_at_most_forty_lines():
 
 @pytest.mark.parametrize("function", [*ENERGIES.values(), *COORDINATES.values(), *LAWS.values()], ids=lambda f: f.name)
 def test_built_in_functions_pass_the_check(function, capsys):
-    check_derivatives(function)
+    # a stop is infinite outside, and a parabola of 1e-4 m inside would be all step: see test_joint_functions.py
+    parameters = [-10.0, 10.0, np.inf, 1.0] if function.name == "stop" else None
+    check_derivatives(function, parameters=parameters)
     assert f"{function.name}: at 16 points the first derivative agrees" in capsys.readouterr().out
 
 

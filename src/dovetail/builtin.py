@@ -282,6 +282,7 @@ class ConstitutionUIDCollection(UIDRegister):
         (10101, "AffineBodyJointDrive", Constraint),
         (10102, "AffineBodyJointDamper", Constraint),
         (10103, "AffineBodyJointFriction", Constraint),
+        (10104, "AffineBodyJointLimit", InterAffineBody),
     )
 
 

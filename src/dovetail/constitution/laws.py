@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from dovetail.constitution.terms import Law, Parameter
 
-__all__ = ["Damper", "DryFriction", "Hold", "Limit", "Servo", "Spring"]
+__all__ = ["Damper", "DryFriction", "Hold", "Limit", "Servo", "Spring", "Stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,33 @@ class Spring(Law):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Law):
-    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 between; w = u − l, or 1 where u = l."""
+    """φ = s((x − u)/w)³ above u, s((l − x)/w)³ below l, 0 between; w = u − l, or 1 where u = l.
 
-    lower: str = "limit/lower"
-    upper: str = "limit/upper"
-    strength: str = "limit/strength"
+    Where s is infinite it is zero, and a `Stop` does its work.
+    """
+
+    prefix: str = ""
     function: ClassVar[str] = "limit"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        bounds = Parameter(self.lower, reported=True), Parameter(self.upper, reported=True)
-        return (*bounds, Parameter(self.strength))
+        own = f"{self.prefix}limit/"
+        bounds = Parameter(f"{own}lower", reported=True), Parameter(f"{own}upper", reported=True)
+        return (*bounds, Parameter(f"{own}strength", unbounded=True, sign="> 0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Limit):
+    """A limit that is never crossed, where the strength is infinite: a barrier on the gaps to both bounds.
+
+    φ = −κ (g − ĝ)² ln(g/ĝ) for 0 < g < ĝ, g = x − l and u − x, ĝ = 1e-4·min(1, u − l), κ the inertia of x.
+    """
+
+    function: ClassVar[str] = "stop"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (*Limit(self.prefix).parameters, Parameter(inertia=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ class Parameter:
 
     start         what the coordinate was at the start of the step (laws only)
     step          the length h of the step [s]
+    inertia       that of the coordinate at init [kg or kg·m²] (laws only)
     value         a constant
 
     so that a resistance −c·ẋ, which is −c (x − xₙ)/h, is the law φ = c h/2 (x − xₙ)².
@@ -75,12 +76,13 @@ class Parameter:
     step: bool = False
     unbounded: bool = False
     sign: Literal["any", "≥ 0", "> 0"] = "any"
+    inertia: bool = False
     value: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.attribute != "") + self.start + self.step + (self.value is not None) != 1:
+        if (self.attribute != "") + self.start + self.step + self.inertia + (self.value is not None) != 1:
             raise ConstitutionError(
-                f"{self}: a parameter comes from one place; give an attribute, or start=True, or step=True, or a value."
+                f"{self}: a parameter comes from one place; give an attribute, a value, or one of start, step, inertia."
             )
 
 

@@ -82,6 +82,7 @@ class _Newton:
     def begin(self, Q_start: Array, Q_guess: Array, solution: Solution) -> bool:
         """Start at the guess or in the last state; True if no further step is needed."""
         system, islands = self.system, self.system.islands
+        Q_guess = system.restrain(Q_start, Q_guess)
         E_start = system.energies(Q_start, self.Q_tilde)
         if not math.isfinite(float(E_start.sum())):
             name = system.bodies.name(int(np.argmin(np.isfinite(E_start))))
@@ -110,7 +111,7 @@ class _Newton:
         """Go to the guess, without contact: 1 for the islands that stay there, and those that are done with it.
 
         An island stays if its energy is no higher than in the last state, exact joints closed, at once or after a few
-        whole steps that get shorter. One that does not is sent back.
+        whole steps that get shorter, which are not for bodies with hard limits. One that does not is sent back.
         """
         system, islands = self.system, self.system.islands
         self.Q, self.E = Q_guess, system.energies(Q_guess, self.Q_tilde)
@@ -119,7 +120,7 @@ class _Newton:
         stop_rising(there, self._total(Q_start, E_start), alpha)
         held = islands.total(system.held) > 0.0
         alpha[held] = 0.0
-        tried = (alpha == 0.0) & np.isfinite(there)
+        tried = (alpha == 0.0) & np.isfinite(there) & (islands.total(system.limited) == 0.0)
         ended = np.zeros_like(tried)
         shortest = np.full(islands.count, math.inf)
         for _ in range(self._trials):
@@ -288,7 +289,7 @@ def minimise(
         solution.iterations += 1
         newton.E, renewed = system.prepare_step(newton.Q, Q_tilde, y, newton.E)
         size = newton.measure(y, solution)
-        alpha = system.free_path(y)
+        alpha = system.free_path(newton.Q, y)
         system.adapt_damping(alpha, size)
         settled = k + 1 >= substeps and k >= tolerances.min_iter and not renewed
         done = np.empty(islands.count, np.bool_)

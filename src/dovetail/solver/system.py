@@ -21,6 +21,7 @@ from dovetail.solver.damping import adapt, add_inertia
 from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
+from dovetail.solver.joint.stops import Stops
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Bodies", "Load", "System"]
@@ -88,6 +89,10 @@ class System:
             self.contributions.append(exact_joints)
         if contact is not None:
             self.contributions.append(contact)
+        self.stops = [contribution for contribution in self.contributions if isinstance(contribution, Stops)]
+        self.limited = np.zeros(bodies.count)  # 1 for bodies on joints with hard limits
+        for stops in self.stops:
+            self.limited[stops.pairs()] = 1.0
         self.loads = list(loads)
         self._joined = np.concatenate([c.pairs() for c in self.contributions])
         # multipliers of exact joints ask for a factor
@@ -189,12 +194,15 @@ class System:
     def rough(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) that a step of length h from or to Q must take as bdf1, with all that joints connect to them.
 
-        Those in contact; without inertia of their own; quasi-static; moved by an articulation.
+        Those in contact or at a hard limit; without inertia of their own; quasi-static; moved by an articulation.
         """
-        if self.contact is None:
+        if self.contact is None and not self.stops:
             return self._always_rough
         touched = np.zeros(self.bodies.count + 1, np.bool_)
-        touched[self.contact.survey(Q, Q, h).bodies[:, :2]] = True
+        if self.contact is not None:
+            touched[self.contact.survey(Q, Q, h).bodies[:, :2]] = True
+        for stops in self.stops:
+            touched[stops.touching(Q)] = True
         return self._whole_mechanisms(touched[:-1]) | self._always_rough
 
     # ---- contact ---------------------------------------------------------------------------------------------
@@ -221,13 +229,13 @@ class System:
 
         Bodies that commit (n,) take all of the way; the others may take any share that is free.
         """
-        if self.contact is None:
-            return np.ones(self.islands.count)
         y = self._by_position(Q_start - Q_guess)
+        if self.contact is None:
+            return self._within_stops(Q_start, y, np.ones(self.islands.count))
         if self.contact.look(Q_start, y, self.position, self.islands, 1.0, commits):
             self.energies(Q_start, Q_tilde)  # distances of the new candidates
         self._divide(y)
-        return self.contact.free_path(y, self.position, self.islands)
+        return self._within_stops(Q_start, y, self.contact.free_path(y, self.position, self.islands))
 
     def _by_position(self, rows: Array) -> Array:
         """(n, 4, 3) over bodies → (free, 12) by position."""
@@ -259,11 +267,30 @@ class System:
             fresh = True
         return E, fresh
 
-    def free_path(self, y: Array) -> Array:
-        """Per island, the share of the step −y that is free of collisions."""
+    def free_path(self, Q: Array, y: Array) -> Array:
+        """Per island, the share of the step −y from Q that is free of collisions and within hard limits."""
+        for stops in self.stops:
+            stops.follow(Q)
         if self.contact is None:
-            return self.islands.ones()
-        return self.contact.free_path(y, self.position, self.islands)
+            return self._within_stops(Q, y, self.islands.ones())
+        return self._within_stops(Q, y, self.contact.free_path(y, self.position, self.islands))
+
+    # ---- hard limits -----------------------------------------------------------------------------------------
+
+    def _within_stops(self, Q: Array, y: Array, alpha: Array) -> Array:
+        for stops in self.stops:
+            stops.bound(Q, y, self.blocks, self.islands, alpha)
+        return alpha
+
+    def restrain(self, Q_start: Array, Q_guess: Array) -> Array:
+        """The first guess of a step, in islands with hard limits only as far on the way to it as these allow."""
+        if not self.stops:
+            return Q_guess
+        for stops in self.stops:
+            stops.begin()
+        alpha = self._within_stops(Q_start, self._by_position(Q_start - Q_guess), self.islands.ones())
+        share = np.append(alpha, 1.0)[self.islands.of][:, None, None]
+        return np.where(share < 1.0, Q_start + share * (Q_guess - Q_start), Q_guess)
 
     def adapt_damping(self, alpha: Array, size: Array) -> None:
         """Inertia for the step after one of which α is free; size (m,) ← that of an undamped step. See damping.py."""

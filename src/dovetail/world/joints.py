@@ -11,8 +11,10 @@ from dovetail.constitution.terms import Angle, AxialForce, Coordinate, Parameter
 from dovetail.errors import ConstitutionError, WorldError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.solver.energy.coincide import Coincide
+from dovetail.solver.joint.stops import Stops
 from dovetail.solver.state import State
 from dovetail.typing import Array
+from dovetail.world.hard_limits import keep_inside
 from dovetail.world.lower.joints import JointGeometry, LawOnJoints, LoweredJoints
 
 __all__ = ["Joints"]
@@ -40,6 +42,9 @@ class Joints:
     def start(self, state: State) -> None:
         """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
         self.commit(state)
+        for use in self._lowered.law_uses:
+            if isinstance(use.laws, Stops):
+                self._refresh_law(use, 0.0)
         self.publish()
 
     def frames_of(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
@@ -94,7 +99,7 @@ class Joints:
             if parameter.start:
                 use.laws.p[use.rows, column] = use.laws.coordinates.value[use.laws.of[use.rows]]
                 continue
-            if parameter.attribute == "strength_ratio":
+            if parameter.attribute == "strength_ratio" or parameter.inertia:
                 continue
             values = self._values(use.entry, parameter, h)
             if parameter.reported:
@@ -105,6 +110,10 @@ class Joints:
             use.laws.p[use.rows, column] = values
         if isinstance(word, Limit):
             self._refuse_crossed(use)
+        if isinstance(use.laws, Stops):
+            keep_inside(use, use.base_word.attribute)
+        elif isinstance(word, Limit):
+            self._refuse_late(use)
 
     def _refuse_not_finite(self, entry: JointGeometry, name: str, values: Array) -> None:
         if not np.isfinite(values).all():
@@ -123,6 +132,15 @@ class Joints:
                 f"{values[at]:g}; give a number {parameter.sign}."
             )
 
+    def _refuse_late(self, use: LawOnJoints) -> None:
+        """A barrier that was not there at init cannot be had later."""
+        hard = np.isinf(use.laws.p[use.rows, 2])
+        if hard.any() and not any(isinstance(u.laws, Stops) and u.entry is use.entry for u in self._lowered.law_uses):
+            raise ConstitutionError(
+                f"{use.entry.kind.__name__} '{use.entry.slot.object_name}': joint {int(np.argmax(hard))} has "
+                "limit/strength = inf, which none of them had at World.init; set one to inf before."
+            )
+
     def _refuse_crossed(self, use: LawOnJoints) -> None:
         lower, upper = use.laws.p[use.rows, 0], use.laws.p[use.rows, 1]
         if (lower > upper).any():
@@ -136,6 +154,9 @@ class Joints:
 
     def commit(self, state: State) -> None:
         """Take over the coordinates of the state, continuing angles from their last value."""
+        for laws in self._lowered.laws:
+            if isinstance(laws, Stops):
+                laws.commit(state.Q)
         for coordinates in self._lowered.coordinates.values():
             coordinates.commit(state.Q, state.V)
 
@@ -181,10 +202,11 @@ class Joints:
             edges = use.entry.elements
             if use.word.effort is not None:
                 edges.slot(use.word.effort).edit()[:] -= use.laws.slopes()[use.rows] / (h * h)
-            if isinstance(use.word, Limit) and "limit/violation" in edges:
+            name = f"{use.base_word.prefix}limit/violation"
+            if isinstance(use.word, Limit) and name in edges:
                 x = use.base.value[use.base_rows]
                 lower, upper = use.laws.p[use.rows, 0], use.laws.p[use.rows, 1]
-                edges.slot("limit/violation").edit()[:] = np.maximum(0.0, np.maximum(x - upper, lower - x))
+                edges.slot(name).edit()[:] = np.maximum(0.0, np.maximum(x - upper, lower - x))
 
     def publish(self) -> None:
         """Write the coordinates and their velocities into the attributes."""

@@ -155,7 +155,11 @@ def test_the_first_derivatives_of_a_coordinate_do_not_depend_on_exact(function, 
 @pytest.mark.parametrize("x", np.linspace(-3, 3, 13) + 0.01)
 def test_a_law_is_convex_and_has_the_derivatives_it_says(function, x):
     p = parameters_of(function, np.random.default_rng(1))
+    if function.name == "stop":
+        p[:3], x = (-1e-4, 0.1e-4, np.inf), -0.45e-4 + 0.15e-4 * x  # between bounds so near that both barriers act
     value, first, second = phi(function, x, p)
+    if np.isinf(value):
+        return
     assert close(first, slopes(lambda x: phi(function, x[0], p)[0], np.array([x])))
     assert close(second, slopes(lambda x: phi(function, x[0], p)[1], np.array([x])))
     assert value >= 0.0
@@ -197,6 +201,39 @@ def test_the_width_of_a_limit_does_not_change_how_hard_it_is_at_the_same_relativ
     narrow = phi(LAWS["limit"], 0.1 + 0.01, np.array([0.0, 0.1, 3.0]))[0]
     wide = phi(LAWS["limit"], 10.0 + 1.0, np.array([0.0, 10.0, 3.0]))[0]
     assert narrow == pytest.approx(wide, rel=1e-12)
+
+
+# ---- the stop in particular --------------------------------------------------------------------------------
+
+STOP = np.array([-0.5, 1.5, np.inf, 3.0])
+
+
+def test_a_stop_is_silent_inside_and_infinite_on_its_bounds_and_beyond():
+    for x in (-0.4998, 0.0, 1.4998):
+        assert phi(LAWS["stop"], x, STOP) == (0.0, 0.0, 0.0)
+    for x in (-0.5, -0.6, 1.5, 100.0):
+        assert phi(LAWS["stop"], x, STOP)[0] == np.inf
+    assert phi(LAWS["stop"], 7.0, np.array([-0.5, 1.5, 2.0, 3.0])) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("share", [1e-9, 1e-3, 0.1, 0.5, 0.9])
+def test_a_stop_is_the_barrier_of_its_gap(share):
+    """φ = −κ(g − ĝ)² ln(g/ĝ) at both ends, with derivatives by differences relative to the gap."""
+    margin, kappa = 1e-4, 3.0
+
+    def barrier(y):
+        return -kappa * margin**2 * (y - 1) ** 2 * np.log(y)
+
+    y, d = share, 1e-4 * min(share, 1 - share)
+    slope = (barrier(y + d) - barrier(y - d)) / (2 * d * margin)
+    curvature = (barrier(y + d) - 2 * barrier(y) + barrier(y - d)) / (d * margin) ** 2
+    for x, sign in ((STOP[0] + share * margin, 1), (STOP[1] - share * margin, -1)):
+        value, first, second = phi(LAWS["stop"], x, STOP)
+        # x of order 1 holds a gap of 1e-13 to 1e-3 relative; differences of second order with a relative step of 1e-4
+        tolerance = 1e-5 + 1e-15 / (share * margin)
+        assert value == pytest.approx(barrier(y), rel=tolerance)
+        assert first == pytest.approx(sign * slope, rel=2 * tolerance)
+        assert second == pytest.approx(curvature, rel=1e-3 + 2 * tolerance)
 
 
 # ---- compiled batches ---------------------------------------------------------------------------------------
@@ -265,6 +302,8 @@ def test_a_law_acts_on_the_chosen_coordinates_only(coordinate, function):
     batch = Coordinates(coordinate, stencils)
     chosen = np.array([3, 0])
     p = np.sort(np.random.default_rng(7).uniform(0.5, 2, (2, len(function.parameters))), axis=1)
+    if function.name == "stop":
+        p[:, :3] = -20.0, 20.0, np.inf
     x = np.array([x_of(coordinate, F[k])[0] for k in chosen])
     if coordinate.period:
         x -= coordinate.period * np.round(x / coordinate.period)  # nearest to the committed value, 0

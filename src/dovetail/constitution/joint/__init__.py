@@ -12,6 +12,7 @@ from dovetail.constitution.joint.fixed import AffineBodyFixedJoint
 from dovetail.constitution.joint.joint_damper import AffineBodyJointDamper
 from dovetail.constitution.joint.joint_drive import AffineBodyJointDrive
 from dovetail.constitution.joint.joint_friction import AffineBodyJointFriction
+from dovetail.constitution.joint.joint_limit import AffineBodyJointLimit
 from dovetail.constitution.joint.planar import AffineBodyPlanarJoint
 from dovetail.constitution.joint.point_on_line import AffineBodyPointOnLineJoint
 from dovetail.constitution.joint.prismatic import AffineBodyPrismaticJoint
@@ -33,6 +34,7 @@ __all__ = [
     "AffineBodyJointDamper",
     "AffineBodyJointDrive",
     "AffineBodyJointFriction",
+    "AffineBodyJointLimit",
     "AffineBodyPlanarJoint",
     "AffineBodyPointOnLineJoint",
     "AffineBodyPrismaticJoint",

@@ -22,12 +22,13 @@ from dovetail.constitution.base import (
     write,
 )
 from dovetail.constitution.joint.base import EdgeJoint, Joint
+from dovetail.constitution.laws import Limit, Stop
 from dovetail.constitution.place import Place
-from dovetail.constitution.terms import Compose, Load
+from dovetail.constitution.terms import Compose, Coordinate, Load
 from dovetail.geometry import AttributeCollection, SimplicialComplex
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["Drive", "JointExtra", "JointLimit", "JointLoad"]
+__all__ = ["Drive", "JointExtra", "JointLimit", "JointLoad", "checked_limit", "limit_laws", "write_limit"]
 
 
 class JointExtra(IConstitution):
@@ -98,36 +99,56 @@ class JointLimit(JointExtra, InterAffineBodyExtraConstitution):
     | where | attribute | unit | meaning |
     |---|---|---|---|
     | edges | `limit/lower`, `limit/upper` | m or rad | bounds on the reported value; default 0, 0 |
-    | edges | `limit/strength` | kg·m² | s; default 1 |
+    | edges | `limit/strength` | kg·m² | s; default 1; inf: the bounds are never crossed |
     | edges | `limit/violation` | m or rad | how far outside, 0 inside, written by the world |
 
-    The first three are read every frame, after the animator.
+    The first three are read every frame, after the animator. An infinite strength makes a hard limit, a barrier
+    (`laws.Stop`); the first one of a geometry must be there at init.
     """
+
+    @classmethod
+    def laws_on(cls, kind: type[Joint], elements: AttributeCollection) -> tuple[Compose, ...]:
+        assert cls.base.coordinate is not None
+        return limit_laws(cls.base.coordinate, elements)
 
     def apply_to(self, sc: SimplicialComplex, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike = 1.0) -> None:
         """Limit every edge; each argument is one number or one per edge."""
         place = self._on(sc)
-        low, high, s = self._checked(place, lower, upper, strength)
+        numbers = checked_limit(place, self._unit(), lower, upper, strength)
         mark(sc, self._uid, builtin.extra_constitution_uids)
-        write(sc.edges, "limit/lower", 0.0, low)
-        write(sc.edges, "limit/upper", 0.0, high)
-        write(sc.edges, "limit/strength", 1.0, s)
-        fill(sc.edges, "limit/violation", 0.0)
+        write_limit(sc.edges, "", *numbers)
 
     def check(self, geometry: Any, name: str = "") -> None:
         place = Place(type(self).__name__, "edge", geometry.edges.size(), name)
-        self._checked(place, *(geometry.edges.slot(f"limit/{a}").values for a in ("lower", "upper", "strength")))
+        numbers = (geometry.edges.slot(f"limit/{a}").values for a in ("lower", "upper", "strength"))
+        checked_limit(place, self._unit(), *numbers)
 
-    def _checked(
-        self, place: Place, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike
-    ) -> tuple[Array, Array, Array]:
-        low = place.numbers("lower", lower, self._unit())
-        high = place.numbers("upper", upper, self._unit())
-        bad = np.flatnonzero(low > high)
-        if bad.size:
-            at = int(bad[0])
-            raise place.error(f"has lower = {low[at]:g} > upper = {high[at]:g} [{self._unit()}]; swap them.", at)
-        return low, high, place.positive("strength", strength)
+
+def limit_laws(word: Coordinate, elements: AttributeCollection) -> tuple[Compose, ...]:
+    """The laws of a limit on a coordinate: a barrier too where some of its strengths are infinite."""
+    laws = (Compose(Limit(word.prefix), word),)
+    hard = np.isinf(elements.slot(f"{word.prefix}limit/strength").values).any()
+    return (*laws, Compose(Stop(word.prefix), word)) if hard else laws
+
+
+def checked_limit(
+    place: Place, unit: str, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """Bounds and strengths that make a limit, one of each per element."""
+    low, high = place.numbers("lower", lower, unit), place.numbers("upper", upper, unit)
+    bad = np.flatnonzero(low > high)
+    if bad.size:
+        at = int(bad[0])
+        raise place.error(f"has lower = {low[at]:g} > upper = {high[at]:g} [{unit}]; swap them.", at)
+    return low, high, place.positive("strength", strength, infinite="bounds that are never crossed")
+
+
+def write_limit(elements: AttributeCollection, prefix: str, lower: Array, upper: Array, strength: Array) -> None:
+    """The attributes of a limit, all names with a prefix."""
+    write(elements, f"{prefix}limit/lower", 0.0, lower)
+    write(elements, f"{prefix}limit/upper", 0.0, upper)
+    write(elements, f"{prefix}limit/strength", 1.0, strength)
+    fill(elements, f"{prefix}limit/violation", 0.0)
 
 
 class JointLoad(JointExtra, Constraint):

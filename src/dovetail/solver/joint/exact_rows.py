@@ -17,7 +17,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.compliance import Compliance
-from dovetail.solver.joint.stencil import Stencils, gather, pull_back_gradient, pull_back_hessian
+from dovetail.solver.joint.stencil import Stencils, gather, gather_step, pull_back_gradient, pull_back_hessian
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -28,20 +28,6 @@ __all__ = ["Coinciding", "Parallel", "Rows"]
 def _runs(left: int, right: int, active: Indices) -> bool:
     """Whether one of the two positions is free and active."""
     return (left >= 0 and active[left] != 0) or (right >= 0 and active[right] != 0)
-
-
-@kernel
-def _gather_step(W: Array, k: int, left: int, right: int, y: Array, F: Array) -> None:
-    """F (3m) ← W[k] y for a step y (free, 12) of the positions left and right; a position below zero is fixed."""
-    for r in range(W.shape[1]):
-        for a in range(3):
-            value = 0.0
-            for i in range(4):
-                if left >= 0:
-                    value += W[k, r, i] * y[left, 3 * i + a]
-                if right >= 0:
-                    value += W[k, r, 4 + i] * y[right, 3 * i + a]
-            F[3 * r + a] = value
 
 
 @kernel
@@ -77,7 +63,7 @@ def _residual(
         runs = _runs(row_left, row_right, active)
         if runs:
             gather(W, k, left[k], right[k], Q, F)
-            _gather_step(W, k, row_left, row_right, y, dF)
+            gather_step(W, k, row_left, row_right, y, dF)
             for i in range(3 * m):
                 F[i] -= dF[i]
         for a in range(3):
@@ -100,7 +86,7 @@ def _apply(
         row_left, row_right = position[left[k]], position[right[k]]
         runs = _runs(row_left, row_right, active)
         if runs:
-            _gather_step(W, k, row_left, row_right, y, dF)
+            gather_step(W, k, row_left, row_right, y, dF)
         for a in range(3):
             value = 0.0
             if runs and m == 1:

@@ -18,7 +18,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Stencils", "gather", "pull_back_gradient", "pull_back_hessian"]
+__all__ = ["Stencils", "gather", "gather_step", "pull_back_gradient", "pull_back_hessian"]
 
 
 @kernel
@@ -29,6 +29,20 @@ def gather(W: Array, k: int, left: int, right: int, Q: Array, F: Array) -> None:
             value = 0.0
             for i in range(4):
                 value += W[k, r, i] * Q[left, i, a] + W[k, r, 4 + i] * Q[right, i, a]
+            F[3 * r + a] = value
+
+
+@kernel
+def gather_step(W: Array, k: int, left: int, right: int, y: Array, F: Array) -> None:
+    """F (3m) ← W[k] y for a step y (free, 12) of the positions left and right; a position below zero is fixed."""
+    for r in range(W.shape[1]):
+        for a in range(3):
+            value = 0.0
+            for i in range(4):
+                if left >= 0:
+                    value += W[k, r, i] * y[left, 3 * i + a]
+                if right >= 0:
+                    value += W[k, r, 4 + i] * y[right, 3 * i + a]
             F[3 * r + a] = value
 
 

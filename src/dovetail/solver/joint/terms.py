@@ -134,10 +134,46 @@ class Coordinates:
         self.value = np.zeros(stencils.count)
         self.rate = np.zeros(stencils.count)
 
+    def inertia(self, Q: Array, mass: Array, is_fixed: Indices) -> Array:
+        """What resists a change of each coordinate at Q (k,) [kg or kg·m²], its two bodies alone; mass (n, 4, 4)."""
+        s = self.stencils
+        out = np.empty(s.count)
+        inverse: Array = np.linalg.inv(mass).astype(float)
+        _inertias(self.address, s.left, s.right, s.W, inverse, is_fixed, Q, out)
+        return out
+
     def commit(self, Q: Array, V: Array) -> None:
         """Take over the values at the end of a step, or after an external write."""
         s = self.stencils
         _values(self.address, self.function.period, s.left, s.right, s.W, self.value, Q, V, self.value, self.rate)
+
+
+@kernel
+def _inertias(
+    coordinate: Any, left: Indices, right: Indices, W: Array, mass_inverse: Array, is_fixed: Indices, Q: Array,
+    out: Array,
+) -> None:  # fmt: skip
+    """out (k,) ← 1/(∇x M⁻¹ ∇xᵀ) over the free bodies."""
+    n = 3 * W.shape[1]
+    F, dx, d2x, G = np.empty(n), np.empty(n), np.zeros(n * n), np.empty((4, 3))
+    for k in range(len(left)):
+        gather(W, k, left[k], right[k], Q, F)
+        dx[:] = 0.0
+        call_coordinate(coordinate, F, 0.0, dx, d2x)
+        compliance = 0.0
+        for first, body in ((0, left[k]), (4, right[k])):
+            if is_fixed[body]:
+                continue
+            for i in range(4):
+                for a in range(3):
+                    G[i, a] = 0.0
+                    for r in range(W.shape[1]):
+                        G[i, a] += W[k, r, first + i] * dx[3 * r + a]
+            for i in range(4):
+                for j in range(4):
+                    for a in range(3):
+                        compliance += G[i, a] * mass_inverse[body, i, j] * G[j, a]
+        out[k] = 1.0 / compliance
 
 
 @kernel
@@ -220,6 +256,7 @@ class Laws(Contribution):
         self.past = np.stack([self.p, self.p])
         self.by_rate = False  # whether φ depends on how far x has come in the step
         self._share = np.zeros(len(self.of))
+        self.reference = coordinates.value
         self._phi = law.address
 
     def pairs(self) -> Indices:
@@ -231,13 +268,13 @@ class Laws(Contribution):
     def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         c, s = self.coordinates, self.coordinates.stencils
         _laws_energy(
-            c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, Q, island, E
+            c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, self.reference, self.p, Q, island, E
         )
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         c, s = self.coordinates, self.coordinates.stencils
         _laws_assemble(
-            c.address, c.function.period, self._phi, s.left, s.right, s.W, s.block, self.of, c.value, self.p,
+            c.address, c.function.period, self._phi, s.left, s.right, s.W, s.block, self.of, self.reference, self.p,
             float(exact), blocks.position, Q, blocks.g, blocks.D, blocks.U,
         )  # fmt: skip
 

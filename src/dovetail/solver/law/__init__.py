@@ -6,5 +6,6 @@ from dovetail.solver.law.hold import hold
 from dovetail.solver.law.limit import limit
 from dovetail.solver.law.servo import servo
 from dovetail.solver.law.spring import spring
+from dovetail.solver.law.stop import stop
 
-__all__ = ["damping", "dry_friction", "hold", "limit", "servo", "spring"]
+__all__ = ["damping", "dry_friction", "hold", "limit", "servo", "spring", "stop"]

@@ -16,6 +16,7 @@ from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.joint.extra import JointExtra
 from dovetail.constitution.joint.frame import anchors
+from dovetail.constitution.laws import Stop
 from dovetail.constitution.terms import AxialForce, AxialTorque, Coincide, Compose, Parameter, Slide, Stenciled, Term
 from dovetail.constitution.terms import Coordinate as CoordinateWord
 from dovetail.constitution.terms import Law as LawWord
@@ -39,6 +40,7 @@ from dovetail.solver.joint.readback import (
     JointFrames,
 )
 from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.joint.stops import Stops
 from dovetail.solver.joint.terms import Coordinates, Laws, Terms
 from dovetail.solver.load import JointForces, JointTorques
 from dovetail.solver.system import Bodies
@@ -169,7 +171,7 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
         if lowered.exact is not None:
             check_loops(lowered.exact, bodies, Q)
         _coordinate_batches(lowered)
-        _law_batches(lowered)
+        _law_batches(lowered, bodies, Q)
         _load_batches(lowered)
     return lowered
 
@@ -288,7 +290,7 @@ def _extras(entry: JointGeometry) -> list[Any]:
 def _composed(entry: JointGeometry) -> list[tuple[Compose, bool]]:
     """Laws on a joint geometry, and whether the joint lists them itself."""
     extras = [extra for extra in _extras(entry) if issubclass(extra, JointExtra)]
-    added = [term for extra in extras for term in extra.laws_on(entry.kind, entry.elements)]
+    added = dict.fromkeys(term for extra in extras for term in extra.laws_on(entry.kind, entry.elements))
     found = [(term, True) for term in entry.kind.terms] + [(term, False) for term in added]
     return [(term, own) for term, own in found if isinstance(term, Compose)]
 
@@ -305,7 +307,7 @@ def _coordinate_batches(lowered: LoweredJoints) -> None:
         lowered.coordinates[word] = Coordinates(functions[word], batch.stencils())
 
 
-def _law_batches(lowered: LoweredJoints) -> None:
+def _law_batches(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
     uses: dict[tuple[LawWord, CoordinateWord, bool], list[int]] = {}
     for k, entry in enumerate(lowered.geometries):
         for term, own in _composed(entry):
@@ -315,7 +317,11 @@ def _law_batches(lowered: LoweredJoints) -> None:
         of = np.concatenate([np.arange(r.start, r.stop) for r in rows])
         functions = [law_of(lowered.geometries[k], law) for k in entries]
         p = [np.stack([_parameter(lowered.geometries[k], part) for part in law.parameters], axis=1) for k in entries]
-        laws = Laws(functions[0], lowered.coordinates[coordinate], of, np.concatenate(p))
+        batch, parameters = lowered.coordinates[coordinate], np.concatenate(p)
+        for column, part in enumerate(law.parameters):
+            if part.inertia:
+                parameters[:, column] = batch.inertia(Q, bodies.mass, bodies.is_fixed)[of]
+        laws = (Stops if isinstance(law, Stop) else Laws)(functions[0], batch, of, parameters)
         laws.by_rate = any(parameter.start for parameter in law.parameters)
         lowered.laws.append(laws)
         lowered.own_laws += [laws] if own else []
