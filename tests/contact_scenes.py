@@ -290,7 +290,7 @@ class Probe:
         self.look(Q, 8.0 * motion)  # with room to spare: it shall be collisions that bound the step
         E = system.energies(Q, Q)
         system.prepare_step(Q, Q, y, E)
-        return float(system.free_path(y).min())
+        return float(system.free_path(Q, y).min())
 
     def derivatives(self, Q: np.ndarray, look: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero."""

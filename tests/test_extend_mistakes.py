@@ -145,7 +145,7 @@ def test_a_factory_gives_each_of_its_functions_a_name():
 
 @pytest.mark.parametrize("given", [{}, {"start": True, "step": True}, {"attribute": "c", "start": True}])
 def test_a_parameter_comes_from_one_place(given):
-    with pytest.raises(ConstitutionError, match=r"a parameter comes from one place; give an attribute, or start"):
+    with pytest.raises(ConstitutionError, match=r"a parameter comes from one place; give an attribute, a value, or"):
         Parameter(**given)
 
 
