@@ -14,9 +14,9 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.islands import Islands
-from dovetail.solver.joint.function import Law, call_coordinate
+from dovetail.solver.joint.function import Law, call_coordinate, nearest
 from dovetail.solver.joint.stencil import gather, gather_step
-from dovetail.solver.joint.terms import Coordinates, Laws, nearest
+from dovetail.solver.joint.terms import Coordinates, Laws
 from dovetail.solver.kernel import kernel
 from dovetail.solver.law.stop import MARGIN
 from dovetail.typing import Array, Indices
