@@ -16,7 +16,7 @@ def run_script(
     """`python -m dovetail.uipc [--headless N] script arguments…` in a folder."""
     options = [] if headless is None else ["--headless", str(headless)]
     command = [sys.executable, "-m", "dovetail.uipc", *options, str(script), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
 
 def run_text(text: str, folder: Path, *arguments: str, headless: int | None = None) -> subprocess.CompletedProcess[str]:

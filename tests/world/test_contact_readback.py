@@ -258,12 +258,12 @@ def test_gradients_by_primitive_add_up_to_the_forces_and_torques_on_the_bodies(r
         counts[kind] = found.instances.size()
         energy += found.instances["energy"].sum() if kind.endswith("N") else 0.0
         topo = found.instances["topo"]
-        assert topo.shape == (counts[kind], {"PT": 4, "EE": 4, "PE": 3, "PH": 2}[kind[:2]])
+        assert topo.shape == (counts[kind], {"PT": 4, "EE": 4, "PE": 3, "PP": 2, "PH": 2}[kind[:2]])
         feature.contact_gradient(kind, found)
         np.add.at(g, found.instances["i"], found.instances["grad"])
         if kind[:2] != "PH":
             np.testing.assert_array_equal(found.instances["i"].reshape(topo.shape), topo)
-    assert counts["PT+N"] > 0 and counts["PH+F"] > 0 and counts["PE+N"] == 0
+    assert counts["PT+N"] > 0 and counts["PH+F"] > 0 and counts["PE+N"] == counts["PP+N"] == 0
     assert (
         sum(count for kind, count in counts.items() if kind.endswith("N")) == (world.contacts().normal_force > 0).sum()
     )
@@ -295,7 +295,7 @@ def test_hessians_by_primitive_are_symmetric_and_never_negative(rng):
         found = Geometry()
         feature.contact_hessian(kind, found)
         i, j, blocks = (found.instances[name] for name in ("i", "j", "hess"))
-        n = {"PT": 4, "EE": 4, "PE": 3, "PH": 1}[kind[:2]]
+        n = {"PT": 4, "EE": 4, "PE": 3, "PP": 2, "PH": 1}[kind[:2]]
         H_all = blocks.reshape(-1, n, n, 3, 3)
         numbers = i.reshape(-1, n, n), j.reshape(-1, n, n)
         np.testing.assert_array_equal(numbers[0], numbers[1].swapaxes(1, 2))
