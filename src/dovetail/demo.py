@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,9 +183,10 @@ def _run(press: Press, recording: Path, frames: int) -> None:
 
 
 def _show(console: Console, recording: Path, folder: Path) -> None:
-    """Write the replay and say where it is."""
+    """Write the replay, say where it is, and open it where somebody sits in front of a screen."""
     from dovetail.errors import MissingExtra
     from dovetail.viewer import replay
+    from dovetail.viewer.server import has_screen
 
     try:
         path = replay(recording, _free_name(folder))
@@ -193,6 +195,8 @@ def _show(console: Console, recording: Path, folder: Path) -> None:
         return
     console.print(f"Replay, for any browser: [bold]{path.resolve()}[/bold]", highlight=False, soft_wrap=True)
     console.print(f"  {path.resolve().as_uri()}", highlight=False, soft_wrap=True)
+    if console.is_terminal and has_screen():
+        webbrowser.open(path.resolve().as_uri())
 
 
 def main(frames: int = FRAMES, folder: str | Path = ".") -> int:

@@ -17,6 +17,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("a test has no screen"))
     return tmp_path
 
 

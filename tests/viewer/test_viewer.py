@@ -7,12 +7,15 @@ import time
 
 import numpy as np
 import pytest
-from scenes import assert_same_arrays, new_scene
+from joint_scenes import JOINTS, Bench, everything_on
+from scenes import add_boxes, assert_same_arrays, new_scene
 
-from dovetail import Engine, World
+from dovetail import Engine, Sim, World
+from dovetail.constitution import AffineBodyCylindricalJoint, AffineBodyJointDrive
 from dovetail.errors import ViewerError
 from dovetail.io import Recording
 from dovetail.viewer import Viewer, view
+from dovetail.viewer.camera import Bounds
 from dovetail.viewer.history import History
 from dovetail.viewer.pull import Pull
 from dovetail.viewer.source import Played, Running
@@ -136,6 +139,26 @@ def test_a_world_without_bodies_with_surfaces_or_joints_can_be_looked_at(tmp_pat
         viewer.step()
 
 
+@pytest.mark.parametrize("kind", JOINTS.values(), ids=[cls.__name__ for cls in JOINTS.values()])
+def test_every_joint_with_everything_on_it_can_be_looked_at(kind, rng):
+    bench = Bench()
+    left = bench.box("left", (0.3, 0.2, 0.4), fixed=True)
+    right = bench.box("right", (0.2, 0.5, 0.3), at=(0.6, 0.0, 0.1))
+    extras = everything_on(kind, rng)
+    bench.join(kind, [left], [right], [(0.3, 0.0, 0.0)], [(0.3, 0.1, 0.2)], extras=extras)
+    with Viewer(bench.world, playing=False) as viewer:
+        viewer.step()
+        stage, moment = viewer._stage, viewer._source.moment()
+        for markers, handle in stage._markers:
+            assert len(handle.batched_positions) == len(markers.owners) > 0
+            assert np.isfinite(handle.batched_positions).all() and np.isfinite(handle.batched_wxyzs).all()
+        shown = viewer._history.joint(0, "coordinate")
+        assert np.isfinite(shown).all() == bool(viewer._source.cast.joints[0].coordinate)
+        drives = [c.attribute for c in controls(viewer._source.cast, stage.bounds)]
+        assert len(drives) == len(set(drives)) >= 2 * len(kind.coordinates())
+        assert moment.frame == 1
+
+
 # --- steering ---------------------------------------------------------------------------------------------------
 
 
@@ -171,6 +194,40 @@ def test_a_value_set_by_hand_is_held_against_an_animation_and_let_go_by_a_reset(
     running.advance()
     assert edges(running, "hinge")["aim_angle"][0] == 0.04
     assert running.scene.animator.find(hinge.id()).callback is animate
+
+
+def test_a_value_set_by_hand_is_held_against_a_controller_of_a_sim_too():
+    sim = Sim(dt=0.01, contact=False)
+    rod = sim.box((0.6, 0.04, 0.04), pos=(0.3, 0, 1))
+    hinge = sim.revolute(None, rod, pos=(0, 0, 1), axis=(0, 1, 0), drive=0.0)
+    sim.before_step(lambda: setattr(hinge.drive, "aim", 0.3))
+    steering = Steering(sim.world, Running(sim.world).cast)
+    steering.hold(0, "aim_angle", -0.2)
+    sim.step(2)
+    assert hinge.angle == pytest.approx(-0.2, abs=1e-3)
+    steering.reset()
+    sim.step(2)
+    assert hinge.angle == pytest.approx(0.3, abs=1e-3)
+
+
+def test_drives_with_gains_have_sliders_for_target_and_velocity_without_a_switch(start):
+    scene = new_scene()
+    base = add_boxes(scene, [(0, 0, 0)], name="base", fixed=[0])
+    rod = add_boxes(scene, [(1, 0, 0)], name="rod")
+    sleeve = AffineBodyCylindricalJoint().create_geometry([[0.5, 0, 0]], [[1, 0, 0]], [base], [0], [rod], [0], [100.0])
+    AffineBodyJointDrive().apply_to(sleeve, stiffness=1e4, damping=1e3, coordinate="angle")
+    scene.objects.create("sleeve").geometries.create(sleeve)
+    world = start(scene)
+    source = Running(world)
+    found = {control.attribute: control for control in controls(source.cast, Bounds(np.zeros(3), np.ones(3)))}
+    assert found.keys() == {"angle/drive/target", "angle/drive/target_velocity"}
+    assert found["angle/drive/target_velocity"].unit == "rad/s" and not found["angle/drive/target"].switch
+    Steering(world, source.cast).hold(0, "angle/drive/target", 0.7)
+    for _ in range(100):
+        world.advance()
+    # k/c = 10/s: after 1 s what is missing is e⁻¹⁰ of it; the rod of 30 kg is light beside 1e3 N·m·s
+    world.retrieve()
+    assert edges(world, "sleeve")["angle"][0] == pytest.approx(0.7, abs=1e-3)
 
 
 def test_a_force_set_by_hand_moves_the_cart(running, steering):

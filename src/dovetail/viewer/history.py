@@ -11,7 +11,7 @@ from dovetail.viewer.source import Moment
 __all__ = ["QUANTITIES", "History"]
 
 QUANTITIES = ("coordinate", "reaction", "effort", "gap")
-"""Angle or distance [rad, m]; strength of the reaction force [N]; effort of the drive [N·m, N]; gap [m]."""
+"""Angle or distance [rad, m]; strength of the reaction force [N]; effort of a drive [N·m, N]; gap [m]."""
 
 
 class History:
@@ -20,7 +20,17 @@ class History:
     def __init__(self, cast: Cast, length: int = 1200) -> None:
         self._cast, self._length = cast, length
         self._columns = [self._columns_of(group) for group in range(len(cast.layout.groups))]
+        self._coordinates = [self._coordinate_of(group) for group in range(len(cast.layout.groups))]
         self.clear()
+
+    def _coordinate_of(self, group: int) -> str:
+        """The column with the coordinate of a group's joints: of an angle the one that counts turns."""
+        names = {
+            joint.coordinate for joint, (g, _) in zip(self._cast.joints, self._cast.places, strict=True) if g == group
+        }
+        name = next(iter(names), "")
+        turns = f"{name}/multi_turn"
+        return turns if turns in self._columns[group] else name
 
     def _columns_of(self, group: int) -> dict[str, int]:
         """The first column of every name."""
@@ -54,10 +64,9 @@ class History:
         for group, rows in enumerate(moment.joints):
             columns = self._columns[group]
             found = np.full((len(rows), len(QUANTITIES)), np.nan)
-            for k, names in enumerate((("angle/multi_turn", "distance"), (), ("driving/effort",), ("gap",))):
-                for name in names:
-                    if name in columns:
-                        found[:, k] = rows[:, columns[name]]
+            for k, name in ((0, self._coordinates[group]), (2, "driving/effort"), (2, "drive/effort"), (3, "gap")):
+                if name in columns:
+                    found[:, k] = rows[:, columns[name]]
             if "reaction/force" in columns:
                 start = columns["reaction/force"]
                 found[:, 1] = np.linalg.norm(rows[:, start : start + 3], axis=1)

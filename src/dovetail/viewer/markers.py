@@ -4,7 +4,7 @@
 |---|---|
 | revolute | a bar along its axis; with a limit a ring sector at its end, from lower to upper, and a pointer |
 | prismatic | a bar along its axis, from lower to upper with a stop at both ends if it has a limit, and a runner |
-| spherical, others without an axis | a ball |
+| spherical, distance, others without an axis | a ball |
 | fixed | a block |
 
 A marker is carried by one body: fixed to a material point x̄ of it, with an offset and a rotation in the axes of the
@@ -117,7 +117,7 @@ class JointDrawing:
         """All markers but the ring sector of a limit."""
         s, kind = self.size, self.joint.kind
         thin = _THIN * s
-        if not self.joint.has_axis:
+        if not self.joint.has_axis or kind == "distance":  # whose line goes from body to body
             side = 0.14 * s
             return [
                 self.mark("block", 0, 0.0, "tnb", (side, side, side))

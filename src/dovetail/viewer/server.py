@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import sys
 from typing import TYPE_CHECKING
 
 from dovetail.errors import MissingExtra, ViewerError
@@ -11,7 +13,7 @@ from dovetail.errors import MissingExtra, ViewerError
 if TYPE_CHECKING:
     import viser
 
-__all__ = ["LOCAL", "PORT", "close_server", "open_server"]
+__all__ = ["LOCAL", "PORT", "close_server", "has_screen", "open_server"]
 
 LOCAL = "127.0.0.1"
 PORT = 8080
@@ -37,6 +39,11 @@ def open_server(host: str = LOCAL, port: int = PORT) -> viser.ViserServer:
         ) from None
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
     return server
+
+
+def has_screen() -> bool:
+    """Whether a browser can show up; elsewhere `webbrowser` may start a text browser that takes over the terminal."""
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def close_server(server: viser.ViserServer) -> None:

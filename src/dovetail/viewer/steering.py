@@ -46,10 +46,6 @@ _KINDS = (
     ("external_torque", "external_torque/is_constrained", "torque", "N·m"),
     ("external_force", "external_force/is_constrained", "force", "N"),
 )
-_OWN_UNIT = {"": "", "angle/": "rad", "distance/": "m"}
-"""Prefixes of the attributes of a joint's first coordinate and of further ones, with the units of these."""
-
-_SETTABLE = frozenset(f"{prefix}{name}" for prefix in _OWN_UNIT for kind in _KINDS for name in kind[:2] if name)
 
 
 def controls(cast: Cast, bounds: Bounds) -> list[Control]:
@@ -62,27 +58,23 @@ def controls(cast: Cast, bounds: Bounds) -> list[Control]:
     g = float(np.linalg.norm(cast.gravity)) or 9.8
     for number, joint in enumerate(cast.joints):
         weight = 10 * g * max(cast.bodies[joint.right].mass, 1e-6)
-        reach = {"rad": 2 * np.pi, "m": bounds.size, "N": weight, "N·m": weight * bounds.size / 4}
+        reach = {"rad": 2 * np.pi, "turn": 1.0, "m": bounds.size, "N": weight, "N·m": weight * bounds.size / 4}
         for attribute, switch, label, unit in _KINDS:
-            for prefix, further in _OWN_UNIT.items():
-                if f"{prefix}{attribute}" not in joint.columns or (switch and switch not in joint.columns):
+            for column in joint.columns:
+                prefix = column.removesuffix(attribute)
+                if not _is(column, attribute) or (switch and switch not in joint.columns):
                     continue
-                own = further or joint.unit
+                own = joint.unit if not prefix else "rad" if prefix.startswith("angle") else "m"
                 end = _round_up(reach[unit.replace("x", own).removesuffix("/s")])
-                limited = joint.limit is not None and not prefix and label in ("aim angle", "aim distance", "target")
-                lower, upper = joint.limit if joint.limit is not None and limited else (-end, end)
-                found.append(
-                    Control(
-                        number,
-                        f"{prefix.replace('/', ' ')}{label}",
-                        unit.replace("x", own),
-                        f"{prefix}{attribute}",
-                        switch,
-                        lower,
-                        upper,
-                    )
-                )
+                limited = joint.limit if not prefix and "velocity" not in label and unit in ("rad", "m", "x") else None
+                name = f"{prefix.replace('/', ' ')}{label}"
+                found.append(Control(number, name, unit.replace("x", own), column, switch, *(limited or (-end, end))))
     return found
+
+
+def _is(column: str, attribute: str) -> bool:
+    """Whether a column is this attribute, of the joint's first coordinate or, with a prefix, of a further one."""
+    return column == attribute or column.endswith(f"/{attribute}")
 
 
 def _round_up(x: float) -> float:
@@ -101,7 +93,7 @@ class Steering:
         self._held: dict[tuple[int, int, str], float] = {}
         self._wrapped: tuple[Object, Animation] | None = None
         self._at_start = [
-            {name: elements.slot(name).values.copy() for name in elements if name in _SETTABLE}
+            {name: elements.slot(name).values.copy() for name in elements if _can_be_set(name)}
             for elements in map(self._elements, range(len(self._slots)))
         ]
 
@@ -155,3 +147,7 @@ class Steering:
         for group, values in enumerate(self._at_start):
             for name, array in values.items():
                 self._elements(group).slot(name).edit()[...] = array
+
+
+def _can_be_set(name: str) -> bool:
+    return any(_is(name, attribute) or name == switch for attribute, switch, *_ in _KINDS)

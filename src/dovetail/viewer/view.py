@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import webbrowser
 from os import PathLike
 
 from dovetail.core import World
 from dovetail.io.recording import Recording
-from dovetail.viewer.server import LOCAL, PORT
+from dovetail.viewer.server import LOCAL, PORT, has_screen
 from dovetail.viewer.viewer import Viewer
 
 __all__ = ["view"]
@@ -37,7 +36,7 @@ def view(
     notebook = _in_notebook()
     if not notebook:
         print(f"dovetail viewer: {viewer.url}", flush=True)
-        if browser and _has_screen():
+        if browser and has_screen():
             webbrowser.open(viewer.url)
     if notebook if block is None else not block:
         return viewer.start()
@@ -47,8 +46,3 @@ def view(
 
 def _in_notebook() -> bool:
     return "ipykernel" in sys.modules
-
-
-def _has_screen() -> bool:
-    """Elsewhere `webbrowser` may start a text browser that takes over the terminal."""
-    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
