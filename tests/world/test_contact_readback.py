@@ -324,8 +324,8 @@ def test_a_primitive_of_a_vertex_above_a_half_plane_is_the_barrier_itself(start)
     feature.contact_hessian("PH+N", found)
     stiffness = H**2 * 1e8 * (4 * 0.4e-3**2 * second + 2 * first)
     np.testing.assert_allclose(found.instances["hess"][:, 2, 2], stiffness, rtol=1e-10)
-    with pytest.raises(WorldError, match=r"there is no primitive type 'PP\+N'; there are PT\+N, EE\+N"):
-        feature.contact_energy("PP+N", found)
+    with pytest.raises(WorldError, match=r"there is no primitive type 'PX\+N'; there are PT\+N, EE\+N"):
+        feature.contact_energy("PX+N", found)
 
 
 def test_the_contact_system_is_there_where_contact_is(start):
