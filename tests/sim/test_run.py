@@ -165,7 +165,7 @@ def test_overlapping_bodies_are_refused_by_name_and_can_be_moved_apart():
     sim = Sim()
     sim.box(0.2, name="left box")
     right = sim.box(0.2, pos=(0.1, 0.01, 0.02), name="right box")
-    with pytest.raises(SceneError, match=r"bodies are where they cannot be: .*left box.*right box") as caught:
+    with pytest.raises(SceneError, match=r"the scene cannot start as it is: .*left box.*right box") as caught:
         sim.step()
     assert "\n" not in str(caught.value)
     assert not sim.started

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dovetail.core import AffineBodyStateAccessorFeature, Engine, Scene, World
+from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import Recorder
@@ -19,11 +19,13 @@ from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
 from dovetail.sim.materials import Materials
 from dovetail.sim.run import Run
+from dovetail.sim.start import start
 from dovetail.sim.table import html_table
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
+    from dovetail.viewer import Viewer
     from dovetail.world.contacts import Contacts
 
 __all__ = ["Sim"]
@@ -116,12 +118,7 @@ class Sim(Building):
     def world(self) -> World:
         """The world; made, and the scene checked, where that has not happened yet."""
         if self._world is None:
-            world = World(Engine("cpu"))
-            world.init(self._scene)
-            if not world.is_valid():
-                flaws = [message.message() for message in world.sanity_checker().errors().values()]
-                raise SceneError(f"Sim: bodies are where they cannot be: {' '.join(' '.join(flaws).split())}")
-            self._world = world
+            self._world = start(self._scene)
         return self._world
 
     @property
@@ -257,6 +254,12 @@ class Sim(Building):
         if self.started:
             recording.begin()
         return recording
+
+    def view(self, **options: Any) -> Viewer:
+        """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""
+        from dovetail.viewer import view
+
+        return view(self.world, **options)
 
     # --- looks --------------------------------------------------------------------------------------------
 

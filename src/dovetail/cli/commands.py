@@ -1,0 +1,164 @@
+"""The commands with their options; what each does is imported when it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+__all__ = ["bench", "check", "demo", "export", "info", "run", "uipc", "uipc_script", "view", "warmup"]
+
+File = Annotated[Path | None, arg(metavar="FILE")]
+
+
+def demo(
+    name: Positional[str] = "showcase",
+    /,
+    steps: int | None = None,
+    record: File = None,
+    view: bool = False,
+) -> int:
+    """Run one of the scenes that come with dovetail; `list` names them.
+
+    Args:
+        name: which one
+        steps: how many time steps
+        record: write a recording to this file
+        view: watch it in the browser
+
+    """
+    from dovetail.cli.demos import run_demo
+
+    return run_demo(name, steps, record, view)
+
+
+def run(
+    scene: Positional[Path],
+    /,
+    steps: int = 100,
+    record: File = None,
+    every: int = 1,
+    overwrite: bool = False,
+    view: bool = False,
+) -> int:
+    """Run a scene: a Python file with build(), `sim` or `scene`; a .toml file; or a .json file of SceneIO.
+
+    Args:
+        scene: the file
+        steps: how many time steps
+        record: write a recording (.dove) to this file
+        every: record only every so many frames
+        overwrite: replace a recording that exists
+        view: watch and steer it in the browser instead of running so many steps
+
+    """
+    from dovetail.cli.load import load
+    from dovetail.cli.running import run_world, watch
+
+    world = load(scene)
+    if view:
+        return watch(world, record, every, overwrite)
+    return run_world(world, steps, record, every, overwrite)
+
+
+def view(recording: Positional[Path], /, host: str = "127.0.0.1", port: int = 8080, browser: bool = True) -> int:
+    """Play a recording in the browser.
+
+    Args:
+        recording: a file that `--record` or a Recorder wrote
+        host: address to listen at; by default this machine alone can look
+        port: port to listen at, or the next free one
+        browser: open a tab
+
+    """
+    from dovetail.viewer import view as show
+
+    show(recording, host=host, port=port, browser=browser)
+    return 0
+
+
+def export(
+    recording: Positional[Path],
+    output: Positional[Path],
+    /,
+    fps: float = 30.0,
+    speed: float = 1.0,
+    overwrite: bool = False,
+) -> int:
+    """Write a recording for other programs: .html .glb .usda .usdc .csv .mp4 .gif, or a folder of .obj files.
+
+    Args:
+        recording: the recording
+        output: what to write; its ending says what it becomes, and no ending means a folder of .obj files
+        fps: frames per second of playback
+        speed: how much faster than real time it plays
+        overwrite: replace what exists
+
+    """
+    from dovetail.cli.exporting import export_recording
+
+    return export_recording(recording, output, fps, speed, overwrite)
+
+
+def check(
+    file: Positional[Path],
+    /,
+    d_hat: float | None = None,
+    scale: float = 1.0,
+) -> int:
+    """Look for what is wrong with a mesh or a scene: open, inside out, intersecting, thin, badly placed.
+
+    Args:
+        file: a mesh (.obj .stl .ply .glb .msh) or a scene (.py .toml .json)
+        d_hat: contact distance in m that thickness and gaps are compared with; default: 1 mm, or the scene's own
+        scale: multiply the mesh by this first; 0.001 for one in mm
+
+    """
+    from dovetail.cli.checking import check_file
+
+    return check_file(file, d_hat, scale)
+
+
+def uipc(script: Positional[Path], /, headless: int | None = None) -> int:
+    """Run a script that was written for libuipc, unchanged: `dovetail uipc [--headless N] script.py [arguments]`.
+
+    Args:
+        script: the script; whatever follows are its own arguments
+        headless: run a script that opens a window without one, for so many frames
+
+    """
+    return uipc_script([*([] if headless is None else ["--headless", str(headless)]), str(script)])
+
+
+def uipc_script(arguments: list[str]) -> int:
+    """The same with the arguments as they were given."""
+    from dovetail.uipc.runner import main
+
+    return int(main(arguments))
+
+
+def bench(steps: int = 100) -> int:
+    """Time the scenes of `dovetail demo` on this machine.
+
+    Args:
+        steps: time steps of each
+
+    """
+    from dovetail.cli.timing import bench_scenes
+
+    return bench_scenes(steps)
+
+
+def info() -> int:
+    """Tell versions, processors, the kernel cache, and which optional packages are there."""
+    from dovetail.cli.versions import print_versions
+
+    return print_versions()
+
+
+def warmup() -> int:
+    """Compile everything now, so that later runs start at once."""
+    from dovetail.cli.timing import warm_up
+
+    return warm_up()

@@ -1,0 +1,85 @@
+"""What exported scenes look like: meshes with normals, the floor, and which way is up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.io.recording import Recording
+from dovetail.typing import Array, Indices
+from dovetail.viewer.camera import Bounds
+from dovetail.viewer.mesh import Mesh, drawn
+
+__all__ = ["Shape", "bounds_of", "floor", "shapes_of", "up_of"]
+
+_SAMPLES = 12  # frames by which the size of a scene is judged
+FLOOR_COLOR = (0.80, 0.81, 0.83)
+
+
+class Shape(NamedTuple):
+    """A mesh with normals (v, 3) at its vertices."""
+
+    vertices: Array
+    triangles: NDArray[np.int64]
+    normals: Array
+
+
+def up_of(recording: Recording) -> Array:
+    """The unit vector against gravity; z where there is none."""
+    g = recording.gravity
+    return np.array([0.0, 0.0, 1.0]) if not g.any() else np.asarray(-g / np.linalg.norm(g))
+
+
+def shapes_of(recording: Recording) -> list[Shape | None]:
+    """What to draw for each of the recording's shapes; None for a bare point, like that of the world."""
+    size = bounds_of(recording, np.arange(len(recording))).size
+    return [
+        _with_normals(drawn(shape, 0.005 * size)) if len(shape.triangles) or len(shape.edges) else None
+        for shape in recording.shapes
+    ]
+
+
+def _with_normals(mesh: Mesh) -> Shape:
+    """Normals of vertices: those of their triangles, weighted with the area."""
+    corners = mesh.vertices[mesh.triangles]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals = np.zeros_like(mesh.vertices)
+    for k in range(3):
+        np.add.at(normals, mesh.triangles[:, k], across)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = np.where(length > 0, normals / np.where(length > 0, length, 1.0), [0.0, 0.0, 1.0])
+    return Shape(mesh.vertices, mesh.triangles, normals)
+
+
+def bounds_of(recording: Recording, frames: Indices) -> Bounds:
+    """The box around everything that has a surface, over some of the frames."""
+    chosen = frames[np.linspace(0, len(frames) - 1, min(_SAMPLES, len(frames))).astype(np.int64)]
+    found: Bounds | None = None
+    for frame in chosen.tolist():
+        transforms = recording.transforms(frame)
+        points = [
+            body.vertices @ T[:3, :3].T + T[:3, 3]
+            for body, T in zip(recording.bodies, transforms, strict=True)
+            if len(body.triangles) or len(body.edges)
+        ]
+        here = Bounds.of(np.concatenate([np.zeros((0, 3)), *points]))
+        found = here if found is None else found.joined(here)
+    assert found is not None
+    return found
+
+
+def floor(recording: Recording, bounds: Bounds) -> list[Shape]:
+    """A square of each half-plane, as large as the scene needs."""
+    found = []
+    for plane in recording.planes:
+        n = plane.normal
+        side = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+        side /= np.linalg.norm(side)
+        other = np.cross(n, side)
+        middle = bounds.centre - (bounds.centre - plane.point) @ n * n
+        half = 1.5 * bounds.size
+        corners = [middle + half * (a * side + b * other) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+        found.append(Shape(np.array(corners), np.array([[0, 1, 2], [0, 2, 3]]), np.tile(n, (4, 1))))
+    return found

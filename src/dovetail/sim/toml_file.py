@@ -1,0 +1,111 @@
+"""Scenes as TOML files: tables named like the calls of `Sim`, with their arguments.
+
+    [sim]
+    dt = 0.01
+
+    [[box]]
+    name = "rod"
+    size = [0.6, 0.05, 0.05]
+    pos = [0.3, 0.0, 1.0]
+
+    [[revolute]]
+    right = "rod"
+    pos = [0.0, 0.0, 1.0]
+    axis = [0.0, 1.0, 0.0]
+    limit = [-0.5, 2.0]
+
+Bodies are made first, then joints, each in the order of the file. Joints name their bodies; without `left` they hold on
+to the world. A mesh gives a `source` beside the file. A file is data: nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dovetail.errors import DovetailError, SceneError
+from dovetail.sim.building import BodyOptions, JointOptions
+from dovetail.sim.sim import Sim
+
+__all__ = ["load_toml"]
+
+_BODIES = ("box", "sphere", "capsule", "cylinder", "mesh", "ground")
+_JOINTS = ("revolute", "prismatic", "spherical", "fixed")
+
+
+def load_toml(path: str | PathLike[str]) -> Sim:
+    """The simulation that a file describes."""
+    file = Path(path)
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SceneError(f"reading '{file}': {error.strerror or error}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SceneError(f"reading '{file}': it is not TOML ({error}).") from None
+    try:
+        return _build(document, file.parent)
+    except DovetailError as error:
+        raise SceneError(f"reading '{file}': {error}") from None
+
+
+def _build(document: dict[str, Any], folder: Path) -> Sim:
+    known = ("sim", *_BODIES, *_JOINTS)
+    unknown = [name for name in document if name not in known]
+    if unknown:
+        raise SceneError(f"there is no table '{unknown[0]}'; there are {', '.join(known)}.")
+    settings = document.get("sim", {})
+    if not isinstance(settings, dict):
+        raise SceneError("'sim' is not a table; write [sim].")
+    _require_known("[sim]", settings, _parameters(Sim.__init__))
+    sim = Sim(**settings)
+    for kind in _BODIES:
+        for entry in _entries(document, kind):
+            if kind == "mesh" and isinstance(entry.get("source"), str):
+                entry["source"] = folder / entry["source"]
+            _call(sim, kind, entry)
+    for kind in _JOINTS:
+        for entry in _entries(document, kind):
+            for side in ("left", "right"):
+                if side in entry:
+                    entry[side] = sim[str(entry[side])]
+            _call(sim, kind, {"left": None, **entry})
+    return sim
+
+
+def _entries(document: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    found = document.get(kind, [])
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise SceneError(f"'{kind}' is not a list of tables; write [[{kind}]] above each.")
+    return [dict(entry) for entry in found]
+
+
+def _call(sim: Sim, kind: str, arguments: dict[str, Any]) -> None:
+    method = getattr(sim, kind)
+    parameters = _parameters(method)
+    where = f"[[{kind}]] '{arguments['name']}'" if "name" in arguments else f"[[{kind}]]"
+    _require_known(where, arguments, parameters)
+    missing = [name for name, needed in parameters.items() if needed and name not in arguments]
+    if missing:
+        raise SceneError(f"{where} has no '{missing[0]}'; add it.")
+    method(**arguments)
+
+
+def _require_known(where: str, given: dict[str, Any], parameters: dict[str, bool]) -> None:
+    unknown = [name for name in given if name not in parameters]
+    if unknown:
+        raise SceneError(f"{where} has an unknown '{unknown[0]}'; it takes {', '.join(parameters)}.")
+
+
+def _parameters(method: Any) -> dict[str, bool]:
+    """Names of a call's arguments, and whether each must be given."""
+    found: dict[str, bool] = {}
+    for name, parameter in inspect.signature(method).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            options = BodyOptions if "BodyOptions" in str(parameter.annotation) else JointOptions
+            found |= dict.fromkeys(options.__annotations__, False)
+        elif name != "self":
+            found[name] = parameter.default is inspect.Parameter.empty
+    return found
