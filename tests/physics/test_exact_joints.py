@@ -309,3 +309,17 @@ def test_a_chain_falls_on_the_ground_with_its_joints_closed_and_nothing_through_
         assert stage.world.report.converged
     assert max(gaps) < CLOSED and contacts > 5
     assert wall is not None
+
+
+def test_a_joint_that_contact_keeps_open_is_named(caplog):
+    """A wall stands between the body and the place where its joint wants it."""
+    stage = Stage(**{"newton/max_iter": 30})
+    base = stage.add("base", box(0.2, 0.2, 0.2), [(0, 0, 0)], fixed=True)
+    stage.add("wall", box(0.1, 2.0, 2.0), [(0.5, 0, 0)], fixed=True)
+    body = stage.add("body", box(0.2, 0.2, 0.2), [(1.0, 0, 0)])
+    ball = AffineBodySphericalJoint().create_geometry([(0, 0, 0)], [(-0.2, 0, 0)], [base], [0], [body], [0], np.inf)
+    stage.scene.objects.create("ball").geometries.create(ball)
+    with caplog.at_level("WARNING", "dovetail"):
+        stage.run(1)
+    assert not stage.world.report.converged
+    assert "The exact joint 0 of 'ball' stays open by" in caplog.text

@@ -36,6 +36,7 @@ class StepReport:
     detections      how often they were looked for
     islands         groups of bodies that were solved apart from each other, at the end of the step
     friction_loss   energy that friction has turned into heat [J]
+    open            where it has not converged: the exact joint that is open the most, in words
     """
 
     dt: float
@@ -50,13 +51,16 @@ class StepReport:
     detections: int = 0
     islands: int = 0
     friction_loss: float = 0.0
+    open: str = ""
 
     def complaint(self, tolerances: Tolerances) -> str:
         """What to tell the user where the iteration limit was reached."""
         return (
             f"Newton stopped after {self.iterations} iterations, the last step moved a vertex by {self.step:.2g} m "
             f"(tolerance {tolerances.velocity_tol:.2g} m/s · dt) and an entry of A by {self.rate:.2g} "
-            f"(tolerance {tolerances.transrate_tol:.2g} /s · dt). Try a smaller dt or a larger newton/max_iter"
+            f"(tolerance {tolerances.transrate_tol:.2g} /s · dt). "
+            + (f"The {self.open}: contact is in its way, or joints contradict each other. " if self.open else "")
+            + "Try a smaller dt or a larger newton/max_iter"
         )
 
 
@@ -135,14 +139,16 @@ def step(
         rough = rough | late  # a contact has begun: its mechanism takes the step again, as bdf1
         trial = _attempt(system, state, h, Methods(method, rough), tolerances)
         work = trial.solution.after(work)
+    joints = system.exact_joints
+    is_open = "" if joints is None or work.converged else joints.widest(work.Q, system.blocks)
     report = StepReport(
         h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
-        **_of_contacts(system, state, work, h),
+        **_of_contacts(system, state, work, h), open=is_open,
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
     system.soft_transforms.commit()
     state.commit(trial.methods, h, system.position, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start)
-    if system.exact_joints is not None:
-        system.exact_joints.commit(h)
+    if joints is not None:
+        joints.commit(h)
     return report

@@ -182,6 +182,14 @@ class ExactJoints(Contribution):
         """Whether all joints will be closed after the step of the last `direction`."""
         return self.worst <= _OPEN
 
+    def widest(self, Q: Array, blocks: Blocks) -> str:
+        """The joint that is open the most at Q, in words; empty if all are closed."""
+        rows = max(self.rows, key=lambda rows: rows.linearise(Q, blocks))
+        size = np.abs(rows.residual).max(axis=1)
+        if size.max() <= _OPEN * (1.0 + float(np.abs(Q).max())):
+            return ""
+        return f"exact {self.name(int(rows.stencils.joint[size.argmax()]))} stays open by {size.max():.2g} [m or rad]"
+
     def open(self, bodies: int) -> Array:
         """1 for each of the bodies on a joint that will not be closed, else 0."""
         flags = np.zeros(bodies)
