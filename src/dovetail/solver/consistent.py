@@ -27,6 +27,7 @@ from dovetail.solver.assembly.start import (
     set_momentum,
     turn_to_acceleration,
 )
+from dovetail.solver.contribution import Start
 from dovetail.solver.predict import accelerate
 from dovetail.solver.state import State
 from dovetail.solver.system import System
@@ -42,20 +43,25 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     Vₙ, a and the internal acceleration of the last step.
     """
     V, inner = state.V.copy(), state.A.copy()
+    ratio, drift = h / (state.dt_before or h), np.zeros_like(system.blocks.g)
+    start = Start(state.Q, V, h, ratio, system.mass_inverse, drift)
     if smooth.any():
         system.islands.select(smooth)
         try:
-            _solve(system, state.Q, V, h, h / (state.dt_before or h), a, inner)
+            _solve(system, start, a, inner)
         finally:
             system.blocks.active.fill(1)
+    for contribution in system.contributions:
+        contribution.accept_start(start, smooth)
     return V, a, inner
 
 
-def _solve(system: System, Q: Array, V: Array, h: float, ratio: float, a: Array, inner: Array) -> None:
-    """V, a and inner of the bodies whose rows are active; ratio is that of h to the length of the last step."""
+def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
+    """start.V, a and inner of the bodies whose rows are active."""
     bodies, blocks, position = system.bodies, system.blocks, system.position
     active, mass = blocks.active, bodies.mass
-    filtered, drift = np.empty(bodies.count), np.zeros_like(blocks.g)
+    Q, V, h = start.Q, start.V, start.h
+    filtered = np.empty(bodies.count)
     assemble_shapes(
         position, active, bodies.model, mass, system.largest_moment, system.w, blocks.base_D, Q, filtered, blocks.g,
         blocks.D,
@@ -63,7 +69,7 @@ def _solve(system: System, Q: Array, V: Array, h: float, ratio: float, a: Array,
     if len(blocks.U):
         np.copyto(blocks.U, blocks.base_U)
     for contribution in system.contributions:
-        contribution.add_start(Q, system.mass_inverse, ratio, blocks, drift)
+        contribution.add_start(start, blocks)
     gradient = blocks.g.copy()
     bad = blocks.factor()
     if bad >= 0:
@@ -71,12 +77,12 @@ def _solve(system: System, Q: Array, V: Array, h: float, ratio: float, a: Array,
             f"the linear system is singular at {bodies.name(bad)} at the start of the step; "
             "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
         )
-    set_momentum(position, active, mass, V, h, drift, blocks.g)
+    set_momentum(position, active, mass, V, h, start.drift, blocks.g)
     scatter(position, active, system.solve(blocks.g), V)
     np.copyto(blocks.g, gradient)
     turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
     for contribution in system.contributions:
-        contribution.add_curvature(Q, V, h, blocks)
+        contribution.add_curvature(start, blocks)
     a_end = np.empty_like(a)
     accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q + h * V), a_end)
     close_start(position, active, h, system.solve(blocks.g), a_end, a, inner)

@@ -10,19 +10,39 @@ and of r, the length of this step over that of the last,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Contribution", "motion"]
+__all__ = ["Contribution", "Start", "motion"]
 
 
 @kernel
 def motion(ratio: float, now: float, before: float) -> tuple[float, float]:
     """h · velocity and h² · acceleration of a target from the changes D₊ and D₋ of a gradient."""
     return (now + ratio * ratio * before) / (1.0 + ratio), 2.0 * ratio * (now - ratio * before) / (1.0 + ratio)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A consistent start in the making, see consistent.py.
+
+    Q, V (n, 4, 3)       positions; velocities Vₙ, which become V̂ before curvatures are asked for
+    h, ratio             length of the step [s], and over that of the last step
+    mass_inverse         M̂⁻¹ (n, 4, 4)
+    drift (free, 12)     what the velocity of targets that move adds: −h² K times that velocity, times h
+    """
+
+    Q: Array
+    V: Array
+    h: float
+    ratio: float
+    mass_inverse: Array
+    drift: Array
 
 
 class Contribution:
@@ -46,16 +66,19 @@ class Contribution:
         """Add derivatives at Q; without `exact` the Hessian must be positive semi-definite."""
         raise NotImplementedError
 
-    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
-        """Add derivatives at the start of a step, for consistent.py: gradient, positive semi-definite Hessian.
+    def add_start(self, start: Start, blocks: Blocks) -> None:
+        """Add derivatives at the start of a step: gradient, positive semi-definite Hessian.
 
-        The gradient is that with the target of the last step. Where targets move, h · velocity goes to drift (free, 12)
-        and h² · acceleration to the gradient; ratio is r above.
+        The gradient is that with the target of the last step. Where targets move, h · velocity goes to the drift and
+        h² · acceleration to the gradient.
         """
-        self.assemble(Q, False, blocks)
+        self.assemble(start.Q, False, blocks)
 
-    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
-        """Add h² times the second derivative of the gradient along V; none where the energy is quadratic."""
+    def add_curvature(self, start: Start, blocks: Blocks) -> None:
+        """Add h² times the second derivative of the gradient along V̂; none where the energy is quadratic."""
+
+    def accept_start(self, start: Start, smooth: Flags) -> None:
+        """Prepare for a step that begins with V̂ on the smooth bodies (n,) and is taken as bdf1 by the others."""
 
     def rough(self) -> Indices:
         """Bodies that cannot have a consistent start: a step takes them as bdf1."""

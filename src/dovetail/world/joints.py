@@ -250,6 +250,7 @@ class Joints:
             saved[f"joints/parameters/{k}"] = parameters
         for k, laws in enumerate(self._lowered.laws):
             saved[f"joints/past/{k}"] = laws.past
+            saved[f"joints/scale/{k}"] = laws.scale
         if self._lowered.exact is not None:
             saved |= self._lowered.exact.arrays()
         return saved

@@ -26,7 +26,7 @@ from dovetail.solver.contact.rows import add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.threat import unite_threatened
 from dovetail.solver.contact.watch import Watch
-from dovetail.solver.contribution import Contribution
+from dovetail.solver.contribution import Contribution, Start
 from dovetail.solver.islands import Islands, unite_pairs
 from dovetail.solver.linear.ordering import has_blocks
 from dovetail.typing import Array, Indices
@@ -230,7 +230,7 @@ class Contact(Contribution):
         )  # fmt: skip
         self._add_terms(friction, blocks)
 
-    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+    def add_start(self, start: Start, blocks: Blocks) -> None:
         """Nothing: bodies in contact have no consistent start."""
 
     def _add_terms(self, count: int, blocks: Blocks) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contribution import Contribution, motion
+from dovetail.solver.contribution import Contribution, Start, motion
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -113,13 +113,13 @@ class SoftTransforms(Contribution):
         if self.count:
             _assemble(self._body, self._B, self._target, blocks.position, Q, blocks.g, blocks.D)
 
-    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+    def add_start(self, start: Start, blocks: Blocks) -> None:
         if self.count:
             last, earlier = self.past[:, self._body]
             # a body that had no target was where it is, at rest
-            last = np.where(np.isnan(last), Q[self._body], last)
+            last = np.where(np.isnan(last), start.Q[self._body], last)
             past = np.stack([last, np.where(np.isnan(earlier), last, earlier)])
             _start(
-                self._body, self._B, self._B_stiff, self._aim, past, blocks.position, Q, ratio, blocks.g, blocks.D,
-                drift,
+                self._body, self._B, self._B_stiff, self._aim, past, blocks.position, start.Q, start.ratio, blocks.g,
+                blocks.D, start.drift,
             )  # fmt: skip

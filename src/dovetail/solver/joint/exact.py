@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contribution import Contribution
+from dovetail.solver.contribution import Contribution, Start
 from dovetail.solver.joint.exact_rows import Coinciding, Parallel, Rows
 from dovetail.typing import Array, Flags, Indices
 
@@ -197,17 +197,17 @@ class ExactJoints(Contribution):
             flags[rows.stencils.pairs[~(np.abs(rows.residual).max(axis=1) <= _OPEN * self._size)]] = 1.0
         return flags
 
-    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+    def add_start(self, start: Start, blocks: Blocks) -> None:
         """Add JᵀKJ: a consistent start obeys J V̂ = 0 and J Â = −(∂J/∂Q V̂) V̂, whatever the multipliers are."""
         for rows, bend in zip(self.rows, self._bends, strict=True):
-            rows.linearise(Q, blocks)
+            rows.linearise(start.Q, blocks)
             rows.add_hessian(False, blocks)
             bend.fill(0.0)
 
-    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
+    def add_curvature(self, start: Start, blocks: Blocks) -> None:
         """Ask the next `restrict` for J x = h² (∂J/∂Q V) V."""
         for rows, bend in zip(self.rows, self._bends, strict=True):
-            rows.bend(V, h * h, bend)
+            rows.bend(start.V, start.h * start.h, bend)
             rows.pull_back(rows.K[:, None] * bend, blocks, blocks.g)
 
     def restrict(self, x: Array, blocks: Blocks) -> None:

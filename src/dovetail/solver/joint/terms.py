@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contribution import Contribution
+from dovetail.solver.contribution import Contribution, Start
 from dovetail.solver.joint.function import (
     Coordinate,
     EnergyFunction,
@@ -95,9 +95,9 @@ class Terms(Contribution):
             blocks.g, blocks.D, blocks.U,
         )  # fmt: skip
 
-    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
+    def add_curvature(self, start: Start, blocks: Blocks) -> None:
         s = self.stencils
-        terms_curvature(self._psi, s.left, s.right, s.W, self.p, blocks.position, Q, V, h, blocks.g)
+        terms_curvature(self._psi, s.left, s.right, s.W, self.p, blocks.position, start.Q, start.V, start.h, blocks.g)
 
     def add_forces(self, Q: Array, out: Array) -> None:
         """out[joint] −= generalised force on the right body; divide by h² for N and N·m."""
@@ -133,6 +133,12 @@ class Coordinates:
         self.address = function.address
         self.value = np.zeros(stencils.count)
         self.rate = np.zeros(stencils.count)
+
+    def rates(self, Q: Array, V: Array) -> Array:
+        """∇x·V (k,) at Q."""
+        s, x, rate = self.stencils, np.empty_like(self.value), np.empty_like(self.value)
+        _values(self.address, self.function.period, s.left, s.right, s.W, self.value, Q, V, x, rate)
+        return rate
 
     def inertia(self, Q: Array, mass: Array, is_fixed: Indices) -> Array:
         """What resists a change of each coordinate at Q (k,) [kg or kg·m²], its two bodies alone; mass (n, 4, 4)."""
@@ -179,7 +185,7 @@ def _inertias(
 @kernel
 def _laws_energy(
     coordinate: Any, period: float, law: Any, left: Indices, right: Indices, W: Array, of: Indices, reference: Array,
-    p: Array, Q: Array, island: Indices, E: Array,
+    p: Array, scale: Array, Q: Array, island: Indices, E: Array,
 ) -> None:  # fmt: skip
     n = 3 * W.shape[1]
     F, dx, d2x, d = np.empty(n), np.zeros(n), np.zeros(n * n), np.zeros(2)
@@ -187,13 +193,13 @@ def _laws_energy(
         k = of[m]
         gather(W, k, left[k], right[k], Q, F)
         x = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
-        E[max(island[left[k]], island[right[k]])] += call_law(law, x, p, m, d)
+        E[max(island[left[k]], island[right[k]])] += scale[m] * call_law(law, x, p, m, d)
 
 
 @kernel
 def _laws_assemble(
     coordinate: Any, period: float, law: Any, left: Indices, right: Indices, W: Array, block: Indices, of: Indices,
-    reference: Array, p: Array, exact: float, position: Indices, Q: Array, g: Array, D: Array, U: Array,
+    reference: Array, p: Array, scale: Array, exact: float, position: Indices, Q: Array, g: Array, D: Array, U: Array,
 ) -> None:  # fmt: skip
     n = 3 * W.shape[1]
     F, dx, H, d = np.empty(n), np.empty(n), np.empty(n * n), np.zeros(2)
@@ -206,6 +212,8 @@ def _laws_assemble(
         call_law(law, x, p, m, d)
         if d[0] == 0.0 and d[1] == 0.0:
             continue
+        d[0] *= scale[m]
+        d[1] *= scale[m]
         for i in range(n):
             for j in range(n):
                 H[n * i + j] = (d[0] * H[n * i + j] if exact > 0.0 else 0.0) + d[1] * dx[i] * dx[j]
@@ -246,7 +254,7 @@ class Laws(Contribution):
     """A law on some of a batch's coordinates: g = φ′∇x, H = φ″∇x∇xᵀ + φ′∇²x (the last part only when exact).
 
     of (m,) picks the coordinates, p (m, q) are the law's parameters, past (2, m, q) those of the last step
-    and of the one before it.
+    and of the one before it. scale (m,) multiplies φ; see rate_laws.py.
     """
 
     def __init__(self, law: Law, coordinates: Coordinates, of: Indices, p: Array) -> None:
@@ -254,8 +262,8 @@ class Laws(Contribution):
         self.of = np.ascontiguousarray(of, np.int64)
         self.p = np.ascontiguousarray(p, float)
         self.past = np.stack([self.p, self.p])
-        self.by_rate = False  # whether φ depends on how far x has come in the step
-        self._share = np.zeros(len(self.of))
+        self.scale = np.ones(len(self.of))
+        self._filter = np.zeros(len(self.of))  # weights at a consistent start
         self.reference = coordinates.value
         self._phi = law.address
 
@@ -268,39 +276,36 @@ class Laws(Contribution):
     def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         c, s = self.coordinates, self.coordinates.stencils
         _laws_energy(
-            c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, self.reference, self.p, Q, island, E
-        )
+            c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, self.reference, self.p, self.scale,
+            Q, island, E,
+        )  # fmt: skip
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         c, s = self.coordinates, self.coordinates.stencils
         _laws_assemble(
             c.address, c.function.period, self._phi, s.left, s.right, s.W, s.block, self.of, self.reference, self.p,
-            float(exact), blocks.position, Q, blocks.g, blocks.D, blocks.U,
+            self.scale, float(exact), blocks.position, Q, blocks.g, blocks.D, blocks.U,
         )  # fmt: skip
 
-    def rough(self) -> Indices:
-        bodies: Indices = np.unique(self.pairs()) if self.by_rate else np.zeros(0, np.int64)
-        return bodies
-
-    def add_start(self, Q: Array, mass_inverse: Array, ratio: float, blocks: Blocks, drift: Array) -> None:
+    def add_start(self, start: Start, blocks: Blocks) -> None:
         c, s = self.coordinates, self.coordinates.stencils
         laws_start(
             c.address, c.function.period, self._phi, s.left, s.right, s.W, s.block, self.of, c.value, self.p,
-            self.past, mass_inverse, blocks.position, Q, ratio, blocks.g, blocks.D, blocks.U, drift, self._share,
+            self.past, start.mass_inverse, blocks.position, start.Q, start.ratio, blocks.g, blocks.D, blocks.U,
+            start.drift, self._filter,
         )  # fmt: skip
 
-    def add_curvature(self, Q: Array, V: Array, h: float, blocks: Blocks) -> None:
+    def add_curvature(self, start: Start, blocks: Blocks) -> None:
         c, s = self.coordinates, self.coordinates.stencils
         laws_curvature(
-            c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value, self.p, self._share,
-            blocks.position, Q, V, h, blocks.g,
-        )  # fmt: skip
+            c.address, s.left, s.right, s.W, self.of, self._filter, blocks.position, start.Q, start.V, start.h, blocks.g
+        )
 
     def slopes(self) -> Array:
         """φ′ at the committed coordinates; −φ′/h² is the effort [N or N·m] that the law exerts along +x."""
         out = np.empty(len(self.of))
         _slopes(self._phi, self.of, self.coordinates.value, self.p, out)
-        return out
+        return out * self.scale
 
     def add_forces(self, Q: Array, out: Array) -> None:
         """out[joint] −= generalised force on the right body at the committed Q; divide by h² for N and N·m."""

@@ -30,6 +30,7 @@ from dovetail.solver.energy.coincide import Coincide as CoincideRows
 from dovetail.solver.energy.slide import slide
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.function import ENERGIES
+from dovetail.solver.joint.rate_laws import RateLaws
 from dovetail.solver.joint.readback import (
     ALIGN_AXIS,
     ALIGN_FRAME,
@@ -321,8 +322,13 @@ def _law_batches(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
         for column, part in enumerate(law.parameters):
             if part.inertia:
                 parameters[:, column] = batch.inertia(Q, bodies.mass, bodies.is_fixed)[of]
-        laws = (Stops if isinstance(law, Stop) else Laws)(functions[0], batch, of, parameters)
-        laws.by_rate = any(parameter.start for parameter in law.parameters)
+        starts = [column for column, part in enumerate(law.parameters) if part.start]
+        steps = [column for column, part in enumerate(law.parameters) if part.step]
+        laws = (
+            RateLaws(functions[0], batch, of, parameters, starts=starts, steps=steps)
+            if starts
+            else (Stops if isinstance(law, Stop) else Laws)(functions[0], batch, of, parameters)
+        )
         lowered.laws.append(laws)
         lowered.own_laws += [laws] if own else []
         start = 0
