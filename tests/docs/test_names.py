@@ -39,6 +39,7 @@ def test_paths_that_a_page_names_exist(page):
             SOURCE,
             DOCS,
             DOCS / "constitutions",
+            SOURCE / "solver" / "articulated",
             SOURCE / "solver" / "contact",
             SOURCE / "solver" / "linear",
             SOURCE / "constitution" / "joint",

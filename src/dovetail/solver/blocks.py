@@ -34,23 +34,30 @@ class Blocks:
     direct                   whether the matrix is factored; only then may it be indefinite, which `factor` tells
     active (m,)              1 for rows that take part; the others belong to islands that have converged
     base_D, base_U           what never changes between iterations: linear joints
+
+    Without pairs there are no blocks yet (`laid_out`), and positions are in the order of the bodies.
     """
 
-    def __init__(self, is_fixed: Indices, pairs: Indices, may_iterate: bool = False) -> None:
+    def __init__(self, is_fixed: Indices, pairs: Indices | None, may_iterate: bool = False) -> None:
         self._may_iterate = may_iterate
         self._free = np.flatnonzero(np.asarray(is_fixed) == 0)
         self._node = np.full(len(is_fixed), -1)
         self._node[self._free] = np.arange(len(self._free))
-        self.position = np.full(len(is_fixed), -1)
+        self.position = self._node.copy()
         self.g = np.zeros((len(self._free), 12))
-        self.D = np.zeros((len(self._free), 12, 12))
-        self.base_D = np.zeros_like(self.D)
-        self.active = np.ones(len(self._free), np.int64)
-        self._R = np.zeros((len(self._free), 12))
-        self.restructure(pairs)
+        self.active: Indices = np.ones(len(self._free), np.int64)
+        self.laid_out = False
+        self.direct = True
+        if pairs is not None:
+            self.restructure(pairs)
 
     def restructure(self, pairs: Indices) -> None:
         """Lay the blocks out anew for these body pairs (k, 2); positions change, base blocks must be filled again."""
+        if not self.laid_out:
+            self.laid_out = True
+            self.D = np.zeros((len(self._free), 12, 12))
+            self.base_D = np.zeros_like(self.D)
+            self._R = np.zeros((len(self._free), 12))
         edges = self._node[np.asarray(pairs, np.int64).reshape(-1, 2)]
         edges = edges[(edges >= 0).all(axis=1)]
         structure = structure_of(len(self._free), edges)

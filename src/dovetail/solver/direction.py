@@ -1,4 +1,8 @@
-"""Newton's direction: assemble, factor, solve; with the exact Hessian where that is positive definite."""
+"""Newton's direction: by the dual sweep for islands that are trees, else by the block system.
+
+The block system is assembled, factored and solved with the exact Hessian where that is positive definite. The sweep
+leaves terms of the order of the strain out of its matrix; where it has had its chances it is not asked any more.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,34 @@ from dovetail.typing import Array
 __all__ = ["closing_direction", "newton_direction"]
 
 
-def newton_direction(system: System, Q: Array, Q_tilde: Array, exact: bool) -> Array:
-    """y (free, 12) with Q − y the Newton iterate of the bodies that run."""
+_SWEEPS = 8  # in one step, before an island that has not converged is left to the block system
+
+
+def newton_direction(system: System, Q: Array, Q_tilde: Array, exact: bool, iteration: int = 0) -> Array:
+    """y (free, 12) with Q − y the Newton iterate of the bodies that run.
+
+    exact is False after a step that had to be taken although the energy did not fall. The matrix of the sweep is
+    positive definite anyway.
+    """
+    trees = system.trees
+    if trees is None:
+        return _block_direction(system, Q, Q_tilde, exact)
+    if iteration >= _SWEEPS:
+        trees.tell()
+        return _block_direction(system, Q, Q_tilde, exact)
+    y = system.blocks.g
+    rest = trees.divide(system.islands.active)
+    if rest is not None:
+        system.blocks.active = rest
+        try:
+            y = _block_direction(system, Q, Q_tilde, exact)
+        finally:
+            system.blocks.active = system.islands.active
+    return y if trees.direction(Q, Q_tilde, y) else _block_direction(system, Q, Q_tilde, exact)
+
+
+def _block_direction(system: System, Q: Array, Q_tilde: Array, exact: bool) -> Array:
+    """The same of the bodies that are active in the block system."""
     for form in (exact and system.blocks.direct, False):
         system.assemble(Q, Q_tilde, form)
         bad = system.blocks.factor()

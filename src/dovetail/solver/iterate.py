@@ -97,11 +97,11 @@ def stop_rising(E: Array, E_before: Array, alpha: Array) -> int:
 
 
 @kernel
-def shorten(E: Array, E_before: Array, running: Indices, done: Flags, alpha: Array, halve: bool) -> int:
-    """How many searching islands would gain energy; their α is halved."""
+def shorten(E: Array, limit: Array, running: Indices, done: Flags, alpha: Array, halve: bool) -> int:
+    """How many searching islands have energies above their limit; their α is halved."""
     rising = 0
     for m in range(len(E)):
-        if running[m] and not done[m] and not E[m] <= E_before[m] * (1.0 + SLACK):
+        if running[m] and not done[m] and not E[m] <= limit[m]:
             rising += 1
             if halve:
                 alpha[m] *= 0.5

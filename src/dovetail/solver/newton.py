@@ -25,6 +25,7 @@ from dovetail.typing import Array, Flags
 __all__ = ["TRIALS", "Solution", "Tolerances", "minimise"]
 
 TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
+_ROUND_OFF = 1e-14  # relative error of a position after the hundred operations behind it
 _CONTRACTION = 0.5  # each of them at most so long as the one before
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 
@@ -217,7 +218,7 @@ class _Newton:
         """
         system, islands = self.system, self.system.islands
         found = True
-        before = self._total(self.Q, self.E)
+        limit = self._total(self.Q, self.E) * (1.0 + SLACK)
         for halving in range(self.tolerances.line_search_max_iter + 1):
             move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
             if not search:
@@ -226,7 +227,13 @@ class _Newton:
                 break
             E = system.energies(trial, self.Q_tilde)
             last = halving == self.tolerances.line_search_max_iter
-            rising = shorten(self._total(trial, E), before, islands.running, done, alpha, not last)
+            total = self._total(trial, E)
+            rising = shorten(total, limit, islands.running, done, alpha, False)
+            if rising and halving == 0:
+                limit += self._noise(limit)
+                rising = shorten(total, limit, islands.running, done, alpha, False)
+            if rising and not last:
+                shorten(total, limit, islands.running, done, alpha, True)
             if rising == 0 or last:
                 # a last trial that still rises stands: it differs by round-off, or the direction was bad
                 found = rising == 0
@@ -241,6 +248,13 @@ class _Newton:
             solution.halvings += rising
         self.Q, solution.Q = trial, trial
         return found
+
+    def _noise(self, energies: Array) -> Array:
+        """By island, how much an energy may change because positions are rounded: ε √(2E Σ m|p|²)."""
+        p = self.Q[:, 0]
+        moments = self.system.c * self.system.bodies.mass[:, 0, 0] * np.einsum("bx,bx->b", p, p)
+        noise: Array = _ROUND_OFF * np.sqrt(2.0 * np.maximum(energies, 0.0) * self.system.islands.total(moments))
+        return noise
 
     def _not_finite(self, y: Array) -> str:
         finite = np.isfinite(y).all(axis=1)
@@ -285,7 +299,7 @@ def minimise(
         if 1 < k + 1 <= substeps:
             system.soft_transforms.approach(Q_start, (k + 1) / substeps)
             newton.E = system.energies(newton.Q, Q_tilde)
-        y = newton_direction(system, newton.Q, Q_tilde, exact)
+        y = newton_direction(system, newton.Q, Q_tilde, exact, k)
         solution.iterations += 1
         newton.E, renewed = system.prepare_step(newton.Q, Q_tilde, y, newton.E)
         size = newton.measure(y, solution)

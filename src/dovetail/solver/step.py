@@ -149,6 +149,5 @@ def step(
         raise NewtonStalled(report.complaint(tolerances))
     system.soft_transforms.commit()
     state.commit(trial.methods, h, system.position, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start)
-    if joints is not None:
-        joints.commit(h)
+    system.commit(h, report.converged)
     return report

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from dovetail.errors import SolverError
+from dovetail.solver.articulated.trees import Trees
 from dovetail.solver.assembly.bodies import BodyTerms
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.contact import Contact
@@ -96,7 +97,7 @@ class System:
         self.loads = list(loads)
         self._joined = np.concatenate([c.pairs() for c in self.contributions])
         # multipliers of exact joints ask for a factor
-        self.blocks = Blocks(bodies.is_fixed, self._joined, contact is not None and exact_joints is None)
+        self.blocks = Blocks(bodies.is_fixed, None, contact is not None and exact_joints is None)
         self.position = self.blocks.position
         self.islands = Islands(self.position, self._joined, self.blocks.active)
         self._steps_on_structure = 0
@@ -114,6 +115,7 @@ class System:
         self.inertia = trace[:, None, None] * np.eye(3) - second
         self._body_terms = BodyTerms(bodies.model, bodies.mass, self.inertia)
         self._kinetic = np.where(bodies.external_kinetic != 0, 0.0, 1.0)
+        self._h = 0.0
         self.c = np.zeros(bodies.count)
         self.w = np.zeros(bodies.count)
         self._sigma, self._is_damped = np.zeros(bodies.count), False
@@ -122,14 +124,29 @@ class System:
         without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
         without_start[np.concatenate([c.rough() for c in self.contributions])] = True
         self._always_rough = self._whole_mechanisms(without_start)
-        self._rebuild_base()
+        self.trees: Trees | None = None
+        if contact is None:
+            trees = Trees(
+                self.contributions, exact_joints, self.islands, self.position, bodies.model, bodies.mass, self.inertia,
+                bodies.stiffness, self._kinetic,
+            )  # fmt: skip
+            self.trees = trees if trees.count else None
+        if self.trees is None or not self.trees.complete:
+            self._lay_out(self._touching)
 
     def prepare(self, h: float, weight: Array | float) -> None:
         """Set the weights of a step of length h: c = weight (n,) of the kinetic terms, w = h²κV of the shape terms."""
-        self.w = h * h * self.bodies.stiffness
-        self.c = weight * self._kinetic
-        if self.exact_joints is not None and self.exact_joints.tune(h):
+        c = weight * self._kinetic
+        if h != self._h or not np.array_equal(c, self.c):
+            self._h, self.c, self.w = h, c, h * h * self.bodies.stiffness
+            if self.trees is not None:
+                self.trees.weigh(self.c, self.w)
+        if self.exact_joints is not None and self.exact_joints.tune(h) and self.blocks.laid_out:
             self._rebuild_base()
+        if self.trees is not None:
+            self.trees.leave(self.soft_transforms.bodies)
+            if not self.trees.complete and not self.blocks.laid_out:
+                self._lay_out(self._touching)
 
     def _rebuild_base(self) -> None:
         self.blocks.base_D[:] = 0.0
@@ -160,7 +177,7 @@ class System:
 
     def merits(self, Q: Array, E: Array) -> Array:
         """What a line search compares, by body: the energies E at Q, and how open the exact joints are."""
-        if self.exact_joints is None:
+        if self.exact_joints is None or self.exact_joints.stay_closed:
             return E
         merit = E.copy()
         self.exact_joints.add_merit(Q, self._owner, merit)
@@ -180,6 +197,20 @@ class System:
         if self.exact_joints is not None:
             self.exact_joints.restrict(b, self.blocks)
         return b
+
+    def commit(self, h: float, converged: bool) -> None:
+        """A step of length h was taken."""
+        if self.trees is not None:
+            self.trees.tell()
+        if self.exact_joints is not None:
+            self.exact_joints.commit(h, converged)
+
+    def disturb(self) -> None:
+        """Bodies were moved from outside."""
+        if self.exact_joints is not None:
+            self.exact_joints.disturb()
+        if self.contact is not None:
+            self.contact.forget()
 
     # ---- second-order time ------------------------------------------------------------------------------------
 
@@ -312,6 +343,8 @@ class System:
         self._touching = touching
         self.blocks.restructure(np.concatenate([self._joined, touching]))
         self.islands.reactivate()
+        if self.trees is not None:
+            self.trees.relocate()
         self._rebuild_base()
 
     def arrays(self) -> dict[str, Array]:
@@ -338,6 +371,8 @@ class System:
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool, with_contact: bool = True) -> None:
         """Gradient and Hessian at Q into the blocks; contacts are those of the last energy, or left out."""
         blocks = self.blocks
+        if not blocks.laid_out:
+            self._lay_out(self._touching)
         if (
             with_contact
             and self.contact is not None

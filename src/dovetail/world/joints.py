@@ -45,7 +45,7 @@ class Joints:
         for use in self._lowered.law_uses:
             if isinstance(use.laws, Stops):
                 self._refresh_law(use, 0.0)
-        self.publish()
+        self.publish(state)
 
     def frames_of(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
         """Copies of the material rows (2, n, 4) of a joint geometry, by name."""
@@ -158,14 +158,14 @@ class Joints:
             if isinstance(laws, Stops):
                 laws.commit(state.Q)
         for coordinates in self._lowered.coordinates.values():
-            coordinates.commit(state.Q, state.V)
+            coordinates.commit(state.Q)
 
     def retrieve(self, state: State) -> None:
         """Write coordinates, velocities, reactions, gaps, efforts and violations into the attributes."""
         lowered = self._lowered
         if lowered.frames is None:
             return
-        self.publish()
+        self.publish(state)
         gap, misalignment = lowered.frames.measure(state.Q)
         self._add_held(gap, misalignment)
         G = np.zeros((lowered.frames.count, 4, 3))
@@ -208,8 +208,9 @@ class Joints:
                 lower, upper = use.laws.p[use.rows, 0], use.laws.p[use.rows, 1]
                 edges.slot(name).edit()[:] = np.maximum(0.0, np.maximum(x - upper, lower - x))
 
-    def publish(self) -> None:
+    def publish(self, state: State) -> None:
         """Write the coordinates and their velocities into the attributes."""
+        rates = {id(coordinates): coordinates.rates(state.Q, state.V) for _, _, _, coordinates, _ in self._reported}
         for k, entry, word, coordinates, rows in self._reported:
             elements = entry.elements
             value = coordinates.value[rows] + elements.slot(word.offset).values
@@ -218,7 +219,7 @@ class Joints:
                 if not self._multi_turn:
                     value = _wrap(value)
             elements.slot(word.attribute).edit()[:] = value
-            elements.slot(word.velocity).edit()[:] = coordinates.rate[rows]
+            elements.slot(word.velocity).edit()[:] = rates[id(coordinates)][rows]
             self._published[k, word] = value
 
     def resync(self, state: State) -> None:
@@ -232,7 +233,7 @@ class Joints:
             value = coordinates.value[rows]
             value[changed] = (told - elements.slot(word.offset).values)[changed]
         self.commit(state)
-        self.publish()
+        self.publish(state)
 
     # ---- dump ------------------------------------------------------------------------------------------------
 
@@ -243,7 +244,6 @@ class Joints:
         saved: dict[str, Array] = {}
         for k, coordinates in enumerate(self._lowered.coordinates.values()):
             saved[f"joints/value/{k}"] = coordinates.value
-            saved[f"joints/rate/{k}"] = coordinates.rate
         for k, use in enumerate(self._lowered.law_uses):
             saved[f"joints/held/{k}"] = use.held
         for k, parameters in enumerate(self._refreshed()):

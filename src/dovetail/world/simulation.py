@@ -173,8 +173,7 @@ class Simulation:
         if V is not None:
             self.state.V[bodies] = V
         self.state.forget(bodies)
-        if self.contact is not None:
-            self.contact.forget()
+        self.system.disturb()
         self.joints.resync(self.state)
 
     def arrays(self) -> dict[str, Array]:

@@ -94,6 +94,11 @@ class SoftTransforms(Contribution):
     def count(self) -> int:
         return len(self._body)
 
+    @property
+    def bodies(self) -> Indices:
+        """The bodies that are drawn."""
+        return self._body
+
     def approach(self, Q_start: Array, ratio: float) -> None:
         """Aim at Q_start + ratio (aim − Q_start)."""
         start = Q_start[self._body]

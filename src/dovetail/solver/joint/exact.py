@@ -67,6 +67,7 @@ class ExactJoints(Contribution):
             at += rows.count
         self._tuned = np.zeros(1)  # h for which K is to be, and for which it is
         self._weighed = 0.0
+        self._kept = np.zeros(1)  # 1 if the last step has closed all joints, and no body was moved since
         self.worst = 0.0
         self._scale = 1.0  # h²
         self._size = 1.0  # of the scene [m]
@@ -190,6 +191,15 @@ class ExactJoints(Contribution):
             return ""
         return f"exact {self.name(int(rows.stencils.joint[size.argmax()]))} stays open by {size.max():.2g} [m or rad]"
 
+    @property
+    def stay_closed(self) -> bool:
+        """Whether the joints are closed in all states of a step: those that are linear are, if it begins so."""
+        return self._kept[0] != 0.0 and self.parallel.count == 0
+
+    def disturb(self) -> None:
+        """Bodies were moved from outside."""
+        self._kept[0] = 0.0
+
     def open(self, bodies: int) -> Array:
         """1 for each of the bodies on a joint that will not be closed, else 0."""
         flags = np.zeros(bodies)
@@ -253,12 +263,13 @@ class ExactJoints(Contribution):
         for rows, kept in zip(self.rows, multipliers, strict=True):
             rows.multiplier[:] = kept
 
-    def commit(self, h: float) -> None:
+    def commit(self, h: float, converged: bool) -> None:
         """The step was taken: keep its forces."""
+        self._kept[0] = self.closed and converged
         for rows in self.rows:
             np.divide(rows.multiplier, h * h, out=rows.force)
 
     def arrays(self) -> dict[str, Array]:
         """What the next step depends on."""
         forces = {"exact/coinciding": self.coinciding.force, "exact/parallel": self.parallel.force}
-        return {**forces, "exact/tuned": self._tuned}
+        return {**forces, "exact/tuned": self._tuned, "exact/closed": self._kept}

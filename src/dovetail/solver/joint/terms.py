@@ -106,33 +106,59 @@ class Terms(Contribution):
 
 
 @kernel
+def _gather_sides(W: Array, sides: Indices, k: int, left: int, right: int, Q: Array, F: Array) -> None:
+    """F (3m) ← W[k] Q; sides (m, 2) says which body a row weighs at all. Most rows of coordinates have one."""
+    for r in range(W.shape[1]):
+        for a in range(3):
+            F[3 * r + a] = 0.0
+        for side in range(2):
+            if sides[r, side]:
+                b = left if side == 0 else right
+                for i in range(4):
+                    for a in range(3):
+                        F[3 * r + a] += W[k, r, 4 * side + i] * Q[b, i, a]
+
+
+@kernel
 def _values(
-    coordinate: Any, period: float, left: Indices, right: Indices, W: Array, reference: Array, Q: Array, V: Array,
-    x: Array, rate: Array,
+    coordinate: Any, period: float, left: Indices, right: Indices, W: Array, sides: Indices, reference: Array,
+    Q: Array, x: Array,
 ) -> None:  # fmt: skip
+    n = 3 * W.shape[1]
+    F, dx, d2x = np.empty(n), np.zeros(n), np.zeros(n * n)
+    for k in range(len(left)):
+        _gather_sides(W, sides, k, left[k], right[k], Q, F)
+        x[k] = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
+
+
+@kernel
+def _rates(
+    coordinate: Any, left: Indices, right: Indices, W: Array, sides: Indices, Q: Array, V: Array, rate: Array
+) -> None:
     n = 3 * W.shape[1]
     F, dF, dx, d2x = np.empty(n), np.empty(n), np.empty(n), np.zeros(n * n)
     for k in range(len(left)):
-        gather(W, k, left[k], right[k], Q, F)
-        gather(W, k, left[k], right[k], V, dF)
+        _gather_sides(W, sides, k, left[k], right[k], Q, F)
+        _gather_sides(W, sides, k, left[k], right[k], V, dF)
         dx[:] = 0.0
-        x[k] = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
+        call_coordinate(coordinate, F, 0.0, dx, d2x)
         rate[k] = 0.0
         for i in range(n):
             rate[k] += dx[i] * dF[i]
 
 
 class Coordinates:
-    """One coordinate x(F) over many joints, with its committed value and rate.
+    """One coordinate x(F) over many joints, with its committed value.
 
-    value (k,) is continuous: an angle keeps counting beyond ±π. rate (k,) = ∇x·V [m/s or rad/s].
+    value (k,) is continuous: an angle keeps counting beyond ±π.
     """
 
     def __init__(self, function: Coordinate, stencils: Stencils) -> None:
         self.function, self.stencils = function, stencils
         self.address = function.address
         self.value = np.zeros(stencils.count)
-        self.rate = np.zeros(stencils.count)
+        halves = stencils.W.reshape(stencils.count, -1, 2, 4)
+        self._sides = (halves != 0.0).any(axis=(0, 3)).astype(np.int64)
 
     def rates(self, Q: Array, V: Array) -> Array:
         """∇x·V (k,) at Q."""
@@ -148,10 +174,16 @@ class Coordinates:
         _inertias(self.address, s.left, s.right, s.W, inverse, is_fixed, Q, out)
         return out
 
-    def commit(self, Q: Array, V: Array) -> None:
+    def commit(self, Q: Array) -> None:
         """Take over the values at the end of a step, or after an external write."""
         s = self.stencils
-        _values(self.address, self.function.period, s.left, s.right, s.W, self.value, Q, V, self.value, self.rate)
+        _values(self.address, self.function.period, s.left, s.right, s.W, self._sides, self.value, Q, self.value)
+
+    def rates(self, Q: Array, V: Array) -> Array:
+        """∇x·V (k,) [m/s or rad/s]."""
+        s, rate = self.stencils, np.empty(self.stencils.count)
+        _rates(self.address, s.left, s.right, s.W, self._sides, Q, V, rate)
+        return rate
 
 
 @kernel

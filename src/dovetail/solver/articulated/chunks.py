@@ -1,0 +1,160 @@
+"""Chunks: runs of up to eight places with joints of the same kind, which the sweeps take together.
+
+case, first, size (n,)       kind of joints (sweeps.CASES or PLAIN), first place and number of places of a chunk
+store (n,)                   where the frames of a chunk lie between the sweeps, among those of its sort
+points, points_at            x̄ − α c̄ of every row (3·triples × 8 lanes) of a chunk, c̄ the centre of mass
+kind, uniform                kind of the bodies in the lanes (8n,), and of the whole chunk (n,) or −1
+lane (8n,)                   place of every lane; those beyond the last place of a chunk repeat it
+
+Bodies are of one kind if their mass, stiffness and the α of their rows are equal. Constants are then read once, while
+the points of every body are its own: those of equal links differ in the last digits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.articulated.emit import LANES
+from dovetail.solver.articulated.lanes import CONSTANTS
+from dovetail.solver.articulated.rows import Rows
+from dovetail.solver.articulated.sweeps import CASES, PLAIN
+from dovetail.solver.articulated.tree import Forest
+from dovetail.solver.kernel import jit_enabled, kernel
+from dovetail.typing import Array, Flags, Indices
+
+__all__ = ["Chunks"]
+
+_MOST = max(sum(children) + own for children, own in CASES)
+_LOOK_BACK = 8  # kinds that a body is compared with
+
+
+@kernel
+def _same(
+    case: Indices, alpha: Array, body: Indices, mass: Array, stiffness: Array, kinetic: Array, i: int, j: int
+) -> bool:
+    a, b = body[i], body[j]
+    same = case[i] == case[j] and stiffness[a] == stiffness[b] and kinetic[a] == kinetic[b]
+    for r in range(alpha.shape[1]):
+        same = same and alpha[i, r] == alpha[j, r]
+    for r in range(4):
+        for s in range(4):
+            same = same and mass[a, r, s] == mass[b, r, s]
+    return same
+
+
+@kernel
+def _find_kinds(
+    case: Indices, alpha: Array, body: Indices, mass: Array, stiffness: Array, kinetic: Array, kind: Indices,
+    example: Indices,
+) -> int:  # fmt: skip
+    """kind (m,) ← which of the examples a place is like, example (≤ m,) ← a place of every kind; how many there are."""
+    count = 0
+    for i in range(len(body)):
+        kind[i] = -1
+        if case[i] == PLAIN:
+            continue
+        for k in range(count - 1, max(-1, count - 1 - _LOOK_BACK), -1):
+            if _same(case, alpha, body, mass, stiffness, kinetic, i, example[k]):
+                kind[i] = k
+                break
+        if kind[i] < 0:
+            kind[i] = count
+            example[count] = i
+            count += 1
+    return count
+
+
+def _cases(forest: Forest, rows: Rows, special: Indices) -> Indices:
+    """The case of every place."""
+    mine, fixed = np.diff(rows.upward), np.diff(rows.ground)
+    children, below = np.diff(forest.children), np.diff(rows.upward[forest.children])
+    odd = np.concatenate([[0], np.cumsum(special >= 0)])
+    mine_odd = odd[rows.upward[1:]] - odd[rows.upward[:-1]]
+    below_odd = odd[rows.upward[forest.children[1:]]] - odd[rows.upward[forest.children[:-1]]]
+    common = (fixed == 0) & (mine_odd == 0) & (below_odd == 0)
+    case = np.full(forest.count, PLAIN)
+    for number, (triples, own) in enumerate(CASES):
+        # with as many children as triples below, each has one
+        case[common & (mine == own) & (children == len(triples)) & (below == sum(triples))] = number
+    return case
+
+
+def _split(case: Indices) -> tuple[Indices, Indices]:
+    """First place and size of runs of equal cases, at most eight long but for plain ones."""
+    starts = np.flatnonzero(np.concatenate([[True], case[1:] != case[:-1]]))
+    lengths = np.diff(np.append(starts, len(case)))
+    longest = np.where(case[starts] == PLAIN, lengths, LANES)
+    pieces = -(-lengths // longest)
+    run = np.repeat(np.arange(len(starts)), pieces)
+    number = np.arange(len(run)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    first = starts[run] + number * longest[run]
+    size = np.minimum(longest[run], starts[run] + lengths[run] - first)
+    return first, size
+
+
+class Chunks:
+    """The places of a forest in chunks; the module's docstring names the arrays. Without `fast` all are plain."""
+
+    def __init__(
+        self, forest: Forest, rows: Rows, weights: Array, special: Indices, mass: Array, stiffness: Array,
+        kinetic: Array, fast: bool = True,
+    ) -> None:  # fmt: skip
+        m = forest.count
+        place_case = _cases(forest, rows, special) if fast and jit_enabled else np.full(m, PLAIN)
+        self.first, self.size = _split(place_case)
+        self.case = place_case[self.first]
+        plain = self.case == PLAIN
+        before = np.cumsum(np.where(plain, self.size, 0)) - np.where(plain, self.size, 0)
+        self.store = np.where(plain, before, np.cumsum(~plain) - 1)
+        self.plain_places, self.fast_chunks = int(self.size[plain].sum()), int((~plain).sum())
+        lanes = np.minimum(np.arange(LANES), np.minimum(self.size, LANES)[:, None] - 1)
+        self.lane = (self.first[:, None] + lanes).ravel()
+        triples = np.array([*(sum(children) + own for children, own in CASES), 0])[self.case]
+        self.points_at = np.cumsum(3 * LANES * triples) - 3 * LANES * triples
+        self.points = np.zeros(int(3 * LANES * triples.sum()))
+        alpha = np.zeros((m, _MOST))
+        centre = mass[:, 0, 1:] / mass[:, :1, 0]
+        for number, (children, own) in enumerate(CASES):
+            chosen = self.case == number
+            if not chosen.any():
+                continue
+            at = self.points_at[chosen, None] + np.arange(LANES)
+            self._fill(at, self._lanes_of(chosen), sum(children), own, forest, rows, weights, centre, alpha)
+        place_kind, example = np.empty(m, np.int64), np.empty(m, np.int64)
+        count = _find_kinds(place_case, alpha, forest.body, mass, stiffness, kinetic, place_kind, example)
+        self.example = forest.body[example[:count]]
+        self.kind = place_kind[self.lane]
+        by_lane = self.kind.reshape(-1, LANES)
+        self.uniform = np.where((by_lane == by_lane[:, :1]).all(axis=1), by_lane[:, 0], -1)
+        self.table = np.zeros((count, CONSTANTS + _MOST))
+        self.table[:, CONSTANTS:] = alpha[example[:count]]
+
+    def _lanes_of(self, chosen: Flags) -> Indices:
+        return self.lane.reshape(-1, LANES)[chosen]
+
+    def _fill(
+        self, at: Indices, place: Indices, below: int, own: int, forest: Forest, rows: Rows, weights: Array,
+        centre: Array, alpha: Array,
+    ) -> None:  # fmt: skip
+        """Points and α of the chunks of one case; at, place (chunks, 8)."""
+        c = centre[forest.body[place]]
+        for a in range(below + own):
+            if a < below:
+                row = weights[rows.upward[forest.children[place]] + a, 1]
+            else:
+                row = weights[rows.upward[place] + a - below, 0]
+            alpha[place, a] = row[..., 0]
+            x = row[..., 1:] - row[..., :1] * c
+            for i in range(3):
+                self.points[at + (3 * a + i) * LANES] = x[..., i]
+
+    def weigh(self, mass: Array, inertia: Array, c: Array, w: Array) -> None:
+        """Fill the table of constants for the weights c of the kinetic and w of the shape terms (by body)."""
+        b = self.example
+        table = self.table
+        table[:, 0] = c[b] * mass[b, 0, 0]
+        table[:, 1:4] = mass[b, 0, 1:] / mass[b, :1, 0]
+        for column, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))):
+            table[:, 4 + column] = c[b] * inertia[b, i, j]
+        table[:, 10] = 4.0 * w[b]
+        table[:, 11] = 8.0 * w[b] + c[b] * np.trace(inertia[b], axis1=1, axis2=2) / 6.0

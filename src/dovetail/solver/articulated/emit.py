@@ -1,0 +1,231 @@
+"""Arithmetic in registers: Python expressions that become straight-line LLVM code, for scalars and for eight lanes.
+
+An expression on `Number`s emits instructions instead of computing. The same function thus serves one body (scalars)
+and eight of them (vectors); loops and conditions in it run while the code is emitted, sums leave out zeros. Pointers
+into arrays are `Memory`: `at(k)` is a number k doubles further on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+__all__ = ["LANES", "Emitter", "Matrix", "Memory", "Number", "Vector3", "emitted"]
+
+LANES = 8
+_FLAGS = ("contract", "nsz", "arcp", "reassoc")
+_DOUBLE = ir.DoubleType()
+_INDEX = ir.IntType(64)
+_LANE = ir.IntType(32)
+_QUAD = ir.VectorType(_DOUBLE, 4)
+_WIDE = ir.VectorType(_DOUBLE, LANES)
+
+
+class Number:
+    """A double, or eight of them, that the emitted code will hold."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _other(self, other: Number | float) -> Any:
+        if isinstance(other, Number):
+            return other.value
+        kind = self.value.type
+        if isinstance(kind, ir.VectorType):
+            return ir.Constant(kind, [float(other)] * LANES)
+        return ir.Constant(kind, float(other))
+
+    def _binary(self, name: str, left: Any, right: Any) -> Number:
+        return Number(self.builder, getattr(self.builder, name)(left, right, flags=_FLAGS))
+
+    def __add__(self, other: Number | float) -> Number:
+        if not isinstance(other, Number) and other == 0.0:
+            return self
+        return self._binary("fadd", self.value, self._other(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Number | float) -> Number:
+        if not isinstance(other, Number) and other == 0.0:
+            return self
+        return self._binary("fsub", self.value, self._other(other))
+
+    def __rsub__(self, other: float) -> Number:
+        return -self if other == 0.0 else self._binary("fsub", self._other(other), self.value)
+
+    def __mul__(self, other: Number | float) -> Number:
+        return self._binary("fmul", self.value, self._other(other))
+
+    __rmul__ = __mul__
+
+    def __rtruediv__(self, other: float) -> Number:
+        return self._binary("fdiv", self._other(other), self.value)
+
+    def __neg__(self) -> Number:
+        return Number(self.builder, self.builder.fneg(self.value, flags=_FLAGS))
+
+    def _call(self, name: str, *others: Any) -> Number:
+        kind = self.value.type
+        suffix = f"v{LANES}f64" if isinstance(kind, ir.VectorType) else "f64"
+        function = cgutils.get_or_insert_function(
+            self.builder.module, ir.FunctionType(kind, [kind] * (1 + len(others))), f"llvm.{name}.{suffix}"
+        )
+        return Number(self.builder, self.builder.call(function, [self.value, *others]))
+
+    def size(self) -> Number:
+        """|x|"""
+        return self._call("fabs")
+
+    def least(self, other: Number | float) -> Number:
+        return self._call("minnum", self._other(other))
+
+    def most(self, other: Number | float) -> Number:
+        return self._call("maxnum", self._other(other))
+
+    def where_positive(self, yes: Number | float, no: Number | float) -> Number:
+        """yes where this is above zero, else no; lane by lane."""
+        test = self.builder.fcmp_ordered(">", self.value, self._other(0.0))
+        return Number(self.builder, self.builder.select(test, self._other(yes), self._other(no)))
+
+
+Matrix: TypeAlias = list[list[Any]]
+Vector3: TypeAlias = Sequence[Any]
+
+
+class Memory:
+    """A place in an array, from which numbers are read at fixed distances; `stride` doubles between entries."""
+
+    def __init__(self, builder: Any, pointer: Any, kind: Any, stride: int = 1) -> None:
+        self._builder, self._pointer, self._kind, self._stride = builder, pointer, kind, stride
+
+    def _address(self, k: int) -> Any:
+        place = self._builder.gep(self._pointer, [ir.Constant(_INDEX, k * self._stride)])
+        return self._builder.bitcast(place, self._kind.as_pointer()) if self._kind is not _DOUBLE else place
+
+    def at(self, k: int) -> Number:
+        value = self._builder.load(self._address(k))
+        value.align = 8
+        return Number(self._builder, value)
+
+    def put(self, k: int, number: Number) -> None:
+        self._builder.store(number.value, self._address(k)).align = 8
+
+    def list(self, first: int, count: int) -> list[Number]:
+        return [self.at(first + k) for k in range(count)]
+
+
+class Emitter:
+    """Access to the arguments of an emitted function."""
+
+    def __init__(self, context: Any, builder: Any, kinds: Any, values: Any) -> None:
+        self._context, self._builder, self._kinds, self._values = context, builder, kinds, values
+
+    def _data(self, k: int) -> Any:
+        return self._context.make_array(self._kinds[k])(self._context, self._builder, self._values[k]).data
+
+    def index(self, k: int) -> Any:
+        """Integer argument k."""
+        return self._context.cast(self._builder, self._values[k], self._kinds[k], types.int64)
+
+    def scalars(self, k: int, offset: Any, stride: int = 1) -> Memory:
+        """Array argument k from `offset` doubles on, one number at a time."""
+        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _DOUBLE, stride)
+
+    def lanes(self, k: int, offset: Any) -> Memory:
+        """Array argument k from `offset` doubles on, eight neighbours at a time."""
+        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _WIDE, LANES)
+
+    def times(self, index: Any, factor: int) -> Any:
+        return self._builder.mul(index, ir.Constant(_INDEX, factor))
+
+    def plus(self, index: Any, other: Any) -> Any:
+        return self._builder.add(index, other)
+
+    def constant(self, value: float) -> Number:
+        """The same number in all lanes."""
+        return Number(self._builder, ir.Constant(_WIDE, [value] * LANES))
+
+    def _rows(self, k: int, rows: int, place: Any, width: int) -> list[Any]:
+        """Pointers to the rows of `width` doubles of array k that index array `rows` names from `place` on."""
+        first = self._builder.gep(self._data(rows), [place])
+        found = []
+        for lane in range(LANES):
+            row = self._builder.load(self._builder.gep(first, [ir.Constant(_INDEX, lane)]))
+            found.append(self._builder.gep(self._data(k), [self.times(row, width)]))
+        return found
+
+    def _shuffle(self, a: Any, b: Any, order: list[int]) -> Any:
+        return self._builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_LANE, len(order)), order))
+
+    def _transposed(self, rows: list[Any]) -> list[Any]:
+        """Four vectors of four ↔ their columns."""
+        a, b, c, d = rows
+        even, odd = [0, 4, 2, 6], [1, 5, 3, 7]
+        t = [self._shuffle(a, b, even), self._shuffle(a, b, odd), self._shuffle(c, d, even), self._shuffle(c, d, odd)]
+        low, high = [0, 1, 4, 5], [2, 3, 6, 7]
+        return [
+            self._shuffle(t[0], t[2], low),
+            self._shuffle(t[1], t[3], low),
+            self._shuffle(t[0], t[2], high),
+            self._shuffle(t[1], t[3], high),
+        ]
+
+    def gathered(self, k: int, rows: int, place: Any, width: int = 12) -> list[Number]:
+        """Numbers 0 … width − 1 of eight rows of array k, in lanes; index array `rows` names them from `place` on."""
+        pointers = self._rows(k, rows, place, width)
+        found = []
+        for group in range(0, width, 4):
+            quads = []
+            for pointer in pointers:
+                place_ = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
+                quad = self._builder.load(self._builder.bitcast(place_, _QUAD.as_pointer()))
+                quad.align = 8
+                quads.append(quad)
+            low, high = self._transposed(quads[:4]), self._transposed(quads[4:])
+            found += [
+                Number(self._builder, self._shuffle(a, b, list(range(LANES)))) for a, b in zip(low, high, strict=True)
+            ]
+        return found
+
+    def picked(self, k: int, starts: int, place: Any, count: int) -> list[Number]:
+        """The first `count` numbers of array k from eight places on, in lanes; `starts` holds those from `place` on."""
+        first = self._builder.gep(self._data(starts), [place])
+        rows = []
+        for lane in range(LANES):
+            start = self._builder.load(self._builder.gep(first, [ir.Constant(_INDEX, lane)]))
+            rows.append(Memory(self._builder, self._builder.gep(self._data(k), [start]), _DOUBLE))
+        found = []
+        for c in range(count):
+            value = ir.Constant(_WIDE, ir.Undefined)
+            for lane, row in enumerate(rows):
+                value = self._builder.insert_element(value, row.at(c).value, ir.Constant(_LANE, lane))
+            found.append(Number(self._builder, value))
+        return found
+
+    def scatter(self, k: int, rows: int, place: Any, numbers: Sequence[Number]) -> None:
+        """Inverse of `gathered`."""
+        pointers = self._rows(k, rows, place, len(numbers))
+        for group in range(0, len(numbers), 4):
+            wide = [number.value for number in numbers[group : group + 4]]
+            quads = []
+            for half in ([0, 1, 2, 3], [4, 5, 6, 7]):
+                quads += self._transposed([self._shuffle(v, v, half) for v in wide])
+            for pointer, quad in zip(pointers, quads, strict=True):
+                place_ = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
+                self._builder.store(quad, self._builder.bitcast(place_, _QUAD.as_pointer())).align = 8
+
+
+def emitted(emit: Callable[[Emitter], None], *kinds: Any) -> tuple[Any, Callable[..., Any]]:
+    """Signature and code of an intrinsic that takes arrays and integers of these kinds and returns nothing."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        emit(Emitter(context, builder, signature.args, values))
+        return context.get_dummy_value()
+
+    return types.void(*kinds), generate

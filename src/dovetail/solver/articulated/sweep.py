@@ -1,0 +1,179 @@
+"""The dual sweep: forces in the joints of trees, from the leaves to the roots and back, in linear time.
+
+With z-coordinates (compliance.py) a body's Hessian is the identity, a joint row is a vector z on each of its bodies,
+and Newton's step with rows c − Z·dz = K⁻¹λ (K⁻¹ = 0 for an exact one) has the multipliers
+
+    (Z Zᵀ + K⁻¹) λ = c − Z u,         u the gradient of the bodies alone;      Q ← Q − motion(u + Zᵀλ)
+
+Rows come in triples. Z Zᵀ couples the triples that share a body, so on a tree they can be eliminated body by body,
+children first: what a subtree tells its parent is the compliance Φ and the residual ρ of the joint between them,
+
+    [C_cc + Φ_c   C_cp] [λ_c]   [ρ_c]                C = Z Zᵀ of the body
+    [C_pc         C_pp] [λ_p] = [ρ_p]      →    Φ_p = C_pp − C_pc Y + K⁻¹,   ρ_p ← ρ_p − C_pc y,
+                                                Y = (C_cc + Φ_c)⁻¹ C_cp,     y = (C_cc + Φ_c)⁻¹ ρ_c
+
+with c the joints to children and to fixed bodies and p the one to the parent. On the way back λ_c = y − Y λ_p.
+
+These are the plain loops that define what is computed. `lanes.py` says the common cases faster.
+"""
+
+from __future__ import annotations
+
+from dovetail.solver.articulated.compliance import body_gradient, motion, set_frame, strain_stiffness, whiten
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["eliminate_place", "substitute_place"]
+
+
+@kernel
+def _triple(i: int, children: Indices, upward: Indices, ground: Indices, n: int) -> tuple[int, int]:
+    """The n-th triple on place i, and the side of it that the body is on: 0 near, 1 far."""
+    below = upward[children[i + 1]] - upward[children[i]]
+    fixed = ground[i + 1] - ground[i]
+    if n < below:
+        return upward[children[i]] + n, 1
+    if n < below + fixed:
+        return ground[i] + n - below, 0
+    return upward[i] + n - below - fixed, 0
+
+
+@kernel
+def _set_row(weights: Array, special: Indices, covectors: Array, t: int, side: int, x: int, a: Array) -> None:
+    """a (4×3) ← covector of row x of a triple on one side."""
+    for i in range(4):
+        for e in range(3):
+            a[i, e] = covectors[special[t], side, x, i, e] if special[t] >= 0 else 0.0
+        if special[t] < 0:
+            a[i, x] = weights[t, side, i]
+
+
+@kernel
+def _image(weights: Array, t: int, side: int, Q: Array, b: int, x: int) -> float:
+    """Entry x of the point that a triple weighs on one side."""
+    total = 0.0
+    for i in range(4):
+        total += weights[t, side, i] * Q[b, i, x]
+    return total
+
+
+@kernel
+def _gauss_jordan(A: Array, eliminated: int, rows: int) -> bool:
+    """A (rows × rows + 1): unit matrix in the first columns. False if a pivot is not positive."""
+    fine = True
+    for p in range(eliminated):
+        fine = fine and A[p, p] > 0.0
+        inverse = 1.0 / A[p, p]
+        for q in range(p + 1, rows + 1):
+            A[p, q] *= inverse
+        for r in range(rows):
+            factor = A[r, p]
+            if r != p and factor != 0.0:
+                for q in range(p + 1, rows + 1):
+                    A[r, q] -= factor * A[p, q]
+    return fine
+
+
+@kernel
+def eliminate_place(
+    i: int, body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices, phi_start: Indices,
+    y_start: Indices, weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array,
+    covectors: Array, compliance: Array, residual: Array, Q: Array, Q_tilde: Array, A: Array, Z: Array, small: Array,
+    R: Array, L: Array, u: Array, k: int, Phi: Array, Y: Array,
+) -> bool:  # fmt: skip
+    """Phi ← Φ, ρ and Y ← Y, y of place i. False if a pivot is not positive: rows that depend on each other.
+
+    upward, ground (m + 1)       triples to the parent and to fixed bodies by place; other (t) the far body
+    phi_start, y_start (m + 1)   where the blocks of each place lie
+    weights (t, 2, 4)            of the points on the near and the far body, or
+    covectors (s, 2, 3, 4, 3)    any rows, where special (t) ≥ 0; residual (s, 3) is their c
+    compliance (t, 3)            K⁻¹
+    R, L, u [k]                  frame and gradient of the body, for the way back
+    A, Z, small (3, 4, 3)        scratch
+    """
+    b = body[i]
+    stiffness = strain_stiffness(c[b], w[b], inertia, b)
+    set_frame(c[b], w[b], inertia, Q, b, R[k], L[k], small[0], small[1])
+    body_gradient(mass, c[b], w[b], Q, Q_tilde, b, small[0], small[1])
+    first, last = children[i], children[i + 1]
+    mine = 3 * (upward[i + 1] - upward[i])
+    below = 3 * (upward[last] - upward[first] + ground[i + 1] - ground[i])
+    rows = below + mine
+    # the gradient is whitened like a row, and goes last
+    for r in range(rows + 1):
+        if r < rows:
+            t, side = _triple(i, children, upward, ground, r // 3)
+            _set_row(weights, special, covectors, t, side, r % 3, small[2])
+        else:
+            for e in range(12):
+                small[2, e // 3, e % 3] = small[1, e // 3, e % 3]
+        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, r)
+    for e in range(12):
+        u[k, e] = Z[rows, e]
+    for r in range(rows):
+        for s in range(r, rows + 1):
+            total = 0.0
+            for e in range(12):
+                total += Z[r, e] * Z[s, e]
+            if s < rows:
+                A[r, s] = A[s, r] = total
+            else:
+                A[r, s] = -total
+    for r in range(rows):
+        x = r % 3
+        t, side = _triple(i, children, upward, ground, r // 3)
+        if special[t] < 0:
+            A[r, rows] += _image(weights, t, side, Q, b, x)
+            if 3 * (upward[last] - upward[first]) <= r < below:
+                A[r, rows] += _image(weights, t, 1, Q, other[t], x)
+        elif side == 0:
+            A[r, rows] += residual[special[t], x]
+        if side == 0:
+            A[r, r] += compliance[t, x]
+    row = 0
+    for j in range(first, last):
+        size = 3 * (upward[j + 1] - upward[j])
+        for r in range(size):
+            at = phi_start[j] + r * (size + 1)
+            for s in range(size):
+                A[row + r, row + s] += Phi[at + s]
+            A[row + r, rows] += Phi[at + size]
+        row += size
+    fine = _gauss_jordan(A, below, rows)
+    for r in range(rows):
+        for s in range(mine + 1):
+            if r < below:
+                Y[y_start[i] + r * (mine + 1) + s] = A[r, below + s]
+            else:
+                Phi[phi_start[i] + (r - below) * (mine + 1) + s] = A[r, below + s]
+    return fine
+
+
+@kernel
+def substitute_place(
+    i: int, body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, weights: Array,
+    special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, Z: Array, small: Array,
+    R: Array, L: Array, u: Array, k: int, Y: Array, multiplier: Array, row: int, y: Array,
+) -> None:  # fmt: skip
+    """multiplier ← λ of the triples below place i, y[row] (12) ← the Newton step of its body: Q − y."""
+    b = body[i]
+    stiffness = strain_stiffness(c[b], w[b], inertia, b)
+    mine = 3 * (upward[i + 1] - upward[i])
+    below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
+    for e in range(12):
+        Z[1, e] = u[k, e]
+    for r in range(below + mine):
+        t, side = _triple(i, children, upward, ground, r // 3)
+        if r < below:
+            at = y_start[i] + r * (mine + 1)
+            value = Y[at + mine]
+            for s in range(mine):
+                value -= Y[at + s] * multiplier[upward[i] + s // 3, s % 3]
+            multiplier[t, r % 3] = value
+        _set_row(weights, special, covectors, t, side, r % 3, small[2])
+        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, 0)
+        for e in range(12):
+            Z[1, e] += multiplier[t, r % 3] * Z[0, e]
+    motion(mass, c[b], stiffness, R[k], L[k], b, Z, 1, small[0])
+    for e in range(12):
+        y[row, e] = small[0, e // 3, e % 3]

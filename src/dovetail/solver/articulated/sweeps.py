@@ -1,0 +1,149 @@
+"""The two sweeps over all places: emitted code where eight bodies have joints of a common kind, else plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.articulated.emit import LANES
+from dovetail.solver.articulated.lanes import FRAME, eliminate_of, local_of, motion_of, substitute_of
+from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
+from dovetail.solver.kernel import jit_enabled, kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["CASES", "PLAIN", "sweep_down", "sweep_up"]
+
+CASES: tuple[tuple[tuple[int, ...], int], ...] = (((), 1), ((), 2), ((1,), 1), ((1, 1), 1), ((2,), 2))
+"""Triples of each child and of the body itself, by number of the case."""
+
+PLAIN = -1
+"""The case of all other bodies."""
+
+if jit_enabled:
+    _local_1, _local_2, _local_3, _local_4 = (local_of(triples) for triples in (1, 2, 3, 4))
+    _leaf_1, _leaf_2, _chain_1, _fork_1, _chain_2 = (eliminate_of(*case) for case in CASES)
+    _down_11, _down_21, _down_22 = substitute_of(1, 1), substitute_of(2, 1), substitute_of(2, 2)
+    _motion_1, _motion_2, _motion_11, _motion_21, _motion_22 = (
+        motion_of(sum(children) + own, own) for children, own in CASES
+    )
+
+
+@kernel
+def _know(kinds: Indices, table: Array, first: int, constants: Array) -> None:
+    """constants (·, 8) ← columns for the kinds of eight bodies."""
+    for k in range(table.shape[1]):
+        for lane in range(LANES):
+            constants[k, lane] = table[kinds[first + lane], k]
+
+
+@kernel
+def sweep_up(
+    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices,
+    lane_body: Indices, lane_kind: Indices, points: Array, table: Array, body: Indices, children: Indices,
+    upward: Indices, ground: Indices, other: Indices, phi_start: Indices, y_start: Indices, widest: int,
+    weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array,
+    compliance: Array, residual: Array, active: Indices, position: Indices, Q: Array, Q_tilde: Array,
+    constants: Array, C: Array, frame: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array,
+) -> int:  # fmt: skip
+    """Frames, compliances and eliminations from the leaves to the roots, chunk by chunk; see sweep.py.
+
+    case, first, size, uniform, store, points_at (n)   of the chunks; see chunks.py
+    lane_body, lane_kind (8n), points, table           bodies of eight lanes, their points and constants
+
+    Returns −1, or the body at which a pivot is not positive (plain places only; elsewhere NaN will show).
+    """
+    A, Z, small = np.empty((3 * widest, 3 * widest + 1)), np.empty((3 * widest + 1, 12)), np.empty((3, 4, 3))
+    held = -1
+    bad = -1
+    for n in range(len(case) - 1, -1, -1):
+        kind = case[n]
+        if kind == PLAIN:
+            for lane in range(size[n] - 1, -1, -1):
+                i = first[n] + lane
+                if active[position[body[i]]]:
+                    fine = eliminate_place(
+                        i, body, children, upward, ground, other, phi_start, y_start, weights, special, mass, inertia,
+                        c, w, covectors, compliance, residual, Q, Q_tilde, A, Z, small, R, L, u, store[n] + lane, Phi,
+                        Y,
+                    )  # fmt: skip
+                    if not fine:
+                        bad = body[i]
+            continue
+        if uniform[n] < 0 or uniform[n] != held:
+            _know(lane_kind, table, LANES * n, constants)
+            held = uniform[n]
+        at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
+        if kind == 0:
+            _local_1(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+        elif kind == 1 or kind == 2:
+            _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+        elif kind == 3:
+            _local_3(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+        else:
+            _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+        for lane in range(size[n] - 1, -1, -1):
+            i = first[n] + lane
+            if not active[position[body[i]]]:
+                continue
+            mine, y_at, own_at, j = phi_start[i], y_start[i], 3 * upward[i], children[i]
+            if kind == 0:
+                _leaf_1(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at)
+            elif kind == 1:
+                _leaf_2(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at)
+            elif kind == 2:
+                _chain_1(C, lane, Phi, phi_start[j], 0, mine, Y, y_at, compliance, own_at)
+            elif kind == 3:
+                _fork_1(C, lane, Phi, phi_start[j], phi_start[j + 1], mine, Y, y_at, compliance, own_at)
+            else:
+                _chain_2(C, lane, Phi, phi_start[j], 0, mine, Y, y_at, compliance, own_at)
+    return bad
+
+
+@kernel
+def sweep_down(
+    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices,
+    lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices, points: Array, table: Array,
+    body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, widest: int, weights: Array,
+    special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, active: Indices,
+    position: Indices, constants: Array, frame: Array, R: Array, L: Array, u: Array, Y: Array, multiplier: Array,
+    y: Array,
+) -> None:  # fmt: skip
+    """Multipliers and steps from the roots to the leaves."""
+    Z, small = np.empty((2, 12)), np.empty((3, 4, 3))
+    held = -1
+    for n in range(len(case)):
+        kind = case[n]
+        if kind == PLAIN:
+            for lane in range(size[n]):
+                i = first[n] + lane
+                row = position[body[i]]
+                if active[row]:
+                    substitute_place(
+                        i, body, children, upward, ground, y_start, weights, special, mass, inertia, c, w, covectors, Z,
+                        small, R, L, u, store[n] + lane, Y, multiplier, row, y,
+                    )  # fmt: skip
+            continue
+        if uniform[n] < 0 or uniform[n] != held:
+            _know(lane_kind, table, LANES * n, constants)
+            held = uniform[n]
+        for lane in range(size[n]):
+            i = first[n] + lane
+            own_at, child_at = 3 * upward[i], 3 * upward[children[i]]
+            if not active[position[body[i]]]:
+                continue
+            if kind == 2:
+                _down_11(Y, y_start[i], multiplier, own_at, child_at)
+            elif kind == 3:
+                _down_21(Y, y_start[i], multiplier, own_at, child_at)
+            elif kind == 4:
+                _down_22(Y, y_start[i], multiplier, own_at, child_at)
+        at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
+        if kind == 0:
+            _motion_1(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
+        elif kind == 1:
+            _motion_2(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
+        elif kind == 2:
+            _motion_11(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
+        elif kind == 3:
+            _motion_21(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
+        else:
+            _motion_22(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)

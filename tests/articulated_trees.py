@@ -1,0 +1,185 @@
+"""Random trees of affine bodies with all kinds of rows, and the dense system that the sweep must agree with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.articulated.articulated import Articulated
+from dovetail.solver.articulated.rows import Rows
+from dovetail.solver.articulated.tree import plant, tree_islands
+
+__all__ = ["RandomTree"]
+
+
+def cross(v: np.ndarray) -> np.ndarray:
+    return np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+
+
+def symmetric_basis() -> np.ndarray:
+    """Six symmetric matrices, orthonormal in the Frobenius product."""
+    basis = np.zeros((6, 3, 3))
+    for k, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))):
+        basis[k, i, j] = basis[k, j, i] = 1.0 if i == j else np.sqrt(0.5)
+    return basis
+
+
+class RandomTree:
+    """Bodies in two trees, the first of them held by fixed bodies at several places.
+
+    Every joint has one to three triples; a third of them weighted points held exactly, a third by springs, and the
+    others arbitrary linear rows, with an idle one here and there. With `common` = 1 or 2, the joints
+    are of the kinds for which there is emitted code: balls in binary trees, or hinges in chains.
+    """
+
+    def __init__(self, rng: np.random.Generator, bodies: int = 12, common: int = 0) -> None:
+        self.n = n = bodies + 2
+        self._common = common
+        fixed = np.zeros(n, np.int64)
+        fixed[[2, n - 1]] = 1
+        free = np.flatnonzero(fixed == 0)
+        free = free if common else rng.permutation(free)
+        half = bodies // 2
+        begins = np.where(np.arange(bodies) < half, 0, half)
+        parents = [(free[k], free[self._parent(rng, k, begins[k])]) for k in range(1, bodies) if k != half]
+        pairs = [p if rng.random() < 0.5 else p[::-1] for p in parents]
+        pairs += [(free[0], 2), (n - 1, free[1]), (free[0], n - 1)]
+        counts = np.full(len(pairs), common) if common else rng.integers(1, 4, len(pairs))
+        # a body offers twelve rows; what it shares with fixed bodies must stay below
+        counts[-3:] = 1
+        triples = rng.permutation(np.repeat(np.arange(len(pairs)), counts))
+        self.left, self.right = np.array(pairs)[triples].T
+        self.position = np.full(n, -1)
+        self.position[fixed == 0] = rng.permutation(bodies)
+        self.island = island = np.full(n, -1)
+        island[free] = begins > 0
+        joined = np.array(pairs)
+        grounded = np.array([a if fixed[b] else b for a, b in pairs if fixed[a] or fixed[b]])
+        trees = tree_islands(island, 2, self.position, joined)
+        assert trees.all()
+        self.forest = plant(self.position, joined, island, trees, grounded)
+        self.rows = Rows(self.forest, self.left, self.right)
+        self._draw_bodies(rng)
+        self._draw_rows(rng)
+
+    def _parent(self, rng: np.random.Generator, k: int, begin: int) -> int:
+        if self._common == 1:
+            return int(begin + (k - begin - 1) // 2)
+        if self._common == 2:
+            return k - 1
+        return int(rng.integers(max(begin, k - 3), k))
+
+    def _draw_bodies(self, rng: np.random.Generator) -> None:
+        n = self.n
+        points = rng.normal(size=(n, 20, 3))
+        rows = np.concatenate([np.ones((n, 20, 1)), points], axis=2)
+        self.mass = np.einsum("npi,npj->nij", rows, rows)
+        second = self.mass[:, 1:, 1:] - self.mass[:, 1:, :1] * self.mass[:, :1, 1:] / self.mass[:, :1, :1]
+        self.inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        self.c = rng.uniform(0.5, 2.0, n)
+        self.w = rng.uniform(50.0, 100.0, n)
+        rotation = np.linalg.qr(rng.normal(size=(n, 3, 3)))[0]
+        rotation *= np.linalg.det(rotation)[:, None, None]
+        self.Q = np.concatenate([rng.normal(size=(n, 1, 3)), rotation + 2e-4 * rng.normal(size=(n, 3, 3))], axis=1)
+        self.Q_tilde = self.Q + 0.1 * rng.normal(size=self.Q.shape)
+
+    def _draw_rows(self, rng: np.random.Generator) -> None:
+        t = self.rows.count
+        kind = rng.integers(0, 2 if self._common else 3, t)
+        self.weights = rng.normal(size=(t, 2, 4))
+        self.special = np.where(kind == 2, np.cumsum(kind == 2) - 1, -1)
+        self.covectors = rng.normal(size=(int((kind == 2).sum()), 2, 3, 4, 3))
+        self.compliance = np.where(kind[:, None] == 0, 0.0, rng.uniform(0.1, 1.0, (t, 3)))
+        self.residual = rng.normal(size=(len(self.covectors), 3))
+        for s in range(0, len(self.covectors), 2):
+            at = int(np.flatnonzero(self.special == s)[0])
+            self.covectors[s, :, 1], self.compliance[at, 1], self.residual[s, 1] = 0.0, 1.0, 0.0
+
+    def double_first_row(self) -> None:
+        """Make two exact triples of one joint the same."""
+        upward = self.rows.upward
+        place = int(np.flatnonzero(np.diff(upward) >= 2)[0])
+        a, b = upward[place], upward[place] + 1
+        self.special[[a, b]] = -1
+        self.compliance[[a, b]] = 0.0
+        self.weights[b] = self.weights[a]
+
+    # ---- the sweep ---------------------------------------------------------------------------------------------
+
+    def solver(self, fast: bool) -> Articulated:
+        solver = Articulated(
+            self.forest, self.rows, self.weights, self.compliance, self.special, self.mass, self.inertia, self.w,
+            self.c, fast,
+        )  # fmt: skip
+        solver.covectors, solver.residual = self.covectors, self.residual
+        solver.weigh(self.c, self.w)
+        return solver
+
+    def _run(self, fast: bool, active: np.ndarray | None) -> tuple[int, np.ndarray, np.ndarray]:
+        solver = self.solver(fast)
+        y = np.zeros((self.forest.count, 12))
+        lanes = self.position[solver.lane_body]
+        runs = np.ones(len(y), np.int64) if active is None else active
+        bad = solver.direction(self.Q, self.Q_tilde, self.position, lanes, runs, y)
+        return bad, y, solver.multiplier
+
+    def sweep(self, fast: bool, active: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        bad, y, multiplier = self._run(fast, active)
+        assert bad == -1
+        return y, multiplier
+
+    def sweep_status(self) -> int:
+        return self._run(fast=False, active=None)[0]
+
+    # ---- the dense system --------------------------------------------------------------------------------------
+
+    def hessian(self, b: int) -> np.ndarray:
+        """12×12 of body b: m, J and k in the coordinates (centre of mass, ω, ε), pulled back."""
+        A = self.Q[b, 1:].T
+        U, _, Vt = np.linalg.svd(A)
+        R = U @ Vt
+        G = A.T @ A - np.eye(3)
+        m, centre = self.mass[b, 0, 0], self.mass[b, 0, 1:] / self.mass[b, 0, 0]
+        J = self.c[b] * self.inertia[b] + 4 * self.w[b] * (np.trace(G) * np.eye(3) - G)
+        k = 8 * self.w[b] + self.c[b] * np.trace(self.inertia[b]) / 6
+        T = np.zeros((12, 12))
+        T[:3, :3] = np.eye(3)
+        generators = [*(cross(e) for e in np.eye(3)), *symmetric_basis()]
+        for column, generator in enumerate(generators):
+            dA = generator @ R
+            T[:3, 3 + column] = -dA @ centre
+            T[3:, 3 + column] = dA.T.ravel()
+        D = np.zeros((12, 12))
+        D[:3, :3] = self.c[b] * m * np.eye(3)
+        D[3:6, 3:6] = R @ J @ R.T
+        D[6:, 6:] = k * np.eye(6)
+        inverse = np.linalg.inv(T)
+        return inverse.T @ D @ inverse
+
+    def gradient(self, b: int) -> np.ndarray:
+        A = self.Q[b, 1:].T
+        g = self.c[b] * self.mass[b] @ (self.Q[b] - self.Q_tilde[b])
+        g[1:] += 4 * self.w[b] * ((A.T @ A - np.eye(3)) @ self.Q[b, 1:])
+        return g.ravel()
+
+    def dense(self) -> tuple[np.ndarray, np.ndarray]:
+        f, r = self.forest, self.rows
+        size = 12 * f.count
+        H, g, W = np.zeros((size, size)), np.zeros(size), np.zeros((3 * r.count, size))
+        for b in f.body:
+            at = slice(12 * self.position[b], 12 * self.position[b] + 12)
+            H[at, at], g[at] = self.hessian(b), self.gradient(b)
+        c = np.zeros((r.count, 3))
+        for t in range(r.count):
+            for side, b in enumerate((r.near[t], r.other[t])):
+                if self.special[t] < 0:
+                    c[t] += self.weights[t, side] @ self.Q[b]
+                elif side == 0:
+                    c[t] = self.residual[self.special[t]]
+                if self.position[b] < 0:
+                    continue
+                plain = np.einsum("i,xy->xiy", self.weights[t, side], np.eye(3))
+                a = self.covectors[self.special[t], side] if self.special[t] >= 0 else plain
+                W[3 * t : 3 * t + 3, 12 * self.position[b] : 12 * self.position[b] + 12] = a.reshape(3, 12)
+        K = np.block([[H, -W.T], [W, np.diag(self.compliance.ravel())]])
+        solution = np.linalg.solve(K, np.concatenate([g, c.ravel()]))
+        return solution[:size].reshape(-1, 12), solution[size:].reshape(-1, 3)

@@ -1,0 +1,54 @@
+"""The dual sweep on random trees, against one dense saddle system over all bodies and rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from articulated_trees import RandomTree
+
+# pivots of the sweep are compliances of 1e-1 … 1e3, so that round-off grows by about 1e4
+ROUND_OFF = 1e-10
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_sweep_solves_the_saddle_system_of_a_tree(seed):
+    tree = RandomTree(np.random.default_rng(seed))
+    y, multiplier = tree.sweep(fast=False)
+    expected, forces = tree.dense()
+    np.testing.assert_allclose(y, expected, atol=ROUND_OFF * np.abs(expected).max())
+    np.testing.assert_allclose(multiplier, forces, atol=ROUND_OFF * np.abs(forces).max())
+
+
+@pytest.mark.parametrize("common", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_emitted_code_and_plain_loops_agree(seed, common):
+    tree = RandomTree(np.random.default_rng(seed), bodies=61, common=common)
+    for found, expected in zip(tree.sweep(fast=True), tree.sweep(fast=False), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_most_places_of_common_trees_take_the_emitted_code():
+    for common in (1, 2):
+        tree = RandomTree(np.random.default_rng(0), bodies=61, common=common)
+        assert tree.solver(fast=True).chunks.plain_places < 10
+        assert tree.solver(fast=False).chunks.plain_places == 61
+
+
+def test_bodies_that_rest_keep_their_step_and_forces():
+    tree = RandomTree(np.random.default_rng(1), bodies=61, common=1)
+    y, multiplier = tree.sweep(fast=True)
+    second = tree.island == 1
+    rests = np.zeros(61, np.int64)
+    rests[tree.position[second]] = 1
+    found, forces = tree.sweep(fast=True, active=1 - rests)
+    # the first tree is solved to the same digits, the forces in the second one are not touched
+    np.testing.assert_array_equal(found[rests == 0], y[rests == 0])
+    mine = second[tree.rows.near]
+    np.testing.assert_array_equal(forces[~mine], multiplier[~mine])
+    assert (forces[mine] == 0.0).all()
+
+
+def test_rows_that_depend_on_each_other_are_reported_with_their_body():
+    tree = RandomTree(np.random.default_rng(3), bodies=6)
+    tree.double_first_row()
+    assert tree.sweep_status() >= 0

@@ -1,0 +1,173 @@
+"""Which islands the dual sweep takes, and that it ends where the block system does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from joint_scenes import TIGHT, Bench
+
+from dovetail.constitution import (
+    AffineBodyDrivingRevoluteJoint,
+    AffineBodyFixedJoint,
+    AffineBodyPrismaticJoint,
+    AffineBodyRevoluteJoint,
+    AffineBodySphericalJoint,
+    SoftTransformConstraint,
+)
+from dovetail.solver.articulated import trees
+
+EXACT = float("inf")
+
+
+@pytest.fixture(autouse=True)
+def _sweep_everything(monkeypatch):
+    monkeypatch.setattr(trees, "_FEWEST", 1)
+
+
+def swept(bench: Bench) -> np.ndarray:
+    """Flags of the bodies in trees."""
+    found = bench.lowered().system.trees
+    return np.zeros(0, bool) if found is None else found.forest.place >= 0
+
+
+def chain(bench: Bench, kind, links: int, strength=EXACT, **more):
+    """A fixed base and links 0.2 m long, end to end along x, joined about y."""
+    slot = bench.box("base", (0.2, 0.05, 0.05), (-0.1, 0.0, 0.0), fixed=True)
+    at = np.zeros((links, 3))
+    at[:, 0] = 0.2 * np.arange(links) + 0.1
+    rest = bench.box("links", (0.2, 0.05, 0.05), at, **more)
+    bodies = [(slot, 0), *((rest, k) for k in range(links))]
+    ends = np.zeros((links, 3))
+    ends[:, 0] = 0.2 * np.arange(links)
+    half = np.array([0.0, 0.02, 0.0])
+    points = [ends - half, ends + half] if kind is AffineBodyRevoluteJoint else [ends]
+    return bench.join(kind, bodies[:-1], bodies[1:], *points, strength=strength)
+
+
+def tree(bench: Bench, bodies: int, strength) -> list:
+    """Balls, hinges and welds in turns on a binary tree, hung up at its root."""
+    slot = bench.box("base", (0.2, 0.2, 0.2), (0.0, 0.0, 1.0), fixed=True)
+    rng = np.random.default_rng(7)
+    at = [rng.normal(size=3) * 0.4 for _ in range(bodies)]
+    rest = bench.box("bodies", (0.3, 0.2, 0.1), at)
+    kinds = AffineBodySphericalJoint, AffineBodyRevoluteJoint, AffineBodyFixedJoint
+    joints = []
+    for k in range(bodies):
+        left = (slot, 0) if k == 0 else (rest, (k - 1) // 2)
+        kind = kinds[k % 3]
+        anchor = at[k] + rng.normal(size=3) * 0.1
+        points = {1: (anchor,), 2: (anchor, anchor + np.array([0.0, 0.3, 0.1])), 0: ()}[len(kind.world_points)]
+        value = strength[k % len(strength)]
+        joints.append(bench.join(kind, [left], [(rest, k)], *points, strength=value, name=f"joint {k}"))
+    return joints
+
+
+def motion(build, sweeps: bool, frames: int, monkeypatch, **config) -> tuple[np.ndarray, np.ndarray]:
+    """States of all frames and reactions at the end, with and without the sweep."""
+    monkeypatch.setattr(trees, "_FEWEST", 1 if sweeps else 10**9)
+    bench = Bench({"dt": 0.01, **TIGHT, **config}, gravity=(0.0, 0.0, -9.8))
+    joints = build(bench)
+    states = bench.run(frames, lambda: np.stack([g.transforms.values.copy() for g in bodies_of(bench)[-1:]]))
+    assert (bench.world._simulation.system.trees is not None) == sweeps
+    return np.array(states), np.concatenate([j["reaction/force"].ravel() for j in joints])
+
+
+def bodies_of(bench: Bench):
+    return [slot.geometry for slot, _ in bench.scene.geometries if "kappa" in slot.geometry.instances]
+
+
+@pytest.mark.parametrize("strength", [(EXACT,), (100.0,), (EXACT, 100.0, 30.0, EXACT)])
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_sweep_and_block_system_end_at_the_same_minimiser(strength, integrator, monkeypatch):
+    config = {"integrator/type": integrator}
+    build = lambda bench: tree(bench, 15, strength)  # noqa: E731
+    found, forces = motion(build, True, 5, monkeypatch, **config)
+    expected, others = motion(build, False, 5, monkeypatch, **config)
+    # tolerances of 1e-8 m/s · 0.01 s, and five steps that pass errors on
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
+
+
+def test_a_long_chain_is_the_same_either_way(monkeypatch):
+    build = lambda bench: [chain(bench, AffineBodyRevoluteJoint, 40)]  # noqa: E731
+    found, forces = motion(build, True, 5, monkeypatch)
+    expected, others = motion(build, False, 5, monkeypatch)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
+
+
+@pytest.mark.parametrize("dt", [0.01, 1 / 24])
+def test_exact_chains_hold_and_never_gain_energy(dt):
+    bench = Bench({"dt": dt}, gravity=(0.0, 0.0, -9.8))
+    joint = chain(bench, AffineBodyRevoluteJoint, 60)
+    energies = [sum(bench.world._simulation.energies().values())]
+    energies += bench.run(30, lambda: sum(bench.world._simulation.energies().values()))
+    assert joint["gap"].max() < 1e-12 and joint["misalignment"].max() < 1e-12  # round-off of positions up to 12 m
+    assert np.diff(energies).max() <= 1e-12 * np.abs(energies).max()
+
+
+def test_a_chain_goes_to_the_sweep_and_a_ring_does_not():
+    bench = Bench()
+    chain(bench, AffineBodySphericalJoint, 5)
+    assert swept(bench).sum() == 5
+    ring = Bench()
+    at = np.array([[0.3 * np.cos(a), 0.3 * np.sin(a), 0.0] for a in np.arange(6) * np.pi / 3])
+    slot = ring.box("ring", (0.1, 0.1, 0.1), at)
+    bodies = [(slot, k) for k in range(6)]
+    middle = (at + np.roll(at, -1, axis=0)) / 2
+    ring.join(AffineBodySphericalJoint, bodies, bodies[1:] + bodies[:1], middle, strength=EXACT)
+    assert not swept(ring).any()
+
+
+def test_bodies_it_cannot_describe_are_left_to_the_block_system():
+    def slider(bench: Bench):
+        bodies = [bench.box("a", fixed=True)], [bench.box("b")]
+        return bench.join(AffineBodyPrismaticJoint, *bodies, (0, 0, 0), (1, 0, 0), strength=EXACT)
+
+    for build in (
+        lambda bench: chain(bench, AffineBodySphericalJoint, 5, potential="ARAP"),
+        lambda bench: chain(bench, AffineBodySphericalJoint, 5, kappa=1e4),
+        slider,
+    ):
+        bench = Bench()
+        build(bench)
+        system = bench.lowered().system
+        assert system.trees is None or not system.trees.inside.any()
+
+
+def test_a_drive_takes_its_island_out():
+    bench = Bench(gravity=(0.0, 0.0, -9.8))
+    slot = bench.box("base", fixed=True)
+    arm = bench.box("arm", at=(0.5, 0.0, 0.0))
+    bench.join(
+        AffineBodyRevoluteJoint, [slot], [arm], (0.25, 0, 0), (0.25, 1, 0), strength=EXACT,
+        extras=[lambda sc: AffineBodyDrivingRevoluteJoint().apply_to(sc, 10.0)],
+    )  # fmt: skip
+    assert not swept(bench).any()
+
+
+def test_doubled_exact_joints_are_left_to_the_block_system():
+    bench = Bench()
+    slot, arm = bench.box("base", fixed=True), bench.box("arm", at=(0.5, 0.0, 0.0))
+    for _ in range(2):
+        bench.join(AffineBodySphericalJoint, [slot], [arm], (0.25, 0, 0), strength=EXACT)
+    assert not swept(bench).any()
+
+
+def test_a_soft_transform_takes_its_island_out_for_as_long_as_it_acts():
+    bench = Bench({"dt": 0.01}, gravity=(0.0, 0.0, -9.8))
+    joint = chain(bench, AffineBodySphericalJoint, 5)
+    shape = bench.scene.objects.find("links")[0].geometries.pairs()
+    links = next(iter(shape))[0].geometry
+    SoftTransformConstraint().apply_to(links, np.array([100.0, 100.0]))
+    links.instances["aim_transform"] = links.transforms.values
+    links.instances["is_constrained"] = 0
+    bench.run(1)
+    system = bench.world._simulation.system
+    assert system.trees.complete
+    links.instances["is_constrained"] = 1
+    bench.run(1)
+    assert not system.trees.inside.any()
+    links.instances["is_constrained"] = 0
+    bench.run(1)
+    assert system.trees.complete and joint["gap"].max() < 1e-12
