@@ -160,12 +160,6 @@ class Coordinates:
         halves = stencils.W.reshape(stencils.count, -1, 2, 4)
         self._sides = (halves != 0.0).any(axis=(0, 3)).astype(np.int64)
 
-    def rates(self, Q: Array, V: Array) -> Array:
-        """∇x·V (k,) at Q."""
-        s, x, rate = self.stencils, np.empty_like(self.value), np.empty_like(self.value)
-        _values(self.address, self.function.period, s.left, s.right, s.W, self.value, Q, V, x, rate)
-        return rate
-
     def inertia(self, Q: Array, mass: Array, is_fixed: Indices) -> Array:
         """What resists a change of each coordinate at Q (k,) [kg or kg·m²], its two bodies alone; mass (n, 4, 4)."""
         s = self.stencils
