@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
 
 import numpy as np
@@ -19,7 +20,7 @@ from dovetail.viewer.camera import Bounds
 from dovetail.viewer.history import History
 from dovetail.viewer.pull import Pull
 from dovetail.viewer.source import Played, Running
-from dovetail.viewer.stage import Stage
+from dovetail.viewer.stage import Stage, bounds_of
 from dovetail.viewer.steering import Steering, controls
 
 pytest.importorskip("viser", reason="viser is missing; pip install 'dovetail[viewer]'")
@@ -125,6 +126,13 @@ def test_view_returns_at_once_where_it_need_not_block(recorded, capsys, monkeypa
         assert capsys.readouterr().out == f"dovetail viewer: {viewer.url}\n"
     finally:
         viewer.close()
+
+
+def test_in_a_notebook_view_returns_at_once_and_says_nothing(recorded, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    with view(recorded) as viewer:
+        assert until(lambda: viewer._source.at > 0)  # it plays
+    assert capsys.readouterr().out == ""
 
 
 def test_other_things_cannot_be_shown():
@@ -297,6 +305,15 @@ def test_history_holds_what_joints_said_and_forgets_when_time_runs_back(recorded
         source.reset()
         history.add(source.moment())
         assert len(history.times) == 1
+
+
+def test_the_camera_is_framed_by_what_moves_where_a_fixed_body_is_much_larger():
+    sim = Sim(contact=False)
+    sim.box((100, 100, 1), pos=(0, 0, -1), fixed=True)
+    sim.box(1.0, pos=(3, 0, 0.1))
+    source = Running(sim.world)
+    bounds = bounds_of(source.cast, source.moment().transforms)
+    assert bounds.size < 10 and (bounds.lower <= [2.5, -0.5, -0.4]).all() and (bounds.upper >= [3.5, 0.5, 0.6]).all()
 
 
 def test_bodies_of_one_shape_are_one_batch_and_hidden_ones_have_no_size(viewer):

@@ -14,7 +14,7 @@ from dovetail.io.recording import Recording
 from dovetail.typing import Array, Indices
 from dovetail.viewer.server import close_server, open_server
 from dovetail.viewer.source import joint_offsets
-from dovetail.viewer.stage import Stage
+from dovetail.viewer.stage import Stage, bounds_of
 
 __all__ = ["replay"]
 
@@ -70,11 +70,12 @@ def _page(recording: Recording, fps: float, speed: float) -> str:
     frames = _kept(times, speed / fps)
     server = open_server()
     try:
-        stage = Stage(server, recording.cast, recording.transforms(0), joint_offsets(recording.joint_states(0)))
-        bounds = stage.bounds
-        for frame in frames[:: max(1, len(frames) // _SAMPLES)]:
-            bounds = bounds.joined(stage.bounds_at(recording.transforms(int(frame))))
-        stage.aim(bounds)
+        bounds = bounds_of(recording.cast, recording.transforms(0))
+        for frame in frames[:: max(1, len(frames) // _SAMPLES)].tolist():
+            bounds = bounds.joined(bounds_of(recording.cast, recording.transforms(frame)))
+        offsets = joint_offsets(recording.joint_states(0))
+        stage = Stage(server, recording.cast, recording.transforms(0), offsets, bounds)
+        stage.aim()
         player = server.get_scene_serializer()
         shown = times[0]
         for frame in frames.tolist():

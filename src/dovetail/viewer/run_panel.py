@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.viewer.history import QUANTITIES, History
 from dovetail.viewer.panel import Post, by_hand
 from dovetail.viewer.source import Moment, Played, Running
-from dovetail.viewer.stage import Stage
+from dovetail.viewer.stage import Stage, bounds_of
 
 if TYPE_CHECKING:
     import viser
@@ -64,7 +64,7 @@ class RunPanel:
 
     def _act(self, what: str, stage: Stage) -> None:
         if what == "Fit view":
-            stage.aim(stage.bounds_at(self._source.moment().transforms))
+            stage.aim(bounds_of(stage.cast, self._source.moment().transforms))
         elif what == "Reset":
             self._viewer.reset()
         else:

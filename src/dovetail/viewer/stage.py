@@ -20,7 +20,7 @@ from dovetail.viewer.pose import Poses, quaternions, split
 if TYPE_CHECKING:
     import viser
 
-__all__ = ["ShownContacts", "Stage"]
+__all__ = ["ShownContacts", "Stage", "bounds_of"]
 
 _CONTACT = (0.90, 0.20, 0.15)
 _SELECTED = (1.0, 0.80, 0.10)
@@ -38,6 +38,18 @@ class ShownContacts(Protocol):
     def normal_force(self) -> Array: ...
 
 
+def bounds_of(cast: Cast, transforms: Array) -> Bounds:
+    """The box around all bodies; around those that can move where the fixed ones are much larger."""
+
+    def box(chosen: list[int]) -> Bounds:
+        corners = [cast.bodies[k].vertices @ transforms[k, :3, :3].T + transforms[k, :3, 3] for k in chosen]
+        return Bounds.of(np.concatenate([np.zeros((0, 3)), *corners]))
+
+    everything = box(list(range(len(cast.bodies))))
+    moving = box([k for k, body in enumerate(cast.bodies) if not body.fixed])
+    return everything if everything.size < 4 * moving.size else moving.joined(everything)
+
+
 class _Batch:
     """The bodies of one shape."""
 
@@ -46,13 +58,25 @@ class _Batch:
 
 
 class Stage:
-    """A scene in the browser. `show` moves it to a frame; `colours` and `visible` are per body, then `restyle`."""
+    """A scene in the browser. `show` moves it to a frame; `colours` and `visible` are per body, then `restyle`.
 
-    def __init__(self, server: viser.ViserServer, cast: Cast, transforms: Array, offsets: Array) -> None:
+    transforms   (n, 4, 4) of all bodies at first
+    offsets      init_angle or init_distance of every joint: limits count from there
+    bounds       where everything will happen, if that is known; by default where everything is
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        cast: Cast,
+        transforms: Array,
+        offsets: Array,
+        bounds: Bounds | None = None,
+    ) -> None:
         self._server, self._api = server, server.scene
         self.cast = cast
         self.up = _up(cast.gravity)
-        self.bounds = self.bounds_at(transforms)
+        self.bounds = bounds or bounds_of(cast, transforms)
         self.colours = np.array([body.color for body in cast.bodies], float).reshape(-1, 3)
         self.visible = np.ones(len(cast.bodies), bool)
         self.selected: int | None = None
@@ -67,20 +91,6 @@ class Stage:
         self._scales = poses.scales
 
     # --- building -----------------------------------------------------------------------------------------------
-
-    def bounds_at(self, transforms: Array) -> Bounds:
-        """The box around all bodies; around those that can move where the fixed ones are much larger."""
-
-        def box(chosen: list[int]) -> Bounds:
-            corners = [
-                body.vertices @ T[:3, :3].T + T[:3, 3]
-                for body, T in ((self.cast.bodies[k], transforms[k]) for k in chosen)
-            ]
-            return Bounds.of(np.concatenate([np.zeros((0, 3)), *corners]))
-
-        everything = box(list(range(len(self.cast.bodies))))
-        moving = box([k for k, body in enumerate(self.cast.bodies) if not body.fixed])
-        return everything if everything.size < 4 * moving.size else moving.joined(everything)
 
     def _light(self) -> None:
         self._api.set_up_direction(tuple(self.up))
