@@ -150,3 +150,25 @@ def test_a_redundant_loop_is_mentioned_without_a_warning(caplog):
         four_bar().lowered()
     (record,) = [record for record in caplog.records if "holds 3 motions twice" in record.getMessage()]
     assert record.levelname == "INFO"
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.01])
+def test_a_joint_between_bodies_that_were_fixed_later_holds_nothing_or_is_refused(apart, caplog):
+    bench = Bench()
+    a, b = bench.box("a"), bench.box("b", at=(1, 0, 0))
+    joined = bench.put(
+        "ball",
+        AffineBodySphericalJoint().create_geometry([(0.5, 0, 0)], [(-0.5, apart, 0)], [a], [0], [b], [0], np.inf),
+    )
+    for slot in (a, b):
+        slot.geometry.instances["is_fixed"] = 1
+    if apart:
+        with pytest.raises(
+            ConstitutionError, match=r"the exact joint 0 of 'ball' cannot be closed, it is open by 0.01"
+        ):
+            bench.lowered()
+        return
+    bench.box("c", at=(3, 0, 0))  # something that moves
+    bench.run(2)
+    assert np.array_equal(joined.geometry.vertices["reaction/force"], np.zeros((1, 3)))
+    assert "twice" not in caplog.text

@@ -46,7 +46,8 @@ class Compliance:
         Where a row can only give way by straining its bodies, as in loops that are over-constrained, it has to be
         stiffer than they are.
         """
-        with np.errstate(divide="ignore"):
-            stiff = _STIFFER * h * h / self.strain
-        K: Array = np.clip(stiff, _GAMMA[0] / self.inertia, _GAMMA[1] / self.inertia)
+        moves = self.inertia > 0.0  # rows between fixed bodies hold nothing
+        inertia = np.where(moves, self.inertia, 1.0)
+        stiff = _STIFFER * h * h / np.where(self.strain > 0.0, self.strain, np.inf)
+        K: Array = np.where(moves, np.clip(stiff, _GAMMA[0] / inertia, _GAMMA[1] / inertia), 0.0)
         return K

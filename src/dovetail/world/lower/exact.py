@@ -117,15 +117,22 @@ def check_loops(exact: ExactJoints, bodies: Bodies, Q: Array) -> None:
         more = len(found.joints) - len(names)
         who = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 and not more else [", ".join(names)])
         who += f" and {more} more" if more else ""
+        ends = exact.pairs_of(found.joints)
+        if bodies.is_fixed[ends].all():
+            if found.open:
+                raise ConstitutionError(
+                    f"World.init: the exact {who} cannot be closed, it is open by {found.open:.3g} [m or rad] and both "
+                    "of its bodies are fixed; correct its anchors, or leave it out."
+                )
+            continue
         if found.open:
             raise ConstitutionError(
                 f"World.init: the exact joints {who} contradict each other, they cannot all be closed: an opening of "
                 f"{found.open:.3g} [m or rad] is left whatever the bodies do; correct their anchors, or give one of "
                 "them a finite strength_ratio."
             )
-        ends = {frozenset(pair) for pair in exact.pairs_of(found.joints).tolist()}
         motions = f"{found.surplus} motion{'s' if found.surplus > 1 else ''}"
-        if len(ends) == 1:
+        if len({frozenset(pair) for pair in ends.tolist()}) == 1:
             Logger.warn(
                 f"World.init: the exact joints {who} between the same two bodies hold {motions} twice; bodies move as "
                 "they should, but only the sum of these reactions means something. Remove one of them."
