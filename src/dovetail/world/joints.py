@@ -108,6 +108,9 @@ class Joints:
             if column == 0 and word.switch is not None:
                 values = np.where(on, values, 0.0)
             use.laws.p[use.rows, column] = values
+        if self._lowered.held is not None and isinstance(word, Hold):
+            _, target, scale = use.laws.p[use.rows][use.entry.exact].T
+            self._lowered.held.target[use.held_rows] = scale * target
         if isinstance(word, Limit):
             self._refuse_crossed(use)
         if isinstance(use.laws, Stops):

@@ -118,7 +118,8 @@ class Trees:
             if not isinstance(contribution, Coincide | ExactJoints):
                 unfit[contribution.pairs()] = True
         if exact_joints is not None:
-            unfit[exact_joints.parallel.stencils.pairs] = True
+            for rows in (exact_joints.parallel, *exact_joints.combined):
+                unfit[rows.pairs()] = True
         unfit[points.pairs[~np.isfinite(points.compliance)]] = True
         self._leave(chosen, unfit)
         if np.append(chosen, False)[islands.of].sum() < _FEWEST:

@@ -22,7 +22,7 @@ from dovetail.solver.joint.terms import Coordinates
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Articulations", "Members"]
+__all__ = ["Articulations", "Members", "couple", "curve"]
 
 
 @kernel
@@ -68,7 +68,7 @@ def _residual(
 
 
 @kernel
-def _couple(
+def couple(
     start: Indices, square: Indices, M: Array, body: Indices, block: Indices, position: Indices, y: Array, J: Array,
     g: Array, D: Array, U: Array,
 ) -> None:  # fmt: skip
@@ -103,7 +103,7 @@ def _couple(
 
 
 @kernel
-def _curve(
+def curve(
     coordinate: Any, left: Indices, right: Indices, W: Array, block: Indices, of: Indices, into: Indices, y: Array,
     position: Indices, Q: Array, D: Array, U: Array,
 ) -> None:  # fmt: skip
@@ -137,6 +137,8 @@ class Articulations(Contribution):
 
     target, previous (n,)    δθ̃ and x(Q_prev) of every entry [rad or m], set for each step
     M                        the mass matrices, row by row, one after the other; symmetric, positive semi-definite
+    J (n, 2, 12)             gradients of the entries by their left and right body, as `values` left them
+    block                    off-diagonal blocks of all pairs of bodies of each articulation
     """
 
     def __init__(self, members: list[Members], start: Indices) -> None:
@@ -150,8 +152,8 @@ class Articulations(Contribution):
         self.body = np.zeros((count, 2), np.int64)
         for part in members:
             self.body[part.into] = part.coordinates.stencils.pairs[part.of]
-        self._block = np.full((len(self.M), 2, 2), -1)
-        self._x, self._y, self._J = np.zeros(count), np.zeros(count), np.zeros((count, 2, 12))
+        self.block = np.full((len(self.M), 2, 2), -1)
+        self._x, self._y, self.J = np.zeros(count), np.zeros(count), np.zeros((count, 2, 12))
 
     @property
     def count(self) -> int:
@@ -167,7 +169,7 @@ class Articulations(Contribution):
         for part in self.members:
             c, s = part.coordinates, part.coordinates.stencils
             _gradients(
-                c.address, c.function.period, s.left, s.right, s.W, part.of, part.into, reference, Q, self._x, self._J
+                c.address, c.function.period, s.left, s.right, s.W, part.of, part.into, reference, Q, self._x, self.J
             )
         return self._x
 
@@ -197,7 +199,7 @@ class Articulations(Contribution):
             bodies = self.body[self.start[a] : self.start[a + 1]].tolist()
             pairs = [(i, j) for left in bodies for right in bodies for i in left for j in right]
             table = [block_of.get((min(pair), max(pair)), -1) for pair in pairs]
-            self._block[self.square[a] : self.square[a + 1]] = np.reshape(table, (-1, 2, 2))
+            self.block[self.square[a] : self.square[a + 1]] = np.reshape(table, (-1, 2, 2))
 
     def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         x = self.values(Q, self.previous)
@@ -207,13 +209,13 @@ class Articulations(Contribution):
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         self.energy(Q)  # leaves J and y behind
-        _couple(
-            self.start, self.square, self.M, self.body, self._block, blocks.position, self._y, self._J,
+        couple(
+            self.start, self.square, self.M, self.body, self.block, blocks.position, self._y, self.J,
             blocks.g, blocks.D, blocks.U,
         )  # fmt: skip
         for part in self.members if exact else ():
             c, s = part.coordinates, part.coordinates.stencils
-            _curve(
+            curve(
                 c.address, s.left, s.right, s.W, s.block, part.of, part.into, self._y, blocks.position, Q,
                 blocks.D, blocks.U,
             )  # fmt: skip

@@ -40,6 +40,11 @@ class Compliance:
             strain += np.where(free, (x**2).sum(axis=(1, 2)) / (8.0 * stiffness[body]), 0.0)
         return cls(inertia, strain)
 
+    @classmethod
+    def rigid(cls, inertia: Array) -> Compliance:
+        """Of rows that give way by the motion of their bodies, and get the least weight; inertia (k,) as above."""
+        return cls(inertia, np.full_like(inertia, np.inf))
+
     def weights(self, h: float) -> Array:
         """K (k,) [kg] for steps of length h.
 

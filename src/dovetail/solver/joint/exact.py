@@ -27,6 +27,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Contribution, Start
+from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.exact_rows import Coinciding, Parallel, Rows
 from dovetail.typing import Array, Flags, Indices
 
@@ -52,10 +53,11 @@ class ExactJoints(Contribution):
         self,
         coinciding: Coinciding,
         parallel: Parallel,
+        combined: Sequence[Combined] = (),
         name: Callable[[int], str] = lambda joint: f"joint {joint}",
     ) -> None:
-        self.coinciding, self.parallel, self.name = coinciding, parallel, name
-        self.rows: list[Rows] = [rows for rows in (coinciding, parallel) if rows.count]
+        self.coinciding, self.parallel, self.combined, self.name = coinciding, parallel, list(combined), name
+        self.rows: list[Rows] = [rows for rows in (coinciding, parallel, *combined) if rows.count]
         count = sum(rows.count for rows in self.rows)
         self._residual, self._applied = np.zeros((count, 3)), np.zeros((count, 3))
         self._K = np.zeros((count, 1))
@@ -92,7 +94,7 @@ class ExactJoints(Contribution):
     # ---- as a contribution ------------------------------------------------------------------------------------
 
     def pairs(self) -> Indices:
-        return np.concatenate([rows.stencils.pairs for rows in self.rows])
+        return np.concatenate([rows.pairs() for rows in self.rows])
 
     def add_constant(self, blocks: Blocks) -> None:
         for rows in self.rows:
@@ -194,7 +196,7 @@ class ExactJoints(Contribution):
     @property
     def stay_closed(self) -> bool:
         """Whether the joints are closed in all states of a step: those that are linear are, if it begins so."""
-        return self._kept[0] != 0.0 and self.parallel.count == 0
+        return self._kept[0] != 0.0 and self.parallel.count == 0 and not self.combined
 
     def disturb(self) -> None:
         """Bodies were moved from outside."""
@@ -272,4 +274,5 @@ class ExactJoints(Contribution):
     def arrays(self) -> dict[str, Array]:
         """What the next step depends on."""
         forces = {"exact/coinciding": self.coinciding.force, "exact/parallel": self.parallel.force}
+        forces |= {f"exact/combined/{k}": rows.force for k, rows in enumerate(self.combined)}
         return {**forces, "exact/tuned": self._tuned, "exact/closed": self._kept}

@@ -235,6 +235,10 @@ class Rows:
     def count(self) -> int:
         return self.stencils.count
 
+    def pairs(self) -> Indices:
+        """Pairs of bodies (m, 2) that their Hessian couples."""
+        return self.stencils.pairs
+
     def linearise(self, Q: Array, blocks: Blocks) -> float:
         """Take J at Q, residual ← C(Q); its largest component."""
         s = self.stencils

@@ -5,7 +5,7 @@ parallel. As r × axis_i = 0 and r × axis_j = 0 that loses rank where the ancho
 
     r × ½(axis_i + axis_j) = 0,   axis_i × axis_j = 0        (the second only if no Coincide(axis) says so)
 
-it never does. A slide on one body alone is r × axis = 0 with that axis.
+it never does. A slide on one body alone is r × axis = 0 with that axis. Hold is a row on its coordinate.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.constitution.joint.base import Joint
+from dovetail.constitution.laws import Hold
 from dovetail.constitution.terms import Coincide, Compose, Slide, Stencil, Stenciled, Term
 from dovetail.errors import ConstitutionError
 from dovetail.logger import Logger
+from dovetail.solver.joint.articulation import Members
+from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.exact_rows import Coinciding, Parallel
@@ -29,9 +32,9 @@ from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
-    from dovetail.world.lower.joints import JointGeometry
+    from dovetail.world.lower.joints import JointGeometry, LawOnJoints
 
-__all__ = ["check_loops", "lower_exact", "which_are_exact"]
+__all__ = ["check_loops", "lower_exact", "lower_held", "which_are_exact"]
 
 _NAMED = 8  # joints that a message lists
 
@@ -51,15 +54,19 @@ def _has_strength(term: Term | Compose) -> bool:
 def which_are_exact(kind: type[Joint], strength: Array, everywhere: bool, who: str) -> Flags:
     """Flags (k,): strength_ratio is infinite, or all joints are to be exact as far as they can."""
     infinite = np.isinf(strength)
-    soft = [term for term in kind.terms if not isinstance(term, (Coincide, Slide)) and _has_strength(term)]
+    soft = [term for term in kind.terms if not _can_hold(term) and _has_strength(term)]
     if infinite.any() and soft:
         name = type(soft[0].law if isinstance(soft[0], Compose) else soft[0]).__name__
         raise ConstitutionError(
             f"{who}: joint {int(np.argmax(infinite))} has strength_ratio = inf, but its {name} is an energy, and only "
-            "Coincide and Slide can hold exactly; give a finite number such as 1e6."
+            "Coincide, Slide and Hold can be exact; give a finite number such as 1e6."
         )
-    holds = any(isinstance(term, (Coincide, Slide)) for term in kind.terms)
-    return infinite | (everywhere and holds)
+    return infinite | (everywhere and any(_can_hold(term) for term in kind.terms))
+
+
+def _can_hold(term: Term | Compose) -> bool:
+    """Whether a term of a joint can be a constraint."""
+    return isinstance(term.law, Hold) if isinstance(term, Compose) else isinstance(term, (Coincide, Slide))
 
 
 def _constraints(kind: type[Joint]) -> Iterator[_Constraint]:
@@ -76,8 +83,34 @@ def _constraints(kind: type[Joint]) -> Iterator[_Constraint]:
             yield _Constraint(((axis, 1.0, 0.0), (axis, 0.0, 1.0)))
 
 
-def lower_exact(entries: list[JointGeometry], bodies: Bodies) -> ExactJoints | None:
-    """The exact joints of all joint geometries, or None if there are none."""
+def lower_held(uses: list[LawOnJoints], bodies: Bodies, Q: Array) -> Combined | None:
+    """The coordinates that exact joints hold, or None if there are none; each use is told its rows."""
+    members: list[Members] = []
+    joints, weights, targets, compliances = [], [], [], []
+    count = 0
+    for use in uses:
+        chosen = np.flatnonzero(use.entry.exact)
+        if not (isinstance(use.word, Hold) and chosen.size):
+            continue
+        batch, of = use.laws.coordinates, use.laws.of[use.rows][chosen]
+        use.held_rows = slice(count, count + len(chosen))
+        members.append(Members(batch, of, np.arange(count, count + len(chosen))))
+        count += len(chosen)
+        _, target, scale = use.laws.p[use.rows][chosen].T
+        joints.append(use.entry.offset + chosen)
+        weights.append(scale)
+        targets.append(scale * target)
+        compliances.append(scale**2 / batch.inertia(Q, bodies.mass, bodies.is_fixed)[of])
+    if not count:
+        return None
+    return Combined(
+        members, np.arange(count + 1), np.concatenate(weights), np.concatenate(targets), np.concatenate(joints),
+        Compliance.rigid(np.concatenate(compliances)),
+    )  # fmt: skip
+
+
+def lower_exact(entries: list[JointGeometry], bodies: Bodies, combined: list[Combined]) -> ExactJoints | None:
+    """The exact joints of all joint geometries, or None if there are none; combined rows are given."""
     parts: dict[int, list[Stencils]] = {1: [], 2: []}
     for entry in entries:
         chosen = np.flatnonzero(entry.exact)
@@ -85,7 +118,7 @@ def lower_exact(entries: list[JointGeometry], bodies: Bodies) -> ExactJoints | N
             W = entry.stencils(constraint)[chosen]
             stencils = Stencils(entry.left[chosen], entry.right[chosen], W, entry.offset + chosen)
             parts[W.shape[1]].append(stencils)
-    if not (parts[1] or parts[2]):
+    if not (parts[1] or parts[2] or combined):
         return None
 
     def joined(m: int) -> tuple[Stencils, Compliance]:
@@ -107,7 +140,7 @@ def lower_exact(entries: list[JointGeometry], bodies: Bodies) -> ExactJoints | N
         entry = next(entry for entry in entries if joint < entry.offset + entry.count)
         return f"joint {joint - entry.offset} of '{entry.slot.object_name}'"
 
-    return ExactJoints(Coinciding(*joined(1)), Parallel(*joined(2)), name)
+    return ExactJoints(Coinciding(*joined(1)), Parallel(*joined(2)), combined, name)
 
 
 def check_loops(exact: ExactJoints, bodies: Bodies, Q: Array) -> None:

@@ -16,7 +16,7 @@ from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.joint.extra import JointExtra
 from dovetail.constitution.joint.frame import anchors
-from dovetail.constitution.laws import Stop
+from dovetail.constitution.laws import Hold, Stop
 from dovetail.constitution.terms import AxialForce, AxialTorque, Coincide, Compose, Parameter, Slide, Stenciled, Term
 from dovetail.constitution.terms import Coordinate as CoordinateWord
 from dovetail.constitution.terms import Law as LawWord
@@ -28,6 +28,7 @@ from dovetail.solver import coordinate as _coordinates  # noqa: F401  registers 
 from dovetail.solver import law as _laws  # noqa: F401  registers the built-in laws
 from dovetail.solver.energy.coincide import Coincide as CoincideRows
 from dovetail.solver.energy.slide import slide
+from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.function import ENERGIES
 from dovetail.solver.joint.rate_laws import RateLaws
@@ -48,7 +49,7 @@ from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.bodies import BodyTable
 from dovetail.world.lower.declarations import coordinate_of, energy_of, law_of
-from dovetail.world.lower.exact import check_loops, lower_exact, which_are_exact
+from dovetail.world.lower.exact import check_loops, lower_exact, lower_held, which_are_exact
 
 __all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints", "lower_joints"]
 
@@ -118,6 +119,7 @@ class LawOnJoints:
     base: Coordinates
     base_rows: slice
     held: Array  # value at which each is held; NaN where it is not
+    held_rows: slice = field(default_factory=lambda: slice(0))  # rows of exact joints that hold the coordinate
 
 
 @dataclass
@@ -138,6 +140,7 @@ class LoweredJoints:
     frames: JointFrames | None = None
     energies: list[CoincideRows | Terms] = field(default_factory=list)
     exact: ExactJoints | None = None
+    held: Combined | None = None  # coordinates that exact joints hold
     term_uses: list[TermOnJoints] = field(default_factory=list)
     coordinates: dict[CoordinateWord, Coordinates] = field(default_factory=dict)
     coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)
@@ -168,12 +171,13 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
     if lowered.geometries:
         lowered.frames = _frames(lowered.geometries)
         _energies(lowered)
-        lowered.exact = lower_exact(lowered.geometries, bodies)
-        if lowered.exact is not None:
-            check_loops(lowered.exact, bodies, Q)
         _coordinate_batches(lowered)
         _law_batches(lowered, bodies, Q)
         _load_batches(lowered)
+        lowered.held = lower_held(lowered.law_uses, bodies, Q)
+        lowered.exact = lower_exact(lowered.geometries, bodies, [rows for rows in (lowered.held,) if rows is not None])
+        if lowered.exact is not None:
+            check_loops(lowered.exact, bodies, Q)
     return lowered
 
 
@@ -322,6 +326,9 @@ def _law_batches(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
         for column, part in enumerate(law.parameters):
             if part.inertia:
                 parameters[:, column] = batch.inertia(Q, bodies.mass, bodies.is_fixed)[of]
+        if isinstance(law, Hold):
+            # what holds exactly is no energy
+            parameters[np.concatenate([lowered.geometries[k].exact for k in entries]), 0] = 0.0
         starts = [column for column, part in enumerate(law.parameters) if part.start]
         steps = [column for column, part in enumerate(law.parameters) if part.step]
         laws = (
