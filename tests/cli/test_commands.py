@@ -166,6 +166,8 @@ def test_demos_are_listed_and_run(folder, capsys):
     assert names[0] == "showcase" and len(names) > 3
     assert main(["demo", "pendulum", "--steps", "5", "--record", "p.dove"]) == OK
     assert len(Recording(folder / "p.dove")) == 6
+    assert main(["demo", "--steps", "3", "--record", "s.dove"]) == OK
+    assert "gate hinge" in [joint.name for joint in Recording(folder / "s.dove").joints]
     assert main(["demo", "moon"]) == ERROR
     assert "there is no demo 'moon'; there are showcase, pendulum" in capsys.readouterr().err
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import subprocess
 import sys
 import time
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -133,6 +136,21 @@ def test_in_a_notebook_view_returns_at_once_and_says_nothing(recorded, capsys, m
     with view(recorded) as viewer:
         assert until(lambda: viewer._source.at > 0)  # it plays
     assert capsys.readouterr().out == ""
+
+
+def test_the_command_line_serves_a_recording_until_ctrl_c(recorded):
+    command = [sys.executable, "-m", "dovetail", "view", str(recorded), "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        said = process.stdout.readline()
+        assert said.startswith("dovetail viewer: http://127.0.0.1:")
+        with urlopen(said.split()[-1], timeout=30) as page:
+            assert page.status == 200
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 0 and "Traceback" not in complaints
 
 
 def test_other_things_cannot_be_shown():

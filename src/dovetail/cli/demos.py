@@ -8,6 +8,7 @@ from dovetail.cli.exit_codes import OK
 from dovetail.cli.running import run_world, watch
 from dovetail.cli.scenes import SCENES
 from dovetail.errors import SceneError
+from dovetail.sim import Sim
 
 __all__ = ["run_demo"]
 
@@ -21,15 +22,21 @@ def run_demo(name: str, steps: int | None, record: Path | None, view: bool) -> i
         for known, build in SCENES.items():
             print(f"{known:<11} {build.__doc__}")
         return OK
-    if name == "showcase":
+    if name == "showcase" and not view and record is None and steps is None:
         from dovetail.demo import main
 
-        if view or record is not None or steps is not None:
-            raise SceneError("the showcase takes no options; `dovetail demo list` names scenes that do.")
         return main()
-    if name not in SCENES:
+    if name not in ("showcase", *SCENES):
         raise SceneError(f"there is no demo '{name}'; there are showcase, {', '.join(SCENES)}.")
-    world = SCENES[name]().world
+    world = _scene(name).world
     if view:
         return watch(world, record, every=1, overwrite=False)
     return run_world(world, _STEPS if steps is None else steps, record)
+
+
+def _scene(name: str) -> Sim:
+    if name == "showcase":
+        from dovetail.demo import build
+
+        return build()
+    return SCENES[name]()
