@@ -292,9 +292,13 @@ class Probe:
         system.prepare_step(Q, Q, y, E)
         return float(system.free_path(Q, y).min())
 
-    def derivatives(self, Q: np.ndarray, look: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero."""
+    def derivatives(self, Q: np.ndarray, look: bool = True, stride: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero.
+
+        The Hessian of friction is the exact one after short strides.
+        """
         self.energy(Q, look)
+        self.contact.stride[:] = stride
         blocks, n = self.blocks, len(Q)
         for array in (blocks.g, blocks.D, blocks.U):
             array[:] = 0.0

@@ -304,7 +304,7 @@ def minimise(
         newton.E, renewed = system.prepare_step(newton.Q, Q_tilde, y, newton.E)
         size = newton.measure(y, solution)
         alpha = system.free_path(newton.Q, y)
-        system.adapt_damping(alpha, size)
+        system.learn(alpha, size, tolerances.velocity_tol * h)
         settled = k + 1 >= substeps and k >= tolerances.min_iter and not renewed
         done = np.empty(islands.count, np.bool_)
         left = settle(size, alpha, ccd_tol if settled else math.inf, islands.running, done)

@@ -323,10 +323,14 @@ class System:
         share = np.append(alpha, 1.0)[self.islands.of][:, None, None]
         return np.where(share < 1.0, Q_start + share * (Q_guess - Q_start), Q_guess)
 
-    def adapt_damping(self, alpha: Array, size: Array) -> None:
-        """Inertia for the step after one of which α is free; size (m,) ← that of an undamped step. See damping.py."""
+    def learn(self, alpha: Array, size: Array, unit: float) -> None:
+        """What a step of the islands' size (m,) [unit, m] of which α is free tells about the next: damping, strides.
+
+        size ← that of an undamped step, see damping.py.
+        """
         if self.contact is not None:
             self._is_damped = adapt(self.islands.of, alpha, size, self._sigma)
+            self.contact.stride = unit * np.append(size, 0.0)[self.islands.of]
 
     def moved(self, alpha: Array) -> None:
         """The islands have taken α of the last step looked at."""

@@ -155,6 +155,19 @@ def test_friction_derivatives_are_those_of_its_energy(names, slip):
         np.testing.assert_allclose(H @ dQ.reshape(-1), (after[1] - before[1]) / (2 * step), atol=1e-5 * scale)
 
 
+@pytest.mark.parametrize(("slip", "stiffer"), [(0.5, False), (20.0, True)])
+def test_friction_resists_along_its_slip_as_long_as_steps_may_turn_that_round(slip, stiffer):
+    """Half of f₁ stands in for f₀″ = 0 beyond ε; the gradient is the same."""
+    probe = close_pair(np.random.default_rng(8), ("box", "box"), 0.5)
+    probe.look(probe.Q)
+    Q = slid(np.random.default_rng(5), probe, slip * probe.contact.epsilon)
+    (g, H), (g_long, H_long) = (probe.derivatives(Q, look=False, stride=s) for s in (0.0, np.inf))
+    np.testing.assert_array_equal(g, g_long)
+    values = np.linalg.eigvalsh(H_long - H)
+    assert values.min() >= -1e-9 * max(values.max(), 1.0)
+    assert (values.max() > 1.0) == stiffer
+
+
 def test_one_sliding_contact_agrees_with_ipctk():
     """A corner over a half-plane: barrier, normal force and friction by ipctk's functions of distance and slip."""
     gap, mu, kappa, d_hat = 4e-3, 0.3, 1e7, 1e-2

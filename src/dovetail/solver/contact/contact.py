@@ -60,6 +60,7 @@ class Contact(Contribution):
         self._eps_velocity, self._with_friction = eps_velocity, friction
         bodies = len(is_fixed)
         self.watch = Watch(scene, is_fixed, centre, half)
+        self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.count = self.friction_count = 0
         self._grow(0)
         self._runs: Indices = np.ones(bodies, np.int64)
@@ -98,6 +99,7 @@ class Contact(Contribution):
         self.epsilon = self._eps_velocity * h
         self._stiffness = self._adaptive(h)
         self.watch.looks = 0
+        self.stride.fill(math.inf)
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
@@ -225,8 +227,8 @@ class Contact(Contribution):
         )  # fmt: skip
         self._add_terms(normal, blocks)
         friction = add_friction(
-            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self._Q_start, Q, blocks.position,
-            blocks.active, blocks.g, self._terms, self._term_bodies,
+            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self.stride, self._Q_start, Q,
+            blocks.position, blocks.active, blocks.g, self._terms, self._term_bodies,
         )  # fmt: skip
         self._add_terms(friction, blocks)
 

@@ -115,12 +115,14 @@ def friction_slips(
 
 @kernel
 def add_friction(
-    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, position: Indices,
-    active: Indices, g: Array, terms: Array, term_bodies: Indices,
+    count: int, frictions: Array, bodies: Indices, epsilon: float, stride: Array, Q_start: Array, Q: Array,
+    position: Indices, active: Indices, g: Array, terms: Array, term_bodies: Indices,
 ) -> int:  # fmt: skip
     """g += gradient; the Hessian (positive semi-definite by nature) as terms, see rows.py. Returns how many.
 
-    With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ).
+    With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ). Beyond ε the second term is zero: a
+    step may then lead far over the point where the slip turns round, and the next one back. As long as the last step
+    of a body, stride (n,) [m], could do so, half of f₁ stands in for f₀″; f₁ itself would never lead over it.
     """
     kept = 0
     for k in range(count):
@@ -134,6 +136,8 @@ def add_friction(
         load = frictions[k, 14]
         if y >= epsilon:
             f1, f2 = load / y, 0.0
+            if y < max(stride[a], stride[b] if b >= 0 else 0.0):
+                f2 = 0.5 * f1
         else:
             f1 = load * (2.0 - y / epsilon) / epsilon
             f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon

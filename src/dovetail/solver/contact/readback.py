@@ -104,8 +104,8 @@ class Survey:
             self.scene.x_base, self.scene.V, self.X, position, active, g, *self.terms,
         )  # fmt: skip
         add_friction(
-            len(self.friction.rows), self.friction.rows, self.friction.bodies, self.friction.epsilon, self.Q_start,
-            self.Q, position, active, g, *self.terms,
+            len(self.friction.rows), self.friction.rows, self.friction.bodies, self.friction.epsilon, np.zeros(n),
+            self.Q_start, self.Q, position, active, g, *self.terms,
         )  # fmt: skip
         return -g
 
