@@ -82,7 +82,7 @@ def test_the_schema_says_everything_about_each_key():
         assert entry["effect"] in {"each frame", "at init", "none"}, name
         assert entry["type"] in {"number", "integer", "string", "vector3"}, name
     assert entries["dt"]["exclusiveMinimum"] == 0 and entries["dt"]["unit"] == "s"
-    assert entries["integrator/type"]["enum"] == ["bdf1", "bdf2"]
+    assert entries["integrator/type"]["enum"] == ["bdf1", "bdf2", "ctr"]
     assert entries["linear_system/use_cuda_graph"]["effect"] == "none"
 
 
@@ -170,7 +170,7 @@ def test_values_of_a_related_type_are_converted_without_loss(name, value, stored
         ("contact/d_hat_relative", math.inf, "give a number that is finite."),
         ("newton/use_adaptive_tol", 1, "give only 0."),
         ("diff_sim/enable", 1, "give only 0."),
-        ("integrator/type", "bdf3", "'integrator/type' = 'bdf3' is not allowed; give one of 'bdf1', 'bdf2'."),
+        ("integrator/type", "bdf3", "'integrator/type' = 'bdf3' is not allowed; give one of 'bdf1', 'bdf2', 'ctr'."),
         ("integrator/type", 2, "'integrator/type' = 2"),
         ("contact/constitution", "al-ipc", "give only 'ipc'."),
         ("gravity", [0, -9.8], "'gravity' = [0, -9.8] is not allowed; give three finite numbers"),
