@@ -20,7 +20,7 @@ def test_the_page_of_the_configuration_is_up_to_date():
     assert page.PAGE.read_text(encoding="utf-8") == page.render(), "run: python docs/scripts/config_page.py"
 
 
-@pytest.mark.parametrize(("name", "page"), [("joint_gap", "concepts.md"), ("spin_decay", "choosing.md")])
+@pytest.mark.parametrize(("name", "page"), [("joint_gap", "concepts.md"), ("spin_decay", "choosing.md"), ("integrators", "integrators.md")])
 def test_a_measured_table_is_what_its_script_prints(name, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert script(name).render() in (DOCS / page).read_text(encoding="utf-8"), f"run: python docs/scripts/{name}.py"

@@ -1,0 +1,249 @@
+"""A consistent start, V̂ and Â, against a dense twin in NumPy and against rigid motions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from joint_scenes import Bench, axis_angle, cross_matrix, everything_on
+
+from dovetail.constitution import (
+    AffineBodyPrismaticJoint,
+    AffineBodyRevoluteJoint,
+    AffineBodySphericalJoint,
+)
+from dovetail.solver.consistent import consistent_start
+from dovetail.solver.joint.rate_laws import RateLaws
+from dovetail.solver.joint.terms import Laws, Terms
+from dovetail.solver.system import System
+
+H = 0.01
+STIFF, SOFT = 1e8, 1e3
+
+
+def mechanism(rng: np.random.Generator, *, potential: str = "OrthoPotential", kappa: float = STIFF, exact: int = 0):
+    """Three bodies on a fixed one, by a ball joint, a hinge and a slider with everything on them, and a free body.
+
+    Laws by rate are left out: they have tests of their own, tests/physics/test_consistent_drives.py.
+    """
+    bench = Bench({"dt": H, "integrator/type": "ctr", "joint/exact": exact}, gravity=(0, 0, -9.8))
+    base = bench.box("base", fixed=True)
+    made = [
+        bench.box(f"body {k}", (0.2, 0.3, 0.4), (k + 1.0, 0, 0), rotation=axis_angle(rng.normal(size=3), 0.5),
+                  kappa=kappa, potential=potential)
+        for k in range(4)
+    ]  # fmt: skip
+    bench.join(AffineBodySphericalJoint, [base], made[:1], (0.5, 0, 0), name="ball")
+    bench.join(AffineBodyRevoluteJoint, made[:1], made[1:2], (1.5, 0, -0.5), (1.5, 0, 0.5), name="hinge",
+               extras=everything_on(AffineBodyRevoluteJoint, rng))  # fmt: skip
+    bench.join(AffineBodyPrismaticJoint, made[1:2], made[2:3], (2.5, 0, 0), (2.5, 1, 0), name="slider",
+               extras=everything_on(AffineBodyPrismaticJoint, rng))  # fmt: skip
+    simulation = bench.lowered()
+    system = simulation.system
+    system.contributions = [part for part in system.contributions if not isinstance(part, RateLaws)]
+    return simulation
+
+
+def flat(system: System, rows: np.ndarray) -> np.ndarray:
+    """(n, 4, 3) → the unknowns of the free bodies in body order."""
+    return rows[system.position >= 0].ravel()
+
+
+def dense_mass(system: System) -> np.ndarray:
+    M = [np.kron(m, np.eye(3)) for m in system.bodies.mass[system.position >= 0]]
+    out = np.zeros((12 * len(M), 12 * len(M)))
+    for k, block in enumerate(M):
+        out[12 * k : 12 * k + 12, 12 * k : 12 * k + 12] = block
+    return out
+
+
+def constraints(system: System):
+    """Functions c(Q) with weights k, so that k/2 ‖c‖² are the energies that a start sees, with their shares.
+
+    Shapes: AᵀA − 1, where w‖G‖² has k = 2w; joints: gaps W Q; sliders r × t; laws: their coordinate.
+    """
+    bodies, found = system.bodies, []
+    for b in np.flatnonzero(system.position >= 0):
+        stiffness = (4.0 if bodies.model[b] == 1 else 1.0) * system.w[b]
+        share = 2 * stiffness / (system.largest_moment[b] + 2 * stiffness)
+
+        def strain(Q, b=b):
+            A = Q[b, 1:].T
+            return (A.T @ A - np.eye(3)).ravel()
+
+        found.append((strain, 0.5 * stiffness * share))
+    for part in system.contributions:
+        if isinstance(part, Laws):
+            found += [coordinate_of(system, part, m) for m in range(len(part.of))]
+        elif isinstance(part, Terms):
+            found += [slide_of(part, k) for k in range(part.stencils.count)]
+        elif hasattr(part, "stencils"):
+            found += [coincide_of(part, k) for k in range(part.stencils.count)]
+    return [f for f in found if f[1] > 0.0]
+
+
+def gathered(stencils, k: int, Q: np.ndarray) -> np.ndarray:
+    return stencils.W[k] @ np.concatenate([Q[stencils.left[k]], Q[stencils.right[k]]])
+
+
+def coincide_of(part, k: int):
+    return lambda Q: gathered(part.stencils, k, Q)[0], part.K[k]
+
+
+def slide_of(part: Terms, k: int):
+    def across(Q: np.ndarray) -> np.ndarray:
+        return np.cross(*gathered(part.stencils, k, Q))
+
+    SLIDERS.append(across)
+    return across, part.p[k, 0]
+
+
+def coordinate_of(system: System, part: Laws, m: int):
+    stencils, k = part.coordinates.stencils, part.of[m]
+
+    def x(Q: np.ndarray) -> np.ndarray:
+        F = gathered(stencils, k, Q)
+        if len(F) == 2:
+            return np.array([F[0] @ F[1]])
+        ni, bi, nj, bj = F
+        return np.array([np.arctan2(bi @ nj - ni @ bj, ni @ nj + bi @ bj)])
+
+    x0 = float(x(STATE["Q"])[0])
+    step = 1e-4
+    phi = part.law.function
+
+    def slope(at: float) -> float:
+        d = np.zeros(2)
+        phi(at, part.p[m], d)
+        return d[0]
+
+    curvature = (slope(x0 + step) - slope(x0 - step)) / (2 * step)
+    J = jacobian(system, x)
+    stiff = curvature * float((J @ np.linalg.solve(dense_mass(system), J.T))[0, 0])
+    return x, curvature * stiff / (1 + stiff)
+
+
+STATE: dict[str, np.ndarray] = {}
+SLIDERS: list[Any] = []
+
+
+def jacobian(system: System, c, Q: np.ndarray | None = None, step: float = 1e-6) -> np.ndarray:
+    """∂c/∂(unknowns) by central differences; c is at most quadratic, or smooth on the scale of 1."""
+    Q = STATE["Q"] if Q is None else Q
+    columns = []
+    for b in np.flatnonzero(system.position >= 0):
+        for i in range(4):
+            for a in range(3):
+                plus, minus = Q.copy(), Q.copy()
+                plus[b, i, a] += step
+                minus[b, i, a] -= step
+                columns.append((c(plus) - c(minus)) / (2 * step))
+    return np.array(columns).T
+
+
+def gradient(system: System, Q: np.ndarray) -> np.ndarray:
+    """∇ of all energies but the kinetic one, by the tested assembly."""
+    system.prepare(H, 0.0)
+    system.assemble(Q, Q, exact=True)
+    order = system.position[system.position >= 0]
+    g = system.blocks.g[order].ravel()
+    system.prepare(H, 4.0)
+    return g
+
+
+@pytest.mark.parametrize("kappa", [STIFF, SOFT])
+@pytest.mark.parametrize("potential", ["OrthoPotential", "ARAP"])
+def test_a_start_is_that_of_the_dense_equations(potential, kappa, rng):
+    """P V̂ = M V and P Â = M a − ∇V − h² Σ k Jᵀ(∂J/∂Q V̂)V̂, with P = M + Σ k JᵀJ from differences of constraints."""
+    simulation = mechanism(rng, potential=potential, kappa=kappa)
+    system, state = simulation.system, simulation.state
+    for part in system.contributions:
+        if isinstance(part, Laws):
+            part.past[:] = part.p  # targets at rest
+    state.V[:] = rng.normal(size=state.V.shape) * (system.position >= 0)[:, None, None]
+    STATE["Q"] = state.Q.copy()
+    M = dense_mass(system)
+    terms = [(jacobian(system, c), c, k) for c, k in constraints(system)]
+    P = M + sum(k * J.T @ J for J, _, k in terms)
+    a = np.zeros_like(state.Q)
+    a[:, 0, 2] = np.where(system.position >= 0, -9.8, 0.0)
+    V_hat = np.linalg.solve(P, M @ flat(system, state.V))
+    g = gradient(system, state.Q)
+    system.loads.clear()
+    V, total, inner = consistent_start(system, state, H, a.copy(), np.ones(len(state.Q), np.bool_))
+    # differences of 1e-6 leave 1e-9 of J, and P has a condition of up to 1e10 where bodies are stiff
+    np.testing.assert_allclose(flat(system, V), V_hat, atol=2e-5)
+    bends = np.zeros(len(M))
+    for J, c, k in terms:
+        rate = flat(system, V)
+        if c in SLIDERS:
+            rate = rate - np.linalg.pinv(J) @ (J @ rate)  # what it resists is left out
+        rows = np.zeros_like(state.Q)
+        rows[system.position >= 0] = rate.reshape(-1, 4, 3)
+        later, earlier = (jacobian(system, c, state.Q + step * rows) for step in (1e-4, -1e-4))
+        bends += k * J.T @ ((later - earlier) / 2e-4 @ rate)
+    wanted = np.linalg.solve(P, M @ flat(system, a) - g / H**2 - bends)
+    found = flat(system, 0.5 * (total + inner))
+    np.testing.assert_allclose(found, wanted, atol=1e-3 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("potential", ["OrthoPotential", "ARAP"])
+def test_a_rigid_motion_is_left_alone_and_gets_its_centripetal_acceleration(potential, rng):
+    """V̂ = V and Â = ω × (ω × r) about the centre of mass, which falls."""
+    bench = Bench({"dt": H}, gravity=(0, 0, -9.8))
+    turned = axis_angle(rng.normal(size=3), 0.7)
+    inertia_axes = (0.3, 0.3, 0.3)  # a cube: its axis of rotation stays
+    bench.box("box", inertia_axes, (1, 2, 3), rotation=turned, potential=potential, kappa=STIFF)
+    simulation = bench.lowered()
+    system, state = simulation.system, simulation.state
+    omega = np.array([0.5, -1.0, 2.0])
+    spin = cross_matrix(omega)
+    state.V[0, 1:] = (spin @ state.Q[0, 1:].T).T
+    state.V[0, 0] = 1.0, -2.0, 0.5
+    V, total, inner = consistent_start(
+        system, state, H, np.array([[[0, 0, -9.8], *np.zeros((3, 3))]]), np.ones(1, bool)
+    )
+    np.testing.assert_allclose(V, state.V, atol=1e-9)
+    A = 0.5 * (total + inner)[0]
+    # the filter takes 1/(1 + ω²h²) off, 1e-4 here and four times that of ARAP
+    np.testing.assert_allclose(A[1:], (spin @ spin @ state.Q[0, 1:].T).T, rtol=5e-4)
+    np.testing.assert_allclose(A[0], [0, 0, -9.8], atol=1e-9)
+
+
+def test_exact_joints_hold_for_velocity_and_acceleration(rng):
+    """J V̂ = 0, and the rate of that along Q̇ = V̂, V̇ = Â: J Â + (∂J/∂Q V̂) V̂ = 0."""
+    simulation = mechanism(rng, exact=1)
+    system, state = simulation.system, simulation.state
+    state.V[:] = rng.normal(size=state.V.shape) * (system.position >= 0)[:, None, None]
+    system.prepare(H, 4.0)
+    joints = system.exact_joints
+    assert joints is not None and {len(rows.stencils.W[0]) for rows in joints.rows} == {1, 2}
+    a = np.zeros_like(state.Q)
+    V, total, inner = consistent_start(system, state, H, a, np.ones(len(state.Q), np.bool_))
+    A = 0.5 * (total + inner)
+    for rows in joints.rows:
+        for k in range(rows.count):
+            u, du, ddu = (gathered(rows.stencils, k, X) for X in (state.Q, V, A))
+            if len(u) == 1:
+                rate, second = du[0], ddu[0]
+            else:
+                rate = np.cross(du[0], u[1]) + np.cross(u[0], du[1])
+                second = np.cross(ddu[0], u[1]) + np.cross(u[0], ddu[1]) + 2 * np.cross(du[0], du[1])
+            np.testing.assert_allclose(rate, 0.0, atol=1e-10)  # velocities of 1, residuals below 1e-12
+            np.testing.assert_allclose(second, 0.0, atol=1e-6)  # h²Â is solved for to 1e-12
+
+
+def test_bodies_that_are_rough_keep_their_velocity(rng):
+    simulation = mechanism(rng)
+    system, state = simulation.system, simulation.state
+    state.V[:] = rng.normal(size=state.V.shape)
+    smooth = np.zeros(len(state.Q), np.bool_)
+    smooth[-1] = True
+    a = rng.normal(size=state.Q.shape)
+    V, total, inner = consistent_start(system, state, H, a.copy(), smooth)
+    np.testing.assert_array_equal(V[:-1], state.V[:-1])
+    np.testing.assert_array_equal(total[:-1], a[:-1])
+    np.testing.assert_array_equal(inner[:-1], state.A[:-1])
+    assert not (V[-1] == state.V[-1]).all()
+    assert system.blocks.active.all()
