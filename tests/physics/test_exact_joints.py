@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from contact_scenes import Stage, box
-from joint_scenes import TIGHT, Bench, image
+from joint_scenes import TIGHT, Bench, Joined, image
 
 from dovetail.constitution import (
     AffineBodyDrivingRevoluteJoint,
@@ -354,6 +354,40 @@ def test_a_chain_falls_on_the_ground_with_its_joints_closed_and_nothing_through_
         assert stage.world.report.converged
     assert max(gaps) < CLOSED and contacts > 5
     assert wall is not None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_mechanisms_with_loops_limits_and_contact_stay_closed_and_apart(seed):
+    """Links joined at random to a tree, often with a loop too many, thrown on the ground; dt up to 1/24."""
+    rng = np.random.default_rng(seed)
+    dt = float(rng.choice([0.005, 0.01, 0.02, 1 / 24]))
+    stage = Stage(gravity=G, joint__exact=1, contact__joint_neighbours=0, dt=dt)
+    stage.ground()
+    stage.material(0.3)
+    n = int(rng.integers(4, 9))
+    places = np.array([(0.6 * (k % 3), 0.6 * (k // 3 % 3), 0.5 + 0.6 * (k // 9)) for k in range(n)])
+    links = stage.add(
+        "links", box(0.4, 0.3, 0.2), places, spin=rng.normal(size=(n, 3)), velocity=rng.normal(size=(n, 3))
+    )
+    pairs = [(k, int(rng.integers(0, k))) for k in range(1, n)]
+    pairs += [rng.choice(n, 2, replace=False).tolist() for _ in range(int(rng.integers(0, 2)))]
+    joined = []
+    for a, b in pairs:
+        kind = (AffineBodySphericalJoint, AffineBodyRevoluteJoint, AffineBodyPrismaticJoint, AffineBodyFixedJoint)[
+            int(rng.integers(0, 4))
+        ]
+        middle, along = (places[a] + places[b]) / 2, rng.normal(size=3)
+        points = [[middle], [middle + 0.3 * along / np.linalg.norm(along)]][: len(kind.world_points)]
+        joint = kind().create_geometry(*points, [links], [a], [links], [b], [100.0])
+        if kind is AffineBodyRevoluteJoint and rng.random() < 0.5:
+            AffineBodyRevoluteJointLimit().apply_to(joint, -0.5, 0.5, 10.0)
+        slot, _ = stage.scene.objects.create("joint").geometries.create(joint)
+        joined.append(Joined(slot, kind))
+    for _ in range(40):
+        stage.world.advance()
+        stage.world.retrieve()
+        assert largest(joined) < CLOSED and stage.world.report.converged
+    assert stage.world.sanity_checker().check() == 0
 
 
 def test_a_joint_that_contact_keeps_open_is_named(caplog):

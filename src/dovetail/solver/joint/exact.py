@@ -39,7 +39,7 @@ _CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a sce
 _OPEN = 1e-11  # [m, –] one at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
 _ROUNDS = 6  # in which curved constraints are evaluated again
 _CORRECTIONS = 40  # at most in a round; one or two are usual
-_LOST = 1e-9  # share of a residual that a motion can change, below which the rows contradict each other
+_LOST = 1e-5  # J A⁻¹Jᵀ over K⁻¹, below which rows count as dependent on each other
 
 
 class ExactJoints(Contribution):
@@ -60,7 +60,7 @@ class ExactJoints(Contribution):
         self.rows: list[Rows] = [rows for rows in (coinciding, parallel, *combined) if rows.count]
         count = sum(rows.count for rows in self.rows)
         self._residual, self._applied = np.zeros((count, 3)), np.zeros((count, 3))
-        self._K = np.zeros((count, 1))
+        self._K, self._yields = np.zeros((count, 1)), np.zeros((count, 1))  # K⁻¹, 0 between fixed bodies
         at = 0
         for rows in self.rows:
             # each kind has its part of common arrays, on which vectors over all rows are formed
@@ -89,6 +89,7 @@ class ExactJoints(Contribution):
         for rows in self.rows:
             rows.K = rows.compliance.weights(self._weighed)
         self._K = np.concatenate([rows.K for rows in self.rows])[:, None]
+        self._yields = np.divide(1.0, self._K, out=np.zeros_like(self._K), where=self._K > 0.0)
         return True
 
     # ---- as a contribution ------------------------------------------------------------------------------------
@@ -128,14 +129,19 @@ class ExactJoints(Contribution):
         y = blocks.solve(blocks.g)
         self._size = 1.0 + float(np.abs(Q).max())
         mu = self._K * self._residual
-        before = np.inf
+        kept, before = (y, mu), np.inf
         for _ in range(_ROUNDS):
             self.worst = max(rows.measure(Q, y, blocks) for rows in self.rows) / self._size
-            # written so that a NaN ends it
-            if self.worst <= _CLOSED or not self.worst < 0.5 * before:
+            # a step can be too long for its correction, or rows that depend on each other not fit any more; a NaN too
+            if not self.worst < before:
+                y, mu = kept
+                self.worst = max(rows.measure(Q, y, blocks) for rows in self.rows) / self._size
                 break
-            before = self.worst
-            mu += self._cancel(y, blocks, _CLOSED * self._size)
+            if self.worst <= _CLOSED or self.worst > 0.5 * before:
+                break
+            kept, before = (y, mu), self.worst
+            change, more = self._cancel(blocks, _CLOSED * self._size)
+            y, mu = y + change, mu + more
         self._apply(y, blocks)
         mu -= self._K * self._applied
         at = 0
@@ -144,10 +150,10 @@ class ExactJoints(Contribution):
             at += rows.count
         return y
 
-    def _cancel(self, y: Array, blocks: Blocks, tolerance: float) -> Array:
-        """y += A⁻¹Jᵀμ with J A⁻¹Jᵀ μ = residual; returns μ. Conjugate gradients with K as the inverse of the matrix."""
+    def _cancel(self, blocks: Blocks, tolerance: float) -> tuple[Array, Array]:
+        """A⁻¹Jᵀμ and μ with J A⁻¹Jᵀ μ = residual, by conjugate gradients with K as the inverse of the matrix."""
         r = self._residual.copy()
-        mu = np.zeros_like(r)
+        mu, y = np.zeros_like(r), np.zeros_like(blocks.g)
         p = self._K * r
         rz = float(np.vdot(r, p))
         for _ in range(_CORRECTIONS):
@@ -155,7 +161,8 @@ class ExactJoints(Contribution):
             self._pull_back(p, blocks, step)
             self._apply(blocks.solve(step), blocks)
             curvature = float(np.vdot(p, self._applied))
-            if not curvature > _LOST * rz:
+            # the same with K⁻¹ in place of the matrix
+            if not curvature > _LOST * float(np.vdot(p, self._yields * p)):
                 break
             alpha = rz / curvature
             y += alpha * step
@@ -166,7 +173,7 @@ class ExactJoints(Contribution):
             z = self._K * r
             rz, before = float(np.vdot(r, z)), rz
             p = z + (rz / before) * p
-        return mu
+        return y, mu
 
     def _apply(self, y: Array, blocks: Blocks) -> None:
         """applied ← J y."""
@@ -232,7 +239,7 @@ class ExactJoints(Contribution):
             np.subtract(np.concatenate(self._bends), self._applied, out=self._residual)
             size = float(np.abs(x).max())
             if float(np.abs(self._residual).max()) > _CLOSED * size:
-                self._cancel(x, blocks, _CLOSED * size)
+                x += self._cancel(blocks, _CLOSED * size)[0]
 
     def add_forces(self, Q: Array, out: Array) -> None:
         """out[joint] (4, 3) −= generalised force [N, N·m] of the last step on the right body, which is now at Q."""
