@@ -46,6 +46,7 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     ratio, drift = h / (state.dt_before or h), np.zeros_like(system.blocks.g)
     start = Start(state.Q, V, h, ratio, system.mass_inverse, drift)
     if smooth.any():
+        system.need_blocks()
         system.islands.select(smooth)
         try:
             _solve(system, start, a, inner)

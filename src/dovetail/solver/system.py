@@ -145,8 +145,8 @@ class System:
             self._rebuild_base()
         if self.trees is not None:
             self.trees.leave(self.soft_transforms.bodies)
-            if not self.trees.complete and not self.blocks.laid_out:
-                self._lay_out(self._touching)
+            if not self.trees.complete:
+                self.need_blocks()
 
     def _rebuild_base(self) -> None:
         self.blocks.base_D[:] = 0.0
@@ -343,6 +343,11 @@ class System:
         self._lay_out(self.contact.touching())
         self._steps_on_structure = 0
 
+    def need_blocks(self) -> None:
+        """Have blocks laid out; trees alone do without."""
+        if not self.blocks.laid_out:
+            self._lay_out(self._touching)
+
     def _lay_out(self, touching: Indices) -> None:
         self._touching = touching
         self.blocks.restructure(np.concatenate([self._joined, touching]))
@@ -375,8 +380,7 @@ class System:
     def assemble(self, Q: Array, Q_tilde: Array, exact: bool, with_contact: bool = True) -> None:
         """Gradient and Hessian at Q into the blocks; contacts are those of the last energy, or left out."""
         blocks = self.blocks
-        if not blocks.laid_out:
-            self._lay_out(self._touching)
+        self.need_blocks()
         if (
             with_contact
             and self.contact is not None
