@@ -283,6 +283,7 @@ class ConstitutionUIDCollection(UIDRegister):
         (10102, "AffineBodyJointDamper", Constraint),
         (10103, "AffineBodyJointFriction", Constraint),
         (10104, "AffineBodyJointLimit", InterAffineBody),
+        (10105, "AffineBodyJointCoupling", Constraint),
     )
 
 

@@ -80,6 +80,13 @@ def wire():
     return geometry.linemesh([[0.0, 0, 0], [1, 0, 0]], [[0, 1]])
 
 
+def coupling():
+    scene, slot = pair()
+    sc = c.AffineBodyRevoluteJoint().create_geometry([[1.0, 0, 0]], [[1.0, 0, 1]], [slot], [0], [slot], [1], [100.0])
+    hinge, _ = scene.objects.create("hinge").geometries.create(sc)
+    return c.AffineBodyJointCoupling().create_geometry([hinge], [hinge], 2.0)
+
+
 def articulation():
     scene, slot = pair()
     sc = c.AffineBodyRevoluteJoint().create_geometry([[1.0, 0, 0]], [[1.0, 0, 1]], [slot], [0], [slot], [1], [100.0])
@@ -104,6 +111,7 @@ MADE_BY = {
     "prismatic_joint_force.md": ([lambda: extra(c.AffineBodyPrismaticJointExternalForce)], "prismatic_joint.md"),
     "joint_drive.md": ([lambda: on_hinge(c.AffineBodyJointDrive)], "revolute_joint.md"),
     "joint_damper.md": ([lambda: on_hinge(c.AffineBodyJointDamper, 1.0)], "revolute_joint.md"),
+    "joint_coupling.md": ([coupling], None),
     "joint_limit.md": ([lambda: on_hinge(c.AffineBodyJointLimit, 0, 1)], "revolute_joint.md"),
     "joint_friction.md": ([lambda: on_hinge(c.AffineBodyJointFriction, 1.0)], "revolute_joint.md"),
     "external_articulation.md": ([articulation], None),

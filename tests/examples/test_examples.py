@@ -29,10 +29,10 @@ def load(path):
 
 def test_there_is_an_example_for_every_joint_and_extra():
     text = "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)
-    from dovetail.constitution import Joint, constitution_classes
-    from dovetail.constitution.joint.extra import Drive, JointLimit, JointLoad
+    from dovetail.constitution import AffineBodyJointCoupling, Joint, constitution_classes
+    from dovetail.constitution.joint.extra import JointExtra
 
-    kinds = (Joint, Drive, JointLimit, JointLoad)
+    kinds = (Joint, JointExtra, AffineBodyJointCoupling)
     wanted = [cls for uid, cls in constitution_classes().items() if uid < 2**32 and issubclass(cls, kinds)]
     assert [cls.__name__ for cls in wanted if f"{cls.__name__}()" not in text] == []
 

@@ -55,9 +55,10 @@ class Simulation:
         forces = BodyForces()
         self.pushes = BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
-        energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions]
-        exact = [] if lowered.exact is None else [lowered.exact]
-        joined = np.concatenate([np.zeros((0, 2), np.int64), *(e.pairs() for e in (*lowered.holding, *exact))])
+        self._couplings = lowered.couplings
+        soft = [] if lowered.couplings is None or lowered.couplings.soft is None else [lowered.couplings.soft]
+        energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions, *soft]
+        joined = lowered.pairs
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
@@ -108,6 +109,8 @@ class Simulation:
         self._body_refresh.run()
         self.joints.refresh(h)
         self.articulations.refresh(self.state)
+        if self._couplings is not None:
+            self._couplings.refresh()
         try:
             with Timer("Newton Iteration"):
                 report = step(
@@ -123,6 +126,8 @@ class Simulation:
         self._time += h
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
+        if self._couplings is not None:
+            self._couplings.commit(h)
         if not report.converged:
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
         return report
@@ -133,6 +138,8 @@ class Simulation:
             write_transforms(self.state.Q[entry.bodies], entry.geometry.transforms.edit())
         self.joints.retrieve(self.state)
         self.articulations.retrieve()
+        if self._couplings is not None:
+            self._couplings.retrieve()
         if self._readback is not None:
             self._readback.retrieve(self.state)
 
@@ -180,6 +187,7 @@ class Simulation:
         """Everything the next step depends on, by name."""
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
         own = {"friction_dissipated": self._friction_dissipated, "time": self._time}
+        own |= {} if self._couplings is None else self._couplings.arrays()
         return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.system.arrays(), **own}
 
     def restore(self, arrays: dict[str, Array]) -> None:
@@ -188,6 +196,8 @@ class Simulation:
         self.state.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
         self.joints.restore(arrays)
         self.articulations.restore(arrays)
+        if self._couplings is not None:
+            self._couplings.restore(arrays)
         self.system.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
         self._time[:] = arrays["time"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dovetail.constitution.joint.base import EdgeJoint, Joint, VertexJoint
+from dovetail.constitution.joint.coupling import AffineBodyJointCoupling
 from dovetail.constitution.joint.cylindrical import AffineBodyCylindricalJoint
 from dovetail.constitution.joint.distance import AffineBodyDistanceJoint
 from dovetail.constitution.joint.driving_prismatic import AffineBodyDrivingPrismaticJoint
@@ -31,6 +32,7 @@ __all__ = [
     "AffineBodyDrivingPrismaticJoint",
     "AffineBodyDrivingRevoluteJoint",
     "AffineBodyFixedJoint",
+    "AffineBodyJointCoupling",
     "AffineBodyJointDamper",
     "AffineBodyJointDrive",
     "AffineBodyJointFriction",

@@ -137,6 +137,8 @@ def lower_exact(entries: list[JointGeometry], bodies: Bodies, combined: list[Com
         return stencils, Compliance.of(stencils, bodies.mass, bodies.stiffness, bodies.is_fixed)
 
     def name(joint: int) -> str:
+        if joint < 0:
+            return f"coupling {-1 - joint}"
         entry = next(entry for entry in entries if joint < entry.offset + entry.count)
         return f"joint {joint - entry.offset} of '{entry.slot.object_name}'"
 

@@ -48,6 +48,7 @@ from dovetail.solver.load import JointForces, JointTorques
 from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.bodies import BodyTable
+from dovetail.world.lower.coupling import Couplings
 from dovetail.world.lower.declarations import coordinate_of, energy_of, law_of
 from dovetail.world.lower.exact import check_loops, lower_exact, lower_held, which_are_exact
 
@@ -141,6 +142,7 @@ class LoweredJoints:
     energies: list[CoincideRows | Terms] = field(default_factory=list)
     exact: ExactJoints | None = None
     held: Combined | None = None  # coordinates that exact joints hold
+    couplings: Couplings | None = None
     term_uses: list[TermOnJoints] = field(default_factory=list)
     coordinates: dict[CoordinateWord, Coordinates] = field(default_factory=dict)
     coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)
@@ -149,6 +151,12 @@ class LoweredJoints:
     law_uses: list[LawOnJoints] = field(default_factory=list)
     loads: list[JointForces | JointTorques] = field(default_factory=list)
     load_uses: list[LoadOnJoints] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> Indices:
+        """Left and right bodies (k, 2) of all joints."""
+        found = [np.stack([entry.left, entry.right], axis=1) for entry in self.geometries]
+        return np.concatenate([np.zeros((0, 2), np.int64), *found])
 
     @property
     def holding(self) -> list[CoincideRows | Terms | Laws]:
@@ -175,7 +183,9 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
         _law_batches(lowered, bodies, Q)
         _load_batches(lowered)
         lowered.held = lower_held(lowered.law_uses, bodies, Q)
-        lowered.exact = lower_exact(lowered.geometries, bodies, [rows for rows in (lowered.held,) if rows is not None])
+        lowered.couplings = Couplings(scene, lowered, bodies, Q, everywhere)
+        combined = [rows for rows in (lowered.held, lowered.couplings.exact) if rows is not None]
+        lowered.exact = lower_exact(lowered.geometries, bodies, combined)
         if lowered.exact is not None:
             check_loops(lowered.exact, bodies, Q)
     return lowered

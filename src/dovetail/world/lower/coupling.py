@@ -1,0 +1,184 @@
+"""Couplings of joint coordinates: lowered to energies and exact rows, refreshed every frame, read back.
+
+x_f = ratio·x_l + offset in reported values is Σ w x = c with w = (1, −ratio) and c = offset − x̂_f + ratio·x̂_l, x̂ the
+offsets of both reported coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.joint.coupling import AffineBodyJointCoupling
+from dovetail.constitution.place import Place
+from dovetail.scene import Scene
+from dovetail.solver.joint.articulation import Articulations, Members
+from dovetail.solver.joint.combined import Combined
+from dovetail.solver.joint.compliance import Compliance
+from dovetail.solver.joint.terms import Coordinates
+from dovetail.solver.system import Bodies
+from dovetail.typing import Array, Flags
+
+if TYPE_CHECKING:
+    from dovetail.world.lower.joints import JointGeometry, LoweredJoints
+
+__all__ = ["Couplings"]
+
+
+@dataclass(frozen=True)
+class _End:
+    """One of the two coordinates of a coupling."""
+
+    entry: JointGeometry
+    index: int
+    offset: str
+    coordinates: Coordinates
+    row: int
+
+    @property
+    def shift(self) -> float:
+        return float(self.entry.elements.slot(self.offset).values[self.index])
+
+    @property
+    def x(self) -> float:
+        return float(self.coordinates.value[self.row])
+
+
+def _members(ends: list[_End]) -> list[Members]:
+    """Entries of all ends in order, one batch for each kind of coordinate."""
+    batches: dict[int, tuple[Coordinates, list[int], list[int]]] = {}
+    for e, end in enumerate(ends):
+        _, of, into = batches.setdefault(id(end.coordinates), (end.coordinates, [], []))
+        of.append(end.row)
+        into.append(e)
+    return [Members(c, np.array(of, np.int64), np.array(into, np.int64)) for c, of, into in batches.values()]
+
+
+class Couplings:
+    """The couplings of a running world: `exact` are the rows of some, `soft` is the energy of the others."""
+
+    def __init__(self, scene: Scene, lowered: LoweredJoints, bodies: Bodies, Q: Array, everywhere: bool) -> None:
+        self._slots: list[tuple[Any, slice]] = []
+        self._ends: list[tuple[_End, _End]] = []  # follower, leader
+        exact: list[bool] = []
+        for slot, _ in scene.geometries:
+            uid = uid_of(slot.geometry)
+            if not (uid and issubclass(class_of(uid), AffineBodyJointCoupling)):
+                continue
+            elements = slot.geometry["coupling"]
+            place = Place(AffineBodyJointCoupling.__name__, "coupling", elements.size(), slot.object_name)
+            self._slots.append((slot, slice(len(self._ends), len(self._ends) + place.count)))
+            for k in range(place.count):
+                ends = [_end(place, elements, side, k, lowered) for side in ("follower", "leader")]
+                self._ends.append((ends[0], ends[1]))
+            exact += (np.isinf(elements.slot("strength_ratio").values) | everywhere).tolist()
+        self._is_exact: Flags = np.array(exact, np.bool_)
+        self._force = np.zeros(len(self._ends))
+        self.exact = self._rows(bodies, Q) if self._is_exact.any() else None
+        self.soft = self._energy() if (~self._is_exact).any() else None
+        self.refresh()
+
+    def _chosen(self, exact: bool) -> list[int]:
+        return np.flatnonzero(self._is_exact == exact).tolist()
+
+    def _rows(self, bodies: Bodies, Q: Array) -> Combined:
+        chosen = self._chosen(True)
+        ends = [end for k in chosen for end in self._ends[k]]
+        compliance = [1.0 / end.coordinates.inertia(Q, bodies.mass, bodies.is_fixed)[end.row] for end in ends]
+        weight, _ = self._weights()
+        squared = weight[chosen] ** 2 * np.reshape(compliance, (-1, 2))
+        return Combined(
+            _members(ends), np.arange(0, len(ends) + 1, 2), weight[chosen].ravel(), np.zeros(len(chosen)),
+            -1 - np.array(chosen), Compliance.rigid(squared.sum(axis=1)),
+        )  # fmt: skip
+
+    def _energy(self) -> Articulations:
+        ends = [end for k in self._chosen(False) for end in self._ends[k]]
+        return Articulations(_members(ends), np.arange(0, len(ends) + 1, 2))
+
+    def _read(self, name: str) -> Array:
+        values = [slot.geometry["coupling"].slot(name).values.astype(float) for slot, _ in self._slots]
+        return np.concatenate([np.zeros(0), *values])
+
+    def _weights(self) -> tuple[Array, Array]:
+        """w (n, 2) of follower and leader, and c (n,), as the attributes are now."""
+        for slot, _ in self._slots:
+            AffineBodyJointCoupling().check(slot.geometry, slot.object_name)
+        ratio = self._read("ratio")
+        shift = np.array([[end.shift for end in ends] for ends in self._ends]).reshape(-1, 2)
+        weight = np.stack([np.ones_like(ratio), -ratio], axis=1)
+        return weight, self._read("offset") - (weight * shift).sum(axis=1)
+
+    def refresh(self) -> None:
+        """Read ratios and offsets as they are now."""
+        if not self._ends:
+            return
+        weight, c = self._weights()
+        if self.exact is not None:
+            self.exact.weight[:] = weight[self._is_exact].ravel()
+            self.exact.target[:] = c[self._is_exact]
+        if self.soft is not None:
+            chosen = self._chosen(False)
+            K = self._read("strength_ratio")[chosen] * [
+                self._ends[k][0].entry.mass[self._ends[k][0].index] for k in chosen
+            ]
+            x = np.array([[end.x for end in self._ends[k]] for k in chosen])
+            for a, (k, w) in enumerate(zip(chosen, weight[chosen], strict=True)):
+                self.soft.matrix(a)[:] = K[a] * np.outer(w, w)
+                # a change of the coordinates by this would close it, and every other one that does costs nothing either
+                self.soft.target[2 * a : 2 * a + 2] = -w * (w @ x[a] - c[k]) / (w @ w)
+            self.soft.previous[:] = x.ravel()
+
+    def commit(self, h: float) -> None:
+        """A step of length h was taken, and the coordinates are committed: keep what the couplings exerted."""
+        if self.exact is not None:
+            self._force[self._is_exact] = self.exact.force[:, 0]
+        if self.soft is not None:
+            chosen = self._chosen(False)
+            K = [self.soft.matrix(a)[0, 0] for a in range(len(chosen))]
+            self._force[chosen] = np.array(K) * self.gaps()[chosen] / h**2
+
+    def gaps(self) -> Array:
+        """x_f − ratio·x_l − offset at the committed coordinates."""
+        weight, c = self._weights()
+        x = np.array([[end.x for end in ends] for ends in self._ends]).reshape(-1, 2)
+        gaps: Array = (weight * x).sum(axis=1) - c
+        return gaps
+
+    def retrieve(self) -> None:
+        """Write efforts and gaps into the attributes."""
+        gaps = self.gaps() if self._ends else np.zeros(0)
+        for slot, rows in self._slots:
+            slot.geometry["coupling"].slot("effort").edit()[:] = -self._force[rows]
+            slot.geometry["coupling"].slot("gap").edit()[:] = gaps[rows]
+
+    def arrays(self) -> dict[str, Array]:
+        """What a dump must save, by name."""
+        return {"coupling/force": self._force} if self._ends else {}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        for name, array in self.arrays().items():
+            array[:] = arrays[name]
+
+
+def _end(place: Place, elements: Any, side: str, k: int, lowered: LoweredJoints) -> _End:
+    """The coordinate that coupling k names, as its attributes are now."""
+    geometry, index, number = (
+        int(elements.slot(f"{side}_{name}").values[k]) for name in ("geo_id", "index", "coordinate")
+    )
+    for at, entry in enumerate(lowered.geometries):
+        words = entry.kind.coordinates()
+        if entry.slot.id() == geometry and 0 <= index < entry.count and 0 <= number < len(words):
+            word = words[number]
+            row = lowered.coordinate_rows[word, at].start + index
+            return _End(entry, index, word.offset, lowered.coordinates[word], row)
+    known = {entry.slot.id(): entry.count for entry in lowered.geometries if entry.kind.coordinates()}
+    raise place.error(
+        f"names the {side} coordinate {number} of joint {index} of geometry {geometry}, which is not there; joints "
+        f"with coordinates are {known} (geometry: joints).",
+        k,
+    )
