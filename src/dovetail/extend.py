@@ -42,10 +42,14 @@ from dovetail.constitution.joint import EdgeJoint, VertexJoint
 from dovetail.constitution.laws import Damper, DryFriction, Hold, Limit, Servo, Spring
 from dovetail.constitution.terms import (
     Angle,
+    Bearing,
     Coincide,
     Compose,
     Coordinate,
+    Cosine,
+    Helix,
     Law,
+    Length,
     Parameter,
     Projection,
     Slide,
@@ -61,14 +65,18 @@ from dovetail.solver.kernel import jit_enabled
 
 __all__ = [
     "Angle",
+    "Bearing",
     "Coincide",
     "Compose",
     "Coordinate",
+    "Cosine",
     "Damper",
     "DryFriction",
     "EdgeJoint",
+    "Helix",
     "Hold",
     "Law",
+    "Length",
     "Limit",
     "Parameter",
     "Projection",

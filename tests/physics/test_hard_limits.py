@@ -170,12 +170,13 @@ def test_a_newton_iteration_that_stops_early_is_inside_as_well(config):
 
 @pytest.mark.parametrize("integrator", ["bdf1", "bdf2", "ctr"])
 @pytest.mark.parametrize("contact", [0, 1])
-def test_with_every_integrator_and_with_contact(integrator, contact):
+@pytest.mark.parametrize("gamma", [100.0, np.inf])
+def test_with_every_integrator_and_with_contact(integrator, contact, gamma):
     bench = Bench({"dt": 0.01, "integrator/type": integrator, "contact/enable": contact}, gravity=(0, 0, -9.8))
     base = bench.box("base", at=(0, 0, 1), fixed=True)
     body = bench.box("body", at=(0, 0, 0.3))
     limit = [lambda sc: AffineBodyPrismaticJointLimit().apply_to(sc, -0.2, 0.1, np.inf)]
-    joined = bench.join(AffineBodyPrismaticJoint, [base], [body], (0, 0, 0), (0, 0, 1), extras=limit)
+    joined = bench.join(AffineBodyPrismaticJoint, [base], [body], (0, 0, 0), (0, 0, 1), strength=gamma, extras=limit)
     way = bench.run(60, lambda: float(joined["distance"][0]))
     assert min(way) > -0.2
     assert way[-1] == pytest.approx(-0.2, abs=1e-4)

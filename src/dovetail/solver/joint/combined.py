@@ -138,6 +138,10 @@ class Combined(Rows):
         self._runs = np.zeros(self.count, np.int64)
         self._at_Q, self._J = np.zeros((0, 4, 3)), np.zeros_like(self._parts.J)
         self._rates = np.zeros(self._parts.count)
+        sizes = np.diff(self._parts.start)
+        self._row = np.repeat(np.arange(self.count), sizes)  # of each entry
+        squares = [np.indices((n, n)).reshape(2, -1) + at for n, at in zip(sizes, self._parts.start, strict=False)]
+        self._products: Indices = np.concatenate(squares, axis=1)  # entries that each number of M couples
 
     def pairs(self) -> Indices:
         return self._parts.pairs()
@@ -179,25 +183,24 @@ class Combined(Rows):
 
     def add_forces(self, Q: Array, out: Array) -> None:
         self._values(Q)
-        for k in np.flatnonzero(self.stencils.joint >= 0):
-            for e in range(self._parts.start[k], self._parts.start[k + 1]):
-                G = self.force[k, 0] * self.weight[e] * self._parts.J[e, 1]
-                out[self.stencils.joint[k]] -= G.reshape(4, 3)
+        joint = self.stencils.joint[self._row]
+        mine = np.flatnonzero(joint >= 0)
+        pull = self.force[self._row, 0] * self.weight
+        np.subtract.at(out, joint[mine], (pull[:, None] * self._parts.J[:, 1])[mine].reshape(-1, 4, 3))
 
     def add_constant(self, blocks: Blocks) -> None:
         self._parts.add_constant(blocks)
 
     def add_hessian(self, exact: bool, blocks: Blocks) -> None:
         parts = self._parts
-        for k in range(self.count):
-            w = self.weight[parts.start[k] : parts.start[k + 1]]
-            parts.matrix(k)[:] = self.K[k] * np.outer(w, w)
+        first, second = self._products
+        parts.M[:] = self.K[self._row[first]] * self.weight[first] * self.weight[second]
         pull = np.zeros(parts.count)
         couple(
             parts.start, parts.square, parts.M, parts.body, parts.block, blocks.position, pull, self._J, blocks.g,
             blocks.D, blocks.U,
         )  # fmt: skip
-        pull[:] = self.weight * np.repeat(self.multiplier[:, 0], np.diff(parts.start))
+        pull[:] = self.weight * self.multiplier[self._row, 0]
         for part in parts.members if exact else ():
             c, s = part.coordinates, part.coordinates.stencils
             curve(
@@ -211,4 +214,4 @@ class Combined(Rows):
             c, s = part.coordinates, part.coordinates.stencils
             _second_rates(c.address, s.left, s.right, s.W, part.of, part.into, self._at_Q, V, self._rates)
         out.fill(0.0)
-        np.add.at(out[:, 0], np.repeat(np.arange(self.count), np.diff(parts.start)), scale * self.weight * self._rates)
+        np.add.at(out[:, 0], self._row, scale * self.weight * self._rates)
