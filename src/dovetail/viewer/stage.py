@@ -25,6 +25,7 @@ __all__ = ["ShownContacts", "Stage", "bounds_of"]
 _CONTACT = (0.90, 0.20, 0.15)
 _SELECTED = (1.0, 0.80, 0.10)
 _X_RAY = 0.35
+_STRETCH = 1e-3  # smaller changes of a body's scale are not sent
 
 
 class ShownContacts(Protocol):
@@ -181,7 +182,7 @@ class Stage:
         size = self.bounds.size
         points = self._api.add_point_cloud(
             "/contacts/points", np.zeros((0, 3), np.float32), _bytes(np.array(_CONTACT)),
-            point_size=0.005 * size, point_shape="circle",
+            point_size=0.005 * size, point_shape="circle", precision="float32",
         )  # fmt: skip
         forces = self._api.add_line_segments(
             "/contacts/forces", np.zeros((0, 2, 3), np.float32), _bytes(np.array(_CONTACT)), thickness=0.0025 * size
@@ -193,11 +194,14 @@ class Stage:
     def show(self, transforms: Array, contacts: ShownContacts | None = None) -> None:
         """Move everything to these transforms (n, 4, 4), and draw contacts, if there are any."""
         poses = split(transforms)
-        self._scales = poses.scales
+        stretched = np.abs(poses.scales - self._scales).max(axis=1, initial=0.0) > _STRETCH
+        self._scales[stretched] = poses.scales[stretched]
         with self._server.atomic():
             for batch in self.batches:
                 batch.handle.batched_wxyzs = quaternions(poses.rotations[batch.numbers]).astype(np.float32)
                 batch.handle.batched_positions = poses.positions[batch.numbers].astype(np.float32)
+                if stretched[batch.numbers].any():
+                    batch.handle.batched_scales = self._shown_scales(batch)
             for markers, handle in [*self._markers, *([self._frames] if self._frames else [])]:
                 if handle.visible:
                     wxyz, at = markers.placed(transforms, poses)
@@ -228,8 +232,11 @@ class Stage:
             colours[self.selected] = 0.45 * colours[self.selected] + 0.55 * np.array(_SELECTED)
         for batch in self.batches:
             batch.handle.batched_colors = _linear_bytes(colours[batch.numbers])
-            shown = self.visible[batch.numbers, None] * self._scales[batch.numbers]
-            batch.handle.batched_scales = shown.astype(np.float32)
+            batch.handle.batched_scales = self._shown_scales(batch)
+
+    def _shown_scales(self, batch: _Batch) -> Any:
+        """Scales of the bodies of a batch; 0 of those that are hidden."""
+        return (self.visible[batch.numbers, None] * self._scales[batch.numbers]).astype(np.float32)
 
     def switch(self, what: str, on: bool) -> None:
         """Show or hide "joints", "joint frames" or "contacts"; "x-ray" makes bodies transparent."""
