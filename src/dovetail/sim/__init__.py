@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 from dovetail.sim.body import Body
-from dovetail.sim.building import BodyOptions, JointOptions
+from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
 from dovetail.sim.energy import Energy
-from dovetail.sim.joint import FixedJoint, PrismaticJoint, Reaction, RevoluteJoint, SimJoint, SphericalJoint
+from dovetail.sim.joint import (
+    CylindricalJoint,
+    DistanceJoint,
+    FixedJoint,
+    PlanarJoint,
+    PointOnLineJoint,
+    PrismaticJoint,
+    Reaction,
+    RevoluteJoint,
+    ScrewJoint,
+    SimJoint,
+    SphericalJoint,
+    UniversalJoint,
+)
+from dovetail.sim.make_bodies import BodyOptions
+from dovetail.sim.make_joints import HoldOptions, JointOptions
 from dovetail.sim.run import Run
 from dovetail.sim.sim import Sim
 
 __all__ = [
     "Body",
     "BodyOptions",
+    "Coordinate",
+    "CylindricalJoint",
+    "DistanceJoint",
     "Drive",
     "Energy",
     "FixedJoint",
+    "HoldOptions",
     "JointOptions",
+    "PlanarJoint",
+    "PointOnLineJoint",
     "PrismaticJoint",
     "Reaction",
     "RevoluteJoint",
     "Run",
+    "ScrewJoint",
     "Sim",
     "SimJoint",
     "SphericalJoint",
+    "UniversalJoint",
 ]

@@ -1,105 +1,157 @@
-"""Drives of a `Sim`: what pulls a hinge or a slider to a target."""
+"""Drives of a `Sim`: motors that move a joint's coordinate to a target or at a speed."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from dovetail.constitution import AffineBodyDrivingPrismaticJoint, AffineBodyDrivingRevoluteJoint
+import numpy as np
+
+from dovetail.constitution import AffineBodyJointDrive
 from dovetail.errors import SceneError
-from dovetail.sim.given import positive
 
 if TYPE_CHECKING:
-    from dovetail.geometry import AttributeCollection
-    from dovetail.sim.joint import AxisJoint
+    from dovetail.sim.coordinate import Coordinate
 
 __all__ = ["Drive"]
 
+_FIRM = 100.0
+
 
 class Drive:
-    """The servo of a joint, which pulls its coordinate to `aim` with the stiffness K_d/h², K_d = strength·(m_i + m_j).
+    """A motor on a coordinate x, with the effort k(x̃ − x) + c(ṽ − ẋ), cut off at ±max_effort.
 
     | property | unit | |
     |---|---|---|
-    | `aim` | rad or m | target; setting it switches the drive on |
-    | `on` | | whether it acts |
-    | `holding` | | True: keeps the value that the joint has, whatever `aim` says |
-    | `strength` | | γ_d in K_d |
-    | `effort` | N·m or N | what it exerted in the last step, positive where it increases the coordinate |
+    | `aim` | rad or m | target x̃; setting it makes the motor hold a position |
+    | `speed` | rad/s or m/s | target ṽ; setting it makes the motor run at a speed |
+    | `on` | | False: it does nothing, until it is set to True again |
+    | `stiffness` | N·m/rad or N/m | k; by default so firm that the target is reached in a step |
+    | `damping` | N·m·s/rad or N·s/m | c; by default 0 for a position, and firm for a speed |
+    | `max_effort` | N·m or N | the strongest that it can be; default inf |
+    | `effort` | N·m or N | what it exerted in the last step, positive where it increases x |
+
+    The effort is that of the end of a step, so that any gain is stable at any dt.
     """
 
-    def __init__(self, joint: AxisJoint) -> None:
-        self._joint = joint
+    def __init__(self, coordinate: Coordinate) -> None:
+        self._coordinate = coordinate
+        self._resting: tuple[float, float] = (0.0, 0.0)
+
+    def add(self) -> None:
+        """Put the motor on the joint, switched off; possible until the simulation starts."""
+        joint, word = self._coordinate.joint, self._coordinate.word
+        if joint.sim.started:
+            raise SceneError(
+                f"{self._who}: it has no drive, and the simulation has started; give drive=True when you make it."
+            )
+        AffineBodyJointDrive().apply_to(joint.slot.geometry, coordinate=word.attribute)
 
     @property
-    def _aim(self) -> str:
-        return f"aim_{self._joint.coordinate}"
-
-    def _writable(self) -> AttributeCollection:
-        """The joint's attributes, with a drive among them: one is added while that is possible."""
-        joint = self._joint
-        if not self._present:
-            if joint.sim.started:
-                raise SceneError(
-                    f"{joint.who}: it has no drive, and the simulation has started; give drive=True when you make it."
-                )
-            kinds = {"angle": AffineBodyDrivingRevoluteJoint, "distance": AffineBodyDrivingPrismaticJoint}
-            kinds[joint.coordinate]().apply_to(joint.slot.geometry)
-        return joint.attributes
+    def _who(self) -> str:
+        return self._coordinate.who
 
     @property
     def _present(self) -> bool:
-        return self._aim in self._joint.attributes
+        return self._coordinate.has("drive/stiffness")
 
-    def _read(self, name: str, absent: float) -> float:
-        return float(self._joint.attributes.slot(name).values[0]) if self._present else absent
+    def _get(self, name: str, absent: float = 0.0) -> float:
+        return self._coordinate.get(f"drive/{name}") if self._present else absent
+
+    def _set(self, **values: float) -> None:
+        if not self._present:
+            self.add()
+        for name, value in values.items():
+            self._coordinate.set(f"drive/{name}", value)
+
+    def _firm(self, per: float) -> float:
+        """A gain that dwarfs the inertia of the coordinate in a step."""
+        return _FIRM * self._coordinate.inertia / per
 
     @property
     def aim(self) -> float:
-        return self._read(self._aim, 0.0)
+        return self._get("target")
 
     @aim.setter
     def aim(self, value: float) -> None:
-        number = self._joint.number("drive.aim", value)
-        edges = self._writable()
-        edges[self._aim] = number
-        edges["driving/is_constrained"] = 1
+        target = self._coordinate.number("drive.aim", value)
+        k, c = self.stiffness, self.damping
+        if k == 0.0:  # it was off, or ran at a speed, whose damping would hold it back
+            k, c = self._resting if self._resting[0] > 0 else (self._firm(self._coordinate.joint.sim.dt**2), 0.0)
+        self._set(stiffness=k, damping=c, target=target, target_velocity=0.0)
+
+    @property
+    def speed(self) -> float:
+        return self._get("target_velocity")
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        target = self._coordinate.number("drive.speed", value)
+        damping = self.damping or self._firm(self._coordinate.joint.sim.dt)
+        self._set(stiffness=0.0, damping=damping, target_velocity=target)
+
+    def hold(self) -> None:
+        """Stay where the joint is now."""
+        self.aim = self._coordinate.value
 
     @property
     def on(self) -> bool:
-        return bool(self._read("driving/is_constrained", 0))
+        return self.stiffness > 0.0 or self.damping > 0.0
 
     @on.setter
     def on(self, value: bool) -> None:
-        self._writable()["driving/is_constrained"] = int(bool(value))
+        if bool(value) == self.on:
+            if not self._present:
+                self.add()
+            return
+        if not value:
+            self._resting = (self.stiffness, self.damping)
+            self._set(stiffness=0.0, damping=0.0)
+        elif self._resting == (0.0, 0.0):
+            self.aim = self.aim
+        else:
+            self._set(stiffness=self._resting[0], damping=self._resting[1])
 
     @property
-    def holding(self) -> bool:
-        return bool(self._read("is_passive", 0))
+    def stiffness(self) -> float:
+        return self._get("stiffness")
 
-    @holding.setter
-    def holding(self, value: bool) -> None:
-        edges = self._writable()
-        edges["is_passive"] = int(bool(value))
-        if value:
-            edges["driving/is_constrained"] = 1
+    @stiffness.setter
+    def stiffness(self, value: float) -> None:
+        self._set(stiffness=self._gain("stiffness", value))
 
     @property
-    def strength(self) -> float:
-        return self._read("driving/strength_ratio", 100.0)
+    def damping(self) -> float:
+        return self._get("damping")
 
-    @strength.setter
-    def strength(self, value: float) -> None:
-        number = positive(self._joint.who, "drive.strength", value)
-        self._writable()["driving/strength_ratio"] = number
+    @damping.setter
+    def damping(self, value: float) -> None:
+        self._set(damping=self._gain("damping", value))
+
+    @property
+    def max_effort(self) -> float:
+        return self._get("max_effort", math.inf)
+
+    @max_effort.setter
+    def max_effort(self, value: float) -> None:
+        number = math.inf if value == math.inf else self._gain("max_effort", value)
+        self._set(max_effort=number)
+
+    def _gain(self, name: str, value: float) -> float:
+        number = self._coordinate.number(f"drive.{name}", value)
+        if number < 0.0:
+            raise SceneError(f"{self._who}: drive.{name} = {number:g}; give a number ≥ 0.")
+        return number
 
     @property
     def effort(self) -> float:
-        self._joint.sim.sync()
-        return self._read("driving/effort", 0.0)
+        self._coordinate.joint.sim.sync()
+        return self._get("effort")
 
     def __repr__(self) -> str:
-        unit = self._joint.unit
+        unit = self._coordinate.unit
         if not self.on:
-            return f"<drive of {self._joint.who}: off>"
-        target = "holding" if self.holding else f"aim {self.aim:.4g} {unit}"
-        return f"<drive of {self._joint.who}: {target}, strength {self.strength:g}>"
+            return f"<drive of {self._who}: off>"
+        task = f"aim {self.aim:.4g} {unit}" if self.stiffness > 0 else f"speed {self.speed:.4g} {unit}/s"
+        limit = "" if np.isinf(self.max_effort) else f", at most {self.max_effort:.4g} {self._coordinate.effort_unit}"
+        return f"<drive of {self._who}: {task}{limit}>"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from dovetail.constitution import (
     AffineBodyPrismaticJointExternalForce,
-    AffineBodyPrismaticJointLimit,
     AffineBodyRevoluteJointExternalForce,
-    AffineBodyRevoluteJointLimit,
     Joint,
 )
 from dovetail.constitution.base import class_of, uid_of
-from dovetail.errors import SceneError
-from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
+from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
+from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
+from dovetail.sim.given import positive
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
 
@@ -25,7 +23,21 @@ if TYPE_CHECKING:
     from dovetail.sim.body import Body
     from dovetail.sim.sim import Sim
 
-__all__ = ["AxisJoint", "FixedJoint", "PrismaticJoint", "Reaction", "RevoluteJoint", "SimJoint", "SphericalJoint"]
+__all__ = [
+    "CylindricalJoint",
+    "DistanceJoint",
+    "FixedJoint",
+    "MovingJoint",
+    "PlanarJoint",
+    "PointOnLineJoint",
+    "PrismaticJoint",
+    "Reaction",
+    "RevoluteJoint",
+    "ScrewJoint",
+    "SimJoint",
+    "SphericalJoint",
+    "UniversalJoint",
+]
 
 
 class Reaction(NamedTuple):
@@ -44,20 +56,21 @@ class SimJoint:
     | `gap` | m | how far the anchors have come apart |
     | `misalignment` | rad | how far directions that should agree have turned apart |
     | `anchor` | m | where the right body carries the joint's point |
+    | `exact` | | whether it holds to round-off |
     """
 
     kind: ClassVar[str] = "joint"
 
-    def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body) -> None:
+    def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
         self.sim = sim
         self._slot = slot
         self.left = left
         self.right = right
-        self._anchor = right.local(self._point())
-
-    def _point(self) -> Array:
-        """The joint's point in the world when it is made."""
-        return np.array(self._slot.geometry.positions.values[0]).reshape(3)
+        self._anchor = right.local(point)
+        self.coordinates: dict[str, Coordinate] = {
+            word.attribute: Coordinate(self, word) for word in self._constitution.coordinates()
+        }
+        """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
 
     @property
     def name(self) -> str:
@@ -74,15 +87,23 @@ class SimJoint:
         return f"{self.kind} '{self.name}'"
 
     @property
-    def attributes(self) -> AttributeCollection:
-        """The attributes of the edge or vertex that the joint is."""
+    def _constitution(self) -> type[Joint]:
         kind = class_of(uid_of(self._slot.geometry))
         assert issubclass(kind, Joint)
-        return kind.elements(self._slot.geometry)
+        return kind
+
+    @property
+    def attributes(self) -> AttributeCollection:
+        """The attributes of the edge or vertex that the joint is."""
+        return self._constitution.elements(self._slot.geometry)
 
     def _read(self, name: str) -> Any:
         self.sim.sync()
         return self.attributes.slot(name).values[0]
+
+    @property
+    def exact(self) -> bool:
+        return bool(np.isinf(self.attributes.slot("strength_ratio").values[0]))
 
     @property
     def reaction(self) -> Reaction:
@@ -101,22 +122,16 @@ class SimJoint:
     def anchor(self) -> Array:
         return self.right.point(self._anchor)
 
-    def number(self, what: str, value: Any) -> float:
-        """A finite number that a user gave."""
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise SceneError(f"{self.who}: {what} = {value!r}; give a finite number.")
-        return number
-
     def _rows(self) -> list[tuple[str, str]]:
+        rows = []
+        for name, coordinate in self.coordinates.items():
+            text = f"{spell(coordinate.value)} {coordinate.unit} at {spell(coordinate.velocity)} {coordinate.unit}/s"
+            if coordinate.limit is not None:
+                text += f" within {spell(coordinate.limit)}"
+            rows.append((name, text))
         reaction = self.reaction
-        return [
-            ("gap", f"{self.gap:.2g} m"),
-            ("reaction", f"{spell(reaction.force)} N, {spell(reaction.torque)} N·m"),
-        ]
+        gap = ("gap", f"{self.gap:.2g} m{' (exact)' if self.exact else ''}")
+        return [*rows, gap, ("reaction", f"{spell(reaction.force)} N, {spell(reaction.torque)} N·m")]
 
     def __repr__(self) -> str:
         left = "the world" if self.left is None else f"'{self.left.name}'"
@@ -140,113 +155,88 @@ class FixedJoint(SimJoint):
     kind = "fixed joint"
 
 
-class AxisJoint(SimJoint):
-    """A joint with an axis and one coordinate: that of hinges and sliders.
+class MovingJoint(SimJoint):
+    """A joint with an axis and at least one coordinate; what follows is that of the first one.
 
     | property | unit | |
     |---|---|---|
-    | `velocity` | rad/s or m/s | rate of the coordinate |
+    | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
-    | `violation` | rad or m | how far outside its limits it is |
-    | `drive` | | `drive.aim = …` pulls the coordinate to a target, see `Drive` |
+    | `drive` | | `drive.aim = …` and `drive.speed = …`, see `Drive` |
+    | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
+    | `axis` | | unit vector along the axis on the right body, world |
     """
 
-    coordinate: ClassVar[str]
-    unit: ClassVar[str]
-    _limit_kind: ClassVar[type[AffineBodyRevoluteJointLimit] | type[AffineBodyPrismaticJointLimit]]
+    def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
+        super().__init__(sim, slot, left, right, point)
+        start, end = slot.geometry.positions.values.reshape(2, 3)
+        self._along = right.local(point + end - start) - self._anchor
 
-    def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body) -> None:
-        super().__init__(sim, slot, left, right)
-        ends = self._slot.geometry.positions.values.reshape(2, 3)
-        self._tip = right.local(ends[1])
-        self.drive = Drive(self)
-
-    @staticmethod
-    def load(geometry: SimplicialComplex) -> None:
-        """Prepare a joint geometry for a force or torque along its axis."""
-        raise NotImplementedError
+    @property
+    def _first(self) -> Coordinate:
+        return next(iter(self.coordinates.values()))
 
     @property
     def axis(self) -> Array:
-        """Unit vector along the axis, world."""
-        along = self.right.point(self._tip) - self.anchor
+        along = self.right.transform[:3, :3] @ self._along
         return np.asarray(along / np.linalg.norm(along))
 
     @property
     def velocity(self) -> float:
-        return float(self._read("velocity"))
+        return self._first.velocity
 
     @property
-    def violation(self) -> float:
-        return float(self._read("limit/violation")) if "limit/violation" in self.attributes else 0.0
+    def drive(self) -> Drive:
+        return self._first.drive
 
     @property
     def limit(self) -> tuple[float, float] | None:
-        edges = self.attributes
-        if "limit/lower" not in edges:
-            return None
-        return float(edges.slot("limit/lower").values[0]), float(edges.slot("limit/upper").values[0])
+        return self._first.limit
 
     @limit.setter
     def limit(self, bounds: tuple[float, float]) -> None:
-        try:
-            lower, upper = bounds
-        except (TypeError, ValueError):
-            raise SceneError(f"{self.who}: limit = {bounds!r}; give (lower, upper) [{self.unit}].") from None
-        low, high = self.number("the lower limit", lower), self.number("the upper limit", upper)
-        if low > high:
-            raise SceneError(f"{self.who}: limit = ({low:g}, {high:g}) [{self.unit}] is upside down; swap them.")
-        edges = self.attributes
-        if "limit/lower" not in edges:
-            if self.sim.started:
-                raise SceneError(
-                    f"{self.who}: it has no limits, and the simulation has started; give limit=(lower, upper) when "
-                    "you make it."
-                )
-            self._limit_kind().apply_to(self._slot.geometry, low, high)
-        edges["limit/lower"], edges["limit/upper"] = low, high
-        edges["limit/strength"] = self._limit_strength(high - low or 1.0)
+        self._first.limit = bounds
 
-    def _limit_strength(self, width: float) -> float:
-        """s at which ten times the weight of the right body pushes a joint past its stop by a thousandth of `_slack`.
+    @property
+    def hard(self) -> bool:
+        return self._first.hard
 
-        A load f rests beyond the stop by e = w√(f h² w/(3s)).
-        """
-        load, slack = self._heavy_load()
-        return load * self.sim.dt**2 * width**3 / (3.0 * slack**2)
+    @hard.setter
+    def hard(self, value: bool) -> None:
+        self._first.hard = value
 
-    def _heavy_load(self) -> tuple[float, float]:
-        """A large load along the coordinate, and how far a stop may yield to it."""
-        raise NotImplementedError
+    @property
+    def violation(self) -> float:
+        return self._first.violation
 
-    def _coordinate_rows(self, value: float) -> list[tuple[str, str]]:
-        rows = [(self.coordinate, f"{spell(value)} {self.unit}"), ("velocity", f"{spell(self.velocity)} {self.unit}/s")]
-        if self.limit is not None:
-            rows.append(("limit", f"{spell(self.limit)} {self.unit}"))
-        return [*rows, *super()._rows()]
+    @property
+    def damping(self) -> float:
+        return self._first.damping
+
+    @damping.setter
+    def damping(self, value: float) -> None:
+        self._first.damping = value
+
+    @property
+    def friction(self) -> float:
+        return self._first.friction
+
+    @friction.setter
+    def friction(self, value: float) -> None:
+        self._first.friction = value
 
 
-_GRAVITY = 9.81
-
-
-class RevoluteJoint(AxisJoint):
+class RevoluteJoint(MovingJoint):
     """A hinge. `angle` [rad] is 0 at the start and grows when the right body turns right-handed about the axis.
 
     It counts full turns. `torque` [N·m] turns the right body along the axis and the left one against it.
     """
 
     kind = "revolute joint"
-    coordinate, unit = "angle", "rad"
-    _limit_kind = AffineBodyRevoluteJointLimit
-
-    @staticmethod
-    def load(geometry: SimplicialComplex) -> None:
-        AffineBodyRevoluteJointExternalForce().apply_to(geometry)
-        geometry.edges["external_torque/is_constrained"] = 1
 
     @property
     def angle(self) -> float:
-        return float(self._read("angle/multi_turn"))
+        return self._first.value
 
     @property
     def torque(self) -> float:
@@ -254,34 +244,26 @@ class RevoluteJoint(AxisJoint):
 
     @torque.setter
     def torque(self, value: float) -> None:
-        self.attributes["external_torque"] = self.number("torque", value)
+        self.attributes["external_torque"] = self._first.number("torque", value)
 
-    def _heavy_load(self) -> tuple[float, float]:
-        lever = float(np.linalg.norm(self.right.vertices - self.anchor, axis=1).max())
-        return 10.0 * self.right.mass * _GRAVITY * lever, 1e-3
+    @staticmethod
+    def prepare(geometry: Any) -> None:
+        """Make room for a torque, which may come at any time."""
+        AffineBodyRevoluteJointExternalForce().apply_to(geometry)
+        geometry.edges["external_torque/is_constrained"] = 1
 
-    def _rows(self) -> list[tuple[str, str]]:
-        return self._coordinate_rows(self.angle)
 
-
-class PrismaticJoint(AxisJoint):
+class PrismaticJoint(MovingJoint):
     """A slider. `distance` [m] is 0 at the start and grows when the right body moves along the axis.
 
     `force` [N] pushes the right body along the axis and the left one against it.
     """
 
     kind = "prismatic joint"
-    coordinate, unit = "distance", "m"
-    _limit_kind = AffineBodyPrismaticJointLimit
-
-    @staticmethod
-    def load(geometry: SimplicialComplex) -> None:
-        AffineBodyPrismaticJointExternalForce().apply_to(geometry)
-        geometry.edges["external_force/is_constrained"] = 1
 
     @property
     def distance(self) -> float:
-        return float(self._read("distance"))
+        return self._first.value
 
     @property
     def force(self) -> float:
@@ -289,11 +271,98 @@ class PrismaticJoint(AxisJoint):
 
     @force.setter
     def force(self, value: float) -> None:
-        self.attributes["external_force"] = self.number("force", value)
+        self.attributes["external_force"] = self._first.number("force", value)
 
-    def _heavy_load(self) -> tuple[float, float]:
-        size = float(np.ptp(self.right.vertices, axis=0).max())
-        return 10.0 * self.right.mass * _GRAVITY, 1e-3 * size
+    @staticmethod
+    def prepare(geometry: Any) -> None:
+        """Make room for a force, which may come at any time."""
+        AffineBodyPrismaticJointExternalForce().apply_to(geometry)
+        geometry.edges["external_force/is_constrained"] = 1
 
-    def _rows(self) -> list[tuple[str, str]]:
-        return self._coordinate_rows(self.distance)
+
+class CylindricalJoint(MovingJoint):
+    """A shaft in a sleeve: `distance` [m] along the axis and `angle` [rad] about it are free."""
+
+    kind = "cylindrical joint"
+
+    @property
+    def distance(self) -> float:
+        return self.coordinates["distance"].value
+
+    @property
+    def angle(self) -> float:
+        return self.coordinates["angle"].value
+
+
+class ScrewJoint(MovingJoint):
+    """A nut on a thread: with each turn of `angle` [rad] it goes ahead by the pitch in `distance` [m]."""
+
+    kind = "screw joint"
+
+    @property
+    def angle(self) -> float:
+        return self.coordinates["angle"].value
+
+    @property
+    def distance(self) -> float:
+        return self.coordinates["distance"].value
+
+
+class UniversalJoint(MovingJoint):
+    """A cross between two yokes: `angle` [rad] about the pin of the left body, `bend` about that of the right."""
+
+    kind = "universal joint"
+
+    @property
+    def angle(self) -> float:
+        return self.coordinates["angle"].value
+
+    @property
+    def bend(self) -> float:
+        return self.coordinates["bend"].value
+
+
+class PlanarJoint(MovingJoint):
+    """A puck on a table: slides in the plane across the axis (`x`, `y` [m]) and turns about it (`angle` [rad])."""
+
+    kind = "planar joint"
+
+    @property
+    def x(self) -> float:
+        return self.coordinates["distance_n"].value
+
+    @property
+    def y(self) -> float:
+        return self.coordinates["distance_b"].value
+
+    @property
+    def angle(self) -> float:
+        return self.coordinates["angle"].value
+
+
+class PointOnLineJoint(MovingJoint):
+    """A bead on a wire: a point of the right body stays on a line of the left; `distance` [m] along it is free."""
+
+    kind = "point-on-line joint"
+
+    @property
+    def distance(self) -> float:
+        return self._first.value
+
+
+class DistanceJoint(MovingJoint):
+    """A rod with a ball at either end keeps two points `length` [m] apart; a winch changes the length while it runs."""
+
+    kind = "distance joint"
+
+    @property
+    def distance(self) -> float:
+        return self._first.value
+
+    @property
+    def length(self) -> float:
+        return float(self.attributes.slot("length").values[0])
+
+    @length.setter
+    def length(self, value: float) -> None:
+        self.attributes["length"] = positive(self.who, "length", value, "m")

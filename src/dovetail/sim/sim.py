@@ -13,10 +13,11 @@ from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import Recorder
 from dovetail.sim.body import Body
-from dovetail.sim.building import Building
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
+from dovetail.sim.make_bodies import BodyMaking
+from dovetail.sim.make_joints import JointMaking
 from dovetail.sim.materials import Materials
 from dovetail.sim.run import Run
 from dovetail.sim.start import start
@@ -33,7 +34,7 @@ __all__ = ["Sim"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class Sim(Building):
+class Sim(BodyMaking, JointMaking):
     """A simulation: make it, add bodies and joints, run it.
 
         sim = Sim(dt=0.01)
@@ -49,7 +50,8 @@ class Sim(Building):
 
     dt          time step [s]
     gravity     [m/s²]
-    integrator  "bdf1" (calm), "bdf2" (second order)
+    integrator  "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast)
+    exact       False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not
     friction    coefficient of all bodies that have none of their own
     contact     False: nothing touches anything, which is faster
     d_hat       distance below which surfaces repel [m]
@@ -62,7 +64,8 @@ class Sim(Building):
         dt: float = 0.01,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
-        integrator: str = "bdf1",
+        integrator: str = "ctr",
+        exact: bool = True,
         friction: float = 0.5,
         contact: bool = True,
         d_hat: float = 1e-3,
@@ -85,6 +88,7 @@ class Sim(Building):
         for key, value in (config or {}).items():
             self._scene.config[key] = value
         self._kappa = positive("Sim", "kappa", kappa, "Pa")
+        self._exact = bool(exact)
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
         self._world: World | None = None

@@ -27,13 +27,18 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.errors import DovetailError, SceneError
-from dovetail.sim.building import BodyOptions, JointOptions
+from dovetail.sim.make_bodies import BodyOptions
+from dovetail.sim.make_joints import HoldOptions, JointOptions
 from dovetail.sim.sim import Sim
 
 __all__ = ["load_toml"]
 
 _BODIES = ("box", "sphere", "capsule", "cylinder", "mesh", "ground")
-_JOINTS = ("revolute", "prismatic", "spherical", "fixed")
+_JOINTS = (
+    "revolute", "prismatic", "spherical", "fixed",
+    "cylindrical", "screw", "universal", "planar", "point_on_line", "distance",
+)  # fmt: skip
+_OPTIONS = {known.__name__: known for known in (BodyOptions, HoldOptions, JointOptions)}
 
 
 def load_toml(path: str | PathLike[str]) -> Sim:
@@ -104,7 +109,7 @@ def _parameters(method: Any) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for name, parameter in inspect.signature(method).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            options = BodyOptions if "BodyOptions" in str(parameter.annotation) else JointOptions
+            options = next(known for name, known in _OPTIONS.items() if name in str(parameter.annotation))
             found |= dict.fromkeys(options.__annotations__, False)
         elif name != "self":
             found[name] = parameter.default is inspect.Parameter.empty

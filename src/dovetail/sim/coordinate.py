@@ -1,0 +1,200 @@
+"""Coordinates of a joint in a `Sim`: how far it has turned or slid, and what acts on that."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
+from dovetail.errors import SceneError
+from dovetail.sim.drive import Drive
+from dovetail.sim.table import spell
+
+if TYPE_CHECKING:
+    from dovetail.sim.joint import SimJoint
+
+__all__ = ["Coordinate"]
+
+_GRAVITY = 9.81  # m/s²; what a stop is made for, also where there is none
+
+
+class Coordinate:
+    """An angle [rad], counted over turns, or a distance [m] that a joint leaves free.
+
+    | property | unit | |
+    |---|---|---|
+    | `value`, `velocity` | rad or m, per s | |
+    | `limit` | rad or m | (lower, upper); None if there is none |
+    | `hard` | | True: limits are never crossed; False: ten times the weight goes 1 mrad or 1 ‰ of its size beyond |
+    | `violation` | rad or m | how far outside its limits it is |
+    | `drive` | | a motor, see `Drive` |
+    | `damping` | N·m·s/rad or N·s/m | a resistance in proportion to the velocity |
+    | `friction` | N·m or N | a resistance of constant size |
+
+    Limits, drive, damping and friction must be there before the first step; their numbers may change later.
+    """
+
+    def __init__(self, joint: SimJoint, word: terms.Coordinate) -> None:
+        self.joint = joint
+        self.word = word
+        self.drive = Drive(self)
+
+    @property
+    def name(self) -> str:
+        return self.word.attribute
+
+    @property
+    def unit(self) -> str:
+        return self.word.unit
+
+    @property
+    def effort_unit(self) -> str:
+        return "N" if self.unit == "m" else "N·m"
+
+    @property
+    def who(self) -> str:
+        """How messages call it."""
+        return self.joint.who if len(self.joint.coordinates) == 1 else f"{self.name} of {self.joint.who}"
+
+    @property
+    def value(self) -> float:
+        turns = self.word.multi_turn if isinstance(self.word, terms.Angle) else self.name
+        self.joint.sim.sync()
+        return float(self.joint.attributes.slot(turns).values[0])
+
+    @property
+    def velocity(self) -> float:
+        self.joint.sim.sync()
+        return float(self.joint.attributes.slot(self.word.velocity).values[0])
+
+    @property
+    def inertia(self) -> float:
+        """About what has to be moved [kg or kg·m²]: the lighter body that is free, at most about its longest axis."""
+        found = []
+        for body in (self.joint.left, self.joint.right):
+            if body is None or body.fixed:
+                continue
+            arm = body.center - self.joint.anchor
+            turning = float(np.linalg.eigvalsh(body.inertia)[-1]) + body.mass * float(arm @ arm)
+            found.append(body.mass if self.unit == "m" else turning)
+        return min(found)
+
+    # --- limits ---------------------------------------------------------------------------------------------
+
+    @property
+    def limit(self) -> tuple[float, float] | None:
+        return (self.get("limit/lower"), self.get("limit/upper")) if self.has("limit/lower") else None
+
+    @limit.setter
+    def limit(self, bounds: tuple[float, float]) -> None:
+        try:
+            lower, upper = bounds
+        except (TypeError, ValueError):
+            raise SceneError(f"{self.who}: limit = {bounds!r}; give (lower, upper) [{self.unit}].") from None
+        low, high = self.number("the lower limit", lower), self.number("the upper limit", upper)
+        if low > high:
+            raise SceneError(f"{self.who}: limit = ({low:g}, {high:g}) [{self.unit}] is upside down; swap them.")
+        if not self.has("limit/lower"):
+            self._require_building("limits", "limit=(lower, upper)")
+            AffineBodyJointLimit().apply_to(self.joint.slot.geometry, low, high, coordinate=self.name)
+            self.set("limit/strength", self._stop(high - low))
+        elif not self.hard:
+            self.set("limit/strength", self._stop(high - low))
+        self.set("limit/lower", low)
+        self.set("limit/upper", high)
+
+    @property
+    def hard(self) -> bool:
+        return self.limit is not None and math.isinf(self.get("limit/strength"))
+
+    @hard.setter
+    def hard(self, value: bool) -> None:
+        if self.limit is None:
+            raise SceneError(f"{self.who}: it has no limits to be hard; give limit=(lower, upper) first.")
+        if value and not self.hard:
+            self._require_building("hard limits", "hard=True")
+        self.set("limit/strength", math.inf if value else self._stop(self.limit[1] - self.limit[0]))
+
+    def _stop(self, width: float) -> float:
+        """The strength s of a soft limit: a load f rests beyond the bound by e = w√(f h² w/(3s)), w the width."""
+        w = width or 1.0
+        body = self.joint.right if not self.joint.right.fixed or self.joint.left is None else self.joint.left
+        reach = np.linalg.norm(body.vertices - self.joint.anchor, axis=1).max()
+        load, give = 10.0 * body.mass * _GRAVITY, 1e-3 * float(np.ptp(body.vertices, axis=0).max())
+        if self.unit == "rad":
+            load, give = load * float(reach), 1e-3
+        return float(load * self.joint.sim.dt**2 * w**3 / (3.0 * give**2))
+
+    @property
+    def violation(self) -> float:
+        self.joint.sim.sync()
+        return self.get("limit/violation") if self.has("limit/violation") else 0.0
+
+    # --- resistance -----------------------------------------------------------------------------------------
+
+    @property
+    def damping(self) -> float:
+        return self.get("damper/damping") if self.has("damper/damping") else 0.0
+
+    @damping.setter
+    def damping(self, value: float) -> None:
+        number = self._at_least_zero("damping", value)
+        if not self.has("damper/damping"):
+            self._require_building("damper", "damping=…")
+            AffineBodyJointDamper().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
+        self.set("damper/damping", number)
+
+    @property
+    def friction(self) -> float:
+        return self.get("friction/max_effort") if self.has("friction/max_effort") else 0.0
+
+    @friction.setter
+    def friction(self, value: float) -> None:
+        number = self._at_least_zero("friction", value)
+        if not self.has("friction/max_effort"):
+            self._require_building("friction", "friction=…")
+            AffineBodyJointFriction().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
+        self.set("friction/max_effort", number)
+
+    # --- attributes -----------------------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """Whether the joint has an attribute of this coordinate."""
+        return f"{self.word.prefix}{name}" in self.joint.attributes
+
+    def get(self, name: str) -> float:
+        """An attribute of this coordinate."""
+        return float(self.joint.attributes.slot(f"{self.word.prefix}{name}").values[0])
+
+    def set(self, name: str, value: float) -> None:
+        """Write an attribute of this coordinate."""
+        self.joint.attributes[f"{self.word.prefix}{name}"] = value
+
+    def number(self, what: str, value: Any) -> float:
+        """A finite number that a user gave."""
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise SceneError(f"{self.who}: {what} = {value!r}; give a finite number.")
+        return number
+
+    def _at_least_zero(self, what: str, value: Any) -> float:
+        number = self.number(what, value)
+        if number < 0.0:
+            raise SceneError(f"{self.who}: {what} = {number:g}; give a number ≥ 0.")
+        return number
+
+    def _require_building(self, what: str, option: str) -> None:
+        if self.joint.sim.started:
+            raise SceneError(
+                f"{self.who}: it has no {what}, and the simulation has started; give {option} when you make the joint."
+            )
+
+    def __repr__(self) -> str:
+        limit = "" if self.limit is None else f", limit {spell(self.limit)} {self.unit}"
+        now = f"{spell(self.value)} {self.unit}, {spell(self.velocity)} {self.unit}/s"
+        return f"<{self.name} of {self.joint.who}: {now}{limit}>"

@@ -1,0 +1,184 @@
+"""Putting bodies into a `Sim`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from dovetail.constitution import (
+    AffineBodyConstitution,
+    AffineBodyShell,
+)
+from dovetail.errors import SceneError
+from dovetail.geometry import SimplicialComplex
+from dovetail.geometry import ground as half_plane
+from dovetail.sim import shapes
+from dovetail.sim.body import Body
+from dovetail.sim.given import color_of, positive, rotation_of, skew, unit, vector
+from dovetail.sim.making import Making, taken
+from dovetail.sim.materials import Materials
+from dovetail.typing import ArrayLike
+
+__all__ = ["BodyMaking", "BodyOptions"]
+
+
+class BodyOptions(TypedDict, total=False):
+    """What every body takes.
+
+    pos        place of its origin [m]; default (0, 0, 0)
+    rot        quaternion (w, x, y, z), 3×3 matrix, AngleAxis(angle, axis) or SciPy's Rotation
+    density    [kg/m³]; default 1000. Or:
+    mass       [kg]
+    fixed      True: it never moves
+    velocity   of its origin at the start [m/s]
+    spin       angular velocity at the start [rad/s]
+    friction   coefficient μ; two bodies rub with √(μ_a μ_b). Default: that of the Sim
+    contact    False: nothing touches it
+    color      (r, g, b) from 0 to 1, "#rrggbb" or a name
+    name       unique; default such as "box 1"
+    kappa      stiffness of the shape [Pa]; default that of the Sim
+    """
+
+    pos: ArrayLike
+    rot: Any
+    density: float
+    mass: float
+    fixed: bool
+    velocity: ArrayLike
+    spin: ArrayLike
+    friction: float
+    contact: bool
+    color: Any
+    name: str
+    kappa: float
+
+
+class BodyMaking(Making):
+    """The calls that make bodies."""
+
+    _materials: Materials
+    _friction: float
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prototypes: dict[Any, SimplicialComplex] = {}
+
+    def box(self, size: ArrayLike, **options: Unpack[BodyOptions]) -> Body:
+        """A box with edges of these lengths [m], or a cube with one. Options: see `BodyOptions`."""
+        return self._body("box", lambda who: shapes.box(who, size), ("box", str(size)), options)
+
+    def sphere(self, radius: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
+        """A ball, made of 20·4^detail triangles. Options: see `BodyOptions`."""
+        return self._body("sphere", lambda who: shapes.sphere(who, radius, detail), ("sphere", radius, detail), options)
+
+    def capsule(self, radius: float, length: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
+        """A cylinder of this length [m] along its z with half-spheres at both ends. Options: see `BodyOptions`."""
+        key = ("capsule", radius, length, detail)
+        return self._body("capsule", lambda who: shapes.capsule(who, radius, length, detail), key, options)
+
+    def cylinder(self, radius: float, length: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
+        """A cylinder along its z with 8·2^detail sides. Options: see `BodyOptions`."""
+        key = ("cylinder", radius, length, detail)
+        return self._body("cylinder", lambda who: shapes.cylinder(who, radius, length, detail), key, options)
+
+    def mesh(
+        self,
+        source: str | PathLike[str] | Any,
+        *,
+        scale: ArrayLike = 1.0,
+        thickness: float | None = None,
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """A body from a mesh: the path of a file (.obj .stl .ply .glb .msh), a trimesh.Trimesh, (vertices, faces).
+
+        It must be closed; with `thickness` [m] it is a shell that reaches so far to both sides, open or closed.
+        Options: see `BodyOptions`.
+        """
+        return self._body("mesh", lambda who: shapes.mesh(who, source, scale), None, options, thickness)
+
+    def ground(
+        self, height: float = 0.0, *, normal: ArrayLike | None = None, friction: float | None = None, name: str = ""
+    ) -> None:
+        """A half-space that nothing enters: below `height` [m] along its normal, by default against gravity."""
+        who = "Sim.ground"
+        self._require_building(who)
+        if normal is None:
+            g = np.asarray(self._scene.config["gravity"], float).reshape(3)
+            normal = -g if g.any() else (0.0, 0.0, 1.0)
+        plane = half_plane(float(vector(who, "height", height, "m", 1)[0]), unit(who, "normal", normal))
+        self._materials.apply(plane, self._mu(who, friction), True)
+        self._scene.objects.create(self._name(who, "ground", name)).geometries.create(plane)
+
+    def _body(
+        self,
+        kind: str,
+        make: Callable[[str], SimplicialComplex],
+        key: Any,
+        options: BodyOptions,
+        thickness: float | None = None,
+    ) -> Body:
+        unknown = options.keys() - BodyOptions.__annotations__.keys()
+        if unknown:
+            raise SceneError(f"Sim.{kind}: there is no option '{sorted(unknown)[0]}'; {taken(BodyOptions)}.")
+        name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
+        who = f"{kind} '{name}'"
+        self._require_building(who)
+        geometry = self._prototype(who, make, key, options, thickness)
+        T = np.eye(4)
+        T[:3, :3] = rotation_of(who, options.get("rot"))
+        T[:3, 3] = vector(who, "pos", options.get("pos", (0.0, 0.0, 0.0)), "m")
+        V = np.zeros((4, 4))
+        V[:3, :3] = skew(vector(who, "spin", options.get("spin", (0.0, 0.0, 0.0)), "rad/s")) @ T[:3, :3]
+        V[:3, 3] = vector(who, "velocity", options.get("velocity", (0.0, 0.0, 0.0)), "m/s")
+        geometry.instances["transform"] = T
+        geometry.instances["velocity"] = V
+        geometry.instances["is_fixed"] = int(bool(options.get("fixed", False)))
+        if options.get("color") is not None:
+            geometry.instances.create("color", color_of(who, options["color"]))
+        self._materials.apply(geometry, self._mu(who, options.get("friction")), bool(options.get("contact", True)))
+        body = self._bodies[name] = Body(self, self._add(name, geometry), kind)  # type: ignore[arg-type]  # Sim is the one subclass
+        return body
+
+    def _prototype(
+        self,
+        who: str,
+        make: Callable[[str], SimplicialComplex],
+        key: Any,
+        options: BodyOptions,
+        thickness: float | None,
+    ) -> SimplicialComplex:
+        """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one."""
+        if "mass" in options and "density" in options:
+            raise SceneError(f"{who}: both mass and density are given; give one of them.")
+        density = positive(who, "density", options.get("density", 1000.0), "kg/m³")
+        kappa = positive(who, "kappa", options.get("kappa", self._kappa), "Pa")
+        mass = positive(who, "mass", options["mass"], "kg") if "mass" in options else None
+        full_key = None if key is None else (*key, density, mass, kappa)
+        found = self._prototypes.get(full_key)
+        if found is None:
+            found = make(who)
+
+            def apply(rho: float) -> None:
+                if thickness is None:
+                    AffineBodyConstitution().apply_to(found, kappa, mass_density=rho)
+                else:
+                    radius = positive(who, "thickness", thickness, "m")
+                    AffineBodyShell().apply_to(found, kappa, mass_density=rho, thickness=radius)
+
+            apply(density)
+            if mass is not None:
+                apply(mass / float(found.meta.slot("volume").values[0]))
+            if full_key is not None:
+                self._prototypes[full_key] = found
+        return found.copy()
+
+    def _mu(self, who: str, friction: float | None) -> float:
+        if friction is None:
+            return self._friction
+        mu = float(vector(who, "friction", friction, size=1)[0])
+        if mu < 0.0:
+            raise SceneError(f"{who}: friction = {friction!r}; give a coefficient ≥ 0.")
+        return mu

@@ -1,0 +1,322 @@
+"""Putting joints into a `Sim`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+
+import numpy as np
+
+from dovetail.constitution import (
+    AffineBodyConstitution,
+    AffineBodyCylindricalJoint,
+    AffineBodyDistanceJoint,
+    AffineBodyFixedJoint,
+    AffineBodyPlanarJoint,
+    AffineBodyPointOnLineJoint,
+    AffineBodyPrismaticJoint,
+    AffineBodyRevoluteJoint,
+    AffineBodyScrewJoint,
+    AffineBodySphericalJoint,
+    AffineBodyUniversalJoint,
+    EdgeJoint,
+    Joint,
+)
+from dovetail.constitution.terms import Coincide, Slide
+from dovetail.errors import SceneError
+from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
+from dovetail.sim.body import Body
+from dovetail.sim.given import positive, unit, vector
+from dovetail.sim.joint import (
+    CylindricalJoint,
+    DistanceJoint,
+    FixedJoint,
+    MovingJoint,
+    PlanarJoint,
+    PointOnLineJoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    ScrewJoint,
+    SimJoint,
+    SphericalJoint,
+    UniversalJoint,
+)
+from dovetail.sim.making import Making, taken
+from dovetail.typing import Array, ArrayLike
+
+__all__ = ["HoldOptions", "JointMaking", "JointOptions"]
+
+_Joint = TypeVar("_Joint", bound=SimJoint)
+_Moving = TypeVar("_Moving", bound=MovingJoint)
+
+
+class HoldOptions(TypedDict, total=False):
+    """What every joint takes.
+
+    name       unique; default such as "revolute joint 1"
+    exact      False: it may yield; default that of the Sim
+    strength   γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100
+    """
+
+    name: str
+    exact: bool
+    strength: float
+
+
+class JointOptions(HoldOptions, total=False):
+    """What joints with a coordinate take beside `HoldOptions`; all of it concerns the first coordinate.
+
+    limit      (lower, upper) [rad or m]
+    hard       True: the limits are never crossed
+    drive      a target [rad or m] to hold, or True for a drive that is off until it is given one
+    motor      a speed [rad/s or m/s] to run at
+    damping    a resistance in proportion to the velocity [N·m·s/rad or N·s/m]
+    friction   a resistance of constant size [N·m or N]
+    """
+
+    limit: tuple[float, float] | None
+    hard: bool
+    drive: float | bool | None
+    motor: float | None
+    damping: float
+    friction: float
+
+
+class _Ends(NamedTuple):
+    """The two bodies and the strength as constitutions take them."""
+
+    l_slots: list[SimplicialComplexSlot]
+    l_instances: list[int]
+    r_slots: list[SimplicialComplexSlot]
+    r_instances: list[int]
+    strengths: list[float]
+
+
+class JointMaking(Making):
+    """The calls that make joints. `left` may be None for the world; places and directions are of the world now."""
+
+    _exact: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._anchor: SimplicialComplexSlot | None = None
+
+    # --- joints of the specification ------------------------------------------------------------------------
+
+    def revolute(
+        self, left: Body | None, right: Body, pos: ArrayLike, axis: ArrayLike, **options: Unpack[JointOptions]
+    ) -> RevoluteJoint:
+        """A hinge through `pos` [m] along `axis`. Options: see `JointOptions`."""
+        return self._moving(RevoluteJoint, AffineBodyRevoluteJoint(), left, right, pos, axis, options)
+
+    def prismatic(
+        self,
+        left: Body | None,
+        right: Body,
+        axis: ArrayLike,
+        pos: ArrayLike | None = None,
+        **options: Unpack[JointOptions],
+    ) -> PrismaticJoint:
+        """A slider along `axis` through `pos` [m], by default the right body's place. Options: see `JointOptions`."""
+        place = self._checked("Sim.prismatic", left, right).pos if pos is None else pos
+        return self._moving(PrismaticJoint, AffineBodyPrismaticJoint(), left, right, place, axis, options)
+
+    def spherical(
+        self, left: Body | None, right: Body, pos: ArrayLike, **options: Unpack[HoldOptions]
+    ) -> SphericalJoint:
+        """A ball and socket at `pos` [m]. Options: see `HoldOptions`."""
+        who = "Sim.spherical"
+        ends = self._ends(who, left, right, options, AffineBodySphericalJoint)
+        place = vector(who, "pos", pos, "m")
+        joint = AffineBodySphericalJoint().create_geometry([place], *ends)
+        return self._join(SphericalJoint, who, options, joint, left, right, place)
+
+    def fixed(
+        self, left: Body | None, right: Body, pos: ArrayLike | None = None, **options: Unpack[HoldOptions]
+    ) -> FixedJoint:
+        """A weld at `pos` [m], by default midway; the bodies keep their relative pose. Options: see `HoldOptions`."""
+        who = "Sim.fixed"
+        ends = self._ends(who, left, right, options, AffineBodyFixedJoint)
+        if pos is None:
+            place = right.pos if left is None else np.asarray((left.pos + right.pos) / 2)
+        else:
+            place = vector(who, "pos", pos, "m")
+        in_left = place if left is None else left.local(place)
+        joint = AffineBodyFixedJoint().create_geometry([in_left], [right.local(place)], *ends)
+        return self._join(FixedJoint, who, options, joint, left, right, place)
+
+    # --- further joints -------------------------------------------------------------------------------------
+
+    def cylindrical(
+        self, left: Body | None, right: Body, pos: ArrayLike, axis: ArrayLike, **options: Unpack[JointOptions]
+    ) -> CylindricalJoint:
+        """A shaft in a sleeve through `pos` [m] along `axis`. Options: see `JointOptions`."""
+        return self._moving(CylindricalJoint, AffineBodyCylindricalJoint(), left, right, pos, axis, options)
+
+    def screw(
+        self,
+        left: Body | None,
+        right: Body,
+        pos: ArrayLike,
+        axis: ArrayLike,
+        pitch: float,
+        **options: Unpack[JointOptions],
+    ) -> ScrewJoint:
+        """A nut on a thread through `pos` [m] along `axis`; `pitch` [m] per turn, right-handed where it is positive."""
+        number = float(vector("Sim.screw", "pitch", pitch, "m", 1)[0])
+        return self._moving(
+            ScrewJoint, AffineBodyScrewJoint(), left, right, pos, axis, options, attributes={"pitch": number}
+        )
+
+    def universal(
+        self,
+        left: Body | None,
+        right: Body,
+        pos: ArrayLike,
+        axis: ArrayLike,
+        cross: ArrayLike | None = None,
+        **options: Unpack[JointOptions],
+    ) -> UniversalJoint:
+        """A cross at `pos` [m]: a pin along `axis` in the left body, and one across it, along `cross`, in the right."""
+        other = {} if cross is None else {"frame/n": unit("Sim.universal", "cross", cross)}
+        return self._moving(
+            UniversalJoint, AffineBodyUniversalJoint(), left, right, pos, axis, options, attributes=other
+        )
+
+    def planar(
+        self,
+        left: Body | None,
+        right: Body,
+        pos: ArrayLike,
+        normal: ArrayLike,
+        x: ArrayLike | None = None,
+        **options: Unpack[JointOptions],
+    ) -> PlanarJoint:
+        """A puck at `pos` [m] on a plane with this normal; `x` is the direction that its coordinate x counts along."""
+        other = {} if x is None else {"frame/n": unit("Sim.planar", "x", x)}
+        return self._moving(PlanarJoint, AffineBodyPlanarJoint(), left, right, pos, normal, options, attributes=other)
+
+    def point_on_line(
+        self, left: Body | None, right: Body, pos: ArrayLike, axis: ArrayLike, **options: Unpack[JointOptions]
+    ) -> PointOnLineJoint:
+        """A bead: the right body's point at `pos` [m] stays on the left body's line along `axis`."""
+        return self._moving(PointOnLineJoint, AffineBodyPointOnLineJoint(), left, right, pos, axis, options)
+
+    def distance(
+        self,
+        left: Body | None,
+        right: Body,
+        start: ArrayLike,
+        end: ArrayLike,
+        **options: Unpack[JointOptions],
+    ) -> DistanceJoint:
+        """A rod from `start` [m] on the left body to `end` on the right keeps them as far apart as they are."""
+        who = "Sim.distance"
+        ends = self._ends(who, left, right, options, AffineBodyDistanceJoint)
+        a, b = vector(who, "start", start, "m"), vector(who, "end", end, "m")
+        joint = AffineBodyDistanceJoint().create_geometry([a], [b], *ends)
+        return self._equipped(self._join(DistanceJoint, who, options, joint, left, right, b), options)
+
+    # --- how ------------------------------------------------------------------------------------------------
+
+    def _moving(
+        self,
+        handle: type[_Moving],
+        constitution: EdgeJoint,
+        left: Body | None,
+        right: Body,
+        pos: ArrayLike,
+        axis: ArrayLike,
+        options: JointOptions,
+        attributes: dict[str, Any] | None = None,
+    ) -> _Moving:
+        who = f"Sim.{handle.kind.removesuffix(' joint').replace('-', '_')}"
+        ends = self._ends(who, left, right, options, type(constitution))
+        start, along = vector(who, "pos", pos, "m"), unit(who, "axis", axis)
+        joint = constitution.create_geometry([start], [start + along * _lever(left, right)], *ends)
+        for name, value in (attributes or {}).items():
+            joint.edges[name] = value
+        if issubclass(handle, (RevoluteJoint, PrismaticJoint)):
+            handle.prepare(joint)
+        return self._equipped(self._join(handle, who, options, joint, left, right, start), options)
+
+    def _equipped(self, made: _Moving, options: JointOptions) -> _Moving:
+        """The joint with what its options ask for."""
+        limit, drive, motor = options.get("limit"), options.get("drive"), options.get("motor")
+        if limit is not None:
+            made.limit = limit
+        if options.get("hard"):
+            made.hard = True
+        if drive is not None and drive is not False and motor is not None:
+            raise SceneError(f"{made.who}: both drive and motor are given; give a target or a speed.")
+        if drive is True:
+            made.drive.add()
+        elif drive is not None and drive is not False:
+            made.drive.aim = drive
+        if motor is not None:
+            made.drive.speed = motor
+        if "damping" in options:
+            made.damping = options["damping"]
+        if "friction" in options:
+            made.friction = options["friction"]
+        return made
+
+    def _ends(self, who: str, left: Body | None, right: Body, options: Any, kind: type[Joint]) -> _Ends:
+        self._require_building(who)
+        self._checked(who, left, right)
+        known = JointOptions if kind.coordinate is not None else HoldOptions
+        unknown = options.keys() - known.__annotations__.keys()
+        if unknown:
+            raise SceneError(f"{who}: there is no option '{sorted(unknown)[0]}'; {taken(known)}.")
+        able = all(isinstance(term, (Coincide, Slide)) for term in kind.terms)
+        exact = bool(options.get("exact", self._exact and "strength" not in options))
+        if exact and not able and "exact" in options:
+            raise SceneError(f"{who}: exact = True, but only joints without a law can be; give a strength such as 1e6.")
+        # what cannot be exact is at least firm beside joints that are
+        strength = positive(who, "strength", options.get("strength", 1e6 if exact else 100.0))
+        exact = exact and able
+        slot = self._world_anchor() if left is None else left.slot
+        return _Ends([slot], [0], [right.slot], [0], [math.inf if exact else strength])
+
+    def _checked(self, who: str, left: Body | None, right: Body) -> Body:
+        """The right body, where both are bodies of this Sim and different ones."""
+        for side, body in (("left", left), ("right", right)):
+            ours = isinstance(body, Body) and self._bodies.get(body.name) is body
+            if not ours and not (side == "left" and body is None):
+                advice = "a body of this Sim, or None for the world" if side == "left" else "a body of this Sim"
+                raise SceneError(f"{who}: the {side} body is {body!r}; give {advice}.")
+        if left is right:
+            raise SceneError(f"{who}: both bodies are '{right.name}'; a joint needs two.")
+        return right
+
+    def _join(
+        self,
+        handle: type[_Joint],
+        who: str,
+        options: HoldOptions,
+        joint: SimplicialComplex,
+        left: Body | None,
+        right: Body,
+        point: Array,
+    ) -> _Joint:
+        name = self._name(who, handle.kind, options.get("name", ""))
+        made = handle(self, self._add(name, joint), left, right, point)  # type: ignore[arg-type]  # Sim is the one subclass
+        self._joints[name] = made
+        return made
+
+    def _world_anchor(self) -> SimplicialComplexSlot:
+        """The immovable point that joints with the world hold on to.
+
+        It has next to no mass, so that a joint is made for the mass of its other body.
+        """
+        if self._anchor is None:
+            proxy = AffineBodyConstitution().create_proxy(self._kappa, 1e-6, np.zeros(3), 1e-6 * np.eye(3), 1e-6)
+            proxy.instances["is_fixed"] = 1
+            self._anchor = self._add(self._name("Sim", "world", "world"), proxy)
+        return self._anchor
+
+
+def _lever(left: Body | None, right: Body) -> float:
+    """Length of a joint's axis [m], its lever against tilting: half the size of the smaller body."""
+    sizes = [float(np.linalg.norm(np.ptp(b.slot.geometry.positions.values, axis=0))) for b in (left, right) if b]
+    return 0.5 * min(size for size in sizes if size > 0)

@@ -1,0 +1,59 @@
+"""What making bodies and making joints share: the scene, names, and the moment after which nothing can be added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.core import Scene
+from dovetail.errors import SceneError
+from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
+from dovetail.sim.body import Body
+from dovetail.sim.joint import SimJoint
+
+__all__ = ["Making", "taken"]
+
+
+class Making:
+    """A scene under construction: its bodies and joints by name."""
+
+    _scene: Scene
+    _kappa: float
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, Body] = {}
+        self._joints: dict[str, SimJoint] = {}
+        self._counts: dict[str, int] = {}
+
+    @property
+    def started(self) -> bool:
+        """Whether a step was made; from then on nothing can be added."""
+        raise NotImplementedError
+
+    def _add(self, name: str, geometry: SimplicialComplex) -> SimplicialComplexSlot:
+        slot, _ = self._scene.objects.create(name).geometries.create(geometry)
+        assert isinstance(slot, SimplicialComplexSlot)
+        return slot
+
+    def _name(self, who: str, kind: str, given: str) -> str:
+        """A name that nothing else has."""
+        if given:
+            if self._scene.objects.find(given):
+                raise SceneError(f"{who}: there is already something called '{given}'; choose another name.")
+            return given
+        while True:
+            self._counts[kind] = self._counts.get(kind, 0) + 1
+            name = f"{kind} {self._counts[kind]}"
+            if not self._scene.objects.find(name):
+                return name
+
+    def _require_building(self, who: str) -> None:
+        if self.started:
+            raise SceneError(
+                f"{who}: the simulation has started, and bodies and joints can only be added before the first step; "
+                "add everything first, or make a new Sim."
+            )
+
+
+def taken(options: Any) -> str:
+    """What to say of an option that is none."""
+    return "it takes " + ", ".join(options.__annotations__)
