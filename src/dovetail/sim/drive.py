@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Drive"]
 
-_FIRM = 100.0
+_FIRM = 1e4
+"""By how much a drive without gains of its own outweighs the inertia of what it moves, in a step."""
 
 
 class Drive:

@@ -22,7 +22,6 @@ from dovetail.constitution import (
     EdgeJoint,
     Joint,
 )
-from dovetail.constitution.terms import Coincide, Slide
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
@@ -268,13 +267,8 @@ class JointMaking(Making):
         unknown = options.keys() - known.__annotations__.keys()
         if unknown:
             raise SceneError(f"{who}: there is no option '{sorted(unknown)[0]}'; {taken(known)}.")
-        able = all(isinstance(term, (Coincide, Slide)) for term in kind.terms)
+        strength = positive(who, "strength", options.get("strength", 100.0))
         exact = bool(options.get("exact", self._exact and "strength" not in options))
-        if exact and not able and "exact" in options:
-            raise SceneError(f"{who}: exact = True, but only joints without a law can be; give a strength such as 1e6.")
-        # what cannot be exact is at least firm beside joints that are
-        strength = positive(who, "strength", options.get("strength", 1e6 if exact else 100.0))
-        exact = exact and able
         slot = self._world_anchor() if left is None else left.slot
         return _Ends([slot], [0], [right.slot], [0], [math.inf if exact else strength])
 
