@@ -247,3 +247,30 @@ def test_bodies_that_are_rough_keep_their_velocity(rng):
     np.testing.assert_array_equal(inner[:-1], state.A[:-1])
     assert not (V[-1] == state.V[-1]).all()
     assert system.blocks.active.all()
+
+
+@pytest.mark.parametrize("gamma", [100.0, np.inf])
+def test_sweeps_and_blocks_give_the_same_start(gamma, rng):
+    """A tree of forty links under load: the start by dual sweeps, and by the block system once the trees are felled."""
+    bench = Bench({"dt": H, "integrator/type": "ctr"}, gravity=(0, 0, -9.8))
+    size = (0.1, 0.02, 0.02)
+    base = bench.box("base", size, (-0.05, 0, 0), fixed=True)
+    links = bench.box("links", size, [(0.1 * k + 0.05, 0, 0) for k in range(40)])
+    bodies = [(links, k) for k in range(40)]
+    pins, half = np.array([[0.1 * k, 0, 0] for k in range(40)]), np.array([0, 0.01, 0])
+    bench.join(AffineBodyRevoluteJoint, [base, *bodies[:-1]], bodies, pins - half, pins + half, strength=gamma)
+    bench.run(20)
+    simulation = bench.world._simulation
+    system, state = simulation.system, simulation.state
+    assert system.trees is not None and system.trees.complete
+    state.V += 0.1 * rng.normal(size=state.V.shape) * (system.position >= 0)[:, None, None]
+    a = np.zeros_like(state.Q)
+    a[1:, 0, 2] = -9.8
+    smooth = np.ones(len(state.Q), np.bool_)
+    swept = consistent_start(system, state, H, a.copy(), smooth)
+    assert gamma < np.inf or not system.blocks.laid_out, "no block was needed"
+    system.trees = None
+    blocked = consistent_start(system, state, H, a.copy(), smooth)
+    for one, two in zip(swept, blocked, strict=True):
+        # sweeps take a body for a rigid one with a stiffness of 8w on all strains: 1/(ω²h²) = 1e-3 of the strain rates
+        np.testing.assert_allclose(one, two, atol=2e-3 * np.abs(two).max())

@@ -21,19 +21,24 @@ import numpy as np
 
 from dovetail.errors import SolverError
 from dovetail.solver.assembly.start import (
+    aim,
     assemble_shapes,
     close_start,
     scatter,
     set_momentum,
+    set_shape_gradients,
     turn_to_acceleration,
 )
 from dovetail.solver.contribution import Start
+from dovetail.solver.energy.coincide import Coincide
 from dovetail.solver.predict import accelerate
 from dovetail.solver.state import State
 from dovetail.solver.system import System
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["consistent_start"]
+
+_FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 
 
 def consistent_start(system: System, state: State, h: float, a: Array, smooth: Flags) -> tuple[Array, Array, Array]:
@@ -46,15 +51,59 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     ratio, drift = h / (state.dt_before or h), np.zeros_like(system.blocks.g)
     start = Start(state.Q, V, h, ratio, system.mass_inverse, drift)
     if smooth.any():
-        system.need_blocks()
         system.islands.select(smooth)
         try:
-            _solve(system, start, a, inner)
+            rest = _sweep(system, start, a, inner)
+            if (rest * system.blocks.active).any():
+                system.need_blocks()
+                system.islands.select(smooth)
+                system.blocks.active *= rest
+                _solve(system, start, a, inner)
         finally:
             system.blocks.active.fill(1)
     for contribution in system.contributions:
         contribution.accept_start(start, smooth)
     return V, a, inner
+
+
+def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices:
+    """The start of bodies in trees, by dual sweeps; the rows (free,) that are left to the block system.
+
+    A sweep gives P⁻¹ M (Q − Q̃) for bodies without strain, so anything can be asked for by an aim Q̃. Nothing but points
+    that coincide acts on trees: no targets, and no curvature but that of shapes.
+    """
+    trees, bodies, position, g = system.trees, system.bodies, system.position, system.blocks.g
+    everything = np.ones_like(system.blocks.active)
+    if trees is None:
+        return everything
+    active: Indices = system.blocks.active * trees.inside
+    if not active.any():
+        return everything
+    Q, h = start.Q, start.h
+    upright, aims, filtered = Q.copy(), np.zeros_like(Q), np.empty(bodies.count)
+    set_shape_gradients(position, active, system.largest_moment, system.w, Q, upright, filtered, g)
+    for contribution in system.contributions:
+        if isinstance(contribution, Coincide):
+            contribution.assemble(Q, False, system.blocks)
+    gradient = g.copy()
+    set_momentum(position, active, bodies.mass, start.V, h, start.drift, g)
+    aim(position, active, system.mass_inverse, _FAR, upright, g, aims)
+    velocity = trees.filter(upright, aims, active)
+    if velocity is None:
+        return everything
+    before = start.V.copy()
+    scatter(position, active, velocity, 1.0 / _FAR, start.V)
+    np.copyto(g, gradient)
+    turn_to_acceleration(position, active, bodies.mass, filtered, h, a, Q, start.V, g)
+    aim(position, active, system.mass_inverse, _FAR, upright, g, aims)
+    acceleration = trees.filter(upright, aims, active)
+    if acceleration is None:
+        np.copyto(start.V, before)
+        return everything
+    a_end = np.empty_like(a)
+    accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q + h * start.V), a_end)
+    close_start(position, active, h, acceleration, 1.0 / _FAR, a_end, a, inner)
+    return everything - trees.inside
 
 
 def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
@@ -79,11 +128,11 @@ def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
             "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
         )
     set_momentum(position, active, mass, V, h, start.drift, blocks.g)
-    scatter(position, active, system.solve(blocks.g), V)
+    scatter(position, active, system.solve(blocks.g), 1.0, V)
     np.copyto(blocks.g, gradient)
     turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
     for contribution in system.contributions:
         contribution.add_curvature(start, blocks)
     a_end = np.empty_like(a)
     accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q + h * V), a_end)
-    close_start(position, active, h, system.solve(blocks.g), a_end, a, inner)
+    close_start(position, active, h, system.solve(blocks.g), 1.0, a_end, a, inner)

@@ -54,6 +54,12 @@ class Articulated:
         self._c, self._w = c, w
         self.chunks.weigh(self._mass, self._inertia, c, w)
 
+    def swap(self, constants: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        """Use other weights c, w with their table of constants, as this returns them for the present ones."""
+        present = self._c, self._w, self.chunks.table
+        self._c, self._w, self.chunks.table = constants
+        return present
+
     def direction(
         self, Q: Array, Q_tilde: Array, position: Indices, lane_position: Indices, active: Indices, y: Array
     ) -> int:

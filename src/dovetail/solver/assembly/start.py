@@ -19,9 +19,18 @@ from dovetail.solver.energy.arap import add_arap_gradient
 from dovetail.solver.energy.kinetic import add_kinetic_hessian
 from dovetail.solver.energy.ortho import add_ortho_gradient, set_gauss_newton
 from dovetail.solver.kernel import kernel
+from dovetail.solver.polar import polar
 from dovetail.typing import Array, Indices
 
-__all__ = ["assemble_shapes", "close_start", "scatter", "set_momentum", "turn_to_acceleration"]
+__all__ = [
+    "aim",
+    "assemble_shapes",
+    "close_start",
+    "scatter",
+    "set_momentum",
+    "set_shape_gradients",
+    "turn_to_acceleration",
+]
 
 
 @kernel
@@ -50,6 +59,46 @@ def assemble_shapes(
         filtered[b] = stiffness * 2.0 * stiffness / (largest_moment[b] + 2.0 * stiffness)
         set_gauss_newton(filtered[b], Q, b, u, v, base, D, k)
         add_kinetic_hessian(mass, 1.0, b, D, k)
+
+
+@kernel
+def set_shape_gradients(
+    position: Indices, active: Indices, largest_moment: Array, w: Array, Q: Array, upright: Array, filtered: Array,
+    g: Array,
+) -> None:  # fmt: skip
+    """Of bodies with the OrthoPotential: g ← gradient, filtered ← weight as above, upright ← Q without its strain."""
+    R = np.empty((3, 3))
+    for b in range(len(Q)):
+        k = position[b]
+        if k < 0 or not active[k]:
+            continue
+        for i in range(12):
+            g[k, i] = 0.0
+        stiffness = 4.0 * w[b]
+        add_ortho_gradient(stiffness, Q, b, g, k)
+        filtered[b] = stiffness * 2.0 * stiffness / (largest_moment[b] + 2.0 * stiffness)
+        polar(Q, b, R, 1e-12)
+        for x in range(3):
+            upright[b, 0, x] = Q[b, 0, x]
+            for i in range(3):
+                upright[b, 1 + i, x] = R[i, x]
+
+
+@kernel
+def aim(
+    position: Indices, active: Indices, mass_inverse: Array, scale: float, upright: Array, g: Array, out: Array
+) -> None:
+    """out ← upright − scale · M⁻¹g, in active rows: the prediction from which a kinetic term pulls with scale · g."""
+    for b in range(len(upright)):
+        k = position[b]
+        if k < 0 or not active[k]:
+            continue
+        for i in range(4):
+            for x in range(3):
+                value = 0.0
+                for j in range(4):
+                    value += mass_inverse[b, i, j] * g[k, 3 * j + x]
+                out[b, i, x] = upright[b, i, x] - scale * value
 
 
 @kernel
@@ -88,24 +137,26 @@ def turn_to_acceleration(
 
 
 @kernel
-def scatter(position: Indices, active: Indices, y: Array, out: Array) -> None:
-    """out[b] ← y[position of b] for bodies with active rows; the others keep theirs."""
+def scatter(position: Indices, active: Indices, y: Array, scale: float, out: Array) -> None:
+    """out[b] ← scale · y[position of b] for bodies with active rows; the others keep theirs."""
     for b in range(len(position)):
         k = position[b]
         if k >= 0 and active[k]:
             for i in range(4):
                 for x in range(3):
-                    out[b, i, x] = y[k, 3 * i + x]
+                    out[b, i, x] = scale * y[k, 3 * i + x]
 
 
 @kernel
-def close_start(position: Indices, active: Indices, h: float, y: Array, a_end: Array, a: Array, inner: Array) -> None:
-    """Of bodies with active rows, whose Â is −y/h²: a ← Â + a_end, inner ← Â − a_end."""
+def close_start(
+    position: Indices, active: Indices, h: float, y: Array, scale: float, a_end: Array, a: Array, inner: Array
+) -> None:
+    """Of bodies with active rows, whose Â is −scale · y/h²: a ← Â + a_end, inner ← Â − a_end."""
     for b in range(len(position)):
         k = position[b]
         if k >= 0 and active[k]:
             for i in range(4):
                 for x in range(3):
-                    A = -y[k, 3 * i + x] / (h * h)
+                    A = -scale * y[k, 3 * i + x] / (h * h)
                     a[b, i, x] = A + a_end[b, i, x]
                     inner[b, i, x] = A - a_end[b, i, x]
