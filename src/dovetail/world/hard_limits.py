@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.constitution.place import Place
 from dovetail.solver.joint.stops import Stops
-from dovetail.world.lower.joints import LawOnJoints
+from dovetail.world.lower.lowered import LawOnJoints
 
 __all__ = ["keep_inside"]
 

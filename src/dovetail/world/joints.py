@@ -15,7 +15,7 @@ from dovetail.solver.joint.stops import Stops
 from dovetail.solver.state import State
 from dovetail.typing import Array
 from dovetail.world.hard_limits import keep_inside
-from dovetail.world.lower.joints import JointGeometry, LawOnJoints, LoweredJoints
+from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints
 
 __all__ = ["Joints"]
 

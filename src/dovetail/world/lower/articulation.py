@@ -19,7 +19,7 @@ from dovetail.solver.joint.terms import Coordinates
 from dovetail.solver.state import State
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
-from dovetail.world.lower.joints import LoweredJoints
+from dovetail.world.lower.lowered import LoweredJoints
 
 __all__ = ["ExternalArticulations"]
 

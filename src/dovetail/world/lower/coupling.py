@@ -23,7 +23,7 @@ from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
-    from dovetail.world.lower.joints import JointGeometry, LoweredJoints
+    from dovetail.world.lower.lowered import JointGeometry, LoweredJoints
 
 __all__ = ["Couplings"]
 

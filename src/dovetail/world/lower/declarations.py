@@ -15,7 +15,7 @@ from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS, Coordinate, EnergyFunction, Law
 
 if TYPE_CHECKING:
-    from dovetail.world.lower.joints import JointGeometry
+    from dovetail.world.lower.lowered import JointGeometry
 
 __all__ = ["coordinate_of", "energy_of", "law_of"]
 

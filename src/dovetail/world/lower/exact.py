@@ -32,7 +32,7 @@ from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
-    from dovetail.world.lower.joints import JointGeometry, LawOnJoints
+    from dovetail.world.lower.lowered import JointGeometry, LawOnJoints
 
 __all__ = ["check_loops", "lower_exact", "lower_held", "which_are_exact"]
 

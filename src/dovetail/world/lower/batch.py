@@ -1,0 +1,46 @@
+"""Joints of several geometries gathered under one declaration: their stencils, and the values of their parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.constitution.terms import Parameter, Stenciled
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.typing import Array, Indices
+from dovetail.world.lower.lowered import JointGeometry
+
+__all__ = ["Batch", "parameter_values"]
+
+
+class Batch:
+    """Stencils of several joint geometries under one declaration."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[JointGeometry, Indices, Array]] = []
+        self.count = 0
+
+    def add(self, entry: JointGeometry, declared: Stenciled, chosen: Indices | None = None) -> slice:
+        """Append the joints of a geometry, or those chosen; the rows they get."""
+        joints = np.arange(entry.count) if chosen is None else chosen
+        self._entries.append((entry, joints, entry.stencils(declared)[joints]))
+        rows = slice(self.count, self.count + len(joints))
+        self.count += len(joints)
+        return rows
+
+    def stencils(self) -> Stencils:
+        return Stencils(
+            np.concatenate([entry.left[joints] for entry, joints, _ in self._entries]),
+            np.concatenate([entry.right[joints] for entry, joints, _ in self._entries]),
+            np.concatenate([W for _, _, W in self._entries]),
+            np.concatenate([entry.offset + joints for entry, joints, _ in self._entries]),
+        )
+
+
+def parameter_values(entry: JointGeometry, parameter: Parameter) -> Array:
+    """Values of one parameter of every joint of a geometry; 0 for now where it depends on the step."""
+    if parameter.value is not None:
+        return np.full(entry.count, parameter.value)
+    if not parameter.attribute:
+        return np.zeros(entry.count)
+    values: Array = entry.elements.slot(parameter.attribute).values.astype(float)
+    return values * entry.mass if parameter.times_mass else values

@@ -1,0 +1,130 @@
+"""What the lowering of joints leaves: the joint geometries, and which rows of the solver's batches are theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dovetail.constitution.joint.base import Joint
+from dovetail.constitution.terms import AxialForce, AxialTorque, Stenciled, Term
+from dovetail.constitution.terms import Coordinate as CoordinateWord
+from dovetail.constitution.terms import Law as LawWord
+from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
+from dovetail.solver.energy.coincide import Coincide as CoincideRows
+from dovetail.solver.joint.combined import Combined
+from dovetail.solver.joint.exact import ExactJoints
+from dovetail.solver.joint.readback import JointFrames
+from dovetail.solver.joint.terms import Coordinates, Laws, Terms
+from dovetail.solver.load import JointForces, JointTorques
+from dovetail.typing import Array, Flags, Indices
+from dovetail.world.lower.coupling import Couplings
+
+__all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints"]
+
+
+@dataclass(frozen=True)
+class JointGeometry:
+    """A geometry whose edges or vertices are joints `offset` … `offset + count − 1`."""
+
+    slot: SimplicialComplexSlot
+    kind: type[Joint]
+    offset: int
+    left: Indices
+    right: Indices
+    rows: dict[str, Array]  # name → (2, count, 4), left and right body
+    mass: Array  # m_i + m_j
+    exact: Flags  # whether the joint is held by multipliers; (count,)
+
+    @property
+    def count(self) -> int:
+        return len(self.left)
+
+    @property
+    def joints(self) -> slice:
+        return slice(self.offset, self.offset + self.count)
+
+    @property
+    def geometry(self) -> SimplicialComplex:
+        return self.slot.geometry
+
+    @property
+    def elements(self) -> AttributeCollection:
+        return self.kind.elements(self.geometry)
+
+    def stencils(self, declared: Stenciled) -> Array:
+        """W (count, m, 8) of a declaration."""
+        W = np.zeros((self.count, len(declared.stencil), 8))
+        for m, (row, left, right, *divisor) in enumerate(declared.stencil):
+            W[:, m, :4] = left * self.rows[row][0]
+            W[:, m, 4:] = right * self.rows[row][1]
+            for attribute in divisor:
+                W[:, m] /= self.elements.slot(attribute).values[:, None]
+        return W
+
+
+@dataclass
+class TermOnJoints:
+    """A term of one joint geometry with parameters that are read every frame, and the rows of the batch they fill."""
+
+    entry: JointGeometry
+    word: Term
+    terms: Terms
+    rows: slice
+
+
+@dataclass
+class LawOnJoints:
+    """A law of one joint geometry: where its parameters come from and which rows of the batch they fill."""
+
+    entry: JointGeometry
+    word: LawWord
+    coordinate: CoordinateWord
+    laws: Laws
+    rows: slice
+    base_word: CoordinateWord  # the law's own coordinate if the joint reports it, else the main one that it reports
+    base: Coordinates
+    base_rows: slice
+    held: Array  # value at which each is held; NaN where it is not
+    held_rows: slice = field(default_factory=lambda: slice(0))  # rows of exact joints that hold the coordinate
+
+
+@dataclass
+class LoadOnJoints:
+    """A load of one joint geometry: force or torque, its switch, and the array it fills."""
+
+    entry: JointGeometry
+    word: AxialForce | AxialTorque
+    values: Array
+    rows: slice
+
+
+@dataclass
+class LoweredJoints:
+    """All joints of a scene as the solver takes them, and what refresh and read-back need."""
+
+    geometries: list[JointGeometry] = field(default_factory=list)
+    frames: JointFrames | None = None
+    energies: list[CoincideRows | Terms] = field(default_factory=list)
+    exact: ExactJoints | None = None
+    held: Combined | None = None  # coordinates that exact joints hold
+    couplings: Couplings | None = None
+    term_uses: list[TermOnJoints] = field(default_factory=list)
+    coordinates: dict[CoordinateWord, Coordinates] = field(default_factory=dict)
+    coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)
+    laws: list[Laws] = field(default_factory=list)
+    own_laws: list[Laws] = field(default_factory=list)  # those that joints list themselves: part of their reaction
+    law_uses: list[LawOnJoints] = field(default_factory=list)
+    loads: list[JointForces | JointTorques] = field(default_factory=list)
+    load_uses: list[LoadOnJoints] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> Indices:
+        """Left and right bodies (k, 2) of all joints."""
+        found = [np.stack([entry.left, entry.right], axis=1) for entry in self.geometries]
+        return np.concatenate([np.zeros((0, 2), np.int64), *found])
+
+    @property
+    def holding(self) -> list[CoincideRows | Terms | Laws]:
+        """What the joints themselves consist of, without what was added to them."""
+        return [*self.energies, *self.own_laws]
