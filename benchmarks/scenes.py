@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail import Engine, Scene, World, geometry
-from dovetail.constitution import AffineBodyConstitution, AffineBodyRevoluteJoint
+from dovetail.constitution import AffineBodyConstitution, AffineBodyRevoluteJoint, AffineBodySphericalJoint
 
 CUBE_VERTICES = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 CUBE_TRIANGLES = np.array(
@@ -70,6 +70,33 @@ def hinge_chain(links: int, strength_ratio: float = 100.0) -> Scene:
         ends - half, ends + half, [slot] * links, left, [slot] * links, left + 1, np.full(links, strength_ratio)
     )
     scene.objects.create("hinges").geometries.create(hinges)
+    return scene
+
+
+def ball_tree(depth: int, strength_ratio: float = np.inf) -> Scene:
+    """A binary tree of 2^depth − 1 links 0.1 × 0.02 × 0.02 m on ball joints, fanned out in a horizontal plane."""
+    scene = new_scene(gravity=[0.0, 0.0, -9.8])
+    count = 2**depth - 1
+    angle, tip = np.zeros(count + 1), np.zeros((count + 1, 3))
+    transforms = np.tile(np.eye(4), (count + 1, 1, 1))
+    transforms[0, 0, 3] = -0.05
+    for level in range(depth):
+        here = np.arange(2**level, 2 ** (level + 1))
+        parent = here // 2 if level else np.zeros(1, np.int64)
+        angle[here] = angle[parent] + (np.where(here % 2, 0.5, -0.5) * 0.9 ** (level + 1) if level else 0.0)
+        along = np.stack([np.cos(angle[here]), np.sin(angle[here]), np.zeros(len(here))], axis=1)
+        tip[here] = tip[parent] + 0.1 * along
+        transforms[here, :3, 0] = along
+        transforms[here, :3, 1] = np.stack([-along[:, 1], along[:, 0], along[:, 2]], axis=1)
+        transforms[here, :3, 3] = tip[parent] + 0.05 * along
+    slot = boxes(scene, (0.1, 0.02, 0.02), transforms[:, :3, 3], "links", fixed=(0,))
+    slot.geometry.instances["transform"] = transforms
+    bodies = np.arange(1, count + 1)
+    parents = bodies // 2
+    balls = AffineBodySphericalJoint().create_geometry(
+        tip[parents], [slot] * count, parents, [slot] * count, bodies, np.full(count, strength_ratio)
+    )
+    scene.objects.create("balls").geometries.create(balls)
     return scene
 
 

@@ -33,7 +33,9 @@ class Problem:
 
     def solve(self, guess: np.ndarray | None = None, tolerances: Tolerances = TOLERANCES) -> Solution:
         begin = self.Q_tilde if guess is None else guess
-        return minimise(self.system, self.Q.copy(), begin.copy(), self.Q_tilde, H, tolerances)
+        solution = minimise(self.system, self.Q.copy(), begin.copy(), self.Q_tilde, H, tolerances)
+        solution.Q = solution.Q.copy()  # else the next one may use the array again
+        return solution
 
     def energy(self, Q: np.ndarray) -> float:
         return float(self.system.energies(Q, self.Q_tilde).sum())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.buffers import aligned
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.linear.conjugate import conjugate_gradients, incomplete_factor, symmetrise
 from dovetail.solver.linear.ordering import Structure, find_block, structure_of, without_fill
@@ -44,7 +45,8 @@ class Blocks:
         self._node = np.full(len(is_fixed), -1)
         self._node[self._free] = np.arange(len(self._free))
         self.position = self._node.copy()
-        self.g = np.zeros((len(self._free), 12))
+        self.g = aligned(len(self._free), 12)
+        self.g.fill(0.0)
         self.active: Indices = np.ones(len(self._free), np.int64)
         self.laid_out = False
         self.direct = True

@@ -47,7 +47,7 @@ class Tolerances:
 
 @dataclass
 class Solution:
-    """A minimiser and how it was found.
+    """A minimiser and how it was found. Q may be a buffer of the system, which the next step uses again.
 
     step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the
     islands that did not begin at the first guess.
@@ -115,13 +115,20 @@ class _Newton:
         whole steps that get shorter, which are not for bodies with hard limits. One that does not is sent back.
         """
         system, islands = self.system, self.system.islands
-        self.Q, self.E = Q_guess, system.energies(Q_guess, self.Q_tilde)
-        alpha = islands.ones()
-        there = self._total(Q_guess, self.E)
-        stop_rising(there, self._total(Q_start, E_start), alpha)
-        held = islands.total(system.held) > 0.0
-        alpha[held] = 0.0
-        tried = (alpha == 0.0) & np.isfinite(there) & (islands.total(system.limited) == 0.0)
+        before = self._total(Q_start, E_start)
+        self.Q, alpha = Q_guess, islands.ones()
+        if system.all_held:
+            # energies mean nothing where joints are open
+            alpha.fill(0.0)
+            tried = np.ones(islands.count, np.bool_)
+        else:
+            self.E = system.energies(Q_guess, self.Q_tilde)
+            there = self._total(Q_guess, self.E)
+            stop_rising(there, before, alpha)
+            alpha[islands.total(system.held) > 0.0] = 0.0
+            tried = (alpha == 0.0) & np.isfinite(there)
+        if system.stops:
+            tried &= islands.total(system.limited) == 0.0
         ended = np.zeros_like(tried)
         shortest = np.full(islands.count, math.inf)
         for _ in range(self._trials):
@@ -133,10 +140,10 @@ class _Newton:
             size = self.measure(y, solution)
             tried &= size < _CONTRACTION * shortest
             shortest = size
-            Q = np.empty_like(self.Q)
+            Q = system.buffers.spare(self.Q, self.Q_tilde)
             move(system.position, islands.of, islands.active, y, islands.ones(), self.Q, Q)
             self.Q, self.E = Q, system.energies(Q, self.Q_tilde)
-            stays = tried & (self._total(Q, self.E) <= self._total(Q_start, E_start) * (1.0 + SLACK))
+            stays = tried & (self._total(Q, self.E) <= before * (1.0 + SLACK))
             alpha[tried] = stays[tried]
             ended |= stays & (size <= 1.0)
             tried &= ~(stays | (size <= 1.0))
@@ -155,7 +162,7 @@ class _Newton:
         system, islands = self.system, self.system.islands
         islands.finish(islands.total(system.held) == 0.0)
         y = closing_direction(system, Q_guess, self.Q_tilde)
-        closed = np.empty_like(Q_guess)
+        closed = system.buffers.spare(Q_guess, self.Q_tilde)
         move(system.position, islands.of, islands.active, y, islands.ones(), Q_guess, closed)
         islands.restart()
         return closed
@@ -291,7 +298,7 @@ def minimise(
         return solution
     # what exact joints lack is made up by whole steps alone
     ccd_tol = tolerances.ccd_tol if system.exact_joints is None else 1.0
-    trial = np.empty_like(Q_start)
+    trial = system.buffers.spare(newton.Q, Q_tilde)
     directions = None if system.contact is None else np.zeros((len(Q_start), 12))
     beta = np.ones(len(Q_start)) if tolerances.early_exit >= 0 else Q_start[:0, 0, 0]
     exact = True

@@ -17,12 +17,16 @@ def accelerate(position: Indices, gravity: Array, mass_inverse: Array, F: Array,
     for b in range(len(F)):
         for i in range(4):
             for x in range(3):
-                value = 0.0
-                if position[b] >= 0:
-                    value = gravity[b, x] if i == 0 else 0.0
+                a[b, i, x] = gravity[b, x] if i == 0 and position[b] >= 0 else 0.0
+        loaded = False
+        for i in range(4):
+            for x in range(3):
+                loaded = loaded or F[b, i, x] != 0.0
+        if loaded and position[b] >= 0:
+            for i in range(4):
+                for x in range(3):
                     for j in range(4):
-                        value += mass_inverse[b, i, j] * F[b, j, x]
-                a[b, i, x] = value
+                        a[b, i, x] += mass_inverse[b, i, j] * F[b, j, x]
 
 
 @kernel

@@ -102,11 +102,13 @@ def _attempt(system: System, state: State, h: float, methods: Methods, tolerance
     system.prepare(h, methods.weight)
     if system.exact_joints is not None:
         system.exact_joints.begin(h)
-    V_start, a, A_guess = state.V, np.empty_like(Q), state.A
+    buffers = system.buffers
+    V_start, a, A_guess = state.V, buffers.spare(), state.A
     accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q), a)
     if methods.is_consistent:
         V_start, a, A_guess = consistent_start(system, state, h, a, methods.of == 0)
-    Q_tilde, Q_guess = np.empty_like(Q), np.empty_like(Q)
+    Q_tilde = buffers.spare(a)
+    Q_guess = buffers.spare(a, Q_tilde)
     predict(methods.prediction, methods.of, h, position, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde)
     first_guess(h, methods.weight, position, Q, Q_tilde, A_guess, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity

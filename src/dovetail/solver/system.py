@@ -16,6 +16,7 @@ from dovetail.errors import SolverError
 from dovetail.solver.articulated.trees import Trees
 from dovetail.solver.assembly.bodies import BodyTerms
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.buffers import Buffers
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.damping import adapt, add_inertia
@@ -104,10 +105,12 @@ class System:
         self._touching: Indices = np.zeros((0, 2), np.int64)
         self._free = np.flatnonzero(self.position >= 0)
         self._forces = np.zeros((bodies.count, 4, 3))
+        self.buffers = Buffers(bodies.count, 4, 3)
         self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
         self.held = np.zeros(bodies.count)  # 1 for bodies on exact joints
         if exact_joints is not None:
             self.held[exact_joints.pairs()] = 1.0
+        self.all_held = bool(self.held[self.position >= 0].all())
         self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
@@ -371,7 +374,7 @@ class System:
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
-        self.soft_transforms.past[:] = arrays["soft_transforms/past"]
+        self.soft_transforms.restore(arrays["soft_transforms/past"])
         if self.contact is not None:
             self.contact.restore(arrays)
             self._lay_out(arrays["contact/blocks"].astype(np.int64))

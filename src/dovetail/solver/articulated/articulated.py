@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.articulated.chunks import Chunks
-from dovetail.solver.articulated.emit import LANES
-from dovetail.solver.articulated.lanes import FRAME, entries
+from dovetail.solver.articulated.layout import FRAME, entries
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.sweeps import sweep_down, sweep_up
 from dovetail.solver.articulated.tree import Forest
+from dovetail.solver.buffers import aligned
+from dovetail.solver.emit import LANES
 from dovetail.typing import Array, Indices
 
 __all__ = ["Articulated"]
@@ -30,19 +31,20 @@ class Articulated:
         inertia: Array, stiffness: Array, kinetic: Array, fast: bool = True,
     ) -> None:  # fmt: skip
         self.forest, self.rows = forest, rows
-        self.weights, self.compliance, self.special = weights, compliance, special
+        self.weights, self.special = weights, special
+        self.compliance = np.concatenate([compliance, np.zeros((_SPARE, 3))])
         self._mass, self._inertia = mass, inertia
         self.covectors, self.residual = np.zeros((0, 2, 3, 4, 3)), np.zeros((0, 3))
-        self.chunks = chunks = Chunks(forest, rows, weights, special, mass, stiffness, kinetic, fast)
+        self.chunks = chunks = Chunks(forest, rows, weights, compliance, special, mass, stiffness, kinetic, fast)
         self.lane_body = forest.body[chunks.lane]
         self._lane_own = 3 * rows.upward[chunks.lane]
         self._lane_child = 3 * rows.upward[forest.children[chunks.lane]]
         plain = chunks.plain_places
         self._R, self._L, self._u = np.zeros((plain, 3, 3)), np.zeros((plain, 3, 3)), np.zeros((plain, 12))
-        self._frame = np.empty((chunks.fast_chunks, FRAME, LANES))
-        self._constants = np.empty((chunks.table.shape[1], LANES))
-        self._C = np.empty((entries(4), LANES))
-        self._Phi, self._Y = np.empty(rows.phi_size), np.empty(rows.y_start[-1])
+        self._frame = aligned(chunks.fast_chunks, FRAME, LANES)
+        self._constants = aligned(chunks.table.shape[1], LANES)
+        self._C, self._lines = aligned(entries(4), LANES), aligned(12, LANES, LANES)
+        self._Phi, self._Y = aligned(rows.phi_size), aligned(int(rows.y_start[-1]))
         self._multiplier = np.zeros((rows.count + _SPARE, 3))
 
     @property
@@ -68,18 +70,19 @@ class Articulated:
         Returns −1, or a body whose rows depend on each other.
         """
         f, r, n = self.forest, self.rows, self.chunks
+        all_active = bool(active.all())
         bad: int = sweep_up(
-            n.case, n.first, n.size, n.uniform, n.store, n.points_at, self.lane_body, n.kind, n.points, n.table, f.body,
-            f.children, r.upward, r.ground, r.other, r.phi_start, r.y_start, r.widest, self.weights, self.special,
-            self._mass, self._inertia, self._c, self._w, self.covectors, self.compliance, self.residual, active,
-            position, Q, Q_tilde, self._constants, self._C, self._frame, self._R, self._L, self._u, self._Phi, self._Y,
+            n.case, n.first, n.size, n.uniform, n.store, n.points_at, n.rigid, self.lane_body, n.kind, n.points,
+            n.table, f.body, f.children, r.upward, r.ground, r.other, r.phi_start, r.y_start, r.widest, self.weights,
+            self.special, self._mass, self._inertia, self._c, self._w, self.covectors, self.compliance, self.residual,
+            all_active, active, position, Q, Q_tilde, self._constants, self._C, self._lines, self._frame, self._R,
+            self._L, self._u, self._Phi, self._Y,
         )  # fmt: skip
         if bad < 0:
             sweep_down(
-                n.case, n.first, n.size, n.uniform, n.store, n.points_at, lane_position, n.kind,
-                self._lane_child, self._lane_own, n.points, n.table, f.body, f.children, r.upward, r.ground, r.y_start,
-                r.widest, self.weights, self.special, self._mass, self._inertia, self._c, self._w, self.covectors,
-                active, position, self._constants, self._frame, self._R, self._L, self._u, self._Y, self._multiplier,
-                y,
+                n.case, n.first, n.size, n.uniform, n.store, n.points_at, lane_position, n.kind, self._lane_child,
+                self._lane_own, n.points, n.table, f.body, f.children, r.upward, r.ground, r.y_start, r.widest,
+                self.weights, self.special, self._mass, self._inertia, self._c, self._w, self.covectors, all_active,
+                active, position, self._constants, self._frame, self._R, self._L, self._u, self._Y, self._multiplier, y,
             )  # fmt: skip
         return bad

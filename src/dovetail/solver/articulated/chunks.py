@@ -3,6 +3,7 @@
 case, first, size (n,)       kind of joints (sweeps.CASES or PLAIN), first place and number of places of a chunk
 store (n,)                   where the frames of a chunk lie between the sweeps, among those of its sort
 points, points_at            x̄ − α c̄ of every row (3·triples × 8 lanes) of a chunk, c̄ the centre of mass
+rigid (n,)                   1 where the joints to the parents are exact
 kind, uniform                kind of the bodies in the lanes (8n,), and of the whole chunk (n,) or −1
 lane (8n,)                   place of every lane; those beyond the last place of a chunk repeat it
 
@@ -14,11 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.articulated.emit import LANES
-from dovetail.solver.articulated.lanes import CONSTANTS
+from dovetail.solver.articulated.layout import CONSTANTS
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.sweeps import CASES, PLAIN
 from dovetail.solver.articulated.tree import Forest
+from dovetail.solver.buffers import aligned
+from dovetail.solver.emit import LANES
 from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Flags, Indices
 
@@ -96,8 +98,8 @@ class Chunks:
     """The places of a forest in chunks; the module's docstring names the arrays. Without `fast` all are plain."""
 
     def __init__(
-        self, forest: Forest, rows: Rows, weights: Array, special: Indices, mass: Array, stiffness: Array,
-        kinetic: Array, fast: bool = True,
+        self, forest: Forest, rows: Rows, weights: Array, compliance: Array, special: Indices, mass: Array,
+        stiffness: Array, kinetic: Array, fast: bool = True,
     ) -> None:  # fmt: skip
         m = forest.count
         place_case = _cases(forest, rows, special) if fast and jit_enabled else np.full(m, PLAIN)
@@ -107,11 +109,13 @@ class Chunks:
         before = np.cumsum(np.where(plain, self.size, 0)) - np.where(plain, self.size, 0)
         self.store = np.where(plain, before, np.cumsum(~plain) - 1)
         self.plain_places, self.fast_chunks = int(self.size[plain].sum()), int((~plain).sum())
+        yields = np.concatenate([[0], np.cumsum((compliance != 0.0).any(axis=1))])[rows.upward]
+        self.rigid = (yields[self.first] == yields[self.first + self.size]).astype(np.int64)
         lanes = np.minimum(np.arange(LANES), np.minimum(self.size, LANES)[:, None] - 1)
         self.lane = (self.first[:, None] + lanes).ravel()
         triples = np.array([*(sum(children) + own for children, own in CASES), 0])[self.case]
         self.points_at = np.cumsum(3 * LANES * triples) - 3 * LANES * triples
-        self.points = np.zeros(int(3 * LANES * triples.sum()))
+        self.points = aligned(int(3 * LANES * triples.sum()))
         alpha = np.zeros((m, _MOST))
         centre = mass[:, 0, 1:] / mass[:, :1, 0]
         for number, (children, own) in enumerate(CASES):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.articulated.layout import stride
 from dovetail.solver.articulated.tree import Forest
 from dovetail.typing import Indices
 
@@ -38,7 +39,8 @@ class Rows:
         self.near = forest.body[near[self.source]]
         mine = 3 * np.diff(self.upward)
         below = 3 * (np.diff(self.upward[forest.children]) + np.diff(self.ground))
-        size = mine * (mine + 1)
+        width = stride(mine)
+        size = mine * width
         before = np.cumsum(size) - size
         level = forest.level
         first = np.searchsorted(level, np.arange(level.max(initial=-1) + 1))
@@ -47,7 +49,7 @@ class Rows:
         longest = int((offset + size).max(initial=0))
         self.phi_start = offset + longest * (level % 2)
         self.phi_size = 2 * longest
-        self.y_start = np.concatenate([[0], np.cumsum(below * (mine + 1))])
+        self.y_start = np.concatenate([[0], np.cumsum(below * width)])
         self.widest = int((mine + below).max(initial=0)) // 3
 
     @property

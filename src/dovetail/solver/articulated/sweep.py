@@ -20,10 +20,13 @@ These are the plain loops that define what is computed. `lanes.py` says the comm
 from __future__ import annotations
 
 from dovetail.solver.articulated.compliance import body_gradient, motion, set_frame, strain_stiffness, whiten
+from dovetail.solver.articulated.layout import stride as _stride
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["eliminate_place", "substitute_place"]
+
+stride = kernel(_stride)
 
 
 @kernel
@@ -134,7 +137,7 @@ def eliminate_place(
     for j in range(first, last):
         size = 3 * (upward[j + 1] - upward[j])
         for r in range(size):
-            at = phi_start[j] + r * (size + 1)
+            at = phi_start[j] + r * stride(size)
             for s in range(size):
                 A[row + r, row + s] += Phi[at + s]
             A[row + r, rows] += Phi[at + size]
@@ -143,9 +146,9 @@ def eliminate_place(
     for r in range(rows):
         for s in range(mine + 1):
             if r < below:
-                Y[y_start[i] + r * (mine + 1) + s] = A[r, below + s]
+                Y[y_start[i] + r * stride(mine) + s] = A[r, below + s]
             else:
-                Phi[phi_start[i] + (r - below) * (mine + 1) + s] = A[r, below + s]
+                Phi[phi_start[i] + (r - below) * stride(mine) + s] = A[r, below + s]
     return fine
 
 
@@ -165,7 +168,7 @@ def substitute_place(
     for r in range(below + mine):
         t, side = _triple(i, children, upward, ground, r // 3)
         if r < below:
-            at = y_start[i] + r * (mine + 1)
+            at = y_start[i] + r * stride(mine)
             value = Y[at + mine]
             for s in range(mine):
                 value -= Y[at + s] * multiplier[upward[i] + s // 3, s % 3]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.articulated.emit import LANES
-from dovetail.solver.articulated.lanes import FRAME, eliminate_of, local_of, motion_of, substitute_of
+from dovetail.solver.articulated.eliminations import eliminate_of, eliminate_wide_of, substitute_of
+from dovetail.solver.articulated.lanes import local_of, motion_of
+from dovetail.solver.articulated.layout import FRAME
 from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
+from dovetail.solver.emit import LANES
 from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Indices
 
@@ -19,8 +21,10 @@ PLAIN = -1
 """The case of all other bodies."""
 
 if jit_enabled:
-    _local_1, _local_2, _local_3, _local_4 = (local_of(triples) for triples in (1, 2, 3, 4))
-    _leaf_1, _leaf_2, _chain_1, _fork_1, _chain_2 = (eliminate_of(*case) for case in CASES)
+    _local_1, _local_2, _local_3 = (local_of(triples) for triples in (1, 2, 3))
+    _local_4 = local_of(4, below=2)
+    _leaf_1, _leaf_2, _chain_1, _fork_1 = (eliminate_of(*case) for case in CASES[:-1])
+    _chain_2 = eliminate_wide_of(2, 2)
     _down_11, _down_21, _down_22 = substitute_of(1, 1), substitute_of(2, 1), substitute_of(2, 2)
     _motion_1, _motion_2, _motion_11, _motion_21, _motion_22 = (
         motion_of(sum(children) + own, own) for children, own in CASES
@@ -37,17 +41,18 @@ def _know(kinds: Indices, table: Array, first: int, constants: Array) -> None:
 
 @kernel
 def sweep_up(
-    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices,
+    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices, rigid: Indices,
     lane_body: Indices, lane_kind: Indices, points: Array, table: Array, body: Indices, children: Indices,
     upward: Indices, ground: Indices, other: Indices, phi_start: Indices, y_start: Indices, widest: int,
     weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array,
-    compliance: Array, residual: Array, active: Indices, position: Indices, Q: Array, Q_tilde: Array,
-    constants: Array, C: Array, frame: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array,
+    compliance: Array, residual: Array, all_active: bool, active: Indices, position: Indices, Q: Array, Q_tilde: Array,
+    constants: Array, C: Array, lines: Array, frame: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array,
 ) -> int:  # fmt: skip
     """Frames, compliances and eliminations from the leaves to the roots, chunk by chunk; see sweep.py.
 
-    case, first, size, uniform, store, points_at (n)   of the chunks; see chunks.py
-    lane_body, lane_kind (8n), points, table           bodies of eight lanes, their points and constants
+    case, first, size, uniform, store, points_at, rigid (n)   of the chunks; see chunks.py
+    lane_body, lane_kind (8n), points, table                  bodies of eight lanes, their points and constants
+    compliance (t + 8, 3)                                     zeros at the end stand for those of rigid chunks
 
     Returns −1, or the body at which a pivot is not positive (plain places only; elsewhere NaN will show).
     """
@@ -73,18 +78,23 @@ def sweep_up(
             held = uniform[n]
         at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
         if kind == 0:
-            _local_1(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+            _local_1(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
         elif kind == 1 or kind == 2:
-            _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+            _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
         elif kind == 3:
-            _local_3(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+            _local_3(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
         else:
-            _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C)
+            _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
+        # places of a chunk are alike, so that all but Φ lie at equal distances
+        start = first[n]
+        own, some = upward[start + 1] - upward[start], children[start + 1] - children[start]
+        y_size, soft = y_start[start + 1] - y_start[start], 3 * upward[start]
         for lane in range(size[n] - 1, -1, -1):
-            i = first[n] + lane
-            if not active[position[body[i]]]:
+            i, j = start + lane, children[start] + lane * some
+            if not all_active and not active[position[body[i]]]:
                 continue
-            mine, y_at, own_at, j = phi_start[i], y_start[i], 3 * upward[i], children[i]
+            mine, y_at = phi_start[i], y_start[start] + lane * y_size
+            own_at = 3 * len(compliance) - 3 * LANES if rigid[n] else soft + 3 * lane * own
             if kind == 0:
                 _leaf_1(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at)
             elif kind == 1:
@@ -94,7 +104,7 @@ def sweep_up(
             elif kind == 3:
                 _fork_1(C, lane, Phi, phi_start[j], phi_start[j + 1], mine, Y, y_at, compliance, own_at)
             else:
-                _chain_2(C, lane, Phi, phi_start[j], 0, mine, Y, y_at, compliance, own_at)
+                _chain_2(C, lines, lane, Phi, phi_start[j], mine, Y, y_at, compliance, own_at)
     return bad
 
 
@@ -103,9 +113,9 @@ def sweep_down(
     case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices,
     lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices, points: Array, table: Array,
     body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, widest: int, weights: Array,
-    special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, active: Indices,
-    position: Indices, constants: Array, frame: Array, R: Array, L: Array, u: Array, Y: Array, multiplier: Array,
-    y: Array,
+    special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, all_active: bool,
+    active: Indices, position: Indices, constants: Array, frame: Array, R: Array, L: Array, u: Array, Y: Array,
+    multiplier: Array, y: Array,
 ) -> None:  # fmt: skip
     """Multipliers and steps from the roots to the leaves."""
     Z, small = np.empty((2, 12)), np.empty((3, 4, 3))
@@ -125,17 +135,21 @@ def sweep_down(
         if uniform[n] < 0 or uniform[n] != held:
             _know(lane_kind, table, LANES * n, constants)
             held = uniform[n]
+        start = first[n]
+        own_at, own = 3 * upward[start], 3 * (upward[start + 1] - upward[start])
+        child_at = 3 * upward[children[start]]
+        below = 3 * (upward[children[start + 1]] - upward[children[start]])
+        y_size = y_start[start + 1] - y_start[start]
         for lane in range(size[n]):
-            i = first[n] + lane
-            own_at, child_at = 3 * upward[i], 3 * upward[children[i]]
-            if not active[position[body[i]]]:
+            if not all_active and not active[position[body[start + lane]]]:
                 continue
+            y_at = y_start[start] + lane * y_size
             if kind == 2:
-                _down_11(Y, y_start[i], multiplier, own_at, child_at)
+                _down_11(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below)
             elif kind == 3:
-                _down_21(Y, y_start[i], multiplier, own_at, child_at)
+                _down_21(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below)
             elif kind == 4:
-                _down_22(Y, y_start[i], multiplier, own_at, child_at)
+                _down_22(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below)
         at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
         if kind == 0:
             _motion_1(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)

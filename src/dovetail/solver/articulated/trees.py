@@ -21,6 +21,7 @@ from dovetail.solver.energy.coincide import Coincide
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.exact_rows import Coinciding
+from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Trees"]
@@ -48,8 +49,22 @@ class _Points:
             self.compliance[: self.exact_from] = 1.0 / np.concatenate([np.zeros(0), *(c.K for c in penalties)])
 
 
+@kernel
+def _tell(told: Indices, tells: Indices, half: Indices, force: Array, multiplier: Array) -> None:
+    """multiplier[tells] ← force[told], pairs of triples taken apart."""
+    for k in range(len(told)):
+        t = told[k]
+        for x in range(3):
+            if half[t] == 0:
+                multiplier[tells[k], x] = force[t, x]
+            elif half[t] < 0:
+                multiplier[tells[k], x] = 0.5 * (force[t, x] - force[t + 1, x])
+            else:
+                multiplier[tells[k], x] = 0.5 * (force[t - 1, x] + force[t, x])
+
+
 def _pair_up(rows: Rows, joint: Indices, weights: Array, compliance: Array) -> Indices:
-    """Two points of a joint become their mean and half their difference; the first (k,) of each such pair of triples.
+    """Two points of a joint become their mean and half their difference; −1 and 1 for such triples (t,), else 0.
 
     A difference does not see positions, only directions. Far from the origin, where points are rounded to more than the
     tilt of a hinge can be, that keeps the tilts of a long chain from adding up.
@@ -66,7 +81,9 @@ def _pair_up(rows: Rows, joint: Indices, weights: Array, compliance: Array) -> I
     weights[first], weights[first + 1] = 0.5 * (start + end), 0.5 * (end - start)
     compliance[first] *= 0.5
     compliance[first + 1] *= 0.5
-    return first
+    half = np.zeros(rows.count, np.int64)
+    half[first], half[first + 1] = -1, 1
+    return half
 
 
 def _independent(near: Indices, rows: Array, count: int) -> Flags:
@@ -157,7 +174,7 @@ class Trees:
         weights = points.W[self._number][rows.source].reshape(-1, 2, 4)
         self._weights = np.ascontiguousarray(np.where(rows.flipped[:, None, None] != 0, weights[:, ::-1], weights))
         self._compliance = np.repeat(points.compliance[self._number][rows.source, None], 3, axis=1)
-        self._pairs = _pair_up(rows, points.joint[self._number][rows.source], self._weights, self._compliance)
+        self._half = _pair_up(rows, points.joint[self._number][rows.source], self._weights, self._compliance)
         exact = self._compliance[:, 0] == 0.0
         sound = _independent(rows.near[exact], self._weights[exact, 0], len(position))
         self._leave(chosen, ~sound)
@@ -228,8 +245,5 @@ class Trees:
     def tell(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""
         if self._untold and self._exact is not None:
-            force = self.sweep.multiplier.copy()
-            mean, half = force[self._pairs], force[self._pairs + 1]
-            force[self._pairs], force[self._pairs + 1] = 0.5 * (mean - half), 0.5 * (mean + half)
-            self._exact.multiplier[self._tells] = force[self._told]
+            _tell(self._told, self._tells, self._half, self.sweep.multiplier, self._exact.multiplier)
         self._untold = False

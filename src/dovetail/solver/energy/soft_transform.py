@@ -72,6 +72,7 @@ class SoftTransforms(Contribution):
     def __init__(self, mass: Array) -> None:
         self._mass = mass
         self.past = np.full((2, len(mass), 4, 3), np.nan)
+        self._empty = True  # no target in the past
         self.set(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 4, 3)))
 
     def set(self, body: Indices, strength: Array, target: Array) -> None:
@@ -106,9 +107,17 @@ class SoftTransforms(Contribution):
 
     def commit(self) -> None:
         """The targets become those of the last step."""
+        if self.count == 0 and self._empty:
+            return
         self.past[1] = self.past[0]
         self.past[0] = np.nan
         self.past[0, self._body] = self._aim
+        self._empty = bool(np.isnan(self.past).all())
+
+    def restore(self, past: Array) -> None:
+        """Take over the targets of the last steps from a dump."""
+        self.past[:] = past
+        self._empty = bool(np.isnan(past).all())
 
     def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
         if self.count:

@@ -141,6 +141,21 @@ class Emitter:
         """Array argument k from `offset` doubles on, eight neighbours at a time."""
         return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _WIDE, LANES)
 
+    def wide(self, number: Number) -> Number:
+        """A scalar in all lanes."""
+        empty = ir.Constant(_WIDE, ir.Undefined)
+        first = self._builder.insert_element(empty, number.value, ir.Constant(_LANE, 0))
+        return Number(self._builder, self._shuffle(first, empty, [0] * LANES))
+
+    def only(self, lane: int, number: Number) -> Number:
+        """A scalar in one lane, zero in the others."""
+        zero = ir.Constant(_WIDE, [0.0] * LANES)
+        return Number(self._builder, self._builder.insert_element(zero, number.value, ir.Constant(_LANE, lane)))
+
+    def rows(self, k: int, offset: Any, stride: int) -> Memory:
+        """Array argument k from `offset` doubles on, eight neighbours as one number, `stride` apart."""
+        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _WIDE, stride)
+
     def times(self, index: Any, factor: int) -> Any:
         return self._builder.mul(index, ir.Constant(_INDEX, factor))
 
@@ -207,6 +222,20 @@ class Emitter:
                 value = self._builder.insert_element(value, row.at(c).value, ir.Constant(_LANE, lane))
             found.append(Number(self._builder, value))
         return found
+
+    def turned(self, numbers: Sequence[Number]) -> list[Number]:
+        """Eight numbers in lanes become eight rows: the k-th has lane k of all of them."""
+        rows = [number.value for number in numbers]
+        for far in (4, 2, 1):
+            # the 2×2 blocks of halves, of quarters, of single numbers: exchange those off the diagonal
+            upper = [k if k // far % 2 == 0 else k - far + LANES for k in range(LANES)]
+            lower = [k + far if k // far % 2 == 0 else k + LANES for k in range(LANES)]
+            out = list(rows)
+            for a in (k for k in range(LANES) if k // far % 2 == 0):
+                out[a] = self._shuffle(rows[a], rows[a + far], upper)
+                out[a + far] = self._shuffle(rows[a], rows[a + far], lower)
+            rows = out
+        return [Number(self._builder, row) for row in rows]
 
     def scatter(self, k: int, rows: int, place: Any, numbers: Sequence[Number]) -> None:
         """Inverse of `gathered`."""

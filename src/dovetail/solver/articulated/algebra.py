@@ -1,0 +1,57 @@
+"""Vectors and 3×3 matrices of emitted numbers, as Python lists; symmetric ones as xx, yy, zz, xy, xz, yz."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.solver.emit import Matrix, Vector3
+
+__all__ = ["PAIRS", "SYMMETRIC", "cross", "difference", "dot", "full", "inverse", "product", "times", "transposed"]
+
+SYMMETRIC = {(0, 0): 0, (1, 1): 1, (2, 2): 2, (0, 1): 3, (1, 0): 3, (0, 2): 4, (2, 0): 4, (1, 2): 5, (2, 1): 5}
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+
+def dot(a: Vector3, b: Vector3) -> Any:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector3, b: Vector3) -> list[Any]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def inverse(s: Vector3) -> list[Any]:
+    """Inverse of a symmetric matrix xx, yy, zz, xy, xz, yz, likewise."""
+    x, y, z, xy, xz, yz = s
+    c0, c1, c2 = y * z - yz * yz, xz * yz - xy * z, xy * yz - xz * y
+    d = 1.0 / (x * c0 + xy * c1 + xz * c2)
+    return [c0 * d, (x * z - xz * xz) * d, (x * y - xy * xy) * d, c1 * d, c2 * d, (xy * xz - x * yz) * d]
+
+
+def full(s: Vector3) -> Matrix:
+    return [[s[SYMMETRIC[i, j]] for j in range(3)] for i in range(3)]
+
+
+def times(s: Vector3, v: Vector3) -> list[Any]:
+    """Symmetric matrix times a vector."""
+    M = full(s)
+    return [dot(M[i], v) for i in range(3)]
+
+
+def product(A: Matrix, B: Matrix) -> Matrix:
+    return [[dot(A[i], [B[0][j], B[1][j], B[2][j]]) for j in range(len(B[0]))] for i in range(3)]
+
+
+def difference(A: Matrix, B: Matrix, C: Matrix, symmetric: bool) -> Matrix:
+    """A − B C; of a symmetric result one half is computed."""
+    out: Matrix = [[None] * 3 for _ in range(3)]
+    for i in range(3):
+        for j in range(i if symmetric else 0, 3):
+            out[i][j] = A[i][j] - dot(B[i], [C[0][j], C[1][j], C[2][j]])
+            if symmetric:
+                out[j][i] = out[i][j]
+    return out
+
+
+def transposed(A: Matrix) -> Matrix:
+    return [list(column) for column in zip(*A, strict=True)]

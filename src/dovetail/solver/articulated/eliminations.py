@@ -1,0 +1,186 @@
+"""Eliminations of the joints below one body, as straight lines of code in blocks of three.
+
+The matrix of a body, its compliances and what its children tell, is symmetric; of the joints below it, pivots P are
+inverted as 3×3 blocks, M = A P⁻¹ carries the rest, and Y comes from back-substitution. Where a joint has six rows,
+these and the right-hand side fit a register, and rows of the matrix beside the pivots are taken as one number each.
+
+Sizes are fixed when the code is emitted: triples that a body shares with each child, and with its parent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import intrinsic
+
+from dovetail.solver.articulated.algebra import difference, dot, full, inverse, product, transposed
+from dovetail.solver.articulated.layout import entry, right_side, stride
+from dovetail.solver.emit import LANES, Emitter, Matrix, Memory, emitted
+
+__all__ = ["eliminate_of", "eliminate_wide_of", "substitute_of"]
+
+
+def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
+    below = sum(children)
+    triples = below + own
+
+    def load(C: Memory, Phis: list[Memory]) -> tuple[dict[tuple[int, int], Matrix], list[list[Any]]]:
+        """Blocks a ≤ b of the matrix with what the children tell, and right-hand sides."""
+        A = {
+            (a, b): [[C.at(entry(triples, a, b, i, j)) for j in range(3)] for i in range(3)]
+            for a in range(triples)
+            for b in range(a, triples)
+        }
+        r = [[C.at(right_side(triples, a, i)) for i in range(3)] for a in range(triples)]
+        first = 0
+        for size, Phi in zip(children, Phis, strict=True):
+            width = stride(3 * size)
+            for a in range(size):
+                for b in range(a, size):
+                    for i in range(3):
+                        for j in range(i if a == b else 0, 3):
+                            value = A[first + a, first + b][i][j] + Phi.at(width * (3 * a + i) + 3 * b + j)
+                            A[first + a, first + b][i][j] = value
+                            if a == b:
+                                A[first + a, first + a][j][i] = value
+                for i in range(3):
+                    r[first + a][i] = r[first + a][i] + Phi.at(width * (3 * a + i) + 3 * size)
+            first += size
+        return A, r
+
+    def emit(e: Emitter) -> None:
+        # arguments: C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at
+        C = e.scalars(0, e.index(1), LANES)
+        A, r = load(C, [e.scalars(2, e.index(3 + n)) for n in range(len(children))])
+        Phi, Y, K = e.scalars(2, e.index(5)), e.scalars(6, e.index(7)), e.scalars(8, e.index(9))
+        M: dict[tuple[int, int], Matrix] = {}
+        P: list[Matrix] = []
+        for p in range(below):
+            D = A[p, p]
+            P.append(full(inverse([D[0][0], D[1][1], D[2][2], D[0][1], D[0][2], D[1][2]])))
+            for b in range(p + 1, triples):
+                M[b, p] = product(transposed(A[p, b]), P[p])
+            for a in range(p + 1, triples):
+                for b in range(a, triples):
+                    A[a, b] = difference(A[a, b], M[a, p], A[p, b], symmetric=a == b)
+                r[a] = [r[a][i] - dot(M[a, p][i], r[p]) for i in range(3)]
+        width = stride(3 * own)
+        for a in range(own):
+            for b in range(own):
+                block = A[below + a, below + b] if a <= b else transposed(A[below + b, below + a])
+                for i in range(3):
+                    for j in range(3):
+                        value = block[i][j]
+                        if a == b and i == j:
+                            value = value + K.at(3 * a + i)
+                        Phi.put(width * (3 * a + i) + 3 * b + j, value)
+            for i in range(3):
+                Phi.put(width * (3 * a + i) + 3 * own, r[below + a][i])
+        solved: dict[int, Matrix] = {}
+        for p in range(below - 1, -1, -1):
+            rows = [
+                [M[below + b, p][j][i] for b in range(own) for j in range(3)] + [dot(P[p][i], r[p])] for i in range(3)
+            ]
+            for q in range(p + 1, below):
+                update = product(transposed(M[q, p]), solved[q])
+                rows = [[rows[i][j] - update[i][j] for j in range(3 * own + 1)] for i in range(3)]
+            solved[p] = rows
+            for i in range(3):
+                for j in range(3 * own + 1):
+                    Y.put(width * (3 * p + i) + j, rows[i][j])
+
+    return emit
+
+
+def _emit_eliminate_wide(below: int, own: int) -> Any:
+    """The same for one child; rows of eight: those of the joint to the parent, the right-hand side, zeros."""
+
+    def emit(e: Emitter) -> None:
+        # arguments: C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at
+        triples, width = below + own, stride(3 * own)
+        C, child = e.scalars(0, e.index(2), LANES), e.scalars(3, e.index(4))
+        lines, weights = e.rows(1, e.times(e.index(2), LANES), LANES * LANES), e.scalars(1, e.times(e.index(2), LANES))
+        Phi, Y, K = e.rows(3, e.index(5), width), e.rows(6, e.index(7), width), e.scalars(8, e.index(9))
+        told = stride(3 * below)
+        A: dict[tuple[int, int], Matrix] = {}
+        for a in range(below):
+            for b in range(a, below):
+                A[a, b] = [[None] * 3 for _ in range(3)]
+                for i in range(3):
+                    for j in range(i if a == b else 0, 3):
+                        value = C.at(entry(triples, a, b, i, j)) + child.at(told * (3 * a + i) + 3 * b + j)
+                        A[a, b][i][j] = value
+                        if a == b:
+                            A[a, b][j][i] = value
+        X = [lines.at(r) for r in range(3 * below)]
+        for r in range(3 * below):
+            X[r] = X[r] + e.only(3 * own, child.at(told * r + 3 * below))
+        P: list[Matrix] = []
+        M: dict[tuple[int, int], Matrix] = {}
+        for p in range(below):
+            D = A[p, p]
+            P.append(full(inverse([D[0][0], D[1][1], D[2][2], D[0][1], D[0][2], D[1][2]])))
+            for a in range(p + 1, below):
+                M[a, p] = product(transposed(A[p, a]), P[p])
+                for i in range(3):
+                    for j in range(3):
+                        X[3 * a + i] = X[3 * a + i] - e.wide(M[a, p][i][j]) * X[3 * p + j]
+                for b in range(a, below):
+                    A[a, b] = difference(A[a, b], M[a, p], A[p, b], symmetric=a == b)
+        solved: list[Any] = [None] * (3 * below)
+        for p in range(below - 1, -1, -1):
+            for i in range(3):
+                row = dot([e.wide(x) for x in P[p][i]], X[3 * p : 3 * p + 3])
+                for a in range(p + 1, below):
+                    for j in range(3):
+                        row = row - e.wide(M[a, p][j][i]) * solved[3 * a + j]
+                solved[3 * p + i] = row
+        for r in range(3 * below):
+            Y.put(r, solved[r])
+        for s in range(3 * own):
+            row = lines.at(3 * below + s) + e.only(s, K.at(s))
+            for r in range(3 * below):
+                row = row - e.wide(weights.at(LANES * LANES * r + s)) * solved[r]
+            Phi.put(s, row)
+
+    return emit
+
+
+def _emit_substitute(below: int, own: int) -> Any:
+    def emit(e: Emitter) -> None:
+        # arguments: Y, y_at, multiplier, own_at, child_at
+        Y, mine, theirs = e.scalars(0, e.index(1)), e.scalars(2, e.index(3)), e.scalars(2, e.index(4))
+        force = mine.list(0, 3 * own)
+        width = stride(3 * own)
+        for r in range(3 * below):
+            value = Y.at(width * r + 3 * own)
+            for s in range(3 * own):
+                value = value - Y.at(width * r + s) * force[s]
+            theirs.put(r, value)
+
+    return emit
+
+
+def eliminate_of(children: tuple[int, ...], own: int) -> Any:
+    emit = _emit_eliminate(children, own)
+    return intrinsic(
+        lambda context, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at: emitted(
+            emit, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at
+        )
+    )
+
+
+def eliminate_wide_of(below: int, own: int) -> Any:
+    emit = _emit_eliminate_wide(below, own)
+    return intrinsic(
+        lambda context, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at: emitted(
+            emit, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at
+        )
+    )
+
+
+def substitute_of(below: int, own: int) -> Any:
+    emit = _emit_substitute(below, own)
+    return intrinsic(
+        lambda context, Y, y_at, multiplier, own_at, child_at: emitted(emit, Y, y_at, multiplier, own_at, child_at)
+    )
