@@ -1,9 +1,14 @@
-# Two commands on a fresh machine: `make demo` and `make test`. Both make their own environment in .venv.
+# Two commands on a fresh machine: `make demo` and `make test`. All targets make their own environment in .venv.
+# `make bench QUICK=1` and `make verify QUICK=1` take 3 minutes instead of 15.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+QUICK  ?=
+SPEED  := $(if $(QUICK),--quick)
+# engines to compare with that are left out where there is no wheel for this machine
+RIVALS := drake newton pybullet
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench verify clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo
@@ -16,8 +21,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/core.py
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m dovetail.bench $(SPEED) --out docs/benchmarks
+	$(BIN)/python benchmarks/stages.py $(SPEED)
+	$(BIN)/python docs/scripts/readme_figures.py
+
+verify: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/verify.py $(SPEED)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +39,13 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+$(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	for engine in $(RIVALS); do \
+	    $(BIN)/python -m pip install --quiet --only-binary :all: $$engine || echo "no $$engine for this machine"; \
+	done
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python

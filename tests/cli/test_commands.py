@@ -181,6 +181,13 @@ def test_bench_prints_a_row_per_scene_and_warmup_leaves_no_file(folder, capsys):
     assert sorted(folder.iterdir()) == before
 
 
+def test_bench_can_compare_with_other_engines(monkeypatch):
+    given = []
+    monkeypatch.setattr("dovetail.bench.command.main", lambda arguments: given.append(arguments) or OK)
+    assert main(["bench", "--quick", "--out", "there"]) == OK
+    assert given == [["--quick", "--out", "there"]]
+
+
 def test_versions_threads_and_cache_are_told(capsys):
     import numba
 

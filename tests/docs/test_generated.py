@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 
 import pytest
 from docs.pages import DOCS
@@ -20,7 +21,25 @@ def test_the_page_of_the_configuration_is_up_to_date():
     assert page.PAGE.read_text(encoding="utf-8") == page.render(), "run: python docs/scripts/config_page.py"
 
 
-@pytest.mark.parametrize(("name", "page"), [("joint_gap", "concepts.md"), ("spin_decay", "choosing.md"), ("integrators", "integrators.md")])
+def test_the_figures_of_the_readme_are_those_of_the_benchmarks():
+    page = script("readme_figures")
+    assert page.README.read_text(encoding="utf-8") == page.render(), "run: python docs/scripts/readme_figures.py"
+
+
+def test_the_page_of_the_benchmarks_is_that_of_its_results():
+    from dovetail.bench.page import render
+
+    folder = DOCS / "benchmarks"
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    pictures = {name: f"{name}.svg" for name in ("scaling", "energy", "overlap")}
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    assert text == render(found, pictures, folder), "run: python -m dovetail.bench --page-only --out docs/benchmarks"
+
+
+MEASURED = [("joint_gap", "concepts.md"), ("spin_decay", "choosing.md"), ("integrators", "integrators.md")]
+
+
+@pytest.mark.parametrize(("name", "page"), MEASURED)
 def test_a_measured_table_is_what_its_script_prints(name, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert script(name).render() in (DOCS / page).read_text(encoding="utf-8"), f"run: python docs/scripts/{name}.py"

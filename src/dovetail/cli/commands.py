@@ -138,13 +138,20 @@ def uipc_script(arguments: list[str]) -> int:
     return int(main(arguments))
 
 
-def bench(steps: int = 100) -> int:
-    """Time the scenes of `dovetail demo` on this machine.
+def bench(steps: int = 100, compare: bool = False, quick: bool = False, out: Path = Path("dovetail-bench")) -> int:
+    """Time the scenes of `dovetail demo` on this machine, or dovetail beside other engines that are installed.
 
     Args:
-        steps: time steps of each
+        steps: time steps of each scene
+        compare: run the comparison with other engines instead, which takes 15 minutes
+        quick: a shorter comparison, 3 minutes
+        out: folder that the comparison writes its page, pictures and results to
 
     """
+    if compare or quick:
+        from dovetail.bench.command import main
+
+        return main([*(["--quick"] if quick else []), "--out", str(out)])
     from dovetail.cli.timing import bench_scenes
 
     return bench_scenes(steps)

@@ -1,0 +1,139 @@
+"""Operations that a few scenes cost, counted: python benchmarks/counters.py [--renew]
+
+Counts do not depend on how busy or fast a machine is, so a test compares them with `counters.json` and fails where one
+grows by more than 5 %. After a change that is meant to cost or save work: look at the printed table, then --renew.
+
+iterations      Newton iterations
+energies        evaluations of the incremental potential
+sweeps          directions of trees of bodies by the dual sweep
+factorisations  of the linear system
+products        of 12×12 blocks in these factorisations: cost of the linear algebra
+looks           searches for candidates of contact
+candidates      pairs of features under watch, summed over steps
+contacts        active at the start of a step, summed over steps
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dovetail import Engine, World
+from dovetail.bench.engines.own import describe
+from dovetail.bench.scene import BenchScene
+from dovetail.bench.scenes import chain, net, pile, wrecking_ball
+
+BASELINE = Path(__file__).with_name("counters.json")
+
+
+def turned_pile() -> BenchScene:
+    """Cubes that land on corners and edges and tumble."""
+    scene = pile(3, 45)
+    rng = np.random.default_rng(0)
+    turned = scene.transform.copy()
+    for T in turned:
+        axis = rng.normal(size=3)
+        x, y, z = axis / np.linalg.norm(axis)
+        S = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        T[:3, :3] = np.eye(3) + np.sin(0.15) * S + (1 - np.cos(0.15)) * S @ S
+    return replace(scene, transform=turned)
+
+
+def rings() -> BenchScene:
+    """The chain of the wrecking ball without the wall: rings that hold each other by contact, a joint, a heavy bob."""
+    scene = wrecking_ball(20)
+    kept = slice(560, None)
+    joints = replace(scene.joints, left=scene.joints.left - 560, right=scene.joints.right - 560)
+    return replace(
+        scene, shape_of=scene.shape_of[kept], transform=scene.transform[kept], fixed=scene.fixed[kept], joints=joints
+    )
+
+
+SCENES: dict[str, tuple[Callable[[], BenchScene], float]] = {
+    "chain of 60 hinges": (lambda: chain(60, 40), 100.0),
+    "net of 36 plates, exact joints": (lambda: net(6, 25), np.inf),
+    "pile of 27 cubes": (lambda: pile(3, 45), 100.0),
+    "pile of 27 turned cubes": (turned_pile, 100.0),
+    "13 rings and a bob": (rings, 100.0),
+}
+"""What is built, and the strength of its joints."""
+
+
+@contextmanager
+def counted() -> Iterator[Counter[str]]:
+    """Count what the solver does inside the block."""
+    from dovetail.solver.articulated.trees import Trees
+    from dovetail.solver.blocks import Blocks
+    from dovetail.solver.system import System
+
+    counts: Counter[str] = Counter()
+    energies, factor, sweep = System.energies, Blocks.factor, Trees.direction
+
+    def counted_energies(self, *arguments):
+        counts["energies"] += 1
+        return energies(self, *arguments)
+
+    def counted_factor(self):
+        counts["factorisations"] += 1
+        below = np.diff(self.row_start)[self.active != 0]  # blocks beside the diagonal, by row
+        # a row of m blocks: one Cholesky, m triangular solves, m(m + 1)/2 updates; an incomplete factor has no updates
+        counts["products"] += int((1 + below + (below * (below + 1) // 2 if self.direct else 0)).sum())
+        return factor(self)
+
+    def counted_sweep(self, *arguments):
+        counts["sweeps"] += 1
+        return sweep(self, *arguments)
+
+    System.energies, Blocks.factor, Trees.direction = counted_energies, counted_factor, counted_sweep
+    try:
+        yield counts
+    finally:
+        System.energies, Blocks.factor, Trees.direction = energies, factor, sweep
+
+
+def count(name: str) -> dict[str, int]:
+    """Counts of a scene over all of its steps."""
+    build, strength_ratio = SCENES[name]
+    bench = build()
+    scene, _ = describe(bench, strength_ratio)
+    with tempfile.TemporaryDirectory() as folder, counted() as counts:
+        world = World(Engine("cpu", folder))
+        world.init(scene)
+        for _ in range(bench.frames):
+            world.advance()
+            report = world.report
+            counts["iterations"] += report.iterations
+            counts["looks"] += report.detections
+            counts["candidates"] += report.candidates
+            counts["contacts"] += report.contacts
+    return dict(sorted(counts.items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--renew", action="store_true", help="write what is counted now as the baseline")
+    given = parser.parse_args()
+    old = json.loads(BASELINE.read_text(encoding="utf-8")) if BASELINE.exists() else {}
+    new = {}
+    for name in SCENES:
+        new[name] = count(name)
+        print(name)
+        for key, value in new[name].items():
+            before = old.get(name, {}).get(key)
+            change = f"{100 * (value / before - 1):+7.1f} %" if before else ""
+            print(f"    {key:16s} {value:10d} {change}")
+    if given.renew:
+        BASELINE.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
+        print(f"wrote {BASELINE.name}")
+
+
+if __name__ == "__main__":
+    main()

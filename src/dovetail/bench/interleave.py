@@ -1,0 +1,157 @@
+"""Engines on one scene, stepped in turns, each in a process of its own.
+
+A machine that gets busy or warm slows all of them alike, so that ratios of their times mean something.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dovetail.bench.engines import Entry
+
+__all__ = ["Limits", "Outcome", "compare"]
+
+_TURN = 10  # most steps in a turn
+_FAREWELL = 10.0  # s that a process has to end by itself
+_SHORT = 0.5  # s, what a turn should take
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long an engine may take for a scene, in seconds: to build it, to step it, to answer at all."""
+
+    build: float = 60.0
+    steps: float = 30.0
+    answer: float = 180.0
+
+
+@dataclass
+class Outcome:
+    """What is known of an engine on a scene; `failed` says why it has no figures, or why they end early."""
+
+    engine: str
+    failed: str = ""
+    built: float = 0.0
+    times: list[float] = field(default_factory=list)
+    measured: dict[str, Any] = field(default_factory=dict)
+
+
+class _Worker:
+    """A running `dovetail.bench.worker`."""
+
+    def __init__(self, entry: Entry, scene: str, frames: int, limits: Limits) -> None:
+        self.outcome = Outcome(entry.name)
+        self._frames, self._limits = frames, limits
+        wanted = json.dumps({"engine": entry.name, "scene": scene, "frames": frames})
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  open as long as the worker
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "dovetail.bench.worker", wanted], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self._errors, text=True, env={**os.environ, **_ONE_THREAD},
+        )  # fmt: skip
+
+    def wait(self) -> None:
+        """Until the scene is built."""
+        answer = self._answer(self._limits.build)
+        self.outcome.built = answer.get("built", 0.0)
+        if "failed" in answer:
+            self._end(answer["failed"])
+
+    @property
+    def wants_more(self) -> bool:
+        times = self.outcome.times
+        return not self.outcome.failed and len(times) < self._frames and sum(times) < self._limits.steps
+
+    def turn(self) -> None:
+        """Some more steps."""
+        times = self.outcome.times
+        last = times[-1] if times else _SHORT
+        steps = int(np.clip(_SHORT / max(last, 1e-9), 1, min(_TURN, self._frames - len(times))))
+        answer = self._ask(steps)
+        if "failed" in answer:
+            self._end(answer["failed"])
+        else:
+            times += answer["times"]
+
+    def finish(self) -> Outcome:
+        """Measures of what was run."""
+        if not self.outcome.failed:
+            answer = self._ask(0)
+            if "failed" in answer:
+                self._end(answer["failed"])
+            else:
+                self.outcome.measured = answer
+                if len(self.outcome.times) < self._frames:
+                    self.outcome.failed = f"stopped after {len(self.outcome.times)} of {self._frames} steps"
+        return self.outcome
+
+    def close(self) -> None:
+        """End the process if it still runs."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        try:
+            self._process.wait(timeout=_FAREWELL)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def _ask(self, steps: int) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{steps}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return {"failed": self._last_words()}
+        return self._answer(self._limits.answer)
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            if not selector.select(seconds):
+                return {"failed": f"not done within {seconds:g} s"}
+        line = self._process.stdout.readline()
+        if not line:
+            return {"failed": self._last_words()}
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def _last_words(self) -> str:
+        code = self._process.wait()
+        self._errors.seek(0)
+        lines = [line for line in self._errors.read().splitlines() if line.strip()]
+        return f"ended with code {code}" + (f": {lines[-1][:200]}" if lines else "")
+
+    def _end(self, why: str) -> None:
+        self.outcome.failed = why
+        self._process.kill()
+        self._process.wait()
+
+
+def compare(scene: str, frames: int, entries: list[Entry], limits: Limits) -> list[Outcome]:
+    """Run a scene in all engines, in turns."""
+    with contextlib.ExitStack() as stack:
+        workers = []
+        for entry in entries:
+            workers.append(_Worker(entry, scene, frames, limits))
+            stack.callback(workers[-1].close)
+        for worker in workers:  # they have been building at the same time
+            worker.wait()
+        while any(worker.wants_more for worker in workers):
+            for worker in workers:
+                if worker.wants_more:
+                    worker.turn()
+        return [worker.finish() for worker in workers]

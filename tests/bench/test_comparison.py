@@ -1,0 +1,92 @@
+"""The comparison runs to its end: engines in turns, one that fails is told, tables and pages of what was found."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dovetail.bench import comparison
+from dovetail.bench.command import main
+from dovetail.bench.comparison import run
+from dovetail.bench.engines import ENGINES, Entry, find
+from dovetail.bench.interleave import Limits, compare
+from dovetail.bench.scenes import build
+from dovetail.bench.worker import measures
+
+
+def test_an_engine_steps_a_scene_to_its_end_and_tells_what_it_did():
+    (outcome,) = compare("chain 3", 12, [find("dovetail")], Limits())
+    assert outcome.failed == "" and len(outcome.times) == 12
+    assert outcome.measured["frames"] == outcome.measured["finite_frames"] == 12
+    # γ = 100 at 10 ms: some g h²/(2γ) per link that hangs on it, 5e-6 m each
+    assert 1e-8 < outcome.measured["joint_gap"] < 1e-4
+    assert outcome.measured["energy_gain"] <= 0.0
+
+
+def test_an_engine_that_cannot_be_built_is_told_and_the_others_go_on():
+    broken = Entry("nobody", "own", "dovetail", {}, "")
+    outcomes = compare("chain 2", 2, [broken, find("dovetail")], Limits())
+    assert "StopIteration" in outcomes[0].failed or "ended with code" in outcomes[0].failed
+    assert outcomes[1].failed == ""
+
+
+def test_time_runs_out_after_some_steps_and_the_report_says_so():
+    (outcome,) = compare("chain 3", 500, [find("dovetail")], Limits(steps=1e-4))
+    assert 0 < len(outcome.times) < 500
+    assert outcome.failed == f"stopped after {len(outcome.times)} of 500 steps"
+    assert outcome.measured["frames"] == len(outcome.times)
+
+
+@pytest.mark.parametrize("entry", [e for e in ENGINES if e.module != "own"], ids=lambda e: e.name)
+def test_other_engines_start_where_the_scene_has_the_bodies_and_fall_like_it(entry):
+    if not entry.is_installed:
+        pytest.skip(f"install {entry.requires} to test its adapter")
+    for name in ("chain 3", "net 4", "pile 2³"):
+        scene = build(name, 3)
+        engine = entry.build(scene)
+        poses = [engine.poses()]
+        np.testing.assert_allclose(poses[0], scene.transform[:, :3], atol=1e-5)  # round-off in single precision
+        for _ in range(3):
+            engine.step()
+            poses.append(engine.poses())
+        found = measures(scene, np.array(poses))
+        # in 0.03 s nothing has happened that would gain energy; a joint in the wrong place would
+        assert abs(found["energy_change"]) < 0.02
+        assert (found["joint_gap"] or 0.0) < 1e-3
+
+
+def test_a_motion_that_is_no_number_is_cut_where_it_ends():
+    scene = build("chain 3", 5)
+    poses = np.tile(scene.transform[None, :, :3], (6, 1, 1, 1))
+    poses[4:, 1] = np.nan
+    found = measures(scene, poses)
+    assert found["finite_frames"] == 3 and found["frames"] == 5
+    assert found["energy_gain"] == 0.0
+
+
+def test_a_run_writes_results_page_and_pictures(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="install matplotlib to test the page")
+    monkeypatch.setitem(comparison.SIZES, "quick", {"chain 2": 4, "chain 4": 4, "pile 1³": 4})
+    monkeypatch.setattr(comparison, "_warm_up", lambda entries: None)
+    assert main(["--quick", "--engine", "dovetail", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert [scene["name"] for scene in found["scenes"]] == ["chain 2", "chain 4", "pile 1³"]
+    rows = {row["engine"]: row for row in found["scenes"][0]["results"]}
+    assert rows["dovetail"]["ratio"] == 1.0
+    # exact to the tolerance to which Newton closes joints, 1e-9 m
+    assert rows["dovetail, exact joints"]["joint_gap"] < 1e-9
+    page = (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "### Chain 4" in page and "| dovetail, exact joints |" in page and "**quick**" in page
+    assert (tmp_path / "scaling.svg").stat().st_size < 60_000
+    assert "wrote" in capsys.readouterr().out
+
+
+def test_engines_that_are_not_installed_are_left_out_with_a_line(monkeypatch):
+    lines: list[str] = []
+    monkeypatch.setattr(comparison, "ENGINES", [Entry("Gone", "gone", "no_such_package", {}, "")])
+    monkeypatch.setattr(comparison, "SIZES", {"quick": {}})
+    found = run("quick", say=lines.append)
+    assert "Gone is left out: no_such_package is not installed" in lines
+    assert found["absent"] == ["no_such_package"] and found["scenes"] == []
