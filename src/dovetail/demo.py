@@ -159,7 +159,7 @@ def _moving(joint: RevoluteJoint | PrismaticJoint) -> tuple[str, str, str, str]:
     else:
         x, load, unit, effort = joint.distance, joint.force, "m", "N"
     limit = "" if joint.limit is None else f"{joint.limit[0]:g}…{joint.limit[1]:g}"
-    load = joint.drive.effort if "driving/effort" in joint.attributes else load
+    load = joint.drive.effort or load
     x, v = (round(value, 3) + 0.0 for value in (x, joint.velocity))  # and no −0
     return f"{x:.3f} {unit}", limit, f"{v:.3f}", f"{load:.2f} {effort}" if load else ""
 

@@ -28,6 +28,7 @@ def test_the_demo_prints_a_row_for_every_joint_and_leaves_a_replay_and_nothing_e
     kinds = {"revolute", "prismatic", "spherical", "fixed"}
     assert {word for line in rows for word in line.split()} >= kinds
     assert all(name in printed for name in ("motor", "crank pin", "wrist", "slide", "weld", "gate hinge", "scale"))
+    assert re.search(r"motor .* N·m\s*$", printed, re.MULTILINE)  # what the drive exerts
     assert not re.search(r"…\s", "\n".join(rows))  # nothing is cut off at 80 columns
     (page,) = folder.iterdir()
     assert page.name == "dovetail-demo.html" and str(page) in printed.replace("\n", "")

@@ -228,7 +228,7 @@ def test_a_value_set_by_hand_is_held_against_a_controller_of_a_sim_too():
     hinge = sim.revolute(None, rod, pos=(0, 0, 1), axis=(0, 1, 0), drive=0.0)
     sim.before_step(lambda: setattr(hinge.drive, "aim", 0.3))
     steering = Steering(sim.world, Running(sim.world).cast)
-    steering.hold(0, "aim_angle", -0.2)
+    steering.hold(0, "drive/target", -0.2)
     sim.step(2)
     assert hinge.angle == pytest.approx(-0.2, abs=1e-3)
     steering.reset()
