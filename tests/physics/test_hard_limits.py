@@ -136,6 +136,7 @@ def test_under_a_load_the_gap_is_where_the_barrier_balances_it():
         low, high = (middle, high) if slope(middle) > h**2 * torque else (low, middle)
     # Newton ends within 1e-10 rad, and the angle of 0.2 rad has a round-off of 3e-17
     assert gap == pytest.approx(middle, rel=1e-3)
+    assert joined["limit/effort"][0] == pytest.approx(-torque, rel=1e-3)
 
 
 @pytest.mark.parametrize("spin", [30.0, 70.0, 250.0, 700.0])

@@ -77,6 +77,10 @@ class Limit(Law):
         bounds = Parameter(f"{own}lower", reported=True), Parameter(f"{own}upper", reported=True)
         return (*bounds, Parameter(f"{own}strength", unbounded=True, sign="> 0"))
 
+    @property
+    def effort(self) -> str:
+        return f"{self.prefix}limit/effort"
+
 
 @dataclass(frozen=True, slots=True)
 class Stop(Limit):

@@ -64,8 +64,8 @@ EXTRA = {
     },
     667: {"external_force": 0.0, "external_force/is_constrained": 0},
     668: {"external_torque": 0.0, "external_torque/is_constrained": 0},
-    669: {"limit/lower": 0.0, "limit/upper": 0.0, "limit/strength": 1.0, "limit/violation": 0.0},
-    670: {"limit/lower": 0.0, "limit/upper": 0.0, "limit/strength": 1.0, "limit/violation": 0.0},
+    669: {"limit/lower": 0.0, "limit/upper": 0.0, "limit/strength": 1.0, "limit/violation": 0.0, "limit/effort": 0.0},
+    670: {"limit/lower": 0.0, "limit/upper": 0.0, "limit/strength": 1.0, "limit/violation": 0.0, "limit/effort": 0.0},
 }
 
 

@@ -101,6 +101,7 @@ class JointLimit(JointExtra, InterAffineBodyExtraConstitution):
     | edges | `limit/lower`, `limit/upper` | m or rad | bounds on the reported value; default 0, 0 |
     | edges | `limit/strength` | kg·m² | s; default 1; inf: the bounds are never crossed |
     | edges | `limit/violation` | m or rad | how far outside, 0 inside, written by the world |
+    | edges | `limit/effort` | N or N·m | what it exerts along the coordinate, written by the world |
 
     The first three are read every frame, after the animator. An infinite strength makes a hard limit, a barrier
     (`laws.Stop`); the first one of a geometry must be there at init.
@@ -148,7 +149,8 @@ def write_limit(elements: AttributeCollection, prefix: str, lower: Array, upper:
     write(elements, f"{prefix}limit/lower", 0.0, lower)
     write(elements, f"{prefix}limit/upper", 0.0, upper)
     write(elements, f"{prefix}limit/strength", 1.0, strength)
-    fill(elements, f"{prefix}limit/violation", 0.0)
+    for name in ("violation", "effort"):
+        fill(elements, f"{prefix}limit/{name}", 0.0)
 
 
 class JointLoad(JointExtra, Constraint):

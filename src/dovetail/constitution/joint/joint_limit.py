@@ -23,6 +23,7 @@ class AffineBodyJointLimit(CoordinateExtra, InterAffineBodyExtraConstitution, ui
     | joints | `limit/lower`, `limit/upper` | m or rad | bounds on the reported value, of angles over many turns |
     | joints | `limit/strength` | kg·m² | s of a cubic penalty outside; inf: the bounds are never crossed |
     | joints | `limit/violation` | m or rad | how far outside, 0 inside, written by the world |
+    | joints | `limit/effort` | N or N·m | what it exerts along the coordinate, written by the world |
 
     Of a further coordinate the names begin with it: `angle/limit/lower`. `JointLimit` gives the energies.
     """
