@@ -84,6 +84,13 @@ def test_the_effort_of_a_damper_is_that_of_the_velocity_at_the_end_of_the_step()
         assert joined["damper/effort"][0] == pytest.approx(-8.0 * joined["velocity"][0], rel=1e-9)
 
 
+@pytest.mark.parametrize("method", ["bdf1", "ctr"])
+def test_a_damper_stores_no_energy(method):
+    bench, _ = slider(damper(8.0), 0.01, velocity=1.5, method=method)
+    bench.run(5)
+    assert bench.world.energies()["joint"] < 1e-9  # the gap of the slider alone
+
+
 @pytest.mark.parametrize("c", [1e3, 1e6])
 def test_a_stiff_damper_stops_at_once_and_for_good(c):
     """hc/m ≫ 1: the velocity neither rings nor changes its sign."""

@@ -95,13 +95,16 @@ class Blocks:
                 return -1
         return int(np.flatnonzero(self.position == bad)[0])
 
-    def solve(self, b: Array) -> Array:
-        """b (m, 12) ← H⁻¹ b with the factor in place; with b = g the Newton direction is −b."""
+    def solve(self, b: Array, tolerance: float = _TOLERANCE) -> Array:
+        """b (m, 12) ← H⁻¹ b with the factor in place; with b = g the Newton direction is −b.
+
+        The tolerance is that of conjugate gradients.
+        """
         if self.direct:
             solve(self.row_start, self.column, self.active, self.D, self.U, self._R, b)
         else:
             conjugate_gradients(
                 self.row_start, self.column, self.active, self.D, self.U, self._factor_D, self._factor_U, self._R,
-                _TOLERANCE, _ROUNDS, b,
+                tolerance, _ROUNDS, b,
             )  # fmt: skip
         return b

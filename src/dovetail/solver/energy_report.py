@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.assembly.bodies import ORTHO
+from dovetail.solver.joint.rate_laws import RateLaws
 from dovetail.solver.state import State
 from dovetail.solver.system import System
 
@@ -20,7 +21,8 @@ def energies(system: System, state: State, h: float) -> dict[str, float]:
     kinetic          ½ V·M V of the bodies that have inertia; fixed and quasi-static ones have none
     gravity          −m g·c, from the origin; of free bodies
     shape            κV‖A Aᵀ − 1‖² or κV‖A − R‖²
-    joint            penalties, drives, limits and articulations, K x²/(2h²): a joint of strength K is a spring of K/h²
+    joint            penalties, drives, limits and articulations, K x²/(2h²): a joint of strength K is a spring of K/h²;
+                     dampers, friction and drives with gains do work and store nothing
     soft_transform   the same of soft transforms
     barrier          of contacts
     """
@@ -38,6 +40,8 @@ def energies(system: System, state: State, h: float) -> dict[str, float]:
         "barrier": 0.0,
     }
     for contribution in system.contributions:
+        if isinstance(contribution, RateLaws):
+            continue
         if contribution is system.contact:
             found["barrier"] = system.contact.survey(Q, state.Q_before, h).energy / (h * h)
         else:

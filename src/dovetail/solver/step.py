@@ -36,6 +36,7 @@ class StepReport:
     detections      how often they were looked for
     islands         groups of bodies that were solved apart from each other, at the end of the step
     friction_loss   energy that friction has turned into heat [J]
+    rough           bodies that took the step as bdf1 although the integrator is ctr
     open            where it has not converged: the exact joint that is open the most, in words
     """
 
@@ -51,6 +52,7 @@ class StepReport:
     detections: int = 0
     islands: int = 0
     friction_loss: float = 0.0
+    rough: int = 0
     open: str = ""
 
     def complaint(self, tolerances: Tolerances) -> str:
@@ -145,7 +147,7 @@ def step(
     is_open = "" if joints is None or work.converged else joints.widest(work.Q, system.blocks)
     report = StepReport(
         h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
-        **_of_contacts(system, state, work, h), open=is_open,
+        **_of_contacts(system, state, work, h), rough=int(rough.sum()), open=is_open,
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))

@@ -31,6 +31,9 @@ __all__ = ["Bodies", "Load", "System"]
 # Contacts are looked for anew when less than this share of a Newton step fits into what they were looked for.
 _LOW = 0.25
 
+# Conjugate gradients that no Newton iteration follows go on to this relative residual.
+_ACCURATE = 1e-10
+
 # After so many steps the block structure is laid out anew, to drop pairs that no longer touch.
 _STRUCTURE_LIFE = 20
 
@@ -196,7 +199,7 @@ class System:
 
     def solve(self, b: Array) -> Array:
         """b (free, 12) ← x of H x + Jᵀμ = b, J x = 0, with H as last assembled and factored, J of the exact joints."""
-        self.blocks.solve(b)
+        self.blocks.solve(b, _ACCURATE)
         if self.exact_joints is not None:
             self.exact_joints.restrict(b, self.blocks)
         return b
