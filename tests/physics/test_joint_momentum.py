@@ -17,8 +17,8 @@ import pytest
 from joint_scenes import JOINTS, Bench, everything_on, random_rotation
 
 FRAMES = 10
-# steps of 1e-13 m at the end, so that what is left of the residual is round-off even where Newton converges linearly
-CONVERGED = {"newton/velocity_tol": 1e-11, "newton/transrate_tol": 1e-11}
+# steps of 5e-12 m at the end: round-off of the stiffest of these rings makes steps of 2e-12 m
+CONVERGED = {"newton/velocity_tol": 5e-10, "newton/transrate_tol": 5e-10}
 joints = pytest.mark.parametrize("kinds", [[kind] for kind in JOINTS.values()] + [list(JOINTS.values())])
 integrators = pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
 
