@@ -8,7 +8,7 @@ SPEED  := $(if $(QUICK),--quick)
 # engines to compare with that are left out where there is no wheel for this machine
 RIVALS := drake newton pybullet
 
-.PHONY: demo test lint bench verify clean
+.PHONY: demo test lint docs bench verify clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo
@@ -20,6 +20,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python docs/scripts/site.py
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m dovetail.bench $(SPEED) --out docs/benchmarks
@@ -50,6 +53,10 @@ $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
 clean:

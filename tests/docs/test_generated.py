@@ -43,3 +43,12 @@ MEASURED = [("joint_gap", "concepts.md"), ("spin_decay", "choosing.md"), ("integ
 def test_a_measured_table_is_what_its_script_prints(name, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert script(name).render() in (DOCS / page).read_text(encoding="utf-8"), f"run: python docs/scripts/{name}.py"
+
+
+def test_every_example_is_in_the_gallery_with_a_picture_and_the_page_is_up_to_date():
+    gallery = script("gallery")
+    examples = sorted(path.stem for path in gallery.EXAMPLES.glob("[0-9][0-9]_*.py"))
+    assert sorted(gallery.GALLERY) == examples
+    missing = [stem for stem in examples if not (gallery.PICTURES / f"{stem}.webp").exists()]
+    assert not missing, f"run: python docs/scripts/gallery.py {' '.join(missing)}"
+    assert gallery.PAGE.read_text(encoding="utf-8") == gallery.render(), "run: python docs/scripts/gallery.py"

@@ -11,8 +11,10 @@ from docs.pages import DOCS, PAGES, REPOSITORY
 IMAGES = sorted((DOCS / "images").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
 SCREENSHOTS = sorted((DOCS / "images").glob("*.jpg"))
+GALLERY = sorted((DOCS / "images" / "gallery").iterdir())
 LARGEST = 8_000  # bytes; the pictures are drawn by hand
 LARGEST_SCREENSHOT = 200_000
+LARGEST_IN_GALLERY = 80_000
 
 
 def without_code(page):
@@ -63,3 +65,9 @@ def test_a_picture_is_small_titled_and_used(image):
 def test_a_screenshot_is_small_and_used(image):
     assert image.stat().st_size < LARGEST_SCREENSHOT
     assert any(target == image for page in PAGES for target, _ in links(page))
+
+
+@pytest.mark.parametrize("image", GALLERY, ids=[image.name for image in GALLERY])
+def test_a_picture_of_the_gallery_is_small_and_belongs_to_an_example(image):
+    assert 500 < image.stat().st_size < LARGEST_IN_GALLERY
+    assert (REPOSITORY / "examples" / f"{image.stem}.py").exists()
