@@ -62,19 +62,19 @@ def run(
     return run_world(world, steps, record, every, overwrite)
 
 
-def view(recording: Positional[Path], /, host: str = "127.0.0.1", port: int = 8080, browser: bool = True) -> int:
+def view(recording: Positional[Path], /, host: str = "127.0.0.1", port: int = 8080, no_browser: bool = False) -> int:
     """Play a recording in the browser.
 
     Args:
         recording: a file that `--record` or a Recorder wrote
         host: address to listen at; by default this machine alone can look
         port: port to listen at, or the next free one
-        browser: open a tab
+        no_browser: only tell the address, do not open a tab
 
     """
     from dovetail.viewer import view as show
 
-    show(recording, host=host, port=port, browser=browser)
+    show(recording, host=host, port=port, browser=not no_browser)
     return 0
 
 

@@ -72,6 +72,7 @@ def watch(world: World, record: Path | None, every: int, overwrite: bool) -> int
         # before each step, whoever asks for it, the frame that it starts from
         world.scene.animator.insert(world.scene.objects.create("recorder"), lambda _: recorder.write())
         view(world)
-        recorder.write()
+        if recorder.last_frame != world.frame():
+            recorder.write()
     print(f"recording: {record}")
     return OK

@@ -56,6 +56,8 @@ class Recorder:
         self._described: Described = describe(world)
         self._states = _states(world)
         self._calls = 0
+        self.last_frame: int | None = None
+        """The world's frame that was written last."""
         head = json.dumps(self._described.document, ensure_ascii=False, separators=(",", ":")).encode()
         end = self._resume(head) if append and self.path.exists() else self._begin(head, overwrite)
         self._stream = self.path.open("r+b", buffering=0)
@@ -131,6 +133,7 @@ class Recorder:
                 f"Recorder: frame {frame} could not be written to '{self.path}' ({error.strerror or error}); "
                 "the frames before it are safe."
             ) from error
+        self.last_frame = frame
         return True
 
     def _transforms(self) -> Array:
