@@ -73,6 +73,7 @@ GALLERY = {
     "33_ring_chain": Shot("Chain of rings", (80,)),
     "34_ragdolls": Shot("Ragdolls", (120,)),
     "40_pendulum": Shot("Pendulum between stops", (0, 25, 45)),
+    "41_slider_crank": Shot("Slider-crank", (0, 30, 60)),
 }
 
 
