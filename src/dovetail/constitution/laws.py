@@ -75,7 +75,7 @@ class Limit(Law):
     def parameters(self) -> tuple[Parameter, ...]:
         own = f"{self.prefix}limit/"
         bounds = Parameter(f"{own}lower", reported=True), Parameter(f"{own}upper", reported=True)
-        return (*bounds, Parameter(f"{own}strength", unbounded=True, sign="> 0"))
+        return (*bounds, Parameter(f"{own}strength", unbounded=True, sign="≥ 0"))
 
     @property
     def effort(self) -> str:
