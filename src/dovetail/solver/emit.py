@@ -191,15 +191,19 @@ class Emitter:
             self._shuffle(t[1], t[3], high),
         ]
 
-    def gathered(self, k: int, rows: int, place: Any, width: int = 12) -> list[Number]:
-        """Numbers 0 … width − 1 of eight rows of array k, in lanes; index array `rows` names them from `place` on."""
-        pointers = self._rows(k, rows, place, width)
+    def _near(self, k: int, first: Any, width: int) -> list[Any]:
+        """Pointers to eight neighbouring rows of array k."""
+        pointer = self._builder.gep(self._data(k), [self.times(first, width)])
+        return [self._builder.gep(pointer, [ir.Constant(_INDEX, lane * width)]) for lane in range(LANES)]
+
+    def _columns(self, pointers: list[Any], width: int) -> list[Number]:
+        """Numbers 0 … width − 1 of eight rows, in lanes."""
         found = []
         for group in range(0, width, 4):
             quads = []
             for pointer in pointers:
-                place_ = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
-                quad = self._builder.load(self._builder.bitcast(place_, _QUAD.as_pointer()))
+                place = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
+                quad = self._builder.load(self._builder.bitcast(place, _QUAD.as_pointer()))
                 quad.align = 8
                 quads.append(quad)
             low, high = self._transposed(quads[:4]), self._transposed(quads[4:])
@@ -207,6 +211,32 @@ class Emitter:
                 Number(self._builder, self._shuffle(a, b, list(range(LANES)))) for a, b in zip(low, high, strict=True)
             ]
         return found
+
+    def _put_columns(self, pointers: list[Any], numbers: Sequence[Number]) -> None:
+        for group in range(0, len(numbers), 4):
+            wide = [number.value for number in numbers[group : group + 4]]
+            quads = []
+            for half in ([0, 1, 2, 3], [4, 5, 6, 7]):
+                quads += self._transposed([self._shuffle(v, v, half) for v in wide])
+            for pointer, quad in zip(pointers, quads, strict=True):
+                place = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
+                self._builder.store(quad, self._builder.bitcast(place, _QUAD.as_pointer())).align = 8
+
+    def gathered(self, k: int, rows: int, place: Any, width: int = 12) -> list[Number]:
+        """Numbers 0 … width − 1 of eight rows of array k, in lanes; index array `rows` names them from `place` on."""
+        return self._columns(self._rows(k, rows, place, width), width)
+
+    def scatter(self, k: int, rows: int, place: Any, numbers: Sequence[Number]) -> None:
+        """Inverse of `gathered`."""
+        self._put_columns(self._rows(k, rows, place, len(numbers)), numbers)
+
+    def neighbours(self, k: int, first: Any, width: int) -> list[Number]:
+        """The same of the rows from `first` on."""
+        return self._columns(self._near(k, first, width), width)
+
+    def put_neighbours(self, k: int, first: Any, numbers: Sequence[Number]) -> None:
+        """Inverse of `neighbours`."""
+        self._put_columns(self._near(k, first, len(numbers)), numbers)
 
     def picked(self, k: int, starts: int, place: Any, count: int) -> list[Number]:
         """The first `count` numbers of array k from eight places on, in lanes; `starts` holds those from `place` on."""
@@ -236,18 +266,6 @@ class Emitter:
                 out[a + far] = self._shuffle(rows[a], rows[a + far], lower)
             rows = out
         return [Number(self._builder, row) for row in rows]
-
-    def scatter(self, k: int, rows: int, place: Any, numbers: Sequence[Number]) -> None:
-        """Inverse of `gathered`."""
-        pointers = self._rows(k, rows, place, len(numbers))
-        for group in range(0, len(numbers), 4):
-            wide = [number.value for number in numbers[group : group + 4]]
-            quads = []
-            for half in ([0, 1, 2, 3], [4, 5, 6, 7]):
-                quads += self._transposed([self._shuffle(v, v, half) for v in wide])
-            for pointer, quad in zip(pointers, quads, strict=True):
-                place_ = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
-                self._builder.store(quad, self._builder.bitcast(place_, _QUAD.as_pointer())).align = 8
 
 
 def emitted(emit: Callable[[Emitter], None], *kinds: Any) -> tuple[Any, Callable[..., Any]]:

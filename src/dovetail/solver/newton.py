@@ -134,7 +134,8 @@ class _Newton:
         for _ in range(self._trials):
             if not tried.any():
                 break
-            islands.finish(~tried)
+            if not tried.all():
+                islands.finish(~tried)
             y = newton_direction(system, self.Q, self.Q_tilde, True)
             solution.iterations += 1
             size = self.measure(y, solution)

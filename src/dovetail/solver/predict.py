@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.solver.body_lanes import guess_of_eight
+from dovetail.solver.emit import LANES
+from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Indices
 
 __all__ = ["accelerate", "first_guess", "predict"]
+
+_BY_EIGHT = jit_enabled
+_POLAR = 1e-6  # accuracy of a rotation that is only a guess
 
 
 @kernel
@@ -49,6 +54,7 @@ def predict(
     """
     for b in range(len(Q)):
         a0, a1, b0, b1, s = table[method[b]]
+        looks_back = a1 != 0.0 or b1 != 0.0
         for i in range(4):
             for x in range(3):
                 if position[b] < 0:
@@ -56,14 +62,58 @@ def predict(
                     continue
                 value = s * h * h * a[b, i, x]
                 if is_dynamic[b]:
-                    value += a0 * Q[b, i, x] + a1 * Q_before[b, i, x]
-                    value += h * (b0 * V[b, i, x] + b1 * V_before[b, i, x])
+                    value += a0 * Q[b, i, x] + h * b0 * V[b, i, x]
+                    if looks_back:
+                        value += a1 * Q_before[b, i, x] + h * b1 * V_before[b, i, x]
                 else:
                     value += Q[b, i, x]
                 Q_tilde[b, i, x] = value
 
 
 @kernel
+def _guess(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, out: Array) -> None:
+    """The guess of one body."""
+    for i in range(4):
+        for x in range(3):
+            out[b, i, x] = Q_tilde[b, i, x] + scale[b] * A[b, i, x]
+    polar(out, b, R, _POLAR)
+    for i in range(3):
+        for x in range(3):
+            out[b, 1 + i, x] = R[i, x]
+        for j in range(3):
+            G = 0.0
+            for x in range(3):
+                G += Q[b, 1 + i, x] * Q[b, 1 + j, x]
+            if i == j:
+                G -= 1.0
+            for x in range(3):
+                out[b, 1 + i, x] += 0.5 * G * R[j, x]
+
+
+@kernel
+def _guesses(scale: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+    R, change = np.empty((3, 3)), np.zeros(LANES)
+    for first in range(0, len(Q), LANES):
+        last = min(first + LANES, len(Q))
+        free = 0
+        for b in range(first, last):
+            free += position[b] >= 0
+        if _BY_EIGHT and free == LANES:
+            guess_of_eight(first, scale, Q, Q_tilde, A, out, change)
+            largest = 0.0
+            for lane in range(LANES):
+                largest = max(largest, change[lane])
+            if largest < _POLAR:
+                continue
+        for b in range(first, last):
+            if position[b] >= 0:
+                _guess(scale, Q, Q_tilde, A, b, R, out)
+            else:
+                for i in range(4):
+                    for x in range(3):
+                        out[b, i, x] = Q[b, i, x]
+
+
 def first_guess(h: float, weight: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
     """Q̃ moved by the internal acceleration A of the last step, re-rotated, with the present stretch carried along.
 
@@ -73,26 +123,4 @@ def first_guess(h: float, weight: Array, position: Indices, Q: Array, Q_tilde: A
     acceleration does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape
     energy punishes.
     """
-    R = np.empty((3, 3))
-    for b in range(len(Q)):
-        if position[b] < 0:
-            for i in range(4):
-                for x in range(3):
-                    out[b, i, x] = Q[b, i, x]
-            continue
-        scale = h * h / weight[b]
-        for i in range(4):
-            for x in range(3):
-                out[b, i, x] = Q_tilde[b, i, x] + scale * A[b, i, x]
-        polar(out, b, R, 1e-6)
-        for i in range(3):
-            for x in range(3):
-                out[b, 1 + i, x] = R[i, x]
-            for j in range(3):
-                G = 0.0
-                for x in range(3):
-                    G += Q[b, 1 + i, x] * Q[b, 1 + j, x]
-                if i == j:
-                    G -= 1.0
-                for x in range(3):
-                    out[b, 1 + i, x] += 0.5 * G * R[j, x]
+    _guesses(h * h / weight, position, Q, Q_tilde, A, out)

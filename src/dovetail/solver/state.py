@@ -35,8 +35,12 @@ def _commit(
             for x in range(3):
                 velocity = 0.0
                 if position[b] >= 0:
-                    velocity = (d * new[b, i, x] + d0 * Q[b, i, x] + d1 * Q_before[b, i, x]) / h
-                    velocity += carry * V_start[b, i, x]
+                    velocity = d * new[b, i, x] + d0 * Q[b, i, x]
+                    if d1 != 0.0:
+                        velocity += d1 * Q_before[b, i, x]
+                    velocity /= h
+                    if carry != 0.0:
+                        velocity += carry * V_start[b, i, x]
                 A[b, i, x] = weight[b] * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
                 Q_before[b, i, x] = Q[b, i, x]
                 V_before[b, i, x] = V[b, i, x]

@@ -13,9 +13,9 @@ from typing import Any
 
 from numba.extending import intrinsic
 
-from dovetail.solver.articulated.algebra import difference, dot, full, inverse, product, transposed
 from dovetail.solver.articulated.layout import entry, right_side, stride
 from dovetail.solver.emit import LANES, Emitter, Matrix, Memory, emitted
+from dovetail.solver.emit_algebra import difference, dot, full, inverse, product, transposed
 
 __all__ = ["eliminate_of", "eliminate_wide_of", "substitute_of"]
 

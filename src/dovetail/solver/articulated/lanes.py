@@ -14,27 +14,15 @@ from typing import Any
 
 from numba.extending import intrinsic
 
-from dovetail.solver.articulated.algebra import PAIRS, cross, dot, full, inverse, times
 from dovetail.solver.articulated.layout import CONSTANTS, entry, right_side
+from dovetail.solver.body_lanes import polar_of_eight
 from dovetail.solver.emit import LANES, Emitter, Matrix, Number, Vector3, emitted
+from dovetail.solver.emit_algebra import PAIRS, cross, dot, full, inverse, times
 from dovetail.solver.energy.ortho import FLOOR
 
 __all__ = ["local_of", "motion_of"]
 
-_POLAR_SWEEPS = 3
-
-
 # ---- one body, in lanes --------------------------------------------------------------------------------------
-
-
-def _polar(a: Matrix) -> Matrix:
-    """Rows of the rotation nearest to the rows a, by X ← ½(X + X⁻ᵀ); enough sweeps for strains up to a tenth."""
-    X = a
-    for _ in range(_POLAR_SWEEPS):
-        C = [cross(X[1], X[2]), cross(X[2], X[0]), cross(X[0], X[1])]
-        half = 0.5 / dot(X[0], C[0])
-        X = [[0.5 * X[i][e] + half * C[i][e] for e in range(3)] for i in range(3)]
-    return X
 
 
 def _inertia(R: Matrix, rest: Vector3, stress: Vector3) -> list[Number]:
@@ -71,7 +59,7 @@ def _emit_local(triples: int, below: int | None) -> Any:
         D = [d[3 + 3 * i : 6 + 3 * i] for i in range(3)]
         B = [dot([A[0][i], A[1][i], A[2][i]], [A[0][j], A[1][j], A[2][j]]) for i, j in PAIRS]
         sB = [s * (b - 1.0) if n < 3 else s * b for n, b in enumerate(B)]
-        R = _polar(A)
+        R, _ = polar_of_eight(A)
         stress = [sB[1] + sB[2], sB[0] + sB[2], sB[0] + sB[1], -sB[3], -sB[4], -sB[5]]
         K = inverse(_inertia(R, rest, stress))
         # gradient about the centre of mass; c S = ½tr(I) − I

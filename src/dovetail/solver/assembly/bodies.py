@@ -7,15 +7,18 @@ import math
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.body_lanes import energy_of_eight
+from dovetail.solver.emit import LANES
 from dovetail.solver.energy.arap import add_arap, arap_energy
 from dovetail.solver.energy.kinetic import add_kinetic_hessian, kinetic_energy, set_kinetic_gradient
 from dovetail.solver.energy.ortho import add_ortho, ortho_energy
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array, Indices
 
 __all__ = ["ARAP", "ORTHO", "BodyTerms"]
 
+_BY_EIGHT = jit_enabled
 ORTHO = 1
 ARAP = 2
 
@@ -52,12 +55,20 @@ def _assemble_arap(
 def _ortho_energies(
     model: Indices, mass: Array, c: Array, w: Array, Q: Array, Q_tilde: Array, island: Indices, E: Array
 ) -> None:
-    for b in range(len(Q)):
-        if island[b] >= 0 and model[b] == ORTHO:
-            if determinant(Q, b) > 0.0:
-                E[island[b]] += kinetic_energy(mass, c[b], Q, Q_tilde, b) + ortho_energy(w[b], Q, b)
-            else:
-                E[island[b]] = math.inf
+    for first in range(0, len(Q), LANES):
+        last = min(first + LANES, len(Q))
+        alike = 0
+        for b in range(first, last):
+            alike += island[b] == b and model[b] == ORTHO
+        if _BY_EIGHT and alike == LANES:
+            energy_of_eight(first, mass, c, w, Q, Q_tilde, E)
+            continue
+        for b in range(first, last):
+            if island[b] >= 0 and model[b] == ORTHO:
+                if determinant(Q, b) > 0.0:
+                    E[island[b]] += kinetic_energy(mass, c[b], Q, Q_tilde, b) + ortho_energy(w[b], Q, b)
+                else:
+                    E[island[b]] = math.inf
 
 
 @kernel

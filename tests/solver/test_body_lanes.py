@@ -1,0 +1,54 @@
+"""Eight bodies at once: guesses and energies against the loops over single bodies that define them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dovetail.solver.assembly.bodies import ARAP, ORTHO, BodyTerms
+from dovetail.solver.predict import first_guess
+
+N = 24
+
+
+def states(rng: np.random.Generator, stretch: float) -> np.ndarray:
+    rotation = np.linalg.qr(rng.normal(size=(N, 3, 3)))[0]
+    rotation *= np.linalg.det(rotation)[:, None, None]
+    A = rotation @ (np.eye(3) + stretch * rng.normal(size=(N, 3, 3)))
+    return np.concatenate([rng.normal(size=(N, 1, 3)), A], axis=1)
+
+
+@pytest.mark.parametrize("stretch", [1e-4, 0.2])
+def test_the_guesses_of_eight_bodies_are_those_of_each(stretch):
+    """With the larger stretch two polar sweeps are not enough, and single bodies are taken after all."""
+    rng = np.random.default_rng(5)
+    Q, Q_tilde, A = states(rng, stretch), states(rng, stretch), rng.normal(size=(N, 4, 3))
+    position, weight = np.arange(N), rng.uniform(0.5, 2.0, N)
+    position[20] = -1
+    out, expected = np.empty_like(Q), np.empty_like(Q)
+    first_guess(0.01, weight, position, Q, Q_tilde, A, out)
+    for b in range(N):
+        one = slice(b, b + 1)
+        first_guess(0.01, weight[one], position[one], Q[one], Q_tilde[one], A[one], expected[one])
+    # a polar rotation is given to 1e-6, after which the next sweep would leave 1e-12
+    np.testing.assert_allclose(out, expected, atol=1e-11)
+    assert (out[20] == Q[20]).all()
+
+
+def test_the_energies_of_eight_bodies_are_those_of_each():
+    rng = np.random.default_rng(6)
+    Q, Q_tilde = states(rng, 0.05), states(rng, 0.05)
+    Q[3, 1] *= -1.0  # inside out
+    rows = rng.normal(size=(N, 6, 4))
+    mass, c, w = np.einsum("bri,brj->bij", rows, rows), rng.uniform(0.5, 2.0, N), rng.uniform(1.0, 9.0, N)
+    model = np.full(N, ORTHO)
+    model[18] = ARAP
+    terms = BodyTerms(model, mass, np.zeros((N, 3, 3)))
+    E = np.zeros(N)
+    terms.add_energy(c, w, Q, Q_tilde, np.arange(N), E)
+    for b in range(N):
+        alone, one = np.zeros(1), slice(b, b + 1)
+        single = BodyTerms(model[one], mass[one], np.zeros((1, 3, 3)))
+        single.add_energy(c[one], w[one], Q[one], Q_tilde[one], np.zeros(1, np.int64), alone)
+        np.testing.assert_allclose(E[b], alone[0], rtol=1e-13)
+    assert E[3] == np.inf
