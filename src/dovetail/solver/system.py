@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -24,9 +23,10 @@ from dovetail.solver.energy.soft_transform import SoftTransforms
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.stops import Stops
+from dovetail.solver.load.load import Load
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Bodies", "Load", "System"]
+__all__ = ["Bodies", "System"]
 
 # Contacts are looked for anew when less than this share of a Newton step fits into what they were looked for.
 _LOW = 0.25
@@ -65,13 +65,6 @@ class Bodies:
     @property
     def count(self) -> int:
         return len(self.mass)
-
-
-class Load(Protocol):
-    """A force without an energy, evaluated at the start of the step."""
-
-    def add(self, Q: Array, F: Array) -> None:
-        """Add generalised forces (n, 4, 3) at Q."""
 
 
 class System:
