@@ -54,7 +54,7 @@ def check():
     error = max(abs(effort - torque) for effort, torque in torques) / scale
     print(f"{motor.angle / math.tau:.2f} turns at {motor.velocity:.3f} rad/s; piston off its formula by {off:.1e} m")
     print(f"largest joint gap {gap:.1e} m; torque up to {scale:.2f} N·m, off by {100 * error:.1f} % of that")
-    assert abs(motor.velocity / SPEED - 1) < 1e-3
+    assert abs(motor.velocity / SPEED - 1) < 0.02  # the motor yields to 14 N·m by τ/c, c = 100 I/dt of the crank
     assert gap < 1e-10  # exact joints
     assert off < 1e-4  # 150 N on pins beside the axis bend bodies of κ = 1e9 Pa by 12 µm
     assert error < 0.05  # the machine's own inertia, which the formula leaves out: m r ω² against LOAD r

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Drive"]
 
-_FIRM = 1e4
-"""By how much a drive without gains of its own outweighs the inertia of what it moves, in a step."""
+_FIRM_POSITION, _FIRM_SPEED = 1e4, 1e2
+"""By how much a drive without gains of its own outweighs the inertia of what it moves, in a step.
+
+A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns that into an effort: it is less firm.
+"""
 
 
 class Drive:
@@ -65,9 +68,9 @@ class Drive:
         for name, value in values.items():
             self._coordinate.set(f"drive/{name}", value)
 
-    def _firm(self, per: float) -> float:
-        """A gain that dwarfs the inertia of the coordinate in a step."""
-        return _FIRM * self._coordinate.inertia / per
+    def _stiff(self) -> float:
+        """The stiffness of a position drive that was given none."""
+        return _FIRM_POSITION * self._coordinate.inertia / self._coordinate.joint.sim.dt**2
 
     @property
     def aim(self) -> float:
@@ -78,7 +81,7 @@ class Drive:
         target = self._coordinate.number("drive.aim", value)
         k, c = self.stiffness, self.damping
         if k == 0.0:  # it was off, or ran at a speed, whose damping would hold it back
-            k, c = self._resting if self._resting[0] > 0 else (self._firm(self._coordinate.joint.sim.dt**2), 0.0)
+            k, c = self._resting if self._resting[0] > 0 else (self._stiff(), 0.0)
         self._set(stiffness=k, damping=c, target=target, target_velocity=0.0)
 
     @property
@@ -88,7 +91,8 @@ class Drive:
     @speed.setter
     def speed(self, value: float) -> None:
         target = self._coordinate.number("drive.speed", value)
-        damping = self.damping or self._firm(self._coordinate.joint.sim.dt)
+        coordinate = self._coordinate
+        damping = self.damping or _FIRM_SPEED * coordinate.inertia / coordinate.joint.sim.dt
         self._set(stiffness=0.0, damping=damping, target_velocity=target)
 
     def hold(self) -> None:
