@@ -12,8 +12,12 @@ from dovetail.bench.command import main
 from dovetail.bench.comparison import run
 from dovetail.bench.engines import ENGINES, Entry, find
 from dovetail.bench.interleave import Limits, compare
+from dovetail.bench.plots import write_plots
 from dovetail.bench.scenes import build
+from dovetail.bench.startup import startup
 from dovetail.bench.worker import measures
+
+STARTED = {"import": 0.1, "first_step": 0.7, "first_step_cold": 30.0, "memory": 100 * 2**20}
 
 
 def test_an_engine_steps_a_scene_to_its_end_and_tells_what_it_did():
@@ -68,19 +72,47 @@ def test_a_motion_that_is_no_number_is_cut_where_it_ends():
 
 def test_a_run_writes_results_page_and_pictures(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="install matplotlib to test the page")
-    monkeypatch.setitem(comparison.SIZES, "quick", {"chain 2": 4, "chain 4": 4, "pile 1³": 4})
+    monkeypatch.setitem(comparison.SIZES, "quick", {"chain 2": 4, "pile 1³": 4})
     monkeypatch.setattr(comparison, "_warm_up", lambda entries: None)
-    assert main(["--quick", "--engine", "dovetail", "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(comparison, "ENGINES", [find("dovetail"), find("dovetail, exact joints")])
+    monkeypatch.setattr(comparison, "startup", lambda entries, cold, say: {"dovetail": STARTED})
+    assert main(["--quick", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert [scene["name"] for scene in found["scenes"]] == ["chain 2", "chain 4", "pile 1³"]
+    assert [scene["name"] for scene in found["scenes"]] == ["chain 2", "pile 1³"]
     rows = {row["engine"]: row for row in found["scenes"][0]["results"]}
     assert rows["dovetail"]["ratio"] == 1.0
     # exact to the tolerance to which Newton closes joints, 1e-9 m
     assert rows["dovetail, exact joints"]["joint_gap"] < 1e-9
     page = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "### Chain 4" in page and "| dovetail, exact joints |" in page and "**quick**" in page
-    assert (tmp_path / "scaling.svg").stat().st_size < 60_000
+    assert "### Chain 2" in page and "| dovetail, exact joints |" in page and "**quick**" in page
+    assert "| dovetail | 0.10 s | 0.70 s | 30 s | 100 MB |" in page
     assert "wrote" in capsys.readouterr().out
+
+
+def test_the_start_of_an_engine_is_told_in_seconds_and_bytes():
+    entry = find("MuJoCo")
+    if not entry.is_installed:
+        pytest.skip("install mujoco to test how it starts")
+    told = startup([entry], cold=False, say=print)["MuJoCo"]
+    assert 0.0 < told["import"] < told["first_step"] < 100.0
+    assert 1e6 < told["memory"] < 1e10
+
+
+def test_pictures_are_drawn_of_what_there_is(tmp_path):
+    pytest.importorskip("matplotlib", reason="install matplotlib to test pictures")
+    row = {"engine": "dovetail", "energy": [0.0, -0.1], "finite_frames": 2}
+    chains = [
+        {"name": f"chain {n}", "bodies": n, "dt": 0.01, "results": [{**row, "median": 0.1 * n}]} for n in (10, 100)
+    ]
+    pile = {
+        "name": "pile 3³",
+        "bodies": 27,
+        "dt": 0.01,
+        "results": [{**row, "median": 1.0, "penetration": {"bodies": 0.0}}],
+    }
+    assert write_plots({"scenes": []}, tmp_path) == {}
+    assert sorted(write_plots({"scenes": [*chains, pile]}, tmp_path)) == ["energy", "overlap", "scaling"]
+    assert all(path.stat().st_size < 60_000 for path in tmp_path.glob("*.svg"))
 
 
 def test_engines_that_are_not_installed_are_left_out_with_a_line(monkeypatch):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import selectors
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.bench.engines import Entry
+from dovetail.bench.startup import with_path
 
 __all__ = ["Limits", "Outcome", "compare"]
 
@@ -57,7 +57,7 @@ class _Worker:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  open as long as the worker
         self._process = subprocess.Popen(
             [sys.executable, "-m", "dovetail.bench.worker", wanted], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self._errors, text=True, env={**os.environ, **_ONE_THREAD},
+            stderr=self._errors, text=True, env={**with_path(), **_ONE_THREAD},
         )  # fmt: skip
 
     def wait(self) -> None:

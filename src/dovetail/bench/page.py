@@ -12,7 +12,7 @@ from dovetail.files import atomic_write
 __all__ = ["render", "write_page"]
 
 _PICTURES = {
-    "scaling": "Time per step against the number of bodies: chains ○, nets □, piles △.",
+    "scaling": "Time per step against the number of bodies.",
     "energy": "Energy of the falling chain of ten links over time. Nothing takes energy out or puts it in: 0 is right.",
     "overlap": "Largest penetration against time per step. Engines that guarantee none are at the bottom.",
 }
@@ -42,8 +42,9 @@ def render(found: dict[str, Any], pictures: dict[str, str], folder: Path) -> str
         "<!-- Written by python -m dovetail.bench from results.json; do not edit. -->",
         "dovetail beside other engines on the same scenes, on one thread of the same machine. Each engine runs in a "
         "process of its own; they are stepped in turns, so that whatever else the machine does slows all alike. Times "
-        "are processor time; `ms/step` is the median per 0.01 s simulated, substeps included, `time ÷ dovetail` is "
-        "taken over steps that both have done. Run it yourself: `make bench`, or `python -m dovetail.bench --quick`.",
+        "are processor time; `ms/step` is the median per 0.01 s simulated, substeps included, `time ÷ dovetail` "
+        "that of the means over the steps that both have done. Run it yourself: `make bench`, or "
+        "`dovetail bench --quick`.",
         "Accuracy is measured from poses alone, by the same code for all. *Joint gap*: the farthest that two points "
         "which a joint holds together come apart; reduced coordinates cannot gap, except where joints close loops. "
         "*Penetration*: the deepest overlap of two bodies or of a body and the ground, exact for the convex pieces "
@@ -56,7 +57,7 @@ def render(found: dict[str, Any], pictures: dict[str, str], folder: Path) -> str
     ]
     for scene in found["scenes"]:
         parts.append(f"### {scene['name'][0].upper() + scene['name'][1:]}")
-        joints = f", {scene['joints']} joints" if scene["joints"] else ""
+        joints = f", {scene['joints']} joint{'s'[: scene['joints'] > 1]}" if scene["joints"] else ""
         parts.append(f"{scene['bodies']} bodies{joints}, {scene['frames']} steps of {scene['dt']:g} s.")
         parts.append(scene_table(scene))
     for name, file in pictures.items():

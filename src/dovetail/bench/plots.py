@@ -12,6 +12,7 @@ __all__ = ["write_plots"]
 _COLOURS = {
     "dovetail": "#b3541e",
     "dovetail, exact joints": "#e09f3e",
+    "dovetail, exact, ctr": "#9e2a2b",
     "MuJoCo": "#1d3557",
     "MuJoCo ×5": "#457b9d",
     "PyBullet ×5": "#6a994e",
@@ -38,39 +39,45 @@ def write_plots(found: dict[str, Any], folder: Path) -> dict[str, str]:
     return written
 
 
-def _axes(xlabel: str, ylabel: str) -> tuple[Any, Any]:
+def _axes(xlabel: str, ylabel: str, panels: int = 1) -> tuple[Any, Any]:
+    """A figure with panels side by side; one legend to the right of them."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.2, 3.4))
-    axes = figure.subplots()
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.grid(alpha=0.3)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    return figure, axes
+    figure = Figure(figsize=(1.8 + 2.6 * max(panels, 1.3), 3.0))
+    row = figure.subplots(1, panels, sharey=True, squeeze=False)[0]
+    row[0].set_ylabel(ylabel)
+    for axes in row:
+        axes.set_xlabel(xlabel)
+        axes.grid(alpha=0.3)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    return figure, row
+
+
+def _explain(axes: Any, lines: dict[str, Any]) -> None:
+    axes.legend(lines.values(), lines.keys(), fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _scaling(found: dict[str, Any]) -> Any:
-    """Milliseconds a step of chains, nets and piles against the number of bodies."""
-    figure, axes = _axes("bodies", "ms per step")
-    marks = {"chain": "o-", "net": "s--", "pile": "^:"}
-    drawn = False
-    for kind, mark in marks.items():
+    """Milliseconds a step against the number of bodies, a panel for each kind of scene with several sizes."""
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for kind in ("chain", "net", "pile"):
         lines: dict[str, list[tuple[float, float]]] = {}
         for scene in found["scenes"]:
             for row in scene["results"]:
                 if scene["name"].startswith(kind) and row["median"]:
                     lines.setdefault(row["engine"], []).append((scene["bodies"], row["median"]))
-        for engine, points in lines.items():
-            if len(points) > 1:
-                drawn = True
-                axes.loglog(
-                    *np.array(points).T, mark, color=_COLOURS.get(engine, "k"), ms=4, lw=1.2, label=f"{engine}, {kind}"
-                )
-    if not drawn:
+        if any(len(points) > 1 for points in lines.values()):
+            panels[kind] = lines
+    if not panels:
         return None
-    axes.legend(fontsize=6, ncols=2, frameon=False)
+    figure, row_of_axes = _axes("bodies", "ms per step", len(panels))
+    drawn: dict[str, Any] = {}
+    for axes, (kind, lines) in zip(row_of_axes, panels.items(), strict=True):
+        axes.set_title(kind, fontsize=9)
+        for engine, points in lines.items():
+            (drawn[engine],) = axes.loglog(*np.array(points).T, "o-", color=_COLOURS.get(engine, "k"), ms=3.5, lw=1.2)
+    _explain(row_of_axes[-1], drawn)
     return figure
 
 
@@ -79,39 +86,34 @@ def _energy(found: dict[str, Any]) -> Any:
     scene = next((scene for scene in found["scenes"] if scene["name"] == "chain 10"), None)
     if scene is None:
         return None
-    figure, axes = _axes("time [s]", "energy − start, share of M g L/2")
+    figure, (axes,) = _axes("time [s]", "energy − start, share of M g L/2")
+    drawn = {}
     for row in scene["results"]:
         if row.get("energy"):
             time = np.linspace(0.0, scene["dt"] * row["finite_frames"], len(row["energy"]))
-            axes.plot(time, row["energy"], color=_COLOURS.get(row["engine"], "k"), lw=1.2, label=row["engine"])
+            (drawn[row["engine"]],) = axes.plot(time, row["energy"], color=_COLOURS.get(row["engine"], "k"), lw=1.2)
     axes.set_ylim(-1.0, 1.0)
-    axes.legend(fontsize=7, frameon=False)
+    _explain(axes, drawn)
     return figure
 
 
 def _overlap(found: dict[str, Any]) -> Any:
     """Largest overlap against milliseconds a step, scenes with contact."""
-    figure, axes = _axes("ms per step", "largest penetration [m]; 0 is drawn at the bottom")
     marks = dict(zip(("pile 3³", "pile 5³", "pile 10³", "wrecking ball"), "os^*", strict=True))
-    seen: set[str] = set()
+    figure, (axes,) = _axes("ms per step", "largest penetration [m]; 0 is at the bottom")
+    drawn: dict[str, Any] = {}
     for scene in found["scenes"]:
         for row in scene["results"]:
             depths = [d for d in (row.get("penetration") or {}).values() if d is not None]
             if scene["name"] in marks and depths and row["median"]:
                 name = row["engine"]
-                label = None if name in seen else name
-                seen.add(name)
-                axes.loglog(
-                    row["median"],
-                    max(*depths, _LEAST),
-                    marks[scene["name"]],
-                    ms=6,
-                    color=_COLOURS.get(name, "k"),
-                    label=label,
+                (point,) = axes.loglog(
+                    row["median"], max(*depths, _LEAST), marks[scene["name"]], ms=6, color=_COLOURS.get(name, "k")
                 )
-    if not seen:
+                drawn.setdefault(name, point)
+    if not drawn:
         return None
     axes.set_ylim(0.5 * _LEAST, 1.0)
-    axes.legend(fontsize=7, frameon=False)
+    _explain(axes, drawn)
     axes.set_title("○ 3³   □ 5³   △ 10³ cubes   ☆ wrecking ball", fontsize=8)
     return figure

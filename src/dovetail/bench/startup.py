@@ -13,11 +13,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import dovetail
 from dovetail.bench.engines import Entry, find
 
-__all__ = ["startup"]
+__all__ = ["startup", "with_path"]
 
 _SCENE = "chain 10"
 
@@ -30,6 +32,7 @@ def startup(entries: Sequence[Entry], cold: bool, say: Callable[[str], None]) ->
             continue  # the same package again
         runs = [_child(entry.name) for _ in range(3)]
         if any(run is None for run in runs):
+            say(f"{entry.name} does not start by itself; its start-up is left out")
             continue
         found[entry.name] = {key: min(run[key] for run in runs if run) for key in ("import", "first_step", "memory")}
         if cold and entry.name == "dovetail":
@@ -40,10 +43,16 @@ def startup(entries: Sequence[Entry], cold: bool, say: Callable[[str], None]) ->
     return found
 
 
+def with_path() -> dict[str, str]:
+    """The environment, with this package to be found from any folder."""
+    source = str(Path(dovetail.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
 def _child(engine: str, **environment: str) -> dict[str, float] | None:
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "dovetail.bench.startup", engine], env={**os.environ, **environment}, cwd=folder,
+            [sys.executable, "-m", "dovetail.bench.startup", engine], env={**with_path(), **environment}, cwd=folder,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     if done.returncode != 0:

@@ -36,7 +36,7 @@ class Entry:
     requires       package that must be installed, and its name where it is installed from
     settings       given to the engine
     note           what the settings mean
-    needs          what a scene must have for this entry to differ from others: "", "joints"
+    needs          what a scene must have for this entry to differ from others: "", "joints", "joints alone"
     """
 
     name: str
@@ -57,16 +57,27 @@ class Entry:
             return __version__
         return importlib.metadata.version(self.distribution or self.requires)
 
+    def suits(self, scene: BenchScene) -> bool:
+        """Whether the entry says something about a scene that no other does."""
+        return not self.needs or (scene.joints is not None and not (self.needs == "joints alone" and scene.contact))
+
     def build(self, scene: BenchScene) -> Engine:
         found: Engine = importlib.import_module(f"dovetail.bench.engines.{self.module}").Adapter(scene, **self.settings)
         return found
 
 
-_PENALTY = "joints of strength_ratio 100, the default"
+_PENALTY = "bdf1, joints of strength_ratio 100, as is the default; trees are solved by sweeps, contact by blocks"
+_EXACT = {"strength_ratio": float("inf")}
 ENGINES = (
     Entry("dovetail", "own", "dovetail", {}, _PENALTY),
+    Entry("dovetail, exact joints", "own", "dovetail", _EXACT, "strength_ratio inf", "joints"),
     Entry(
-        "dovetail, exact joints", "own", "dovetail", {"strength_ratio": float("inf")}, "strength_ratio inf", "joints"
+        "dovetail, exact, ctr",
+        "own",
+        "dovetail",
+        {**_EXACT, "integrator": "ctr"},
+        "the same, consistent trapezoidal rule",
+        "joints alone",
     ),
     Entry("MuJoCo", "mujoco", "mujoco", {"substeps": 1}, "implicitfast, Newton, one step per dt"),
     Entry("MuJoCo ×5", "mujoco", "mujoco", {"substeps": 5}, "the same, five steps per dt"),

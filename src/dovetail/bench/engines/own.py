@@ -17,10 +17,16 @@ __all__ = ["Adapter", "describe"]
 _D_HAT = 1e-3  # m
 
 
-def describe(bench: BenchScene, strength_ratio: float = 100.0) -> tuple[Scene, list[Any]]:
+def describe(bench: BenchScene, strength_ratio: float = 100.0, integrator: str = "bdf1") -> tuple[Scene, list[Any]]:
     """The scene in dovetail's terms, and the slots of its shapes."""
     scene = Scene(
-        {"dt": bench.dt, "gravity": [0.0, 0.0, -GRAVITY], "contact/enable": int(bench.contact), "contact/d_hat": _D_HAT}
+        {
+            "dt": bench.dt,
+            "gravity": [0.0, 0.0, -GRAVITY],
+            "integrator/type": integrator,
+            "contact/enable": int(bench.contact),
+            "contact/d_hat": _D_HAT,
+        }
     )
     scene.contact_tabular.default_model(bench.friction, 1e10)
     slots, place = [], np.zeros(bench.count, np.int64)
@@ -69,9 +75,9 @@ def _join(scene: Scene, bench: BenchScene, slots: list[Any], place: Indices, str
 class Adapter:
     """A world; `step` is advance and retrieve."""
 
-    def __init__(self, scene: BenchScene, strength_ratio: float = 100.0) -> None:
+    def __init__(self, scene: BenchScene, strength_ratio: float = 100.0, integrator: str = "bdf1") -> None:
         self._bench = scene
-        described, self._slots = describe(scene, strength_ratio)
+        described, self._slots = describe(scene, strength_ratio, integrator)
         self._folder = tempfile.TemporaryDirectory()
         self._world = World(Engine("cpu", self._folder.name))
         self._world.init(described)
