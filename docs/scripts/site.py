@@ -13,11 +13,13 @@ import ast
 import importlib
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 __all__ = ["REFERENCE", "REPOSITORY", "broken_links", "build", "stage"]
@@ -39,6 +41,8 @@ REFERENCE = {
     "dovetail.errors": "Errors",
 }
 """Modules whose public names get a page each."""
+FIRST = {"Sim", "Scene", "World", "Engine"}
+"""Names that come before the others on their page."""
 
 
 def place(source: Path) -> Path | None:
@@ -71,12 +75,12 @@ def turned(text: str, source: Path, staged: Path) -> str:
     return "".join(piece if piece.startswith("```") else on_site(piece) for piece in pieces)
 
 
-def example_page(path: Path, replays: bool) -> str:
+def example_page(path: Path, title: str, replays: bool) -> str:
     """The page of an example: what it says of itself, its picture or replay, its text."""
     text = path.read_text(encoding="utf-8")
     head, _, rest = (ast.get_docstring(ast.parse(text)) or "").partition("\n")
     picture = DOCS / "images" / "gallery" / f"{path.stem}.webp"
-    lines = [f"# {head.split(':')[0].rstrip('.')}", "", head, *rest.splitlines(), ""]
+    lines = [f"# {title}", "", head, *rest.splitlines(), ""]
     if replays:
         lines += [f'<iframe src="../replays/{path.stem}.html" title="replay" width="100%" height="420"></iframe>', ""]
     elif picture.exists():
@@ -89,8 +93,13 @@ def reference_page(module: str, title: str) -> str:
     """The page of a module: its public names with their docstrings."""
     found = importlib.import_module(module)
     about = (found.__doc__ or "").splitlines()[0]
-    names = [f"::: {module}.{name}\n" for name in found.__all__ if not name.startswith("_")]
-    return "\n".join([f"# {title}: `{module}`", "", about, "", *names])
+    names = sorted(found.__all__, key=lambda name: name not in FIRST)
+    return "\n".join([f"# {title}: `{module}`", "", about, "", *(f"::: {module}.{name}\n" for name in names)])
+
+
+def _gallery() -> Any:
+    """Examples by name, with their titles."""
+    return runpy.run_path(str(DOCS / "scripts" / "gallery.py"))["GALLERY"]
 
 
 def stage(target: Path, replays: bool = False) -> list[Path]:
@@ -103,8 +112,9 @@ def stage(target: Path, replays: bool = False) -> list[Path]:
         staged = place(source)
         assert staged is not None
         written[staged] = turned(source.read_text(encoding="utf-8"), source, staged)
-    for example in sorted((REPOSITORY / "examples").glob("[0-9][0-9]_*.py")):
-        written[Path("examples") / f"{example.stem}.md"] = example_page(example, replays)
+    for stem, shot in _gallery().items():
+        page = example_page(REPOSITORY / "examples" / f"{stem}.py", shot.title, replays)
+        written[Path("examples") / f"{stem}.md"] = page
     for module, title in REFERENCE.items():
         written[Path("api") / f"{module.removeprefix('dovetail.')}.md"] = reference_page(module, title)
     for staged, text in written.items():

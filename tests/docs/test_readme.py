@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 from docs.pages import REPOSITORY, blocks, run_page
 
 README = REPOSITORY / "README.md"
@@ -13,23 +12,16 @@ README = REPOSITORY / "README.md"
 def test_the_example_of_the_readme_runs_and_the_rod_swings(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = run_page(README)
-    edges = found["pin"].geometry.edges
-    weight = 9.8 * found["rods"].geometry.meta["mass"][0]
-    # half a second after the start it is past the lowest point, and implicit Euler has taken some of its speed
-    assert -np.pi < edges["angle"][0] < -np.pi / 2
-    # between the weight and the 5/2 of it that an undamped rod puts on its hinge at the lowest point
-    assert weight < np.linalg.norm(edges["reaction/force"][0]) < 2.5 * weight
     # the stop yields by a milliradian to ten times the weight
     assert 2.0 < max(found["angles"]) < 2.002
     assert capsys.readouterr().out.startswith("<revolute joint")
     assert not any(tmp_path.iterdir())
 
 
-def test_the_examples_of_the_readme_are_short():
-    (short, _), (long, _), *others = blocks(README)
-    assert not others
-    for code, most in ((short, 6), (long, 15)):
-        assert len([line for line in code.splitlines() if line.strip()]) <= most
+def test_the_example_of_the_readme_has_five_lines():
+    ((code, _),) = blocks(README)
+    lines = [line for line in code.splitlines() if line.strip()]
+    assert len([line for line in lines if not line.startswith("from ")]) == 5
 
 
 def test_the_commands_of_the_readme_are_targets_of_the_makefile():
