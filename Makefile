@@ -1,5 +1,6 @@
 # Two commands on a fresh machine: `make demo` and `make test`. All targets make their own environment in .venv.
-# `make bench QUICK=1` and `make verify QUICK=1` take 3 minutes instead of 15.
+# `make bench QUICK=1` and `make verify QUICK=1` take 3 minutes instead of 15. `make docs REPLAYS=1` puts
+# a replay on the page of every example.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -22,7 +23,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.installed-docs
-	$(BIN)/python docs/scripts/site.py
+	$(BIN)/python docs/scripts/site.py $(if $(REPLAYS),--replays)
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m dovetail.bench $(SPEED) --out docs/benchmarks

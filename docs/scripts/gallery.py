@@ -34,6 +34,7 @@ SIZE = (480, 320)
 _JOINT = (0.93, 0.45, 0.10)
 _LINK = (0.45, 0.45, 0.47)
 _COLUMNS = 2
+_LONGER = 2  # times, by which a replay outlasts the moments of the picture
 
 
 class Shot(NamedTuple):
@@ -246,7 +247,8 @@ def main(arguments: list[str]) -> None:
             continue
         with tempfile.TemporaryDirectory() as name:
             path = Path(name) / "run.dove"
-            record(stem, max(shot.moments), path, Path(name))
+            frames = max(shot.moments) * (_LONGER if replays else 1)
+            record(stem, frames, path, Path(name))
             if replays:
                 from dovetail.viewer import replay
 
