@@ -11,6 +11,7 @@ from dovetail.constitution import (
     AffineBodyFixedJoint,
     AffineBodyPrismaticJoint,
     AffineBodyRevoluteJoint,
+    AffineBodyRevoluteJointLimit,
     AffineBodySphericalJoint,
     SoftTransformConstraint,
 )
@@ -36,6 +37,7 @@ def chain(bench: Bench, kind, links: int, strength=EXACT, **more):
     at = np.zeros((links, 3))
     at[:, 0] = 0.2 * np.arange(links) + 0.1
     rest = bench.box("links", (0.2, 0.05, 0.05), at, **more)
+    bench.slots = {"links": rest}
     bodies = [(slot, 0), *((rest, k) for k in range(links))]
     ends = np.zeros((links, 3))
     ends[:, 0] = 0.2 * np.arange(links)
@@ -96,6 +98,36 @@ def test_a_long_chain_is_the_same_either_way(monkeypatch):
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
 
 
+def driven(bench: Bench, kind, strength=EXACT) -> list:
+    """A chain of 40 hinges whose first one is driven, or limited, and the rest of which hangs on it."""
+    rest = chain(bench, AffineBodyRevoluteJoint, 40, strength)
+    base = bench.box("wall", (0.2, 0.2, 0.2), (-1.0, 0.0, 0.0), fixed=True)
+    arm = bench.box("arm", (0.3, 0.1, 0.1), (-0.7, 0.0, 0.0))
+    bench.join(AffineBodySphericalJoint, [arm], [(bench.slots["links"], 39)], (7.8, 0.0, 0.0), strength=strength)
+
+    def add(sc) -> None:
+        if kind is AffineBodyDrivingRevoluteJoint:
+            kind().apply_to(sc, 50.0)
+            sc.edges["driving/is_constrained"] = 1
+            sc.edges["aim_angle"] = 0.4
+        else:
+            kind().apply_to(sc, -0.02, 0.01, 5.0)
+
+    ends = (-0.85, -0.1, 0.0), (-0.85, 0.1, 0.0)
+    hinge = bench.join(AffineBodyRevoluteJoint, [base], [arm], *ends, strength=strength, extras=[add])
+    return [rest, hinge]
+
+
+@pytest.mark.parametrize("kind", [AffineBodyDrivingRevoluteJoint, AffineBodyRevoluteJointLimit])
+@pytest.mark.parametrize("strength", [EXACT, 100.0])
+def test_few_drives_and_limits_are_rows_of_the_sweep(kind, strength, monkeypatch):
+    build = lambda bench: driven(bench, kind, strength)  # noqa: E731
+    found, forces = motion(build, True, 6, monkeypatch)
+    expected, others = motion(build, False, 6, monkeypatch)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
+
+
 @pytest.mark.parametrize("dt", [0.01, 1 / 24])
 def test_exact_chains_hold_and_never_gain_energy(dt):
     bench = Bench({"dt": dt}, gravity=(0.0, 0.0, -9.8))
@@ -135,7 +167,7 @@ def test_bodies_it_cannot_describe_are_left_to_the_block_system():
         assert system.trees is None or not system.trees.inside.any()
 
 
-def test_a_drive_takes_its_island_out():
+def test_a_drive_takes_a_small_island_out():
     bench = Bench(gravity=(0.0, 0.0, -9.8))
     slot = bench.box("base", fixed=True)
     arm = bench.box("arm", at=(0.5, 0.0, 0.0))

@@ -1,9 +1,9 @@
 """The islands of a system that the dual sweep solves: trees of stiff bodies, held together by points.
 
 An island goes to the sweep if its joints form a tree, its bodies have inertia and the OrthoPotential, are stiff enough
-for what compliance.py leaves out, and are joined by nothing but coinciding points and directions: penalty or exact, in
-any mixture, also to fixed bodies. Exact rows must be independent of each other. All other islands, and for one step
-those in which a soft transform acts, are left to the block system.
+for what compliance.py leaves out, and are joined by nothing but coinciding points and directions, penalty or exact, in
+any mixture, also to fixed bodies, with few drives, limits and dampers. Exact rows must be independent of each other.
+All other islands, and for one step those in which a soft transform acts, are left to the block system.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.solver.articulated.articulated import Articulated
+from dovetail.solver.articulated.law_rows import LawRows, is_row
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.tree import plant, tree_islands
 from dovetail.solver.assembly.bodies import ORTHO
@@ -31,20 +32,24 @@ _PARALLEL = 1e-8  # share of a row that the other rows of its joint do not expla
 
 
 class _Points:
-    """Rows of coinciding points from all contributions, one after the other; from `exact_from` on exact ones.
+    """Rows of coinciding points from all contributions, then exact ones (`exact_from`), then laws (`laws_from`).
 
     pairs (k, 2), W (k, 8), joint (k,), compliance (k,) = K⁻¹
     """
 
-    def __init__(self, contributions: Sequence[Contribution], exact_joints: ExactJoints | None) -> None:
+    def __init__(
+        self, contributions: Sequence[Contribution], exact_joints: ExactJoints | None, law_pairs: Indices
+    ) -> None:
         penalties = [c for c in contributions if isinstance(c, Coincide)]
         self.exact: Coinciding | None = exact_joints.coinciding if exact_joints is not None else None
         stencils = [c.stencils for c in penalties] + ([self.exact.stencils] if self.exact is not None else [])
         self.exact_from = sum(c.stencils.count for c in penalties)
-        self.pairs = np.concatenate([np.zeros((0, 2), np.int64), *(s.pairs for s in stencils)])
-        self.W = np.concatenate([np.zeros((0, 8)), *(s.W[:, 0] for s in stencils)])
-        self.joint = np.concatenate([np.zeros(0, np.int64), *(s.joint for s in stencils)])
+        self.laws_from, laws = sum(s.count for s in stencils), len(law_pairs)
+        self.pairs = np.concatenate([*(s.pairs for s in stencils), law_pairs])
+        self.W = np.concatenate([*(s.W[:, 0] for s in stencils), np.zeros((laws, 8))])
+        self.joint = np.concatenate([*(s.joint for s in stencils), np.full(laws, -1)])
         self.compliance = np.zeros(len(self.pairs))
+        self.compliance[self.laws_from :] = 1.0
         with np.errstate(divide="ignore"):
             self.compliance[: self.exact_from] = 1.0 / np.concatenate([np.zeros(0), *(c.K for c in penalties)])
 
@@ -109,6 +114,7 @@ def _independent(near: Indices, rows: Array, count: int) -> Flags:
     return fine
 
 
+_PER_LAW = 8  # bodies that there must be for every law
 _FEWEST = 32  # bodies in trees altogether, below which the calls of the sweep cost more than it saves
 
 
@@ -125,14 +131,15 @@ class Trees:
     ) -> None:  # fmt: skip
         self._position, self._islands = position, islands
         self._second = 0.5 * np.trace(inertia, axis1=1, axis2=2)
-        points = _Points(contributions, exact_joints)
+        self._laws = LawRows(contributions)
+        points = _Points(contributions, exact_joints, self._laws.pairs)
         chosen = tree_islands(islands.of, islands.count, position, points.pairs)
         joined = np.append(np.zeros(islands.count, np.bool_), False)
         joined[islands.of[points.pairs]] = True
         chosen &= joined[:-1]
         unfit = (model != ORTHO) | (kinetic == 0.0)
         for contribution in contributions:
-            if not isinstance(contribution, Coincide | ExactJoints):
+            if not isinstance(contribution, Coincide | ExactJoints) and not is_row(contribution):
                 unfit[contribution.pairs()] = True
         if exact_joints is not None:
             for rows in (exact_joints.parallel, *exact_joints.combined):
@@ -141,18 +148,20 @@ class Trees:
         self._leave(chosen, unfit)
         if np.append(chosen, False)[islands.of].sum() < _FEWEST:
             chosen[:] = False
-        if not self._grow(points, chosen):
-            self._grow(points, chosen)
+        while not self._grow(points, chosen):
+            pass
         self._excluded = np.zeros(len(position), np.bool_)
         self._drawn: Indices | None = None
         self._untold = False
         if self.count:
-            self.sweep = Articulated(
-                self.forest, self._rows, self._weights, self._compliance, np.full(self._rows.count, -1), mass, inertia,
-                stiffness, kinetic,
-            )  # fmt: skip
             number = self._number[self._rows.source]
-            self._told = np.flatnonzero(number >= points.exact_from)
+            law = np.where(number >= points.laws_from, number - points.laws_from, -1)
+            self.sweep = Articulated(
+                self.forest, self._rows, self._weights, self._compliance, law, mass, inertia, stiffness, kinetic
+            )
+            placed = np.flatnonzero(law >= 0)
+            self._laws.place(placed, law[placed], self._rows.flipped, self.sweep)
+            self._told = np.flatnonzero((number >= points.exact_from) & (law < 0))
             self._tells = number[self._told] - points.exact_from
             self._exact = points.exact
         self.relocate()
@@ -163,7 +172,11 @@ class Trees:
         chosen[of[unfit & (of >= 0)]] = False
 
     def _grow(self, points: _Points, chosen: Flags) -> bool:
-        """Plant the chosen islands; False, and fewer are chosen, if exact rows in some depend on each other."""
+        """Plant the chosen islands; False, and fewer are chosen, if some do not suit the sweep after all.
+
+        That is where exact rows depend on each other, and where laws are on too many joints: places of these are taken
+        by plain loops, which cost more than the block system.
+        """
         of, position = self._islands.of, self._position
         islands = np.maximum(of[points.pairs[:, 0]], of[points.pairs[:, 1]])
         self._number = np.flatnonzero(np.append(chosen, False)[islands])
@@ -178,7 +191,11 @@ class Trees:
         exact = self._compliance[:, 0] == 0.0
         sound = _independent(rows.near[exact], self._weights[exact, 0], len(position))
         self._leave(chosen, ~sound)
-        return bool(sound.all())
+        with_law = points.pairs[self._number[self._number >= points.laws_from]]
+        few = np.bincount(of[of >= 0], minlength=len(chosen)) // _PER_LAW
+        many = np.bincount(np.maximum(of[with_law[:, 0]], of[with_law[:, 1]]), minlength=len(chosen)) > few
+        chosen &= ~many
+        return bool(sound.all()) and not many.any()
 
     @property
     def count(self) -> int:
@@ -228,6 +245,7 @@ class Trees:
 
     def direction(self, Q: Array, Q_tilde: Array, y: Array) -> bool:
         """y ← Newton steps of the bodies that run; False if there are none."""
+        self._laws.linearise(Q)
         self._untold = True
         return self.sweep.direction(Q, Q_tilde, self._position, self._lane_position, self.active, y) < 0
 
