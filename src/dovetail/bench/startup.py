@@ -27,9 +27,8 @@ _SCENE = "chain 10"
 def startup(entries: Sequence[Entry], cold: bool, say: Callable[[str], None]) -> dict[str, Any]:
     """Seconds of processor time from the start of a process, least of three, and its memory after the first step."""
     found: dict[str, Any] = {}
-    for entry in entries:
-        if entry.settings.get("substeps", 1) > 1 and any(e.module == entry.module for e in entries if e != entry):
-            continue  # the same package again
+    packages = {entry.module: entry for entry in reversed(entries)}  # settings do not matter here: the first of each
+    for entry in reversed(packages.values()):
         runs = [_child(entry.name) for _ in range(3)]
         if any(run is None for run in runs):
             say(f"{entry.name} does not start by itself; its start-up is left out")
