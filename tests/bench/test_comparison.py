@@ -11,10 +11,11 @@ from dovetail.bench import comparison
 from dovetail.bench.command import main
 from dovetail.bench.comparison import run
 from dovetail.bench.engines import ENGINES, Entry, find
-from dovetail.bench.interleave import Limits, compare
+from dovetail.bench.interleave import Limits, Outcome, compare
 from dovetail.bench.plots import write_plots
 from dovetail.bench.scenes import build
 from dovetail.bench.startup import startup
+from dovetail.bench.tables import scene_table
 from dovetail.bench.worker import measures
 
 STARTED = {"import": 0.1, "first_step": 0.7, "first_step_cold": 30.0, "memory": 100 * 2**20}
@@ -87,6 +88,15 @@ def test_a_run_writes_results_page_and_pictures(tmp_path, monkeypatch, capsys):
     assert "### Chain 2" in page and "| dovetail, exact joints |" in page and "**quick**" in page
     assert "| dovetail | 0.10 s | 0.70 s | 30 s | 100 MB |" in page
     assert "wrote" in capsys.readouterr().out
+
+
+def test_an_engine_without_times_leaves_the_others_without_ratios():
+    outcomes = [Outcome("dovetail", "not done within 60 s"), Outcome("MuJoCo", "", 0.1, [0.2, 0.001, 0.003])]
+    scene = comparison._scene("chain 2", 3, outcomes)
+    base, other = scene["results"]
+    assert base["median"] is None and other["median"] == pytest.approx(2.0) and other["ratio"] is None
+    assert comparison._line(base) == "not done within 60 s" and "2.000 ms a step" in comparison._line(other)
+    assert "| MuJoCo | 2 | 2.9 | 5 | – |" in scene_table(scene)
 
 
 def test_the_start_of_an_engine_is_told_in_seconds_and_bytes():

@@ -30,9 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = given.out / "results.json"
     if not given.page_only:
         mode = "quick" if given.quick else "full"
-        found = run(mode, given.scene, given.engine, lambda line: print(line, flush=True), cold=not given.quick)
         given.out.mkdir(parents=True, exist_ok=True)
-        write_json(found, results)
+        run(
+            mode, given.scene, given.engine, lambda line: print(line, flush=True), not given.quick,
+            lambda found: write_json(found, results),
+        )  # fmt: skip
     write_page(json.loads(results.read_text(encoding="utf-8")), given.out)
     print(f"wrote {given.out / 'index.md'}")
     return 0

@@ -33,7 +33,7 @@ SIZES: dict[str, dict[str, int]] = {
 }  # fmt: skip
 """Steps of every scene."""
 
-_LIMITS = {"full": Limits(build=30.0, steps=15.0), "quick": Limits(build=15.0, steps=8.0)}
+_LIMITS = {"full": Limits(build=60.0, steps=15.0), "quick": Limits(build=60.0, steps=8.0)}
 _BASE = "dovetail"  # what ratios are taken to
 
 
@@ -43,8 +43,12 @@ def run(
     engines: Sequence[str] = (),
     say: Callable[[str], None] = print,
     cold: bool = True,
+    keep: Callable[[dict[str, Any]], None] = lambda found: None,
 ) -> dict[str, Any]:
-    """Measure; of all scenes and engines, or of those whose names contain one of the given ones."""
+    """Measure; of all scenes and engines, or of those whose names contain one of the given ones.
+
+    `keep` is given what there is after every scene, so that little is lost where a run is ended.
+    """
     chosen = {name: frames for name, frames in SIZES[mode].items() if not scenes or any(s in name for s in scenes)}
     entries = [entry for entry in ENGINES if not engines or any(e.lower() in entry.name.lower() for e in engines)]
     for entry in entries:
@@ -62,6 +66,7 @@ def run(
         "absent": absent,
         "startup": startup(entries, cold, say),
         "scenes": [],
+        "scaling": {},
     }
     for name, frames in chosen.items():
         taking = [entry for entry in entries if entry.suits(build(name, 1))]
@@ -70,14 +75,16 @@ def run(
         found["scenes"].append(_scene(name, frames, outcomes))
         for row in found["scenes"][-1]["results"]:
             say(f"    {row['engine']:24s} {_line(row)}")
-    found["scaling"] = _exponents(found["scenes"])
+        found["scaling"] = _exponents(found["scenes"])
+        keep(found)
     return found
 
 
 def _line(row: dict[str, Any]) -> str:
     if row["median"] is None:
         return str(row["failed"])
-    return f"{row['median']:10.3f} ms a step, {row['ratio']:8.3g} × dovetail  {row['failed']}"
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:8.3g} × dovetail"
+    return f"{row['median']:10.3f} ms a step, {ratio}  {row['failed']}"
 
 
 def _warm_up(entries: Sequence[Entry]) -> None:
