@@ -163,6 +163,16 @@ def test_hard_limits_are_never_crossed():
     assert 0.7 < hinge.angle < 0.701
 
 
+@pytest.mark.parametrize("contact", [False, True])
+def test_a_drawer_that_starts_at_its_hard_stop_leaves_it_with_the_speed_it_has(contact):
+    sim = Sim(dt=0.01, contact=contact)
+    drawer = sim.box((0.4, 0.4, 0.2), velocity=(0, -5, 0))
+    slide = sim.prismatic(None, drawer, axis=(0, -1, 0), limit=(0.0, 0.35), hard=True)
+    sim.step(3)
+    # 3 steps of 5 cm; the barrier adds at most its range, 1e-4 of the way between the stops
+    assert slide.distance == pytest.approx(0.15, abs=1e-4)
+
+
 def test_looking_at_a_drive_does_not_add_one():
     _, _, hinge = pendulum()
     assert repr(hinge.drive) == "<drive of revolute joint 'revolute joint 1': off>"

@@ -91,6 +91,9 @@ class _Newton:
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
             )
         if system.contact is None:
+            if system.stops and system.exact_joints is not None:
+                # from a stop Newton gets away by tiny steps, which look converged: the guess must be usable at once
+                Q_guess = system.restrain(Q_start, self._closed(Q_guess))
             alpha, ended = self._try(Q_start, E_start, Q_guess, solution)
             solution.restarts = int((alpha < 1.0).sum())
             solution.Q = self.Q
@@ -112,12 +115,13 @@ class _Newton:
         """Go to the guess, without contact: 1 for the islands that stay there, and those that are done with it.
 
         An island stays if its energy is no higher than in the last state, exact joints closed, at once or after a few
-        whole steps that get shorter, which are not for bodies with hard limits. One that does not is sent back.
+        whole steps that get shorter. Bodies with hard limits take none of these: their joints are closed in the guess.
+        An island that does not stay is sent back.
         """
         system, islands = self.system, self.system.islands
         before = self._total(Q_start, E_start)
         self.Q, alpha = Q_guess, islands.ones()
-        if system.all_held:
+        if system.all_held and not system.stops:
             # energies mean nothing where joints are open
             alpha.fill(0.0)
             tried = np.ones(islands.count, np.bool_)
@@ -125,10 +129,9 @@ class _Newton:
             self.E = system.energies(Q_guess, self.Q_tilde)
             there = self._total(Q_guess, self.E)
             stop_rising(there, before, alpha)
-            alpha[islands.total(system.held) > 0.0] = 0.0
-            tried = (alpha == 0.0) & np.isfinite(there)
-        if system.stops:
-            tried &= islands.total(system.limited) == 0.0
+            limited = islands.total(system.limited) > 0.0
+            alpha[(islands.total(system.held) > 0.0) & ~limited] = 0.0
+            tried = (alpha == 0.0) & np.isfinite(there) & ~limited
         ended = np.zeros_like(tried)
         shortest = np.full(islands.count, math.inf)
         for _ in range(self._trials):
