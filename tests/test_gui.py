@@ -16,7 +16,8 @@ from dovetail.gui import SceneGUI
 @pytest.fixture
 def ps():
     polyscope = pytest.importorskip("polyscope", reason="pip install polyscope to test SceneGUI in it")
-    polyscope.init("openGL_mock")
+    if not polyscope.is_initialized():  # once in a process
+        polyscope.init("openGL_mock")
     polyscope.remove_all_structures()
     return polyscope
 
