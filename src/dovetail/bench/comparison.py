@@ -90,7 +90,7 @@ def _line(row: dict[str, Any]) -> str:
 def _warm_up(entries: Sequence[Entry]) -> None:
     """Kernels that are compiled on first use are compiled now."""
     own = [entry for entry in entries if entry.module in ("own", "newton")]
-    for name, frames in (("chain 3", 3), ("net 9", 3), ("pile 2³", 40), ("wrecking ball", 2)):
+    for name, frames in (("chain 3", 3), ("chain 100", 3), ("net 9", 3), ("pile 2³", 40), ("wrecking ball", 2)):
         compare(
             name,
             frames,

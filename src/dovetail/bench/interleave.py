@@ -29,7 +29,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 @dataclass(frozen=True)
 class Limits:
-    """How long an engine may take for a scene, in seconds: to build it, to step it, to answer at all."""
+    """How long an engine may take for a scene, in seconds: to build it, for steps after the first, to answer at all."""
 
     build: float = 60.0
     steps: float = 30.0
@@ -70,7 +70,7 @@ class _Worker:
     @property
     def wants_more(self) -> bool:
         times = self.outcome.times
-        return not self.outcome.failed and len(times) < self._frames and sum(times) < self._limits.steps
+        return not self.outcome.failed and len(times) < self._frames and sum(times[1:]) < self._limits.steps
 
     def turn(self) -> None:
         """Some more steps."""
