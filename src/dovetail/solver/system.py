@@ -118,6 +118,7 @@ class System:
         self.c = np.zeros(bodies.count)
         self.w = np.zeros(bodies.count)
         self._sigma, self._is_damped = np.zeros(bodies.count), False
+        self._expected = np.zeros(0), np.zeros(0)  # the guess of the present step, and the way there by position
         self.largest_moment: Array = np.linalg.eigvalsh(second)[:, -1].astype(float)
         self._mechanism = self.islands.of.copy()  # joints alone have made these islands
         without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
@@ -246,8 +247,8 @@ class System:
         self._is_damped = False
         contact.mind(islands.runs)
         contact.begin(Q_start, h)
-        everyone = np.ones(self.bodies.count, np.int64)
-        contact.look(Q_start, self._by_position(Q_start - Q_guess), self.position, islands, 1.0, everyone)
+        self._expected = Q_guess, self._by_position(Q_start - Q_guess)
+        contact.look(Q_start, self._expected[1], self.position, islands, 1.0, np.ones(self.bodies.count, np.int64))
         if not contact.lag(Q_start):
             raise SolverError(
                 "surfaces intersect or touch at the start of the step; bodies were placed into each other from outside"
@@ -259,11 +260,13 @@ class System:
 
         Bodies that commit (n,) take all of the way; the others may take any share that is free.
         """
-        y = self._by_position(Q_start - Q_guess)
         if self.contact is None:
-            return self._within_stops(Q_start, y, np.ones(self.islands.count))
-        if self.contact.look(Q_start, y, self.position, self.islands, 1.0, commits):
-            self.energies(Q_start, Q_tilde)  # distances of the new candidates
+            return self._within_stops(Q_start, self._by_position(Q_start - Q_guess), np.ones(self.islands.count))
+        expected, y = self._expected
+        if Q_guess is not expected or not commits.all():  # else it was looked at already
+            y = self._by_position(Q_start - Q_guess)
+            if self.contact.look(Q_start, y, self.position, self.islands, 1.0, commits):
+                self.energies(Q_start, Q_tilde)  # distances of the new candidates
         self._divide(y)
         return self._within_stops(Q_start, y, self.contact.free_path(y, self.position, self.islands))
 

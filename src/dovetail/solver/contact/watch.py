@@ -89,7 +89,7 @@ class Watch:
         With `commits` (n,) the frame moves with the mean of all bodies; see motion.py. `contacts` is how many there
         are: candidates far beyond that are thinned out.
         """
-        frame = np.zeros(3) if commits is None else y[:, :3].mean(axis=0)
+        frame = np.zeros(3) if commits is None or len(y) == 0 else y[:, :3].sum(axis=0) / len(y)
         self._commits = np.zeros(len(Q), np.int64) if commits is None else commits
         self.still = body_motion(
             self._centre, self._half, position, islands.active, y, frame, self._commits, self.shift, self.turn,
