@@ -77,16 +77,21 @@ class _Worker:
         times = self.outcome.times
         last = times[-1] if times else _SHORT
         steps = int(np.clip(_SHORT / max(last, 1e-9), 1, min(_TURN, self._frames - len(times))))
-        answer = self._ask(steps)
+        answer = self._answer(self._limits.answer) if self._tell(steps) else {"failed": self._last_words()}
         if "failed" in answer:
             self._end(answer["failed"])
         else:
             times += answer["times"]
 
+    def end(self) -> None:
+        """Ask for the measures; `finish` waits for them."""
+        if not self.outcome.failed and not self._tell(0):
+            self._end(self._last_words())
+
     def finish(self) -> Outcome:
         """Measures of what was run."""
         if not self.outcome.failed:
-            answer = self._ask(0)
+            answer = self._answer(self._limits.answer)
             if "failed" in answer:
                 self._end(answer["failed"])
             else:
@@ -108,14 +113,15 @@ class _Worker:
             self._process.wait()
         self._errors.close()
 
-    def _ask(self, steps: int) -> dict[str, Any]:
+    def _tell(self, steps: int) -> bool:
+        """Say how many steps are wanted; False if nobody listens."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{steps}\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            return {"failed": self._last_words()}
-        return self._answer(self._limits.answer)
+            return False
+        return True
 
     def _answer(self, seconds: float) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -154,4 +160,6 @@ def compare(scene: str, frames: int, entries: list[Entry], limits: Limits) -> li
             for worker in workers:
                 if worker.wants_more:
                     worker.turn()
+        for worker in workers:  # nothing is timed any more: they measure at the same time
+            worker.end()
         return [worker.finish() for worker in workers]
