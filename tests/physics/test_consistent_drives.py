@@ -16,6 +16,7 @@ from dovetail.constitution import (
     AffineBodyJointFriction,
     AffineBodyPrismaticJoint,
     AffineBodyPrismaticJointExternalForce,
+    AffineBodyRevoluteJoint,
     Joint,
 )
 
@@ -118,6 +119,25 @@ def test_a_capped_drive_accelerates_by_its_cap():
     assert efforts == pytest.approx([5.0] * 50, rel=1e-9)
     # half of the first step's effort is missing: at its start the drive was not there yet
     assert joined["velocity"][0] == pytest.approx(5.0 * 0.5 / MASS, abs=5.0 * 0.01 / MASS)
+
+
+@pytest.mark.parametrize("gain", [1e2, 1e4])
+def test_a_firm_motor_that_is_capped_or_switched_off_forgets_its_gain(gain):
+    """A speed is known to Newton's tolerance; the old gain must not turn that into a force that nothing resists."""
+    dt, cap, inertia = 0.01, 0.5, 0.1
+    bench = Bench({"dt": dt, "integrator/type": "ctr"})
+    base, body = bench.rigid("base", fixed=True), bench.rigid("body", mass=MASS, inertia=[inertia] * 3)
+    firm = drive(0.0, gain * inertia / dt, target_velocity=3.0)
+    joined = bench.join(AffineBodyRevoluteJoint, [base], [body], (0, 0, 0), (0, 0, 1), strength=np.inf, extras=[firm])
+    bench.run(50)
+    joined["drive/max_effort"], joined["drive/target_velocity"] = cap, -3.0
+    speeds = [float(joined["velocity"][0]), *bench.run(2, lambda: float(joined["velocity"][0]))]
+    joined["drive/damping"] = 0.0
+    speeds += bench.run(2, lambda: float(joined["velocity"][0]))
+    # the cap acts at the end of one step, at both ends of the next, and at the start of a third;
+    # newton/velocity_tol is 1e-3 m/s
+    slowed = cap * dt / inertia
+    assert -np.diff(speeds) == pytest.approx([slowed / 2, slowed, slowed / 2, 0.0], abs=1e-3)
 
 
 @pytest.mark.parametrize("load", [0.0, -8.0])

@@ -100,8 +100,9 @@ def test_a_drive_aims_holds_and_lets_go():
     assert np.isclose(hinge.drive.effort, -rod.mass * G * 0.3 * math.cos(0.5), rtol=1e-2)
 
 
-def test_a_motor_runs_at_a_speed_as_strong_as_it_may():
-    sim = Sim(gravity=(0, 0, 0), contact=False, integrator="bdf1")
+@pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
+def test_a_motor_runs_at_a_speed_as_strong_as_it_may(integrator):
+    sim = Sim(gravity=(0, 0, 0), contact=False, integrator=integrator)
     wheel = sim.cylinder(0.2, 0.05, mass=1)
     motor = sim.revolute(None, wheel, pos=(0, 0, 0), axis=(0, 0, 1), motor=3.0)
     sim.step(100)

@@ -51,6 +51,8 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     ratio, drift = h / (state.dt_before or h), np.zeros_like(system.blocks.g)
     start = Start(state.Q, V, h, ratio, system.mass_inverse, drift)
     if smooth.any():
+        if system.trees is not None and not system.trees.lawless.all():
+            system.need_blocks()
         system.islands.select(smooth)
         try:
             rest = _sweep(system, start, a, inner)
@@ -69,14 +71,14 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
 def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices:
     """The start of bodies in trees, by dual sweeps; the rows (free,) that are left to the block system.
 
-    A sweep gives P⁻¹ M (Q − Q̃) for bodies without strain, so anything can be asked for by an aim Q̃. Nothing but points
-    that coincide acts on trees: no targets, and no curvature but that of shapes.
+    A sweep gives P⁻¹ M (Q − Q̃) for bodies without strain, so anything can be asked for by an aim Q̃. Trees with laws are
+    left out, so nothing but points that coincide acts: no targets, and no curvature but that of shapes.
     """
     trees, bodies, position, g = system.trees, system.bodies, system.position, system.blocks.g
     everything = np.ones_like(system.blocks.active)
     if trees is None:
         return everything
-    active: Indices = system.blocks.active * trees.inside
+    active: Indices = system.blocks.active * trees.lawless
     if not active.any():
         return everything
     Q, h = start.Q, start.h
@@ -103,7 +105,7 @@ def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices:
     a_end = np.empty_like(a)
     accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q + h * start.V), a_end)
     close_start(position, active, h, acceleration, 1.0 / _FAR, a_end, a, inner)
-    return everything - trees.inside
+    return everything - trees.lawless
 
 
 def _solve(system: System, start: Start, a: Array, inner: Array) -> None:

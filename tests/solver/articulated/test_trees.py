@@ -120,10 +120,11 @@ def driven(bench: Bench, kind, strength=EXACT) -> list:
 
 @pytest.mark.parametrize("kind", [AffineBodyDrivingRevoluteJoint, AffineBodyRevoluteJointLimit])
 @pytest.mark.parametrize("strength", [EXACT, 100.0])
-def test_few_drives_and_limits_are_rows_of_the_sweep(kind, strength, monkeypatch):
-    build = lambda bench: driven(bench, kind, strength)  # noqa: E731
-    found, forces = motion(build, True, 6, monkeypatch)
-    expected, others = motion(build, False, 6, monkeypatch)
+@pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
+def test_few_drives_and_limits_are_rows_of_the_sweep(kind, strength, integrator, monkeypatch):
+    build, config = lambda bench: driven(bench, kind, strength), {"integrator/type": integrator}
+    found, forces = motion(build, True, 6, monkeypatch, **config)
+    expected, others = motion(build, False, 6, monkeypatch, **config)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
 

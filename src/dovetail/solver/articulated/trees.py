@@ -121,8 +121,8 @@ _FEWEST = 32  # bodies in trees altogether, below which the calls of the sweep c
 class Trees:
     """Which bodies the sweep solves, and the sweep itself.
 
-    inside (free,) says by position which bodies it takes, active (free,) which of those run; `complete` is True where
-    nothing is left to the block system.
+    inside (free,) says by position which bodies it takes, lawless (free,) which of those are in trees of points alone,
+    active (free,) which of them run; `complete` is True where nothing is left to the block system.
     """
 
     def __init__(
@@ -151,6 +151,8 @@ class Trees:
         while not self._grow(points, chosen):
             pass
         self._excluded = np.zeros(len(position), np.bool_)
+        self._under_law = np.zeros(len(position), np.bool_)
+        self._under_law[points.pairs[points.laws_from :]] = True
         self._drawn: Indices | None = None
         self._untold = False
         if self.count:
@@ -204,16 +206,22 @@ class Trees:
 
     def relocate(self) -> None:
         """Follow a change of positions, or of the islands that are excluded for now."""
-        leave = np.zeros(self._islands.count, np.bool_)
-        of = self._islands.of
-        leave[of[self._excluded & (of >= 0)]] = True
-        inside = (self.forest.place >= 0) & ~np.append(leave, False)[of]
-        free = np.flatnonzero(self._position >= 0)
-        self.inside = np.zeros(len(free), np.int64)
-        self.inside[self._position[free]] = inside[free]
+        self.inside = self._in_trees_without(self._excluded)
+        self.lawless = self.inside * self._in_trees_without(self._under_law)
         self.complete = bool(self.inside.all())
         if self.count:
             self._lane_position = self._position[self.sweep.lane_body]
+
+    def _in_trees_without(self, some: Flags) -> Indices:
+        """1 by position (free,) for the bodies of trees that have none of these bodies (n,)."""
+        leave = np.zeros(self._islands.count, np.bool_)
+        of = self._islands.of
+        leave[of[some & (of >= 0)]] = True
+        inside = (self.forest.place >= 0) & ~np.append(leave, False)[of]
+        free = np.flatnonzero(self._position >= 0)
+        found = np.zeros(len(free), np.int64)
+        found[self._position[free]] = inside[free]
+        return found
 
     def weigh(self, c: Array, w: Array) -> None:
         """Set the weights of a step, and leave out what does not fit it."""

@@ -150,7 +150,9 @@ def rate_laws_start(
     half (3, m, q) are the parameters now, in the last step and in the one before it, for half a step that ends at x
     with its rate; whole (m, q) those of now for a whole one. With a stiffness K and a damping C, both times h²,
     4φ″ = K + 2C/h for half a step and φ″ = K + C/h for a whole one, which tells them apart. C/h counts as mass: it does
-    not filter V, but makes Â that of an implicit step.
+    not filter V, but makes Â that of an implicit step. The same holds for what was stiffer in the last step than it is
+    now, as of a drive that has been switched off or has come to its cap: the gradient is that of the last step, and a
+    gain that nothing resists would make any error of the rate a force.
     """
     n = 3 * W.shape[1]
     F, dx, H, J = np.empty(n), np.empty(n), np.zeros(n * n), np.empty((4, 3))
@@ -167,7 +169,7 @@ def rate_laws_start(
         call_law(law, x, whole, m, d_whole)
         compliance = _compliance(left[k], right[k], W, k, dx, mass_inverse, position, J)
         stiffness = max(2.0 * d_whole[1] - 4.0 * d[1], 0.0)
-        damping = max(4.0 * d[1] - d_whole[1], 0.0)
+        damping = max(4.0 * d[1] - d_whole[1], 0.0) + max(4.0 * (d_last[1] - d[1]), 0.0)
         share = stiffness * compliance / (1.0 + stiffness * compliance)
         damping *= damping * compliance / (1.0 + damping * compliance)
         weight[m] = share * stiffness + damping
