@@ -33,7 +33,7 @@ SIZES: dict[str, dict[str, int]] = {
 }  # fmt: skip
 """Steps of every scene."""
 
-_LIMITS = {"full": Limits(build=60.0, steps=15.0), "quick": Limits(build=60.0, steps=8.0)}
+_LIMITS = {"full": Limits(build=60.0, steps=30.0), "quick": Limits(build=60.0, steps=12.0)}
 _BASE = "dovetail"  # what ratios are taken to
 
 

@@ -77,7 +77,8 @@ class _Worker:
         times = self.outcome.times
         last = times[-1] if times else _SHORT
         steps = int(np.clip(_SHORT / max(last, 1e-9), 1, min(_TURN, self._frames - len(times))))
-        answer = self._answer(self._limits.answer) if self._tell(steps) else {"failed": self._last_words()}
+        told = self._tell(steps)
+        answer = self._answer(self._limits.answer) if told else dict[str, Any](failed=self._last_words())
         if "failed" in answer:
             self._end(answer["failed"])
         else:

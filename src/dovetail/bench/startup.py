@@ -5,7 +5,6 @@ python -m dovetail.bench.startup MuJoCo
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -29,7 +28,7 @@ def startup(entries: Sequence[Entry], cold: bool, say: Callable[[str], None]) ->
     found: dict[str, Any] = {}
     packages = {entry.module: entry for entry in reversed(entries)}  # settings do not matter here: the first of each
     for entry in reversed(packages.values()):
-        runs = [_child(entry.name) for _ in range(3)]
+        runs = [_child(entry) for _ in range(3)]
         if any(run is None for run in runs):
             say(f"{entry.name} does not start by itself; its start-up is left out")
             continue
@@ -37,7 +36,7 @@ def startup(entries: Sequence[Entry], cold: bool, say: Callable[[str], None]) ->
         if cold and entry.name == "dovetail":
             say("first step with an empty kernel cache …")
             with tempfile.TemporaryDirectory() as cache:
-                first = _child(entry.name, DOVETAIL_CACHE_DIR=cache)
+                first = _child(entry, DOVETAIL_CACHE_DIR=cache)
             found[entry.name]["first_step_cold"] = None if first is None else first["first_step"]
     return found
 
@@ -48,29 +47,30 @@ def with_path() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
-def _child(engine: str, **environment: str) -> dict[str, float] | None:
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [sys.executable, "-m", "dovetail.bench.startup", engine], env={**with_path(), **environment}, cwd=folder,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-    if done.returncode != 0:
-        return None
-    told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return told
+_IMPORT = "import time; begin = time.process_time(); import {}; print(time.process_time() - begin)"
+
+
+def _child(entry: Entry, **environment: str) -> dict[str, float] | None:
+    """What a fresh process tells of an engine; the import in one that has loaded nothing else."""
+    environment = {**with_path(), **environment}
+    told = []
+    for code in (["-c", _IMPORT.format(entry.requires)], ["-m", "dovetail.bench.startup", entry.name]):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, *code], env=environment, cwd=folder, capture_output=True, text=True, check=False
+            )
+        if done.returncode != 0:
+            return None
+        told.append(json.loads(done.stdout.splitlines()[-1]))
+    return {"import": told[0], **told[1]}
 
 
 def _main(name: str) -> None:
     from dovetail.bench.scenes import build
     from dovetail.bench.worker import peak_memory
 
-    entry = find(name)
-    begin = time.process_time()
-    importlib.import_module(entry.requires)
-    imported = time.process_time() - begin
-    entry.build(build(_SCENE, 1)).step()
-    done = time.process_time()
-    print(json.dumps({"import": imported, "first_step": done, "memory": peak_memory()}))
+    find(name).build(build(_SCENE, 1)).step()
+    print(json.dumps({"first_step": time.process_time(), "memory": peak_memory()}))
 
 
 if __name__ == "__main__":
