@@ -21,12 +21,12 @@ import numpy as np
 
 from dovetail.errors import SolverError
 from dovetail.solver.assembly.start import (
-    aim,
+    aim_at_acceleration,
+    aim_at_velocity,
     assemble_shapes,
     close_start,
     scatter,
     set_momentum,
-    set_shape_gradients,
     turn_to_acceleration,
 )
 from dovetail.solver.contribution import Start
@@ -45,18 +45,25 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
 
     a is the acceleration by loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for the others
-    Vₙ, a and the internal acceleration of the last step.
+    Vₙ, a and the internal acceleration of the last step. They are buffers, which the next start uses again.
     """
-    V, inner = state.V.copy(), state.A.copy()
+    room = system.start_buffers
+    V = room.spare()
+    inner = room.spare(V)
+    np.copyto(V, state.V)
+    np.copyto(inner, state.A)
     ratio, drift = h / (state.dt_before or h), np.zeros_like(system.blocks.g)
     start = Start(state.Q, V, h, ratio, system.mass_inverse, drift)
     if smooth.any():
-        if system.trees is not None and not system.trees.lawless.all():
+        if system.trees is not None and not system.trees.all_lawless:
             system.need_blocks()
         system.islands.select(smooth)
         try:
             rest = _sweep(system, start, a, inner)
-            if (rest * system.blocks.active).any():
+            if rest is None:
+                np.copyto(V, state.V)
+                rest = np.ones_like(system.blocks.active)
+            if rest.any():
                 system.need_blocks()
                 system.islands.select(smooth)
                 system.blocks.active *= rest
@@ -68,44 +75,39 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     return V, a, inner
 
 
-def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices:
-    """The start of bodies in trees, by dual sweeps; the rows (free,) that are left to the block system.
+def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices | None:
+    """The start of bodies in trees, by dual sweeps; the rows (free,) that are left, or None if there is no such start.
 
     A sweep gives P⁻¹ M (Q − Q̃) for bodies without strain, so anything can be asked for by an aim Q̃. Trees with laws are
     left out, so nothing but points that coincide acts: no targets, and no curvature but that of shapes.
     """
-    trees, bodies, position, g = system.trees, system.bodies, system.position, system.blocks.g
-    everything = np.ones_like(system.blocks.active)
+    trees, position, g = system.trees, system.position, system.blocks.g
     if trees is None:
-        return everything
-    active: Indices = system.blocks.active * trees.lawless
+        return None
+    chosen = system.blocks.active
+    active = chosen if trees.all_lawless else chosen * trees.lawless
     if not active.any():
-        return everything
-    Q, h = start.Q, start.h
-    upright, aims, filtered = Q.copy(), np.zeros_like(Q), np.empty(bodies.count)
-    set_shape_gradients(position, active, system.largest_moment, system.w, Q, upright, filtered, g)
+        return None
+    Q, V, h, room = start.Q, start.V, start.h, system.start_buffers
+    upright = room.spare(V, inner)
+    aims = room.spare(V, inner, upright)
+    aim_at_velocity(position, active, _FAR, Q, V, upright, aims)
+    velocity = trees.filter(upright, aims, active)
+    if velocity is None:
+        return None
+    g.fill(0.0)
     for contribution in system.contributions:
         if isinstance(contribution, Coincide):
             contribution.assemble(Q, False, system.blocks)
-    gradient = g.copy()
-    set_momentum(position, active, bodies.mass, start.V, h, start.drift, g)
-    aim(position, active, system.mass_inverse, _FAR, upright, g, aims)
-    velocity = trees.filter(upright, aims, active)
-    if velocity is None:
-        return everything
-    before = start.V.copy()
-    scatter(position, active, velocity, 1.0 / _FAR, start.V)
-    np.copyto(g, gradient)
-    turn_to_acceleration(position, active, bodies.mass, filtered, h, a, Q, start.V, g)
-    aim(position, active, system.mass_inverse, _FAR, upright, g, aims)
+    aim_at_acceleration(
+        position, active, system.mass_inverse, system.largest_moment, system.w, h, _FAR, a, Q, upright, velocity, g, V,
+        aims,
+    )  # fmt: skip
     acceleration = trees.filter(upright, aims, active)
     if acceleration is None:
-        np.copyto(start.V, before)
-        return everything
-    a_end = np.empty_like(a)
-    accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q + h * start.V), a_end)
-    close_start(position, active, h, acceleration, 1.0 / _FAR, a_end, a, inner)
-    return everything - trees.lawless
+        return None
+    close_start(position, active, h, acceleration, 1.0 / _FAR, _at_end(system, start), a, inner)
+    return chosen - active
 
 
 def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
@@ -135,6 +137,11 @@ def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
     turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
     for contribution in system.contributions:
         contribution.add_curvature(start, blocks)
-    a_end = np.empty_like(a)
-    accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q + h * V), a_end)
-    close_start(position, active, h, system.solve(blocks.g), 1.0, a_end, a, inner)
+    close_start(position, active, h, system.solve(blocks.g), 1.0, _at_end(system, start), a, inner)
+
+
+def _at_end(system: System, start: Start) -> Array:
+    """The acceleration by loads at Qₙ + hV̂."""
+    a, F = np.empty_like(start.Q), system.forces(start.Q + start.h * start.V)
+    accelerate(system.position, system.bodies.gravity, system.mass_inverse, F, a)
+    return a

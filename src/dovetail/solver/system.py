@@ -101,7 +101,7 @@ class System:
         self._touching: Indices = np.zeros((0, 2), np.int64)
         self._free = np.flatnonzero(self.position >= 0)
         self._forces = np.zeros((bodies.count, 4, 3))
-        self.buffers = Buffers(bodies.count, 4, 3)
+        self.buffers, self.start_buffers = Buffers(bodies.count, 4, 3), Buffers(bodies.count, 4, 3)
         self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
         self.held = np.zeros(bodies.count)  # 1 for bodies on exact joints
         if exact_joints is not None:

@@ -8,6 +8,7 @@ All other islands, and for one step those in which a soft transform acts, are le
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -122,7 +123,8 @@ class Trees:
     """Which bodies the sweep solves, and the sweep itself.
 
     inside (free,) says by position which bodies it takes, lawless (free,) which of those are in trees of points alone,
-    active (free,) which of them run; `complete` is True where nothing is left to the block system.
+    active (free,) which of them run; `complete` is True where nothing is left to the block system, `all_lawless` where
+    nothing is at a consistent start.
     """
 
     def __init__(
@@ -208,7 +210,7 @@ class Trees:
         """Follow a change of positions, or of the islands that are excluded for now."""
         self.inside = self._in_trees_without(self._excluded)
         self.lawless = self.inside * self._in_trees_without(self._under_law)
-        self.complete = bool(self.inside.all())
+        self.complete, self.all_lawless = bool(self.inside.all()), bool(self.lawless.all())
         if self.count:
             self._lane_position = self._position[self.sweep.lane_body]
 
@@ -266,7 +268,7 @@ class Trees:
         kept = self.sweep.swap(self._filter)
         bad = self.sweep.direction(upright, aims, self._position, self._lane_position, active, y)
         self.sweep.swap(kept)
-        return y if bad < 0 and np.isfinite(y).all() else None
+        return y if bad < 0 and math.isfinite(y.sum()) else None
 
     def tell(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""

@@ -23,14 +23,36 @@ from dovetail.solver.polar import polar
 from dovetail.typing import Array, Indices
 
 __all__ = [
-    "aim",
+    "aim_at_acceleration",
+    "aim_at_velocity",
     "assemble_shapes",
     "close_start",
     "scatter",
     "set_momentum",
-    "set_shape_gradients",
     "turn_to_acceleration",
 ]
+
+
+_POLAR = 1e-6  # Newton's last change of a rotation, whose square is the error
+
+
+@kernel
+def _share(k: float, largest_moment: float) -> float:
+    """The share x/(1 + x) of the weight k of a shape.
+
+    A stretch has the curvature 2k, so x = 2k over the largest second moment of the mass is ω²h² of the slowest.
+    """
+    return k * 2.0 * k / (largest_moment + 2.0 * k)
+
+
+@kernel
+def _add_curvature(weight: float, h: float, Q: Array, V: Array, b: int, g: Array, k: int) -> None:
+    """g[k] += h² curvature of the shape of body b."""
+    for i in range(1, 4):
+        for j in range(1, 4):
+            vv = V[b, i, 0] * V[b, j, 0] + V[b, i, 1] * V[b, j, 1] + V[b, i, 2] * V[b, j, 2]
+            for x in range(3):
+                g[k, 3 * i + x] += 2.0 * h * h * weight * vv * Q[b, j, x]
 
 
 @kernel
@@ -40,8 +62,7 @@ def assemble_shapes(
 ) -> None:  # fmt: skip
     """g ← gradient of the shapes, D ← M + base + Gauss–Newton Hessian, in active rows.
 
-    filtered (n,) ← its weight: the share x/(1 + x) of k = 4w, or w for ARAP. A stretch has the curvature 2k, so x = 2k
-    over the largest second moment of the mass (n,) is ω²h² of the slowest.
+    filtered (n,) ← its weight, a share of k = 4w, or w for ARAP.
     """
     u, v, R = np.zeros((3, 12)), np.zeros((3, 12)), np.empty((3, 3))
     for b in range(len(Q)):
@@ -56,49 +77,58 @@ def assemble_shapes(
             add_ortho_gradient(stiffness, Q, b, g, k)
         else:
             add_arap_gradient(w[b], Q, b, R, g, k)
-        filtered[b] = stiffness * 2.0 * stiffness / (largest_moment[b] + 2.0 * stiffness)
+        filtered[b] = _share(stiffness, largest_moment[b])
         set_gauss_newton(filtered[b], Q, b, u, v, base, D, k)
         add_kinetic_hessian(mass, 1.0, b, D, k)
 
 
 @kernel
-def set_shape_gradients(
-    position: Indices, active: Indices, largest_moment: Array, w: Array, Q: Array, upright: Array, filtered: Array,
-    g: Array,
-) -> None:  # fmt: skip
-    """Of bodies with the OrthoPotential: g ← gradient, filtered ← weight as above, upright ← Q without its strain."""
+def aim_at_velocity(
+    position: Indices, active: Indices, scale: float, Q: Array, V: Array, upright: Array, aims: Array
+) -> None:
+    """upright ← Q without its strain, aims ← upright − scale · V of bodies with active rows; both ← Q of the others."""
     R = np.empty((3, 3))
     for b in range(len(Q)):
         k = position[b]
+        for i in range(4):
+            for x in range(3):
+                upright[b, i, x] = Q[b, i, x]
+                aims[b, i, x] = Q[b, i, x]
         if k < 0 or not active[k]:
             continue
-        for i in range(12):
-            g[k, i] = 0.0
-        stiffness = 4.0 * w[b]
-        add_ortho_gradient(stiffness, Q, b, g, k)
-        filtered[b] = stiffness * 2.0 * stiffness / (largest_moment[b] + 2.0 * stiffness)
-        polar(Q, b, R, 1e-12)
+        polar(Q, b, R, _POLAR)
         for x in range(3):
-            upright[b, 0, x] = Q[b, 0, x]
             for i in range(3):
                 upright[b, 1 + i, x] = R[i, x]
+            for i in range(4):
+                aims[b, i, x] = upright[b, i, x] - scale * V[b, i, x]
 
 
 @kernel
-def aim(
-    position: Indices, active: Indices, mass_inverse: Array, scale: float, upright: Array, g: Array, out: Array
-) -> None:
-    """out ← upright − scale · M⁻¹g, in active rows: the prediction from which a kinetic term pulls with scale · g."""
-    for b in range(len(upright)):
+def aim_at_acceleration(
+    position: Indices, active: Indices, mass_inverse: Array, largest_moment: Array, w: Array, h: float, scale: float,
+    a: Array, Q: Array, upright: Array, y: Array, g: Array, V: Array, aims: Array,
+) -> None:  # fmt: skip
+    """V ← y/scale = V̂, aims ← upright + scale · (h²a − M⁻¹(g + shapes)), in active rows.
+
+    The shapes, all with the OrthoPotential, have their gradient, which is added to g, and h² times their curvature.
+    """
+    for b in range(len(Q)):
         k = position[b]
         if k < 0 or not active[k]:
             continue
         for i in range(4):
             for x in range(3):
-                value = 0.0
+                V[b, i, x] = y[k, 3 * i + x] / scale
+        stiffness = 4.0 * w[b]
+        add_ortho_gradient(stiffness, Q, b, g, k)
+        _add_curvature(_share(stiffness, largest_moment[b]), h, Q, V, b, g, k)
+        for i in range(4):
+            for x in range(3):
+                value = h * h * a[b, i, x]
                 for j in range(4):
-                    value += mass_inverse[b, i, j] * g[k, 3 * j + x]
-                out[b, i, x] = upright[b, i, x] - scale * value
+                    value -= mass_inverse[b, i, j] * g[k, 3 * j + x]
+                aims[b, i, x] = upright[b, i, x] + scale * value
 
 
 @kernel
@@ -129,11 +159,7 @@ def turn_to_acceleration(
             for x in range(3):
                 for j in range(4):
                     g[k, 3 * i + x] -= h * h * mass[b, i, j] * a[b, j, x]
-        for i in range(1, 4):
-            for j in range(1, 4):
-                vv = V[b, i, 0] * V[b, j, 0] + V[b, i, 1] * V[b, j, 1] + V[b, i, 2] * V[b, j, 2]
-                for x in range(3):
-                    g[k, 3 * i + x] += 2.0 * h * h * filtered[b] * vv * Q[b, j, x]
+        _add_curvature(filtered[b], h, Q, V, b, g, k)
 
 
 @kernel
