@@ -7,7 +7,7 @@ import numpy as np
 from dovetail.solver.articulated.chunks import Chunks
 from dovetail.solver.articulated.layout import FRAME, entries
 from dovetail.solver.articulated.rows import Rows
-from dovetail.solver.articulated.sweeps import sweep_down, sweep_up
+from dovetail.solver.articulated.sweeps import sweep
 from dovetail.solver.articulated.tree import Forest
 from dovetail.solver.buffers import aligned
 from dovetail.solver.emit import LANES
@@ -70,19 +70,11 @@ class Articulated:
         Returns −1, or a body whose rows depend on each other.
         """
         f, r, n = self.forest, self.rows, self.chunks
-        all_active = bool(active.all())
-        bad: int = sweep_up(
-            n.case, n.first, n.size, n.uniform, n.store, n.points_at, n.rigid, self.lane_body, n.kind, n.points,
-            n.table, f.body, f.children, r.upward, r.ground, r.other, r.phi_start, r.y_start, r.widest, self.weights,
-            self.special, self._mass, self._inertia, self._c, self._w, self.covectors, self.compliance, self.residual,
-            all_active, active, position, Q, Q_tilde, self._constants, self._C, self._lines, self._frame, self._R,
-            self._L, self._u, self._Phi, self._Y,
+        bad: int = sweep(
+            n.case, n.first, n.size, n.uniform, n.store, n.points_at, n.rigid, self.lane_body, lane_position, n.kind,
+            self._lane_child, self._lane_own, n.points, n.table, f.body, f.children, r.upward, r.ground, r.other,
+            r.phi_start, r.y_start, r.widest, self.weights, self.special, self._mass, self._inertia, self._c, self._w,
+            self.covectors, self.compliance, self.residual, active, position, Q, Q_tilde, self._constants, self._C,
+            self._lines, self._frame, self._R, self._L, self._u, self._Phi, self._Y, self._multiplier, y,
         )  # fmt: skip
-        if bad < 0:
-            sweep_down(
-                n.case, n.first, n.size, n.uniform, n.store, n.points_at, lane_position, n.kind, self._lane_child,
-                self._lane_own, n.points, n.table, f.body, f.children, r.upward, r.ground, r.y_start, r.widest,
-                self.weights, self.special, self._mass, self._inertia, self._c, self._w, self.covectors, all_active,
-                active, position, self._constants, self._frame, self._R, self._L, self._u, self._Y, self._multiplier, y,
-            )  # fmt: skip
         return bad

@@ -12,7 +12,7 @@ from dovetail.solver.emit import LANES
 from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["CASES", "PLAIN", "sweep_down", "sweep_up"]
+__all__ = ["CASES", "PLAIN", "sweep"]
 
 CASES: tuple[tuple[tuple[int, ...], int], ...] = (((), 1), ((), 2), ((1,), 1), ((1, 1), 1), ((2,), 2))
 """Triples of each child and of the body itself, by number of the case."""
@@ -40,7 +40,7 @@ def _know(kinds: Indices, table: Array, first: int, constants: Array) -> None:
 
 
 @kernel
-def sweep_up(
+def _sweep_up(
     case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices, rigid: Indices,
     lane_body: Indices, lane_kind: Indices, points: Array, table: Array, body: Indices, children: Indices,
     upward: Indices, ground: Indices, other: Indices, phi_start: Indices, y_start: Indices, widest: int,
@@ -109,7 +109,7 @@ def sweep_up(
 
 
 @kernel
-def sweep_down(
+def _sweep_down(
     case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices,
     lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices, points: Array, table: Array,
     body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, widest: int, weights: Array,
@@ -161,3 +161,34 @@ def sweep_down(
             _motion_21(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
         else:
             _motion_22(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
+
+
+@kernel
+def sweep(
+    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices, rigid: Indices,
+    lane_body: Indices, lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices,
+    points: Array, table: Array, body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices,
+    phi_start: Indices, y_start: Indices, widest: int, weights: Array, special: Indices, mass: Array, inertia: Array,
+    c: Array, w: Array, covectors: Array, compliance: Array, residual: Array, active: Indices, position: Indices,
+    Q: Array, Q_tilde: Array, constants: Array, C: Array, lines: Array, frame: Array, R: Array, L: Array, u: Array,
+    Phi: Array, Y: Array, multiplier: Array, y: Array,
+) -> int:  # fmt: skip
+    """Both in one call, as handing over so many arrays takes as long as the way down a hundred bodies.
+
+    Returns −1, or the body at which the way up has ended.
+    """
+    all_active = True
+    for k in range(len(active)):
+        all_active = all_active and active[k] != 0
+    bad = _sweep_up(
+        case, first, size, uniform, store, points_at, rigid, lane_body, lane_kind, points, table, body, children,
+        upward, ground, other, phi_start, y_start, widest, weights, special, mass, inertia, c, w, covectors, compliance,
+        residual, all_active, active, position, Q, Q_tilde, constants, C, lines, frame, R, L, u, Phi, Y,
+    )  # fmt: skip
+    if bad < 0:
+        _sweep_down(
+            case, first, size, uniform, store, points_at, lane_position, lane_kind, lane_child, lane_own, points, table,
+            body, children, upward, ground, y_start, widest, weights, special, mass, inertia, c, w, covectors,
+            all_active, active, position, constants, frame, R, L, u, Y, multiplier, y,
+        )  # fmt: skip
+    return bad
