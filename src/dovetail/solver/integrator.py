@@ -24,7 +24,7 @@ import numpy as np
 
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["INTEGRATORS", "Integrator", "Methods"]
+__all__ = ["INTEGRATORS", "Integrator", "Methods", "same_for_all"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,12 @@ class Methods:
         self.of: Indices = rough.astype(np.int64)
         self.prediction, self.rates, weights = _beside_bdf1(method)
         self.weight: Array = weights[self.of]
+
+
+@cache
+def same_for_all(method: Integrator, count: int) -> Methods:
+    """One method for all bodies."""
+    return Methods(method, np.zeros(count, np.bool_))
 
 
 @cache

@@ -95,8 +95,10 @@ class _Newton:
                 # from a stop Newton gets away by tiny steps, which look converged: the guess must be usable at once
                 Q_guess = system.restrain(Q_start, self._closed(Q_guess))
             alpha, ended = self._try(Q_start, E_start, Q_guess, solution)
-            solution.restarts = int((alpha < 1.0).sum())
             solution.Q = self.Q
+            if ended is None:
+                return False
+            solution.restarts = int((alpha < 1.0).sum())
             if ended.any() and self.tolerances.min_iter <= 0:
                 islands.finish(ended)
                 solution.converged = not islands.running.any()
@@ -111,8 +113,8 @@ class _Newton:
         system.moved(alpha)
         return False
 
-    def _try(self, Q_start: Array, E_start: Array, Q_guess: Array, solution: Solution) -> tuple[Array, Flags]:
-        """Go to the guess, without contact: 1 for the islands that stay there, and those that are done with it.
+    def _try(self, Q_start: Array, E_start: Array, Q_guess: Array, solution: Solution) -> tuple[Array, Flags | None]:
+        """Go to the guess, without contact: 1 for the islands that stay there, and those that are done with it, if any.
 
         An island stays if its energy is no higher than in the last state, exact joints closed, at once or after a few
         whole steps that get shorter. Bodies with hard limits take none of these: their joints are closed in the guess.
@@ -128,7 +130,8 @@ class _Newton:
         else:
             self.E = system.energies(Q_guess, self.Q_tilde)
             there = self._total(Q_guess, self.E)
-            stop_rising(there, before, alpha)
+            if stop_rising(there, before, alpha) == 0 and system.exact_joints is None and not system.stops:
+                return alpha, None
             limited = islands.total(system.limited) > 0.0
             alpha[(islands.total(system.held) > 0.0) & ~limited] = 0.0
             tried = (alpha == 0.0) & np.isfinite(there) & ~limited

@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dovetail.errors import NewtonStalled
 from dovetail.solver.consistent import consistent_start
-from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods
+from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods, same_for_all
 from dovetail.solver.newton import TRIALS, Solution, Tolerances, minimise
 from dovetail.solver.predict import accelerate, first_guess, predict
 from dovetail.solver.state import State
@@ -136,8 +134,11 @@ def step(
     Where the iteration limit is reached the last iterate is taken, unless `strict` makes that an error.
     """
     method = _method(state, integrator, one_step_start)
-    rough = system.rough(state.Q, h) if method.is_consistent else np.zeros(system.bodies.count, np.bool_)
-    trial = _attempt(system, state, h, Methods(method, rough), tolerances)
+    methods = same_for_all(method, system.bodies.count)
+    rough = methods.of != 0
+    if method.is_consistent and (now := system.rough(state.Q, h)).any():
+        methods, rough = Methods(method, now), now
+    trial = _attempt(system, state, h, methods, tolerances)
     work = trial.solution
     while method.is_consistent and (late := system.rough(work.Q, h) & ~rough).any():
         rough = rough | late  # a contact has begun: its mechanism takes the step again, as bdf1

@@ -115,6 +115,7 @@ class System:
         self._body_terms = BodyTerms(bodies.model, bodies.mass, self.inertia)
         self._kinetic = np.where(bodies.external_kinetic != 0, 0.0, 1.0)
         self._h = 0.0
+        self._weight: Array | float = 0.0
         self.c = np.zeros(bodies.count)
         self.w = np.zeros(bodies.count)
         self._sigma, self._is_damped = np.zeros(bodies.count), False
@@ -136,9 +137,9 @@ class System:
 
     def prepare(self, h: float, weight: Array | float) -> None:
         """Set the weights of a step of length h: c = weight (n,) of the kinetic terms, w = h²κV of the shape terms."""
-        c = weight * self._kinetic
-        if h != self._h or not np.array_equal(c, self.c):
-            self._h, self.c, self.w = h, c, h * h * self.bodies.stiffness
+        if h != self._h or weight is not self._weight:
+            self._h, self._weight = h, weight
+            self.c, self.w = weight * self._kinetic, h * h * self.bodies.stiffness
             if self.trees is not None:
                 self.trees.weigh(self.c, self.w)
         if self.exact_joints is not None and self.exact_joints.tune(h) and self.blocks.laid_out:
