@@ -41,13 +41,13 @@ def positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V: Arra
 
 
 def detect(
-    scene: ContactScene, old: Candidates, place_of: Indices, near: Indices, slack: Array, path: Array, chosen: Indices,
-    X: Array,
+    scene: ContactScene, planes: Candidates, old: Candidates, place_of: Indices, near: Indices, slack: Array,
+    path: Array, chosen: Indices, X: Array,
 ) -> Candidates:  # fmt: skip
-    """The candidates of the body pairs `near` (k, 2): those of chosen pairs are looked for at X, others are kept.
+    """Candidates with half-planes, and of body pairs `near` (k, 2): those of chosen ones are looked for, others kept.
 
-    place_of gives the number that each pair of the list `old` has now, −1 where its candidates are to go; half-planes
-    are not in either list. slack (k,) is how far the bodies of a pair may move relative to each other before
+    place_of gives the number that each pair of the list `old` has now, −1 where its candidates are to go, as all those
+    of half-planes do. slack (k,) is how far the bodies of a pair may move relative to each other before
     the list is incomplete; it grows where they turn out to be farther apart.
     """
     pairs = near[chosen]
@@ -58,11 +58,13 @@ def detect(
     kappa, mu, enabled = _models(scene, rows)
     key = ((rows[:, 7] * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * scene.patch_count + rows[:, 8]
     order = np.argsort(key, kind="stable")
-    size = old.count + len(rows)
+    first = planes.count
+    size = first + old.count + len(rows)
     integers, numbers, known = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
-    count = _merge(
+    integers[:first], numbers[:first], known[:first] = planes.pairs, planes.numbers, planes.known
+    count = first + _merge(
         old.pairs, old.numbers, old.known, place_of, order, rows, measured, kappa, mu, enabled, chosen, d_hat,
-        thickness, path, integers, numbers, known,
+        thickness, path, integers[first:], numbers[first:], known[first:],
     )  # fmt: skip
     return Candidates(integers[:count], numbers[:count], known[:count])
 
@@ -77,7 +79,7 @@ def _found(
     pairs, reach, rest_reach = pairs[close], reach[close], rest_reach[close]
     found, box = near_elements(scene, pairs, reach, axis[close], X)
     while True:
-        rows, measured = np.empty((scene.room[1], 9), np.int64), np.empty((scene.room[1], 2))
+        rows, measured = scene.rows, scene.measured
         count = near_features(
             found, box, pairs, reach, rest_reach, scene.triangles, scene.patch, scene.edges, scene.edge_length,
             scene.shape_of, scene.leaves, scene.element_start, scene.box_start, scene.element_triangle,
@@ -87,7 +89,7 @@ def _found(
             rows = rows[:count]
             rows[:, 7] = close[rows[:, 7]]
             return rows, measured[:count], gap
-        scene.room[1] = 2 * count
+        scene.make_room(2 * count)
 
 
 @kernel

@@ -13,6 +13,9 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["boxes_apart", "near_bodies", "near_elements"]
 
+_ORDER_LIFE = 16  # looks after which bodies are put in order along their curve again
+_FEW = 16  # elements of a body, such as a box, that are looked at without a tree
+
 
 @kernel
 def _body_boxes(
@@ -147,12 +150,31 @@ def _near_elements(
 ) -> int:  # fmt: skip
     """Rows (pair, element of a, element of b) nearer than the reach of the pair by boxes and its axis; how many."""
     stack = np.empty((4096, 2), np.int64)
+    start = np.empty(_FEW)
     count = 0
     for pair in range(len(pairs)):
         a, b = pairs[pair, 0], pairs[pair, 1]
         sa, sb = shape_of[a], shape_of[b]
         first_a, first_b = leaves[sa] - 1, leaves[sb] - 1
         root_a, root_b = box_start[a], box_start[b]
+        if first_a < _FEW and first_b < _FEW:
+            # few elements: all with all is quicker than two trees
+            size_a, size_b = element_start[sa + 1] - element_start[sa], element_start[sb + 1] - element_start[sb]
+            for j in range(size_b):
+                start[j] = -_along(axis, pair, element_points, element_start[sb] + j, x_base[b], X, -1.0)
+            for i in range(size_a):
+                end = _along(axis, pair, element_points, element_start[sa] + i, x_base[a], X, 1.0)
+                for j in range(size_b):
+                    if start[j] - end > reach[pair]:
+                        continue
+                    if boxes_apart(box, root_a + first_a + i, root_b + first_b + j, reach[pair]):
+                        continue
+                    if count < len(found):
+                        found[count, 0] = pair
+                        found[count, 1] = element_start[sa] + i
+                        found[count, 2] = element_start[sb] + j
+                    count += 1
+            continue
         stack[0, 0] = 0
         stack[0, 1] = 0
         depth = 1
@@ -191,7 +213,10 @@ def near_bodies(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array)
     _body_boxes(scene.shape_of, scene.tree_start, scene.low, scene.high, margin, Q, box)
     solid = np.flatnonzero(scene.shape_of >= 0)
     itself = solid[(scene.self_collides[solid] != 0) & (is_fixed[solid] == 0)]
-    order = solid[morton_order(box[solid].mean(axis=1))] if len(solid) else solid
+    if scene.order_age == 0:
+        scene.order = solid[morton_order(box[solid].mean(axis=1))] if len(solid) else solid
+    scene.order_age = (scene.order_age + 1) % _ORDER_LIFE
+    order = scene.order  # an old one makes for a worse tree, not for other pairs
     leaves = 1
     while leaves < len(solid):
         leaves *= 2
@@ -214,21 +239,20 @@ def near_elements(scene: ContactScene, pairs: Indices, reach: Array, axis: Array
     """Rows (pair, element of a, element of b) of elements nearer than the reach (k,) of their pair, and world boxes.
 
     axis (k, 3) points from a to b, or is zero; elements that are apart along it are left out. Only the boxes of bodies
-    in `pairs` are filled, those of a body from box_start on.
+    in `pairs` are filled, those of a body from box_start on. Both arrays are overwritten by the next call.
     """
     bodies = np.flatnonzero(np.bincount(pairs.reshape(-1), minlength=len(scene.shape_of)))
-    box = np.empty((scene.box_start[-1], 2, 3))
+    box = scene.box
     _refit(
         bodies, scene.shape_of, scene.leaves, scene.element_start, scene.element_points, scene.x_base, X,
         scene.box_start, box,
     )  # fmt: skip
-    found = np.empty((scene.room[0], 3), np.int64)
     while True:
+        found = scene.found
         count = _near_elements(
             pairs, reach, axis, scene.shape_of, scene.leaves, scene.element_start, scene.element_points, scene.x_base,
             X, scene.box_start, box, found,
         )  # fmt: skip
         if count <= len(found):
             return found[:count], box
-        scene.room[0] = 2 * count
-        found = np.empty((scene.room[0], 3), np.int64)
+        scene.found = np.empty((2 * count, 3), np.int64)

@@ -67,7 +67,12 @@ class ContactScene:
     has_vertex_materials: bool = field(init=False)
     vertex_start: Indices = field(init=False)
     touching: tuple[Indices, Indices] | None = field(init=False, default=None)  # free vertices that can touch first
-    room: list[int] = field(init=False)  # how many near elements and candidates to expect; grows as needed
+    found: Indices = field(init=False)  # room for near elements, their boxes, features and their measures; grows
+    box: Array = field(init=False)
+    order: Indices = field(init=False)  # bodies along a space-filling curve, and how old that is in looks
+    order_age: int = field(init=False, default=0)
+    rows: Indices = field(init=False)
+    measured: Array = field(init=False)
 
     def __post_init__(self) -> None:
         """Lay the shapes end to end: V, triangles … index into arrays over all shapes.
@@ -89,7 +94,8 @@ class ContactScene:
 
         numbered = list(enumerate(shapes))
         self.vertex_start = vertex
-        self.room = [4096, 1024]
+        self.found = np.empty((4096, 3), np.int64)
+        self.make_room(1024)
         self.V = np.concatenate([np.zeros((0, 3)), *(s.vertices for s in shapes)])
         self.triangles = joined([s.triangles + vertex[k] for k, s in numbered], 3)
         self.patch = joined([s.patch + patches[k] for k, s in numbered])
@@ -115,7 +121,12 @@ class ContactScene:
         self.x_count = int(starts[-1])
         nodes = [len(shapes[s].low) if s >= 0 else 0 for s in self.shape_of.tolist()]
         self.box_start = np.cumsum([0, *nodes])
+        self.box = np.empty((self.box_start[-1], 2, 3))
         first = np.array([vertex[s] if s >= 0 else 0 for s in self.shape_of.tolist()], np.int64)
         self.x_base = starts[:-1] - first
         low_first = np.sort(self.masked, axis=1) if len(self.masked) else np.zeros((0, 2), np.int64)
         self.masked = np.unique(low_first[:, 0] * max(len(self.shape_of), 1) + low_first[:, 1])
+
+    def make_room(self, features: int) -> None:
+        """Room for so many features."""
+        self.rows, self.measured = np.empty((features, 9), np.int64), np.empty((features, 2))

@@ -182,14 +182,9 @@ class Watch:
         taken = np.zeros(len(self.near) + 1, bool)
         taken[chosen] = True
         place_of[taken[place_of]] = -1
-        found = detect(scene, old, place_of, self.near, self.slack, self.path, chosen, self.X)
         if planes is None:
             planes = near_planes(scene, self._is_fixed, self.budget + self.plane_budget, self.X)
-        self.candidates = Candidates(
-            np.concatenate([planes.pairs, found.pairs]),
-            np.concatenate([planes.numbers, found.numbers]),
-            np.concatenate([planes.known, found.known]),
-        )
+        self.candidates = detect(scene, planes, old, place_of, self.near, self.slack, self.path, chosen, self.X)
         self._vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
 
     def glance(self, Q: Array) -> tuple[Candidates, Array]:
