@@ -191,7 +191,9 @@ class _Newton:
             # written so that a NaN counts as a rise
             limit = self._total(Q_start, E_start) * (1.0 + SLACK)
             rises: Flags = ~(self._go(Q_start, Q_guess, alpha) <= limit)
-            strays = (islands.total(commits.astype(float)) > 0.0) & ((alpha < 1.0) | rises)
+            strays = (alpha < 1.0) | rises
+            if strays.any():
+                strays &= islands.total(commits.astype(float)) > 0.0
             if not strays.any():
                 return alpha, rises
             commits[strays[islands.of] & (islands.of >= 0)] = 0

@@ -56,6 +56,7 @@ class Contact(Contribution):
     ) -> None:
         self.scene = scene
         self._is_fixed = is_fixed
+        self._owner = np.where(is_fixed != 0, -1, np.arange(len(is_fixed)))
         self._mass = np.where(is_fixed != 0, 0.0, mass)
         self._eps_velocity, self._with_friction = eps_velocity, friction
         bodies = len(is_fixed)
@@ -95,9 +96,10 @@ class Contact(Contribution):
     def begin(self, Q: Array, h: float) -> None:
         """Start a step of length h at Q."""
         self._Q_start = Q
-        self._h2 = h * h
-        self.epsilon = self._eps_velocity * h
-        self._stiffness = self._adaptive(h)
+        if h * h != self._h2:
+            self._h2 = h * h
+            self.epsilon = self._eps_velocity * h
+            self._stiffness = self._adaptive(h)
         self.watch.looks = 0
         self.stride.fill(math.inf)
 
@@ -108,7 +110,7 @@ class Contact(Contribution):
     def lag(self, Q: Array) -> bool:
         """Contacts and friction at the start of the step; False where surfaces intersect already."""
         self._at_start = np.zeros(len(Q))
-        self.count = self._narrow(Q, np.where(self._is_fixed != 0, -1, np.arange(len(Q))), self._at_start)
+        self.count = self._narrow(Q, self._owner, self._at_start)
         self._is_at_start = True
         self.friction_count = 0
         self.lagged_count, self._lagged = max(self.count, 0), self.candidates

@@ -60,7 +60,8 @@ class Watch:
         self.plane_budget, self.plane_used = -1.0, 0.0
         self.motion, self.turn, self.shift = np.zeros(bodies), np.zeros(bodies), np.zeros((bodies, 3))
         self.still = 0.0
-        self._commits: Indices = np.zeros(bodies, np.int64)
+        self._nobody: Indices = np.zeros(bodies, np.int64)
+        self._commits, self._at_rest = self._nobody, np.zeros(3)
         self._Q: Array = np.zeros((bodies, 4, 3))  # the state last gone to
         self.looks = 0
 
@@ -89,8 +90,8 @@ class Watch:
         With `commits` (n,) the frame moves with the mean of all bodies; see motion.py. `contacts` is how many there
         are: candidates far beyond that are thinned out.
         """
-        frame = np.zeros(3) if commits is None or len(y) == 0 else y[:, :3].sum(axis=0) / len(y)
-        self._commits = np.zeros(len(Q), np.int64) if commits is None else commits
+        frame = self._at_rest if commits is None or len(y) == 0 else y[:, :3].sum(axis=0) / len(y)
+        self._commits = self._nobody if commits is None else commits
         self.still = body_motion(
             self._centre, self._half, position, islands.active, y, frame, self._commits, self.shift, self.turn,
             self.motion,
