@@ -34,13 +34,16 @@ def view(
     """
     viewer = Viewer(shown, host=host, port=port, playing=playing, speed=speed)
     notebook = _in_notebook()
-    if not notebook:
-        print(f"dovetail viewer: {viewer.url}", flush=True)
-        if browser and has_screen():
-            webbrowser.open(viewer.url)
-    if notebook if block is None else not block:
-        return viewer.start()
-    viewer.run()
+    try:
+        if not notebook:
+            print(f"dovetail viewer: {viewer.url}", flush=True)
+            if browser and has_screen():
+                webbrowser.open(viewer.url)
+        if notebook if block is None else not block:
+            return viewer.start()
+        viewer.run()
+    except KeyboardInterrupt:
+        viewer.close()  # Ctrl-C before it ran
     return viewer
 
 
