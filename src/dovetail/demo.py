@@ -112,7 +112,8 @@ class Press:
         import trimesh
 
         boxes = [trimesh.creation.box(size, trimesh.transformations.translation_matrix(at)) for size, at in parts]
-        return self.sim.mesh(trimesh.util.concatenate(boxes), pos=pos, color=color, name=name, **more)  # type: ignore[arg-type]
+        whole = trimesh.util.concatenate(boxes)
+        return self.sim.mesh(whole, pos=pos, color=color, name=name, **more)  # type: ignore[arg-type]  # flags among them
 
     def _part(self, k: int) -> Body:
         """Boxes and cylinders in turn, one above the other."""

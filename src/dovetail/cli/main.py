@@ -52,7 +52,7 @@ def _parsed(given: list[str]) -> int:
         raise MissingExtra("the command line needs tyro; pip install 'dovetail'.") from None
     try:
         code: int = tyro.extras.subcommand_cli_from_dict(
-            _COMMANDS,  # type: ignore[arg-type]
+            _COMMANDS,  # type: ignore[arg-type]  # functions of different arguments, all returning an exit code
             prog="dovetail",
             description="Articulated affine bodies that never intersect. Every command has its own --help.",
             args=given,

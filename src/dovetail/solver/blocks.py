@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.solver.buffers import aligned
 from dovetail.solver.linear.cholesky import factor, solve
-from dovetail.solver.linear.conjugate import conjugate_gradients, incomplete_factor, symmetrise
+from dovetail.solver.linear.conjugate import conjugate_gradients, symmetrise
 from dovetail.solver.linear.ordering import Structure, find_block, structure_of, without_fill
 from dovetail.typing import Array, Indices
 
@@ -90,7 +90,7 @@ class Blocks:
         for shift in _SHIFTS:
             self._factor_D, self._factor_U = self.D.copy(), self.U.copy()
             np.einsum("kii->ki", self._factor_D)[:] += shift * diagonal
-            bad = incomplete_factor(self.row_start, self.column, self.active, self._factor_D, self._factor_U, self._R)
+            bad = factor(self.row_start, self.column, self.active, self._factor_D, self._factor_U, self._R)
             if bad < 0:
                 return -1
         return int(np.flatnonzero(self.position == bad)[0])

@@ -55,7 +55,6 @@ class Contact(Contribution):
         friction: bool,
     ) -> None:
         self.scene = scene
-        self._is_fixed = is_fixed
         self._owner = np.where(is_fixed != 0, -1, np.arange(len(is_fixed)))
         self._mass = np.where(is_fixed != 0, 0.0, mass)
         self._eps_velocity, self._with_friction = eps_velocity, friction
@@ -149,7 +148,7 @@ class Contact(Contribution):
         count = reaching(candidates.pairs, candidates.numbers, watch.X, watch.path, _SOON, candidates.known, near)
         pairs = np.concatenate([candidates.pairs[near[:count], 1:3], self.friction_bodies[: self.friction_count]])
         pairs = pairs[pairs[:, 1] >= 0]
-        n = len(self._is_fixed)
+        n = len(self._owner)
         key = np.unique(np.minimum(*pairs.T) * n + np.maximum(*pairs.T))
         return np.stack([key // n, key % n], axis=1)
 

@@ -144,6 +144,16 @@ def _along(axis: Array, pair: int, element_points: Indices, e: int, base: int, X
 
 
 @kernel
+def _keep(pair: int, ea: int, eb: int, count: int, found: Indices) -> int:
+    """Write a row if there is room for it; the number of rows after that."""
+    if count < len(found):
+        found[count, 0] = pair
+        found[count, 1] = ea
+        found[count, 2] = eb
+    return count + 1
+
+
+@kernel
 def _near_elements(
     pairs: Indices, reach: Array, axis: Array, shape_of: Indices, leaves: Indices, element_start: Indices,
     element_points: Indices, x_base: Indices, X: Array, box_start: Indices, box: Array, found: Indices,
@@ -169,11 +179,7 @@ def _near_elements(
                         continue
                     if boxes_apart(box, root_a + first_a + i, root_b + first_b + j, reach[pair]):
                         continue
-                    if count < len(found):
-                        found[count, 0] = pair
-                        found[count, 1] = element_start[sa] + i
-                        found[count, 2] = element_start[sb] + j
-                    count += 1
+                    count = _keep(pair, element_start[sa] + i, element_start[sb] + j, count, found)
             continue
         stack[0, 0] = 0
         stack[0, 1] = 0
@@ -189,11 +195,7 @@ def _near_elements(
                 end = _along(axis, pair, element_points, ea, x_base[a], X, 1.0)
                 if -_along(axis, pair, element_points, eb, x_base[b], X, -1.0) - end > reach[pair]:
                     continue
-                if count < len(found):
-                    found[count, 0] = pair
-                    found[count, 1] = ea
-                    found[count, 2] = eb
-                count += 1
+                count = _keep(pair, ea, eb, count, found)
                 continue
             split_a = inner_a and (not inner_b or _size(box, root_a + na) >= _size(box, root_b + nb))
             for child in (1, 2):

@@ -3,7 +3,8 @@
 D (n, 12, 12) holds the diagonal blocks, U (m, 12, 12) the off-diagonal blocks of the upper triangle row by row;
 both are overwritten by the factor. R (n, 12) receives the reciprocals of U's diagonal. Right-looking: each row,
 once final, is subtracted from the rows it touches. Row k's later columns are all present in the rows it updates
-(that is what fill means), so a walk along the two sorted lists finds every target.
+(that is what fill means), so a walk along the two sorted lists finds every target. On a structure without fill the
+targets that have no place are dropped: that is the incomplete factor of conjugate.py.
 """
 
 from __future__ import annotations
@@ -41,11 +42,12 @@ def factor(row_start: Indices, column: Indices, active: Indices, D: Array, U: Ar
         for s in range(first, last):
             row = column[s]
             subtract_gram(D, row, U, s)
-            target = row_start[row]
+            target, end = row_start[row], row_start[row + 1]
             for t in range(s + 1, last):
-                while column[target] < column[t]:
+                while target < end and column[target] < column[t]:
                     target += 1
-                subtract_product(U, target, U, s, U, t)
+                if target < end and column[target] == column[t]:
+                    subtract_product(U, target, U, s, U, t)
     return -1
 
 

@@ -12,18 +12,11 @@ import math
 import numpy as np
 
 from dovetail.solver.kernel import kernel
-from dovetail.solver.linear.block12 import (
-    cholesky,
-    subtract_gram,
-    subtract_product,
-    subtract_times,
-    subtract_transposed_times,
-    upper_transposed_solve_block,
-)
+from dovetail.solver.linear.block12 import subtract_times, subtract_transposed_times
 from dovetail.solver.linear.cholesky import solve
 from dovetail.typing import Array, Indices
 
-__all__ = ["conjugate_gradients", "incomplete_factor", "symmetrise"]
+__all__ = ["conjugate_gradients", "symmetrise"]
 
 
 @kernel
@@ -33,29 +26,6 @@ def symmetrise(D: Array) -> None:
         for i in range(12):
             for j in range(i):
                 D[k, i, j] = D[k, j, i]
-
-
-@kernel
-def incomplete_factor(row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array) -> int:
-    """As `factor` of cholesky.py, but blocks that the structure has no place for are dropped."""
-    for k in range(len(D)):
-        if not active[k]:
-            continue
-        if not cholesky(D, k, R, k) > 0.0:
-            return k
-        first, last = row_start[k], row_start[k + 1]
-        for s in range(first, last):
-            upper_transposed_solve_block(D, k, R, k, U, s)
-        for s in range(first, last):
-            row = column[s]
-            subtract_gram(D, row, U, s)
-            target, end = row_start[row], row_start[row + 1]
-            for t in range(s + 1, last):
-                while target < end and column[target] < column[t]:
-                    target += 1
-                if target < end and column[target] == column[t]:
-                    subtract_product(U, target, U, s, U, t)
-    return -1
 
 
 @kernel
