@@ -81,7 +81,8 @@ def test_with_enough_iterations_the_same_scene_converges(start, caplog):
         for _ in range(20):
             world.advance()
             assert world.report.converged
-            assert world.report.step <= 1e-3 * 0.05 and world.report.rate <= 1e-2 * 0.05
+            # the last step may be ten tolerances long if the next one is foretold to be far shorter
+            assert world.report.step <= 10 * 1e-3 * 0.05 and world.report.rate <= 10 * 1e-2 * 0.05
     assert not caplog.records
 
 

@@ -155,6 +155,10 @@ class Islands:
         alpha.fill(1.0)
         return alpha
 
+    def none(self) -> Flags:
+        """A new array with False for every island."""
+        return np.zeros(self.count, np.bool_)
+
     def total(self, E: Array) -> Array:
         """Sum over the bodies of each island."""
         out = np.empty(self.count)

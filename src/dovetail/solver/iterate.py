@@ -109,14 +109,45 @@ def shorten(E: Array, limit: Array, running: Indices, done: Flags, alpha: Array,
 
 
 @kernel
-def move(position: Indices, island: Indices, active: Indices, y: Array, alpha: Array, Q: Array, out: Array) -> None:
-    """out ← Q − α y, α by island, on the bodies of islands that run."""
+def _unstretch(y: Array, k: int, alpha: float, b: int, Q: Array) -> None:
+    """A ← A (1 − G/(2 + tr G)), G = α²yᵀy, of one body: see `move`."""
+    y0, y1, y2 = y[k, 3:6], y[k, 6:9], y[k, 9:12]
+    xx = y0[0] * y0[0] + y0[1] * y0[1] + y0[2] * y0[2]
+    yy = y1[0] * y1[0] + y1[1] * y1[1] + y1[2] * y1[2]
+    zz = y2[0] * y2[0] + y2[1] * y2[1] + y2[2] * y2[2]
+    xy = y0[0] * y1[0] + y0[1] * y1[1] + y0[2] * y1[2]
+    xz = y0[0] * y2[0] + y0[1] * y2[1] + y0[2] * y2[2]
+    yz = y1[0] * y2[0] + y1[1] * y2[1] + y1[2] * y2[2]
+    part = alpha * alpha / (2.0 + alpha * alpha * (xx + yy + zz))
+    for x in range(3):
+        a0, a1, a2 = Q[b, 1, x], Q[b, 2, x], Q[b, 3, x]
+        Q[b, 1, x] = a0 - part * (xx * a0 + xy * a1 + xz * a2)
+        Q[b, 2, x] = a1 - part * (xy * a0 + yy * a1 + yz * a2)
+        Q[b, 3, x] = a2 - part * (xz * a0 + yz * a1 + zz * a2)
+
+
+@kernel
+def move(
+    position: Indices, island: Indices, active: Indices, turns: Flags, y: Array, alpha: Array, Q: Array, out: Array
+) -> None:
+    """out ← Q − α y, α by island, on the bodies of islands that run; where turns (m,), without the stretch of it.
+
+    A turn ω along a straight line stretches a body: AᵀA − 1 grows by G = α²yᵀy, of the size ω², beyond what the step
+    asks for. On a stiff body that is a large stress, by which the next iteration would go astray. To first order in G
+
+        A ← A (1 − G/(2 + tr G))
+
+    takes it out, and turns no body inside out. Points move by terms of second order, so that joints open by these:
+    it is for steps that another one follows.
+    """
     for b in range(len(position)):
         k = position[b]
         moves = k >= 0 and active[k]
         for i in range(4):
             for x in range(3):
                 out[b, i, x] = Q[b, i, x] - (alpha[island[b]] * y[k, 3 * i + x] if moves else 0.0)
+        if moves and turns[island[b]]:
+            _unstretch(y, k, alpha[island[b]], b, out)
 
 
 @kernel

@@ -5,6 +5,9 @@ state. Every step is bounded by what contact allows and then halved until the en
 a step within the tolerances is taken whole and ends the island. Energies therefore never rise, and no iterate is
 ever infeasible.
 
+Without contact an island ends too where the last two steps foretell that the next one would be well within the
+tolerances, and steps that turn bodies go round: what a straight one would stretch them by is taken out (`move`).
+
 A guess on stiff bodies and joints is often near, but expensive: without contact it may take a few whole steps before
 energies are compared. Where joints are exact it must, for energies mean something only where they are closed.
 """
@@ -19,6 +22,7 @@ import numpy as np
 from dovetail.errors import NotFinite
 from dovetail.solver.direction import closing_direction, newton_direction
 from dovetail.solver.iterate import SLACK, damp, keep_from_inverting, measure, move, settle, shorten, stop_rising
+from dovetail.solver.outlook import STRAIGHT, Outlook
 from dovetail.solver.system import System
 from dovetail.typing import Array, Flags
 
@@ -79,6 +83,9 @@ class _Newton:
         self._step_tol = tolerances.velocity_tol * h
         self._rate_tol = tolerances.transrate_tol * h
         self._trials = min(trials, tolerances.max_iter // 2)
+        self.outlook = Outlook(system.islands.count)
+        # islands that may go round: no contact, hard limit or exact joint asks for straight steps
+        self._turns = None if system.contact is not None else system.islands.total(system.held + system.limited) == 0.0
 
     def begin(self, Q_start: Array, Q_guess: Array, solution: Solution) -> bool:
         """Start at the guess or in the last state; True if no further step is needed."""
@@ -117,8 +124,9 @@ class _Newton:
         """Go to the guess, without contact: 1 for the islands that stay there, and those that are done with it, if any.
 
         An island stays if its energy is no higher than in the last state, exact joints closed, at once or after a few
-        whole steps that get shorter. Bodies with hard limits take none of these: their joints are closed in the guess.
-        An island that does not stay is sent back.
+        whole steps that get shorter. Those that turn bodies leave joints a little open; the last one does not. Bodies
+        with hard limits take none of these: their joints are closed in the guess. An island that does not stay is sent
+        back.
         """
         system, islands = self.system, self.system.islands
         before = self._total(Q_start, E_start)
@@ -135,9 +143,9 @@ class _Newton:
             limited = islands.total(system.limited) > 0.0
             alpha[(islands.total(system.held) > 0.0) & ~limited] = 0.0
             tried = (alpha == 0.0) & np.isfinite(there) & ~limited
-        ended = np.zeros_like(tried)
+        ended, held = np.zeros_like(tried), islands.total(system.held) > 0.0
         shortest = np.full(islands.count, math.inf)
-        for _ in range(self._trials):
+        for trial in range(self._trials):
             if not tried.any():
                 break
             if not tried.all():
@@ -146,19 +154,25 @@ class _Newton:
             solution.iterations += 1
             size = self.measure(y, solution)
             tried &= size < _CONTRACTION * shortest
-            shortest = size
+            shortest, last = size, self.outlook.last(size)
             Q = system.buffers.spare(self.Q, self.Q_tilde)
-            move(system.position, islands.of, islands.active, y, islands.ones(), self.Q, Q)
-            self.Q, self.E = Q, system.energies(Q, self.Q_tilde)
-            stays = tried & (self._total(Q, self.E) <= before * (1.0 + SLACK))
+            turned = tried & ~last & (solution.rate > STRAIGHT) & (trial + 1 < self._trials)
+            move(system.position, islands.of, islands.active, turned, y, islands.ones(), self.Q, Q)
+            self.Q = Q
+            self.outlook.follow(size, turned, solution.rate)
+            if (turned & held)[tried].all():
+                continue
+            self.E = system.energies(Q, self.Q_tilde)
+            stays = tried & ~(turned & held) & (self._total(Q, self.E) <= before * (1.0 + SLACK))
             alpha[tried] = stays[tried]
-            ended |= stays & (size <= 1.0)
-            tried &= ~(stays | (size <= 1.0))
+            ended |= stays & last
+            tried &= ~(stays | last)
         islands.restart()
         if alpha.min() < 1.0:
             if system.exact_joints is not None:
                 system.exact_joints.restart(np.append(alpha, 1.0)[islands.of] < 1.0)
             self._go(Q_start, self.Q, alpha)
+            self.outlook.forget(alpha < 1.0)
         return alpha, ended
 
     def _closed(self, Q_guess: Array) -> Array:
@@ -170,7 +184,7 @@ class _Newton:
         islands.finish(islands.total(system.held) == 0.0)
         y = closing_direction(system, Q_guess, self.Q_tilde)
         closed = system.buffers.spare(Q_guess, self.Q_tilde)
-        move(system.position, islands.of, islands.active, y, islands.ones(), Q_guess, closed)
+        move(system.position, islands.of, islands.active, islands.none(), y, islands.ones(), Q_guess, closed)
         islands.restart()
         return closed
 
@@ -227,6 +241,13 @@ class _Newton:
             size[islands.total(system.exact_joints.open(bodies.count)) > 0.0] = math.inf
         return size
 
+    def look_ahead(self, size: Array, alpha: Array, rate: float, settled: bool, done: Flags) -> int:
+        """done ← also islands that have taken a whole step after which none is needed; returns how many there are."""
+        last = settled & self.outlook.last(size) & (alpha == 1.0) & ~done & (self.system.islands.running != 0)
+        self.outlook.follow(size, self._turns, rate)
+        done |= last
+        return int(last.sum())
+
     def advance(self, y: Array, alpha: Array, done: Flags, search: bool, trial: Array, solution: Solution) -> bool:
         """Halve α of the islands whose energy would rise, then take the step; False if one found no α.
 
@@ -235,11 +256,14 @@ class _Newton:
         system, islands = self.system, self.system.islands
         found = True
         limit = self._total(self.Q, self.E) * (1.0 + SLACK)
+        turned = islands.none()
+        if search and self._turns is not None and solution.rate > STRAIGHT:
+            turned = self._turns & ~done
         for halving in range(self.tolerances.line_search_max_iter + 1):
-            move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+            move(system.position, islands.of, islands.active, turned, y, alpha, self.Q, trial)
             if not search:
                 if keep_from_inverting(islands.of, trial, alpha):
-                    move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+                    move(system.position, islands.of, islands.active, turned, y, alpha, self.Q, trial)
                 break
             E = system.energies(trial, self.Q_tilde)
             last = halving == self.tolerances.line_search_max_iter
@@ -257,7 +281,7 @@ class _Newton:
                 if refused.any():
                     # … unless it is not allowed at all: a body turned inside out
                     alpha[refused], done[refused] = 0.0, False
-                    move(system.position, islands.of, islands.active, y, alpha, self.Q, trial)
+                    move(system.position, islands.of, islands.active, turned, y, alpha, self.Q, trial)
                     E = system.energies(trial, self.Q_tilde)
                 self.E = E
                 break
@@ -329,6 +353,8 @@ def minimise(
             damp(system.position, islands.of, islands.active, done, y, directions, sums, alpha)
         before = newton.Q
         exact = newton.advance(y, alpha, done, left > 0, trial, solution)
+        if left and system.contact is None:
+            left -= newton.look_ahead(size, alpha, solution.rate, settled, done)
         system.moved(alpha)
         trial = before
         if 0 <= tolerances.early_exit <= k and settled:
