@@ -8,6 +8,7 @@ energies        evaluations of the incremental potential
 sweeps          directions of trees of bodies by the dual sweep
 factorisations  of the linear system
 products        of 12×12 blocks in these factorisations: cost of the linear algebra
+small products  of 3×3 blocks, where nets are solved by the forces in their points
 looks           searches for candidates of contact
 candidates      pairs of features under watch, summed over steps
 contacts        active at the start of a step, summed over steps
@@ -86,6 +87,9 @@ def counted() -> Iterator[Counter[str]]:
         below = np.diff(self.row_start)[self.active != 0]  # blocks beside the diagonal, by row
         # a row of m blocks: one Cholesky, m triangular solves, m(m + 1)/2 updates; an incomplete factor has no updates
         counts["products"] += int((1 + below + (below * (below + 1) // 2 if self.direct else 0)).sum())
+        if self.points is not None:
+            below = np.diff(self.points.structure.row_start)
+            counts["small products"] += int((below + below * (below + 1) // 2).sum())
         return factor(self)
 
     def counted_sweep(self, *arguments):

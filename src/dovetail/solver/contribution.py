@@ -52,6 +52,11 @@ class Contribution:
         """Body pairs (k, 2) that its Hessian couples."""
         return np.zeros((0, 2), np.int64)
 
+    @property
+    def points(self) -> int:
+        """How many of the pairs, from the first on, are coupled by one point each: K WᵀW ⊗ 1 with constant W."""
+        return 0
+
     def add_constant(self, blocks: Blocks) -> None:
         """Add what never changes to base_D and base_U; called once per structure."""
 

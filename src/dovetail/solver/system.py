@@ -24,6 +24,7 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.stops import Stops
 from dovetail.solver.load.load import Load
+from dovetail.solver.nets import Couplings
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Bodies", "System"]
@@ -92,11 +93,11 @@ class System:
         for stops in self.stops:
             self.limited[stops.pairs()] = 1.0
         self.loads = list(loads)
-        self._joined = np.concatenate([c.pairs() for c in self.contributions])
+        self._joints = Couplings(self.contributions, contact is None)
         # multipliers of exact joints ask for a factor
         self.blocks = Blocks(bodies.is_fixed, None, contact is not None and exact_joints is None)
         self.position = self.blocks.position
-        self.islands = Islands(self.position, self._joined, self.blocks.active)
+        self.islands = Islands(self.position, self._joints.pairs, self.blocks.active)
         self._steps_on_structure = 0
         self._touching: Indices = np.zeros((0, 2), np.int64)
         self._free = np.flatnonzero(self.position >= 0)
@@ -150,8 +151,7 @@ class System:
                 self.need_blocks()
 
     def _rebuild_base(self) -> None:
-        self.blocks.base_D[:] = 0.0
-        self.blocks.base_U[:] = 0.0
+        self.blocks.clear_base()
         for contribution in self.contributions:
             contribution.add_constant(self.blocks)
 
@@ -353,7 +353,7 @@ class System:
 
     def _lay_out(self, touching: Indices) -> None:
         self._touching = touching
-        self.blocks.restructure(np.concatenate([self._joined, touching]))
+        self.blocks.restructure(*self._joints.split(self.position, self._mechanism, self.without_inertia, touching))
         self.islands.reactivate()
         if self.trees is not None:
             self.trees.relocate()

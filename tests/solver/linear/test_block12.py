@@ -9,10 +9,12 @@ from numba import njit
 from dovetail.solver.kernel import jit_enabled
 from dovetail.solver.linear import block12, block12_plain, block12_simd
 
-# which operands an operation takes: D factored block, B any block, R reciprocal diagonal, v vector
+# which operands an operation takes: D block to be factored, I the same but indefinite, U factored block, B any block,
+# R reciprocal diagonal, v vector
 OPERANDS = {
     "add_gram": "BB",
     "cholesky": "DR",
+    "signed_cholesky": "IRv",
     "subtract_gram": "BB",
     "subtract_product": "BBB",
     "subtract_times": "vBv",
@@ -21,7 +23,7 @@ OPERANDS = {
     "upper_transposed_solve": "URv",
     "upper_transposed_solve_block": "URB",
 }
-UPPER_ONLY = {"add_gram": 0, "cholesky": 0, "subtract_gram": 0}
+UPPER_ONLY = {"add_gram": 0, "cholesky": 0, "signed_cholesky": 0, "subtract_gram": 0}
 """Operations whose result counts on and above the diagonal only, with the operand that holds it."""
 
 OPERATIONS = sorted(OPERANDS)
@@ -43,6 +45,7 @@ def operands(name: str, rng: np.random.Generator) -> list[np.ndarray]:
     U = np.linalg.cholesky(S).transpose(0, 2, 1)
     make = {
         "D": lambda: S,
+        "I": lambda: np.array([u.T @ np.diag(rng.choice([-1.0, 1.0], 12)) @ u for u in U]),
         "U": lambda: np.ascontiguousarray(U),
         "R": lambda: 1.0 / np.ascontiguousarray(np.einsum("kii->ki", U)),
         "B": lambda: rng.normal(size=(3, 12, 12)),
@@ -103,7 +106,7 @@ DEFINITIONS = {
 }
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", DEFINITIONS)
 def test_plain_loops_do_what_their_formula_says(name, rng):
     arrays = operands(name, rng)
     expected = [array.copy() for array in arrays]
@@ -111,6 +114,17 @@ def test_plain_loops_do_what_their_formula_says(name, rng):
         expected[k][1] = value
     call(plain(name), arrays)
     same(name, arrays, expected)
+
+
+def test_the_signed_factor_gives_back_an_indefinite_matrix(rng):
+    D, R, G = operands("signed_cholesky", rng)
+    matrix = D[1].copy()
+    smallest = call(plain("signed_cholesky"), [D, R, G])
+    U, diagonal = np.triu(D[1]), np.diag(D[1])
+    np.testing.assert_allclose(U.T @ np.diag(G[1]) @ U, matrix, rtol=0, atol=1e-11 * np.abs(matrix).max())  # as above
+    np.testing.assert_allclose(R[1] * diagonal, 1.0, rtol=1e-14)  # one division
+    assert smallest == pytest.approx(diagonal.min() ** 2) and diagonal.min() > 0.0
+    assert (G[1] < 0).sum() == (np.linalg.eigvalsh(matrix) < 0).sum() > 0
 
 
 @pytest.mark.parametrize(

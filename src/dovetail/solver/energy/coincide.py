@@ -68,6 +68,10 @@ class Coincide(Contribution):
     def pairs(self) -> Indices:
         return self.stencils.pairs
 
+    @property
+    def points(self) -> int:
+        return self.stencils.count
+
     def add_constant(self, blocks: Blocks) -> None:
         self.stencils.locate(blocks)
         self.stencils.add_gram(self.K, blocks)

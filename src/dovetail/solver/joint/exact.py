@@ -97,6 +97,10 @@ class ExactJoints(Contribution):
     def pairs(self) -> Indices:
         return np.concatenate([rows.pairs() for rows in self.rows])
 
+    @property
+    def points(self) -> int:
+        return self.coinciding.count
+
     def add_constant(self, blocks: Blocks) -> None:
         for rows in self.rows:
             rows.add_constant(blocks)

@@ -126,8 +126,12 @@ class Stencils:
             self.block[k] = blocks.block_of(int(self.left[k]), int(self.right[k]))
 
     def add_gram(self, K: Array, blocks: Blocks) -> None:
-        """Add the Hessian K WᵀW ⊗ I₃ of stencils with one row to the base blocks; after `locate`."""
-        left, right = blocks.position[self.left], blocks.position[self.right]
+        """Add the Hessian K WᵀW ⊗ I₃ of stencils with one row to the base blocks; after `locate`.
+
+        Nets have theirs as points.
+        """
+        blocks.add_points(self.pairs, self.W[:, 0], K)
+        left, right = (np.where(blocks.in_net[body], -1, blocks.position[body]) for body in (self.left, self.right))
         W = self.W[:, 0]
         outer = np.einsum("k,ki,kj,ab->kiajb", K, W, W, np.eye(3)).reshape(-1, 24, 24)
         for row, half in ((left, slice(0, 12)), (right, slice(12, 24))):

@@ -12,6 +12,7 @@ else:
 __all__ = [
     "add_gram",
     "cholesky",
+    "signed_cholesky",
     "subtract_gram",
     "subtract_product",
     "subtract_times",
@@ -23,6 +24,7 @@ __all__ = [
 
 add_gram = _implementation.add_gram
 cholesky = _implementation.cholesky
+signed_cholesky = _implementation.signed_cholesky
 subtract_gram = _implementation.subtract_gram
 subtract_product = _implementation.subtract_product
 subtract_times = _implementation.subtract_times

@@ -15,6 +15,7 @@ from dovetail.typing import Array
 __all__ = [
     "add_gram",
     "cholesky",
+    "signed_cholesky",
     "subtract_gram",
     "subtract_product",
     "subtract_times",
@@ -40,6 +41,28 @@ def cholesky(D: Array, k: int, R: Array, r: int) -> float:
         for i in range(p + 1, 12):
             for j in range(i, 12):
                 D[k, i, j] -= D[k, p, i] * D[k, p, j]
+    return smallest
+
+
+@kernel
+def signed_cholesky(D: Array, k: int, R: Array, r: int, G: Array, g: int) -> float:
+    """D[k] ← U with Uᵀ diag(G[g]) U = D[k], which may be indefinite: G are the signs of the pivots.
+
+    R[r] ← 1/diag U. Returns the smallest pivot without its sign; NaN counts as smallest.
+    """
+    smallest = math.inf
+    for p in range(12):
+        size = abs(D[k, p, p])
+        if not size >= smallest:
+            smallest = size
+        G[g, p] = math.copysign(1.0, D[k, p, p])
+        inverse = 1.0 / math.sqrt(size) if size > 0.0 else math.nan
+        R[r, p] = inverse
+        for j in range(p, 12):
+            D[k, p, j] *= inverse * G[g, p]
+        for i in range(p + 1, 12):
+            for j in range(i, 12):
+                D[k, i, j] -= G[g, p] * D[k, p, i] * D[k, p, j]
     return smallest
 
 

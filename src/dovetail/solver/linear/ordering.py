@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Indices
+from dovetail.typing import Array, Indices
 
 __all__ = ["Structure", "find_block", "has_blocks", "structure_of", "without_fill"]
 
@@ -31,11 +31,15 @@ class Structure:
     row_start: Indices
     column: Indices
 
+    def work(self, size: int) -> Array:
+        """Multiply–adds of one numerical factorisation by row, with blocks of size × size."""
+        blocks = np.diff(self.row_start)
+        return size**3 * (1.0 / 6.0 + 0.5 * blocks + 0.5 * blocks**2)
+
     @property
     def flops(self) -> int:
-        """Multiply–adds of one numerical factorisation."""
-        row = np.diff(self.row_start)
-        return int(1728 * (len(row) / 6 + row.sum() / 2 + (row * row).sum() / 2))
+        """Multiply–adds of one numerical factorisation, with blocks of 12×12."""
+        return int(self.work(12).sum())
 
 
 def _adjacency(node_count: int, pairs: Indices) -> tuple[Indices, Indices]:

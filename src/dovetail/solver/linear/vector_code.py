@@ -1,0 +1,122 @@
+"""Vector instructions on blocks of doubles, emitted as LLVM IR, and intrinsics made of them.
+
+A row of a 12×12 block is three vectors of four doubles. `llvm.fmuladd` lets the target fuse where it can and still run
+where it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+__all__ = ["DOUBLE", "GROUPS", "LANES", "Block", "Emitter", "N", "operation"]
+
+N = 12
+LANES = 4
+GROUPS = N // LANES
+DOUBLE = ir.DoubleType()
+_INDEX = ir.IntType(64)
+_LANE = ir.IntType(32)
+_VECTOR = ir.VectorType(DOUBLE, LANES)
+
+
+class Block:
+    """Pointer to one 12×12 block or one 12-vector inside an array."""
+
+    def __init__(self, emit: Emitter, pointer: Any):
+        self._emit, self._pointer = emit, pointer
+
+    def _at(self, offset: int) -> Any:
+        return self._emit.ir.gep(self._pointer, [ir.Constant(_INDEX, offset)])
+
+    def scalar(self, row: int, column: int = 0) -> Any:
+        return self._emit.ir.load(self._at(N * row + column))
+
+    def set_scalar(self, row: int, column: int, value: Any) -> None:
+        self._emit.ir.store(value, self._at(N * row + column))
+
+    def lanes(self, row: int, group: int) -> Any:
+        pointer = self._emit.ir.bitcast(self._at(N * row + LANES * group), _VECTOR.as_pointer())
+        value = self._emit.ir.load(pointer)
+        value.align = 8
+        return value
+
+    def set_lanes(self, row: int, group: int, value: Any) -> None:
+        pointer = self._emit.ir.bitcast(self._at(N * row + LANES * group), _VECTOR.as_pointer())
+        store = self._emit.ir.store(value, pointer)
+        store.align = 8
+
+
+class Emitter:
+    """The few vector instructions the operations need."""
+
+    def __init__(self, context: Any, builder: Any):
+        self._context, self.ir = context, builder
+
+    def block(self, array_type: Any, array: Any, index_type: Any, index: Any) -> Block:
+        size = N ** (array_type.ndim - 1)
+        data = self._context.make_array(array_type)(self._context, self.ir, array).data
+        wide = self._context.cast(self.ir, index, index_type, types.int64)
+        return Block(self, self.ir.gep(data, [self.ir.mul(wide, ir.Constant(_INDEX, size))]))
+
+    def _call(self, name: str, kind: Any, *arguments: Any) -> Any:
+        function = cgutils.get_or_insert_function(self.ir.module, ir.FunctionType(kind, [kind] * len(arguments)), name)
+        return self.ir.call(function, arguments)
+
+    def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
+        """a·b + c, in lanes or scalar."""
+        if isinstance(c.type, ir.VectorType):
+            return self._call(f"llvm.fmuladd.v{LANES}f64", _VECTOR, a, b, c)
+        return self._call("llvm.fmuladd.f64", DOUBLE, a, b, c)
+
+    def square_root(self, x: Any) -> Any:
+        return self._call("llvm.sqrt.f64", DOUBLE, x)
+
+    def size(self, x: Any) -> Any:
+        return self._call("llvm.fabs.f64", DOUBLE, x)
+
+    def sign(self, x: Any) -> Any:
+        """1 or −1."""
+        return self._call("llvm.copysign.f64", DOUBLE, ir.Constant(DOUBLE, 1.0), x)
+
+    def spread(self, x: Any) -> Any:
+        """The scalar x in every lane."""
+        empty = ir.Constant(_VECTOR, ir.Undefined)
+        first = self.ir.insert_element(empty, x, ir.Constant(_LANE, 0))
+        return self.ir.shuffle_vector(first, empty, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))
+
+    def lane(self, vector: Any, k: int) -> Any:
+        return self.ir.extract_element(vector, ir.Constant(_LANE, k))
+
+    def entry(self, row: Any, column: int) -> Any:
+        """Entry of a row held as a list or dict of lane groups."""
+        return self.lane(row[column // LANES], column % LANES)
+
+    def lane_sum(self, v: Any) -> Any:
+        left = self.ir.fadd(self.lane(v, 0), self.lane(v, 1))
+        return self.ir.fadd(left, self.ir.fadd(self.lane(v, 2), self.lane(v, 3)))
+
+
+def operation(emit: Callable[..., Any], count: int, returns: Any = types.void) -> Any:
+    """Make an intrinsic f(array₀, index₀, array₁, index₁, …) of `emit(emitter, block₀, block₁, …)`."""
+
+    def typing(*pairs: Any) -> tuple[Any, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            emitter = Emitter(context, builder)
+            blocks = [
+                emitter.block(signature.args[k], arguments[k], signature.args[k + 1], arguments[k + 1])
+                for k in range(0, 2 * count, 2)
+            ]
+            result = emit(emitter, *blocks)
+            return context.get_dummy_value() if result is None else result
+
+        return returns(*pairs), generate
+
+    if count == 2:
+        return intrinsic(lambda context, A, a, B, b: typing(A, a, B, b))
+    return intrinsic(lambda context, A, a, B, b, C, c: typing(A, a, B, b, C, c))
