@@ -81,6 +81,7 @@ class RandomTree:
         rotation *= np.linalg.det(rotation)[:, None, None]
         self.Q = np.concatenate([rng.normal(size=(n, 1, 3)), rotation + 2e-4 * rng.normal(size=(n, 3, 3))], axis=1)
         self.Q_tilde = self.Q + 0.1 * rng.normal(size=self.Q.shape)
+        self.push = rng.normal(size=self.Q.shape)
 
     def _draw_rows(self, rng: np.random.Generator) -> None:
         t = self.rows.count
@@ -127,19 +128,28 @@ class RandomTree:
         assert bad == -1
         return y, multiplier
 
+    def respond(self, fast: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Steps of bodies without stress: Newton's, and the response to the push."""
+        solver = self.solver(fast)
+        solver.weigh_response(self.w)
+        y, y_push = np.zeros((2, self.forest.count, 12))
+        lanes, runs = self.position[solver.lane_body], np.ones(len(y), np.int64)
+        assert solver.respond(self.Q, self.Q_tilde, self.push, self.position, lanes, runs, y, y_push) == -1
+        return y, y_push
+
     def sweep_status(self) -> int:
         return self._run(fast=False, active=None)[0]
 
     # ---- the dense system --------------------------------------------------------------------------------------
 
-    def hessian(self, b: int) -> np.ndarray:
+    def hessian(self, b: int, stress: float = 1.0) -> np.ndarray:
         """12×12 of body b: m, J and k in the coordinates (centre of mass, ω, ε), pulled back."""
         A = self.Q[b, 1:].T
         U, _, Vt = np.linalg.svd(A)
         R = U @ Vt
         G = A.T @ A - np.eye(3)
         m, centre = self.mass[b, 0, 0], self.mass[b, 0, 1:] / self.mass[b, 0, 0]
-        J = self.c[b] * self.inertia[b] + 4 * self.w[b] * (np.trace(G) * np.eye(3) - G)
+        J = self.c[b] * self.inertia[b] + stress * 4 * self.w[b] * (np.trace(G) * np.eye(3) - G)
         k = 8 * self.w[b] + self.c[b] * np.trace(self.inertia[b]) / 6
         T = np.zeros((12, 12))
         T[:3, :3] = np.eye(3)
@@ -155,19 +165,20 @@ class RandomTree:
         inverse = np.linalg.inv(T)
         return inverse.T @ D @ inverse
 
-    def gradient(self, b: int) -> np.ndarray:
+    def gradient(self, b: int, stress: float = 1.0) -> np.ndarray:
         A = self.Q[b, 1:].T
         g = self.c[b] * self.mass[b] @ (self.Q[b] - self.Q_tilde[b])
-        g[1:] += 4 * self.w[b] * ((A.T @ A - np.eye(3)) @ self.Q[b, 1:])
+        g[1:] += stress * 4 * self.w[b] * ((A.T @ A - np.eye(3)) @ self.Q[b, 1:])
         return g.ravel()
 
-    def dense(self) -> tuple[np.ndarray, np.ndarray]:
+    def _system(self, stress: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The saddle matrix, and the right-hand sides of the bodies and of the rows."""
         f, r = self.forest, self.rows
         size = 12 * f.count
         H, g, W = np.zeros((size, size)), np.zeros(size), np.zeros((3 * r.count, size))
         for b in f.body:
             at = slice(12 * self.position[b], 12 * self.position[b] + 12)
-            H[at, at], g[at] = self.hessian(b), self.gradient(b)
+            H[at, at], g[at] = self.hessian(b, stress), self.gradient(b, stress)
         c = np.zeros((r.count, 3))
         for t in range(r.count):
             for side, b in enumerate((r.near[t], r.other[t])):
@@ -180,6 +191,22 @@ class RandomTree:
                 plain = np.einsum("i,xy->xiy", self.weights[t, side], np.eye(3))
                 a = self.covectors[self.special[t], side] if self.special[t] >= 0 else plain
                 W[3 * t : 3 * t + 3, 12 * self.position[b] : 12 * self.position[b] + 12] = a.reshape(3, 12)
-        K = np.block([[H, -W.T], [W, np.diag(self.compliance.ravel())]])
-        solution = np.linalg.solve(K, np.concatenate([g, c.ravel()]))
-        return solution[:size].reshape(-1, 12), solution[size:].reshape(-1, 3)
+        return np.block([[H, -W.T], [W, np.diag(self.compliance.ravel())]]), g, c.ravel()
+
+    def dense(self) -> tuple[np.ndarray, np.ndarray]:
+        K, g, c = self._system(1.0)
+        solution = np.linalg.solve(K, np.concatenate([g, c]))
+        return solution[: len(g)].reshape(-1, 12), solution[len(g) :].reshape(-1, 3)
+
+    def dense_response(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `respond` must find, c being 1."""
+        kept, self.c = self.c, np.ones_like(self.c)
+        K, g, c = self._system(0.0)
+        pushed = np.zeros_like(g)
+        for b in self.forest.body:
+            at = 12 * self.position[b]
+            pushed[at : at + 12] = (self.mass[b] @ self.push[b]).ravel()
+        sides = np.stack([np.concatenate([g, c]), np.concatenate([pushed, np.zeros_like(c)])], axis=1)
+        self.c = kept
+        first, second = np.linalg.solve(K, sides)[: len(g)].T
+        return first.reshape(-1, 12), second.reshape(-1, 12)

@@ -1,4 +1,4 @@
-"""Eight bodies at once: guesses and energies against the loops over single bodies that define them."""
+"""Eight bodies at once: guesses, energies and starts against the loops over single bodies that define them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail.solver.assembly.bodies import ARAP, ORTHO, BodyTerms
+from dovetail.solver.assembly.start import aim_at_start
 from dovetail.solver.predict import first_guess
 
 N = 24
@@ -52,3 +53,26 @@ def test_the_energies_of_eight_bodies_are_those_of_each():
         single.add_energy(c[one], w[one], Q[one], Q_tilde[one], np.zeros(1, np.int64), alone)
         np.testing.assert_allclose(E[b], alone[0], rtol=1e-13)
     assert E[3] == np.inf
+
+
+def test_the_starts_of_eight_bodies_are_those_of_each():
+    rng = np.random.default_rng(7)
+    Q, V, a, g = states(rng, 0.05), *rng.normal(size=(2, N, 4, 3)), rng.normal(size=(N, 12))
+    rows = rng.normal(size=(N, 6, 4))
+    mass = np.einsum("bri,brj->bij", rows, rows)
+    mass_inverse = np.linalg.inv(mass)
+    moment, w = rng.uniform(0.5, 2.0, N), rng.uniform(1.0, 9.0, N)
+    position, active = rng.permutation(N), np.ones(N, np.int64)
+    active[position[18]] = 0
+    aims, push = np.empty_like(Q), np.zeros_like(Q)
+    aim_at_start(position, active, mass, mass_inverse, moment, w, 0.1, 1e6, a, Q, V, g.copy(), aims, push)
+    for b in range(N):
+        one, aim, alone = slice(b, b + 1), np.empty((1, 4, 3)), np.zeros((1, 4, 3))
+        aim_at_start(
+            np.zeros(1, np.int64), active[position[one]], mass[one], mass_inverse[one], moment[one], w[one], 0.1, 1e6,
+            a[one], Q[one], V[one], g[position[one]].copy(), aim, alone,
+        )  # fmt: skip
+        np.testing.assert_allclose(aims[one], aim, rtol=1e-14)
+        # sums of some twenty terms of 1 … 1e2, in another order
+        np.testing.assert_allclose(push[one], alone, rtol=1e-12, atol=1e-12 * np.abs(alone).max())
+    assert (aims[18] == Q[18]).all()

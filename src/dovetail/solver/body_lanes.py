@@ -1,4 +1,4 @@
-"""Guess and energy of eight bodies at once, as emitted code; predict.py and assembly/bodies.py say them in loops."""
+"""Guess, energy and start of eight bodies at once, as emitted code; the modules that use it say the same in loops."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from numba.extending import intrinsic
 
 from dovetail.solver.emit import Emitter, Matrix, emitted
-from dovetail.solver.emit_algebra import PAIRS, cross, dot, times
+from dovetail.solver.emit_algebra import PAIRS, cross, dot, full, inverse, product, times
 
-__all__ = ["POLAR_SWEEPS", "energy_of_eight", "guess_of_eight", "polar_of_eight"]
+__all__ = ["POLAR_SWEEPS", "energy_of_eight", "guess_of_eight", "polar_of_eight", "start_of_eight"]
 
 POLAR_SWEEPS = 3
 """Enough for strains up to a tenth."""
@@ -71,6 +71,43 @@ def _emit_energy(e: Emitter) -> None:
     E.put(0, E.at(0) + dot(A[0], cross(A[1], A[2])).where_positive(total, math.inf))
 
 
+def _emit_start(e: Emitter) -> None:
+    # arguments: first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push
+    first = e.index(0)
+    Q, V, a = (e.neighbours(k, first, 12) for k in (8, 9, 7))
+    M, inverse_M = (e.neighbours(k, first, 16) for k in (2, 3))
+    squared, scale = (e.wide(e.scalars(6, e.times(first, 0)).at(k)) for k in range(2))
+    e.put_neighbours(11, first, [q - scale * v for q, v in zip(Q, V, strict=True)])
+    A, rates = [Q[3:6], Q[6:9], Q[9:12]], [V[3:6], V[6:9], V[9:12]]
+    light = 1.0 / M[0]
+    S = full([M[5 + 4 * i + j] - light * (M[1 + i] * M[1 + j]) for i, j in PAIRS])
+    weighed, heavy = product(S, A), product(S, rates)
+    moments = [dot([A[0][i], A[1][i], A[2][i]], [weighed[0][j], weighed[1][j], weighed[2][j]]) for i, j in PAIRS]
+    trace = moments[0] + moments[1] + moments[2]
+    turning = [trace - m for m in moments[:3]] + [-m for m in moments[3:]]
+    turns = [cross(row, rate) for row, rate in zip(A, heavy, strict=True)]
+    omega = times(inverse(turning), [turns[0][x] + turns[1][x] + turns[2][x] for x in range(3)])
+    along, speed = [dot(omega, row) for row in A], dot(omega, omega)
+    k, bend = e.lanes(4, first).at(0), 2.0 * squared * e.lanes(5, first).at(0)
+    G = _strain(A)
+    C = []
+    for n, (i, j) in enumerate(PAIRS):
+        metric = G[n] + 1.0 if i == j else G[n]
+        C.append(k * G[n] + bend * (speed * metric - along[i] * along[j]))
+    g = e.gathered(10, 1, first)
+    for i, row in enumerate(full(C)):
+        for x in range(3):
+            g[3 + 3 * i + x] = g[3 + 3 * i + x] + dot(row, [A[0][x], A[1][x], A[2][x]])
+    push = []
+    for i in range(4):
+        for x in range(3):
+            value = squared * a[3 * i + x]
+            for j in range(4):
+                value = value - inverse_M[4 * i + j] * g[3 * j + x]
+            push.append(value)
+    e.put_neighbours(12, first, push)
+
+
 guess_of_eight = intrinsic(
     lambda context, first, scale, Q, Q_tilde, A, out, change: emitted(
         _emit_guess, first, scale, Q, Q_tilde, A, out, change
@@ -78,4 +115,9 @@ guess_of_eight = intrinsic(
 )
 energy_of_eight = intrinsic(
     lambda context, first, mass, c, w, Q, Q_tilde, E: emitted(_emit_energy, first, mass, c, w, Q, Q_tilde, E)
+)
+start_of_eight = intrinsic(
+    lambda context, first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push: emitted(
+        _emit_start, first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push
+    )
 )

@@ -8,7 +8,8 @@ the constraints alone:
     P V̂ = M Vₙ + h²K · (velocity of targets that move)
     P Â = M (g + a_ext) − ∇V(Qₙ) − h² curvature + h²K · (their acceleration)
 
-curvature is the rate of K along V̂, times V̂: a point on a line that turns has an acceleration across it.
+curvature is the rate of K along V̂, times V̂: a point on a line that turns has an acceleration across it. That of shapes
+is taken along the spin of Vₙ, see assembly/start.py.
 
 A mode of frequency ω sees the filter 1/(1 + ω²h²). Where a term is soft that would damp it, to first order in h, so
 such terms enter K with the share x/(1 + x), x = ω²h²: what is left is 1 − x² for x ≪ 1 and 1/x for x ≫ 1.
@@ -21,8 +22,7 @@ import numpy as np
 
 from dovetail.errors import SolverError
 from dovetail.solver.assembly.start import (
-    aim_at_acceleration,
-    aim_at_velocity,
+    aim_at_start,
     assemble_shapes,
     close_start,
     scatter,
@@ -76,10 +76,10 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
 
 
 def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices | None:
-    """The start of bodies in trees, by dual sweeps; the rows (free,) that are left, or None if there is no such start.
+    """The start of bodies in trees, by a dual sweep; the rows (free,) that are left, or None if there is no such start.
 
-    A sweep gives P⁻¹ M (Q − Q̃) for bodies without strain, so anything can be asked for by an aim Q̃. Trees with laws are
-    left out, so nothing but points that coincide acts: no targets, and no curvature but that of shapes.
+    A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
+    Trees with laws are left out, so nothing but points that coincide acts: no targets, no curvature but that of shapes.
     """
     trees, position, g = system.trees, system.position, system.blocks.g
     if trees is None:
@@ -89,24 +89,21 @@ def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices | No
     if not active.any():
         return None
     Q, V, h, room = start.Q, start.V, start.h, system.start_buffers
-    upright = room.spare(V, inner)
-    aims = room.spare(V, inner, upright)
-    aim_at_velocity(position, active, _FAR, Q, V, upright, aims)
-    velocity = trees.filter(upright, aims, active)
-    if velocity is None:
-        return None
+    aims = room.spare(V, inner)
+    push = room.spare(V, inner, aims)
     g.fill(0.0)
     for contribution in system.contributions:
         if isinstance(contribution, Coincide):
             contribution.assemble(Q, False, system.blocks)
-    aim_at_acceleration(
-        position, active, system.mass_inverse, system.largest_moment, system.w, h, _FAR, a, Q, upright, velocity, g, V,
-        aims,
+    aim_at_start(
+        position, active, system.bodies.mass, system.mass_inverse, system.largest_moment, system.w, h, _FAR, a, Q, V, g,
+        aims, push,
     )  # fmt: skip
-    acceleration = trees.filter(upright, aims, active)
-    if acceleration is None:
+    found = trees.filter(Q, aims, push, active)
+    if found is None:
         return None
-    close_start(position, active, h, acceleration, 1.0 / _FAR, _at_end(system, start), a, inner)
+    scatter(position, active, found[0], 1.0 / _FAR, V)
+    close_start(position, active, h, found[1], 1.0, _at_end(system, start), a, inner)
     return chosen - active
 
 
@@ -132,12 +129,13 @@ def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
             "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
         )
     set_momentum(position, active, mass, V, h, start.drift, blocks.g)
-    scatter(position, active, system.solve(blocks.g), 1.0, V)
+    V_hat = system.solve(blocks.g).copy()
     np.copyto(blocks.g, gradient)
     turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
+    scatter(position, active, V_hat, 1.0, V)
     for contribution in system.contributions:
         contribution.add_curvature(start, blocks)
-    close_start(position, active, h, system.solve(blocks.g), 1.0, _at_end(system, start), a, inner)
+    close_start(position, active, h, system.solve(blocks.g), -1.0, _at_end(system, start), a, inner)
 
 
 def _at_end(system: System, start: Start) -> Array:

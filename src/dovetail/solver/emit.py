@@ -21,6 +21,7 @@ _FLAGS = ("contract", "nsz", "arcp", "reassoc")
 _DOUBLE = ir.DoubleType()
 _INDEX = ir.IntType(64)
 _LANE = ir.IntType(32)
+_PAIR = ir.VectorType(_DOUBLE, 2)
 _QUAD = ir.VectorType(_DOUBLE, 4)
 _WIDE = ir.VectorType(_DOUBLE, LANES)
 
@@ -133,6 +134,21 @@ class Emitter:
         """Integer argument k."""
         return self._context.cast(self._builder, self._values[k], self._kinds[k], types.int64)
 
+    def when(self, k: int, numbers: Callable[[], Sequence[Number]]) -> list[Number]:
+        """What is emitted for these numbers runs where integer argument k is not zero; elsewhere they are zero."""
+        builder, before = self._builder, self._builder.block
+        wanted = builder.icmp_signed("!=", self.index(k), ir.Constant(_INDEX, 0))
+        with builder.if_then(wanted, likely=False):
+            found = [number.value for number in numbers()]
+            within = builder.block
+        merged = []
+        for value in found:
+            phi = builder.phi(value.type)
+            phi.add_incoming(value, within)
+            phi.add_incoming(ir.Constant(value.type, None), before)
+            merged.append(Number(builder, phi))
+        return merged
+
     def scalars(self, k: int, offset: Any, stride: int = 1) -> Memory:
         """Array argument k from `offset` doubles on, one number at a time."""
         return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _DOUBLE, stride)
@@ -147,10 +163,23 @@ class Emitter:
         first = self._builder.insert_element(empty, number.value, ir.Constant(_LANE, 0))
         return Number(self._builder, self._shuffle(first, empty, [0] * LANES))
 
+    def lane(self, lane: int, number: Number) -> Number:
+        """One lane as a scalar."""
+        return Number(self._builder, self._builder.extract_element(number.value, ir.Constant(_LANE, lane)))
+
     def only(self, lane: int, number: Number) -> Number:
         """A scalar in one lane, zero in the others."""
         zero = ir.Constant(_WIDE, [0.0] * LANES)
         return Number(self._builder, self._builder.insert_element(zero, number.value, ir.Constant(_LANE, lane)))
+
+    def last(self, pair: Number) -> Number:
+        """Two neighbours in the last two lanes, zero in the others."""
+        zero = ir.Constant(pair.value.type, None)
+        return Number(self._builder, self._shuffle(pair.value, zero, [2] * (LANES - 2) + [0, 1]))
+
+    def pairs(self, k: int, offset: Any, stride: int) -> Memory:
+        """Array argument k from `offset` doubles on, two neighbours as one number, `stride` apart."""
+        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _PAIR, stride)
 
     def rows(self, k: int, offset: Any, stride: int) -> Memory:
         """Array argument k from `offset` doubles on, eight neighbours as one number, `stride` apart."""
@@ -158,6 +187,9 @@ class Emitter:
 
     def times(self, index: Any, factor: int) -> Any:
         return self._builder.mul(index, ir.Constant(_INDEX, factor))
+
+    def integer(self, value: int) -> Any:
+        return ir.Constant(_INDEX, value)
 
     def plus(self, index: Any, other: Any) -> Any:
         return self._builder.add(index, other)

@@ -27,6 +27,21 @@ def test_emitted_code_and_plain_loops_agree(seed, common):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_second_right_hand_side_is_answered_without_gaps_and_stress(seed):
+    tree = RandomTree(np.random.default_rng(seed))
+    for found, expected in zip(tree.respond(fast=False), tree.dense_response(), strict=True):
+        np.testing.assert_allclose(found, expected, atol=ROUND_OFF * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("common", [1, 2])
+@pytest.mark.parametrize("seed", range(2))
+def test_emitted_code_and_plain_loops_agree_on_the_second_one(seed, common):
+    tree = RandomTree(np.random.default_rng(seed), bodies=61, common=common)
+    for found, expected in zip(tree.respond(fast=True), tree.respond(fast=False), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
 def test_most_places_of_common_trees_take_the_emitted_code():
     for common in (1, 2):
         tree = RandomTree(np.random.default_rng(0), bodies=61, common=common)

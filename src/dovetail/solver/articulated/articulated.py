@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.articulated.chunks import Chunks
-from dovetail.solver.articulated.layout import FRAME, entries
+from dovetail.solver.articulated.layout import FRAME, MOTION, entries
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.sweeps import sweep
 from dovetail.solver.articulated.tree import Forest
@@ -40,12 +40,14 @@ class Articulated:
         self._lane_own = 3 * rows.upward[chunks.lane]
         self._lane_child = 3 * rows.upward[forest.children[chunks.lane]]
         plain = chunks.plain_places
-        self._R, self._L, self._u = np.zeros((plain, 3, 3)), np.zeros((plain, 3, 3)), np.zeros((plain, 12))
+        self._R, self._L, self._u = np.zeros((plain, 3, 3)), np.zeros((plain, 3, 3)), np.zeros((plain, 2, 12))
         self._frame = aligned(chunks.fast_chunks, FRAME, LANES)
         self._constants = aligned(chunks.table.shape[1], LANES)
-        self._C, self._lines = aligned(entries(4), LANES), aligned(12, LANES, LANES)
+        self._C, self._lines = aligned(entries(4) + 12, LANES), aligned(12, LANES, LANES)
         self._Phi, self._Y = aligned(rows.phi_size), aligned(int(rows.y_start[-1]))
         self._multiplier = np.zeros((rows.count + _SPARE, 3))
+        # of a second right-hand side, which consistent starts alone have
+        self._second, self._motion = self._multiplier[:0], self._frame[:0]
 
     @property
     def multiplier(self) -> Array:
@@ -53,14 +55,14 @@ class Articulated:
 
     def weigh(self, c: Array, w: Array) -> None:
         """Set the weights c of the kinetic and w of the shape terms, by body."""
-        self._c, self._w = c, w
-        self.chunks.weigh(self._mass, self._inertia, c, w)
+        self._weights = self._weighed(c, w, w)
 
-    def swap(self, constants: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        """Use other weights c, w with their table of constants, as this returns them for the present ones."""
-        present = self._c, self._w, self.chunks.table
-        self._c, self._w, self.chunks.table = constants
-        return present
+    def weigh_response(self, w: Array) -> None:
+        """Set the weight w of the shape terms for `respond`, whose bodies have no stress and 1 as c."""
+        self._free_weights = self._weighed(np.ones_like(w), w, np.zeros_like(w))
+
+    def _weighed(self, c: Array, w: Array, stress: Array) -> tuple[Array, Array, Array, Array]:
+        return c, w, stress, self.chunks.weighed(self._mass, self._inertia, c, w, stress)
 
     def direction(
         self, Q: Array, Q_tilde: Array, position: Indices, lane_position: Indices, active: Indices, y: Array
@@ -69,12 +71,33 @@ class Articulated:
 
         Returns −1, or a body whose rows depend on each other.
         """
+        return self._sweep(self._weights, Q, Q_tilde, position, lane_position, active, y, None, y)
+
+    def respond(
+        self, Q: Array, Q_tilde: Array, push: Array, position: Indices, lane_position: Indices, active: Indices,
+        y: Array, y_push: Array,
+    ) -> int:  # fmt: skip
+        """Like `direction` for bodies without stress, and y_push[position] ← P⁻¹ M push, P the same matrix.
+
+        Gaps count in y, not in y_push.
+        """
+        if not len(self._second):
+            self._second, self._motion = np.zeros_like(self._multiplier), aligned(len(self._frame), MOTION, LANES)
+        return self._sweep(self._free_weights, Q, Q_tilde, position, lane_position, active, y, push, y_push)
+
+    def _sweep(
+        self, weights: tuple[Array, Array, Array, Array], Q: Array, Q_tilde: Array, position: Indices,
+        lane_position: Indices, active: Indices, y: Array, push: Array | None, y_push: Array,
+    ) -> int:  # fmt: skip
         f, r, n = self.forest, self.rows, self.chunks
+        c, w, stress, table = weights
+        two, push = (0, Q) if push is None else (1, push)
         bad: int = sweep(
             n.case, n.first, n.size, n.uniform, n.store, n.points_at, n.rigid, self.lane_body, lane_position, n.kind,
-            self._lane_child, self._lane_own, n.points, n.table, f.body, f.children, r.upward, r.ground, r.other,
-            r.phi_start, r.y_start, r.widest, self.weights, self.special, self._mass, self._inertia, self._c, self._w,
-            self.covectors, self.compliance, self.residual, active, position, Q, Q_tilde, self._constants, self._C,
-            self._lines, self._frame, self._R, self._L, self._u, self._Phi, self._Y, self._multiplier, y,
+            self._lane_child, self._lane_own, n.points, table, f.body, f.children, r.upward, r.ground, r.other,
+            r.phi_start, r.y_start, r.widest, self.weights, self.special, self._mass, self._inertia, c, w, stress,
+            self.covectors, self.compliance, self.residual, active, position, Q, Q_tilde, two, push, self._constants,
+            self._C, self._lines, self._frame, self._motion, self._R, self._L, self._u, self._Phi, self._Y,
+            self._multiplier, self._second, y, y_push,
         )  # fmt: skip
         return bad

@@ -152,13 +152,14 @@ class Chunks:
             for i in range(3):
                 self.points[at + (3 * a + i) * LANES] = x[..., i]
 
-    def weigh(self, mass: Array, inertia: Array, c: Array, w: Array) -> None:
-        """Fill the table of constants for the weights c of the kinetic and w of the shape terms (by body)."""
+    def weighed(self, mass: Array, inertia: Array, c: Array, w: Array, stress: Array) -> Array:
+        """The table of constants for the weights c of the kinetic and w, stress of the shape terms (by body)."""
         b = self.example
-        table = self.table
+        table = self.table.copy()
         table[:, 0] = c[b] * mass[b, 0, 0]
         table[:, 1:4] = mass[b, 0, 1:] / mass[b, :1, 0]
         for column, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))):
             table[:, 4 + column] = c[b] * inertia[b, i, j]
-        table[:, 10] = 4.0 * w[b]
+        table[:, 10] = 4.0 * stress[b]
         table[:, 11] = 8.0 * w[b] + c[b] * np.trace(inertia[b], axis1=1, axis2=2) / 6.0
+        return table

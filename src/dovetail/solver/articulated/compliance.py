@@ -24,7 +24,7 @@ from dovetail.solver.polar import polar
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 
-__all__ = ["body_gradient", "motion", "set_frame", "strain_stiffness", "whiten"]
+__all__ = ["body_gradient", "motion", "set_frame", "set_kinetic", "strain_stiffness", "whiten"]
 
 _ROOT2 = math.sqrt(2.0)
 
@@ -81,6 +81,17 @@ def set_frame(c: float, w: float, inertia: Array, Q: Array, b: int, R: Array, L:
     L[1, 0] = -l10 * l00 * l11
     L[2, 1] = -l21 * l11 * l22
     L[2, 0] = -(l20 * l00 + l21 * L[1, 0]) * l22
+
+
+@kernel
+def set_kinetic(mass: Array, c: float, d: Array, b: int, g: Array) -> None:
+    """g (4×3) ← c M d[b]."""
+    for i in range(4):
+        for a in range(3):
+            value = 0.0
+            for j in range(4):
+                value += mass[b, i, j] * d[b, j, a]
+            g[i, a] = c * value
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 The matrix of a body, its compliances and what its children tell, is symmetric; of the joints below it, pivots P are
 inverted as 3×3 blocks, M = A P⁻¹ carries the rest, and Y comes from back-substitution. Where a joint has six rows,
-these and the right-hand side fit a register, and rows of the matrix beside the pivots are taken as one number each.
+these and two right-hand sides fit a register, and rows of the matrix beside the pivots are taken as one number each.
 
 Sizes are fixed when the code is emitted: triples that a body shares with each child, and with its parent.
 """
@@ -13,8 +13,8 @@ from typing import Any
 
 from numba.extending import intrinsic
 
-from dovetail.solver.articulated.layout import entry, right_side, stride
-from dovetail.solver.emit import LANES, Emitter, Matrix, Memory, emitted
+from dovetail.solver.articulated.layout import entry, right_side, room_for_second, second_side, stride
+from dovetail.solver.emit import LANES, Emitter, Matrix, Memory, Number, emitted
 from dovetail.solver.emit_algebra import difference, dot, full, inverse, product, transposed
 
 __all__ = ["eliminate_of", "eliminate_wide_of", "substitute_of"]
@@ -49,7 +49,7 @@ def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
         return A, r
 
     def emit(e: Emitter) -> None:
-        # arguments: C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at
+        # arguments: C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
         C = e.scalars(0, e.index(1), LANES)
         A, r = load(C, [e.scalars(2, e.index(3 + n)) for n in range(len(children))])
         Phi, Y, K = e.scalars(2, e.index(5)), e.scalars(6, e.index(7)), e.scalars(8, e.index(9))
@@ -89,14 +89,39 @@ def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
                 for j in range(3 * own + 1):
                     Y.put(width * (3 * p + i) + j, rows[i][j])
 
+        def respond() -> list[Number]:
+            """The second right-hand side, by the same pivots."""
+            theirs, ours = e.scalars(11, e.index(12)), e.scalars(11, e.index(13))
+            s = [[C.at(second_side(triples, a, i)) for i in range(3)] for a in range(triples)]
+            for p in range(below):
+                s[p] = [s[p][i] + theirs.at(3 * p + i) for i in range(3)]
+            for p in range(below):
+                for a in range(p + 1, triples):
+                    s[a] = [s[a][i] - dot(M[a, p][i], s[p]) for i in range(3)]
+            for p in range(below - 1, -1, -1):
+                s[p] = [dot(P[p][i], s[p]) for i in range(3)]
+                for q in range(p + 1, below):
+                    s[p] = [s[p][i] - dot([M[q, p][j][i] for j in range(3)], s[q]) for i in range(3)]
+                for i in range(3):
+                    theirs.put(3 * p + i, s[p][i])
+            for a in range(own):
+                for i in range(3):
+                    ours.put(3 * a + i, s[below + a][i])
+            return [s[below + a][i] for a in range(own) for i in range(3)]
+
+        told = e.when(10, respond)
+        if room_for_second(3 * own):
+            for i in range(3 * own):
+                Phi.put(width * i + 3 * own + 1, told[i])
+
     return emit
 
 
 def _emit_eliminate_wide(below: int, own: int) -> Any:
-    """The same for one child; rows of eight: those of the joint to the parent, the right-hand side, zeros."""
+    """The same for one child; rows of eight: those of the joint to the parent, and the right-hand sides."""
 
     def emit(e: Emitter) -> None:
-        # arguments: C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at
+        # arguments: C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
         triples, width = below + own, stride(3 * own)
         C, child = e.scalars(0, e.index(2), LANES), e.scalars(3, e.index(4))
         lines, weights = e.rows(1, e.times(e.index(2), LANES), LANES * LANES), e.scalars(1, e.times(e.index(2), LANES))
@@ -113,8 +138,9 @@ def _emit_eliminate_wide(below: int, own: int) -> Any:
                         if a == b:
                             A[a, b][j][i] = value
         X = [lines.at(r) for r in range(3 * below)]
+        sides = e.pairs(3, e.plus(e.index(4), e.integer(3 * below)), told)
         for r in range(3 * below):
-            X[r] = X[r] + e.only(3 * own, child.at(told * r + 3 * below))
+            X[r] = X[r] + e.last(sides.at(r))
         P: list[Matrix] = []
         M: dict[tuple[int, int], Matrix] = {}
         for p in range(below):
@@ -137,26 +163,44 @@ def _emit_eliminate_wide(below: int, own: int) -> Any:
                 solved[3 * p + i] = row
         for r in range(3 * below):
             Y.put(r, solved[r])
+        rows = []
         for s in range(3 * own):
             row = lines.at(3 * below + s) + e.only(s, K.at(s))
             for r in range(3 * below):
                 row = row - e.wide(weights.at(LANES * LANES * r + s)) * solved[r]
             Phi.put(s, row)
+            rows.append(row)
+
+        def respond() -> list[Number]:
+            theirs, ours = e.scalars(11, e.index(12)), e.scalars(11, e.index(13))
+            for r in range(3 * below):
+                theirs.put(r, e.lane(LANES - 1, solved[r]))
+            for s in range(3 * own):
+                ours.put(s, e.lane(LANES - 1, rows[s]))
+            return []
+
+        e.when(10, respond)
 
     return emit
 
 
 def _emit_substitute(below: int, own: int) -> Any:
     def emit(e: Emitter) -> None:
-        # arguments: Y, y_at, multiplier, own_at, child_at
-        Y, mine, theirs = e.scalars(0, e.index(1)), e.scalars(2, e.index(3)), e.scalars(2, e.index(4))
-        force = mine.list(0, 3 * own)
-        width = stride(3 * own)
-        for r in range(3 * below):
-            value = Y.at(width * r + 3 * own)
-            for s in range(3 * own):
-                value = value - Y.at(width * r + s) * force[s]
-            theirs.put(r, value)
+        # arguments: Y, y_at, multiplier, own_at, child_at, two, second
+        Y, width = e.scalars(0, e.index(1)), stride(3 * own)
+
+        def substitute(k: int) -> list[Number]:
+            mine, theirs = e.scalars(k, e.index(3)), e.scalars(k, e.index(4))
+            force = mine.list(0, 3 * own)
+            for r in range(3 * below):
+                value = Y.at(width * r + 3 * own) if k == 2 else theirs.at(r)
+                for s in range(3 * own):
+                    value = value - Y.at(width * r + s) * force[s]
+                theirs.put(r, value)
+            return []
+
+        substitute(2)
+        e.when(5, lambda: substitute(6))
 
     return emit
 
@@ -164,8 +208,8 @@ def _emit_substitute(below: int, own: int) -> Any:
 def eliminate_of(children: tuple[int, ...], own: int) -> Any:
     emit = _emit_eliminate(children, own)
     return intrinsic(
-        lambda context, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at: emitted(
-            emit, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at
+        lambda context, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at, two, second, theirs, ours: (
+            emitted(emit, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
         )
     )
 
@@ -173,8 +217,8 @@ def eliminate_of(children: tuple[int, ...], own: int) -> Any:
 def eliminate_wide_of(below: int, own: int) -> Any:
     emit = _emit_eliminate_wide(below, own)
     return intrinsic(
-        lambda context, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at: emitted(
-            emit, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at
+        lambda context, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours: (
+            emitted(emit, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
         )
     )
 
@@ -182,5 +226,7 @@ def eliminate_wide_of(below: int, own: int) -> Any:
 def substitute_of(below: int, own: int) -> Any:
     emit = _emit_substitute(below, own)
     return intrinsic(
-        lambda context, Y, y_at, multiplier, own_at, child_at: emitted(emit, Y, y_at, multiplier, own_at, child_at)
+        lambda context, Y, y_at, multiplier, own_at, child_at, two, second: emitted(
+            emit, Y, y_at, multiplier, own_at, child_at, two, second
+        )
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from numba.extending import intrinsic
 
-from dovetail.solver.articulated.layout import CONSTANTS, entry, right_side
+from dovetail.solver.articulated.layout import CONSTANTS, entry, right_side, second_side
 from dovetail.solver.body_lanes import polar_of_eight
 from dovetail.solver.emit import LANES, Emitter, Matrix, Number, Vector3, emitted
 from dovetail.solver.emit_algebra import PAIRS, cross, dot, full, inverse, times
@@ -45,40 +45,47 @@ def _moved(u: Vector3, alpha: Number, x: Vector3) -> list[Number]:
     return [alpha * u[i] + turn[i] + stretch[i] for i in range(3)]
 
 
+def _own_motion(
+    R: Matrix, K: Vector3, soft: Any, centre: Vector3, rest: Vector3, d: Vector3, pull: Matrix | None
+) -> list[Any]:
+    """u = (dq, ω, ε) that the body's own gradient causes: mass times d (12), and the pull on rows 1 to 3."""
+    D = [d[3 + 3 * i : 6 + 3 * i] for i in range(3)]
+    # about the centre of mass; c S = ½tr(I) − I
+    half = 0.5 * (rest[0] + rest[1] + rest[2])
+    S = full([half - rest[0], half - rest[1], half - rest[2], -rest[3], -rest[4], -rest[5]])
+    tau: list[Any] = [0.0, 0.0, 0.0]
+    N: list[Any] = [0.0] * 6
+    for i in range(3):
+        g = [S[i][0] * D[0][x] + S[i][1] * D[1][x] + S[i][2] * D[2][x] for x in range(3)]
+        if pull is not None:
+            g = [g[x] + pull[i][x] for x in range(3)]
+        tau = [t + x for t, x in zip(tau, cross(R[i], g), strict=True)]
+        N = [
+            n + (g[x] * R[i][y] if x == y else 0.5 * (g[x] * R[i][y] + g[y] * R[i][x]))
+            for n, (x, y) in zip(N, PAIRS, strict=True)
+        ]
+    u = [d[x] + dot(centre, [D[0][x], D[1][x], D[2][x]]) for x in range(3)]
+    return [*u, *times(K, tau), *(soft * n for n in N)]
+
+
 def _emit_local(triples: int, below: int | None) -> Any:
     """Frame and compliances of a body; with `below`, all beside those triples as rows, see eliminations.py."""
 
     def emit(e: Emitter) -> None:
-        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows
+        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at
         place = e.index(1)
         Q, T = e.gathered(5, 0, place), e.gathered(6, 0, place)
         known, points = e.lanes(2, e.times(place, 0)), e.lanes(3, e.index(4))
         mass, centre, rest, s, k = known.at(0), known.list(1, 3), known.list(4, 6), known.at(10), known.at(11)
         A = [Q[3 + 3 * i : 6 + 3 * i] for i in range(3)]
         d = [q - t for q, t in zip(Q, T, strict=True)]
-        D = [d[3 + 3 * i : 6 + 3 * i] for i in range(3)]
         B = [dot([A[0][i], A[1][i], A[2][i]], [A[0][j], A[1][j], A[2][j]]) for i, j in PAIRS]
         sB = [s * (b - 1.0) if n < 3 else s * b for n, b in enumerate(B)]
         R, _ = polar_of_eight(A)
         stress = [sB[1] + sB[2], sB[0] + sB[2], sB[0] + sB[1], -sB[3], -sB[4], -sB[5]]
         K = inverse(_inertia(R, rest, stress))
-        # gradient about the centre of mass; c S = ½tr(I) − I
-        half = 0.5 * (rest[0] + rest[1] + rest[2])
-        S = full([half - rest[0], half - rest[1], half - rest[2], -rest[3], -rest[4], -rest[5]])
-        tau: list[Any] = [0.0, 0.0, 0.0]
-        N: list[Any] = [0.0] * 6
-        for i in range(3):
-            pull = times(sB, A[i])
-            g = [S[i][0] * D[0][x] + S[i][1] * D[1][x] + S[i][2] * D[2][x] + pull[x] for x in range(3)]
-            turn = cross(R[i], g)
-            tau = [t + x for t, x in zip(tau, turn, strict=True)]
-            N = [
-                n + (g[x] * R[i][y] if x == y else 0.5 * (g[x] * R[i][y] + g[y] * R[i][x]))
-                for n, (x, y) in zip(N, PAIRS, strict=True)
-            ]
         soft = 1.0 / k
-        u = [d[x] + dot(centre, [D[0][x], D[1][x], D[2][x]]) for x in range(3)]
-        u += [*times(K, tau), *(soft * n for n in N)]
+        u = _own_motion(R, K, soft, centre, rest, d, [times(sB, A[i]) for i in range(3)])
         frame = e.lanes(7, e.index(8))
         for number, value in enumerate([*R[0], *R[1], *R[2], *K, *u]):
             frame.put(number, value)
@@ -98,6 +105,16 @@ def _emit_local(triples: int, below: int | None) -> Any:
             x0, x1, x2 = X[a]
             columns = [[0.0, x2, -x1], [-x2, 0.0, x0], [x1, -x0, 0.0]]
             turned.append([_sparse(full(K), column) for column in columns])
+
+        def respond() -> list[Number]:
+            """Second right-hand side: no pull of shapes and no gaps, nothing but what the push causes."""
+            v = _own_motion(R, K, soft, centre, rest, e.gathered(12, 0, place), None)
+            caused = e.lanes(13, e.index(14))
+            for number, value in enumerate(v):
+                caused.put(number, value)
+            return [-value for a in range(triples) for value in _moved(v, alphas[a], X[a])]
+
+        second = e.when(11, respond)
         half_soft = 0.5 * soft
         for a in range(triples):
             for b in range(a, triples):
@@ -116,12 +133,13 @@ def _emit_local(triples: int, below: int | None) -> Any:
             for a, r in right.items():
                 for x in range(3):
                     C.put(right_side(triples, a, x), r[x])
+                    C.put(second_side(triples, a, x), second[3 * a + x])
             return
         rows = e.rows(10, e.times(place, 0), LANES)
         own = [(b, j) for b in range(below, triples) for j in range(3)]
         for number, (a, i) in enumerate((a, i) for a in range(triples) for i in range(3)):
             line = [block[a, b, i, j] if (a, b, i, j) in block else block[b, a, j, i] for b, j in own]
-            line += [right[a][i], *(e.constant(0.0) for _ in range(LANES - len(own) - 1))]
+            line += [*(e.constant(0.0) for _ in range(LANES - len(own) - 2)), right[a][i], second[3 * a + i]]
             for lane, row in enumerate(e.turned(line)):
                 rows.put(LANES * number + lane, row)
 
@@ -142,14 +160,14 @@ def _sparse(M: Matrix, v: Vector3) -> list[Any]:
 
 def _emit_motion(triples: int, own: int) -> Any:
     def emit(e: Emitter) -> None:
-        # arguments: position, place, constants, points, at, frame, frame_at, multiplier, child_at, own_at, y
+        # arguments: position, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y
         place = e.index(1)
         known, points, frame = e.lanes(2, e.times(place, 0)), e.lanes(3, e.index(4)), e.lanes(5, e.index(6))
         R = [frame.list(3 * i, 3) for i in range(3)]
-        K, u = frame.list(9, 6), frame.list(15, 12)
+        K, u = frame.list(9, 6), e.lanes(7, e.index(8)).list(0, 12)
         below = triples - own
-        force = e.picked(7, 8, place, 3 * below) if below else []
-        force += e.picked(7, 9, place, 3 * own)
+        force = e.picked(9, 10, place, 3 * below) if below else []
+        force += e.picked(9, 11, place, 3 * own)
         alphas, centre = known.list(CONSTANTS, triples), known.list(1, 3)
         f: list[Any] = [0.0] * 3
         tau: list[Any] = [0.0] * 3
@@ -169,24 +187,34 @@ def _emit_motion(triples: int, own: int) -> Any:
         E = [soft * N[i] + u[6 + i] for i in range(3)] + [half * N[i] + u[6 + i] for i in range(3, 6)]
         dA = [[t + s for t, s in zip(cross(w, R[i]), times(E, R[i]), strict=True)] for i in range(3)]
         dp = [dq[x] - dot(centre, [dA[0][x], dA[1][x], dA[2][x]]) for x in range(3)]
-        e.scatter(10, 0, place, [*dp, *dA[0], *dA[1], *dA[2]])
+        e.scatter(12, 0, place, [*dp, *dA[0], *dA[1], *dA[2]])
 
     return emit
 
 
 def local_of(triples: int, below: int | None = None) -> Any:
     emit = _emit_local(triples, below)
-    return intrinsic(
-        lambda context, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows: emitted(
-            emit, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows
+
+    def typed(
+        context: Any, body: Any, place: Any, constants: Any, points: Any, at: Any, Q: Any, Q_tilde: Any, frame: Any,
+        frame_at: Any, C: Any, rows: Any, two: Any, push: Any, caused: Any, c_at: Any,
+    ) -> Any:  # fmt: skip
+        return emitted(
+            emit, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at
         )
-    )
+
+    return intrinsic(typed)
 
 
 def motion_of(triples: int, own: int) -> Any:
     emit = _emit_motion(triples, own)
-    return intrinsic(
-        lambda context, position, place, constants, points, at, frame, frame_at, multiplier, child_at, own_at, y: (
-            emitted(emit, position, place, constants, points, at, frame, frame_at, multiplier, child_at, own_at, y)
+
+    def typed(
+        context: Any, position: Any, place: Any, constants: Any, points: Any, at: Any, frame: Any, frame_at: Any,
+        caused: Any, c_at: Any, force: Any, child_at: Any, own_at: Any, y: Any,
+    ) -> Any:  # fmt: skip
+        return emitted(
+            emit, position, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y
         )
-    )
+
+    return intrinsic(typed)

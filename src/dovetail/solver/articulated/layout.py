@@ -6,13 +6,16 @@ from typing import Any
 
 from dovetail.solver.emit_algebra import SYMMETRIC
 
-__all__ = ["CONSTANTS", "FRAME", "entries", "entry", "right_side", "stride"]
+__all__ = ["CONSTANTS", "FRAME", "MOTION", "entries", "entry", "right_side", "room_for_second", "second_side", "stride"]
 
 CONSTANTS = 12
 """Per body: c m; centre of mass (3); c(tr(S)1 − S) as xx, yy, zz, xy, xz, yz; 4w; k. The α of its triples follow."""
 
-FRAME = 27
-"""Per body, from one sweep to the other: R (9), J⁻¹ (6), motion caused by the body's own gradient (12)."""
+MOTION = 12
+"""Per body: the motion (dq, ω, ε) that its own gradient causes."""
+
+FRAME = 15 + MOTION
+"""Per body, from one sweep to the other: R (9), J⁻¹ (6) and that motion."""
 
 
 def entries(triples: int) -> int:
@@ -35,6 +38,16 @@ def right_side(triples: int, a: int, i: int) -> int:
     return entries(triples) - 3 * triples + 3 * a + i
 
 
+def second_side(triples: int, a: int, i: int) -> int:
+    """The same of the second right-hand side, which follows."""
+    return entries(triples) + 3 * a + i
+
+
 def stride(rows: Any) -> Any:
     """Doubles between the rows of Φ, ρ and of Y, y with that many columns beside ρ or y."""
     return 4 * (rows // 4 + 1)
+
+
+def room_for_second(rows: Any) -> Any:
+    """Whether such a row of Φ also holds a second ρ, behind the first."""
+    return rows % 4 != 3

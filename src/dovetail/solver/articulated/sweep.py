@@ -14,12 +14,23 @@ children first: what a subtree tells its parent is the compliance Φ and the res
 
 with c the joints to children and to fixed bodies and p the one to the parent. On the way back λ_c = y − Y λ_p.
 
+A second right-hand side M d without gaps and without the pull of shapes can go along, u and c being all that differs;
+its ρ, then y, and on the way back λ lie in one array, as each is done with when the next one comes.
+
 These are the plain loops that define what is computed. `lanes.py` says the common cases faster.
 """
 
 from __future__ import annotations
 
-from dovetail.solver.articulated.compliance import body_gradient, motion, set_frame, strain_stiffness, whiten
+from dovetail.solver.articulated.compliance import (
+    body_gradient,
+    motion,
+    set_frame,
+    set_kinetic,
+    strain_stiffness,
+    whiten,
+)
+from dovetail.solver.articulated.layout import room_for_second as _room_for_second
 from dovetail.solver.articulated.layout import stride as _stride
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
@@ -27,6 +38,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["eliminate_place", "substitute_place"]
 
 stride = kernel(_stride)
+room_for_second = kernel(_room_for_second)
 
 
 @kernel
@@ -61,18 +73,18 @@ def _image(weights: Array, t: int, side: int, Q: Array, b: int, x: int) -> float
 
 
 @kernel
-def _gauss_jordan(A: Array, eliminated: int, rows: int) -> bool:
-    """A (rows × rows + 1): unit matrix in the first columns. False if a pivot is not positive."""
+def _gauss_jordan(A: Array, eliminated: int, rows: int, columns: int) -> bool:
+    """A (rows × rows + columns): unit matrix in the first columns. False if a pivot is not positive."""
     fine = True
     for p in range(eliminated):
         fine = fine and A[p, p] > 0.0
         inverse = 1.0 / A[p, p]
-        for q in range(p + 1, rows + 1):
+        for q in range(p + 1, rows + columns):
             A[p, q] *= inverse
         for r in range(rows):
             factor = A[r, p]
             if r != p and factor != 0.0:
-                for q in range(p + 1, rows + 1):
+                for q in range(p + 1, rows + columns):
                     A[r, q] -= factor * A[p, q]
     return fine
 
@@ -80,9 +92,9 @@ def _gauss_jordan(A: Array, eliminated: int, rows: int) -> bool:
 @kernel
 def eliminate_place(
     i: int, body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices, phi_start: Indices,
-    y_start: Indices, weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array,
-    covectors: Array, compliance: Array, residual: Array, Q: Array, Q_tilde: Array, A: Array, Z: Array, small: Array,
-    R: Array, L: Array, u: Array, k: int, Phi: Array, Y: Array,
+    y_start: Indices, weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array, stress: Array,
+    covectors: Array, compliance: Array, residual: Array, Q: Array, Q_tilde: Array, two: int, push: Array, A: Array,
+    Z: Array, small: Array, R: Array, L: Array, u: Array, k: int, Phi: Array, Y: Array, second: Array,
 ) -> bool:  # fmt: skip
     """Phi ← Φ, ρ and Y ← Y, y of place i. False if a pivot is not positive: rows that depend on each other.
 
@@ -91,30 +103,35 @@ def eliminate_place(
     weights (t, 2, 4)            of the points on the near and the far body, or
     covectors (s, 2, 3, 4, 3)    any rows, where special (t) ≥ 0; residual (s, 3) is their c
     compliance (t, 3)            K⁻¹
-    R, L, u [k]                  frame and gradient of the body, for the way back
+    w, stress (n)                weights of the shape term, for strains and for the stress
+    push (n, 4, 3), second (t, 3)   if `two`: d of a second right-hand side M d, and ρ or y of it
+    R, L, u [k]                  frame and gradients of the body, for the way back
     A, Z, small (3, 4, 3)        scratch
     """
     b = body[i]
     stiffness = strain_stiffness(c[b], w[b], inertia, b)
-    set_frame(c[b], w[b], inertia, Q, b, R[k], L[k], small[0], small[1])
-    body_gradient(mass, c[b], w[b], Q, Q_tilde, b, small[0], small[1])
+    set_frame(c[b], stress[b], inertia, Q, b, R[k], L[k], small[0], small[1])
+    body_gradient(mass, c[b], stress[b], Q, Q_tilde, b, small[0], small[1])
     first, last = children[i], children[i + 1]
     mine = 3 * (upward[i + 1] - upward[i])
     below = 3 * (upward[last] - upward[first] + ground[i + 1] - ground[i])
-    rows = below + mine
-    # the gradient is whitened like a row, and goes last
-    for r in range(rows + 1):
+    rows, columns = below + mine, 2 if two else 1
+    # gradients are whitened like rows, and go last
+    for r in range(rows + columns):
         if r < rows:
             t, side = _triple(i, children, upward, ground, r // 3)
             _set_row(weights, special, covectors, t, side, r % 3, small[2])
-        else:
+        elif r == rows:
             for e in range(12):
                 small[2, e // 3, e % 3] = small[1, e // 3, e % 3]
+        else:
+            set_kinetic(mass, c[b], push, b, small[2])
         whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, r)
-    for e in range(12):
-        u[k, e] = Z[rows, e]
+    for n in range(columns):
+        for e in range(12):
+            u[k, n, e] = Z[rows + n, e]
     for r in range(rows):
-        for s in range(r, rows + 1):
+        for s in range(r, rows + columns):
             total = 0.0
             for e in range(12):
                 total += Z[r, e] * Z[s, e]
@@ -133,6 +150,8 @@ def eliminate_place(
             A[r, rows] += residual[special[t], x]
         if side == 0:
             A[r, r] += compliance[t, x]
+        elif two:
+            A[r, rows + 1] += second[t, x]
     row = 0
     for j in range(first, last):
         size = 3 * (upward[j + 1] - upward[j])
@@ -142,13 +161,17 @@ def eliminate_place(
                 A[row + r, row + s] += Phi[at + s]
             A[row + r, rows] += Phi[at + size]
         row += size
-    fine = _gauss_jordan(A, below, rows)
+    fine = _gauss_jordan(A, below, rows, columns)
     for r in range(rows):
+        if two:
+            second[_triple(i, children, upward, ground, r // 3)[0], r % 3] = A[r, rows + 1]
         for s in range(mine + 1):
             if r < below:
                 Y[y_start[i] + r * stride(mine) + s] = A[r, below + s]
             else:
                 Phi[phi_start[i] + (r - below) * stride(mine) + s] = A[r, below + s]
+        if r >= below and room_for_second(mine):
+            Phi[phi_start[i] + (r - below) * stride(mine) + mine + 1] = A[r, rows + 1] if two else 0.0
     return fine
 
 
@@ -156,27 +179,36 @@ def eliminate_place(
 def substitute_place(
     i: int, body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, weights: Array,
     special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, Z: Array, small: Array,
-    R: Array, L: Array, u: Array, k: int, Y: Array, multiplier: Array, row: int, y: Array,
+    R: Array, L: Array, u: Array, k: int, Y: Array, two: int, multiplier: Array, second: Array, row: int, y: Array,
+    y_second: Array,
 ) -> None:  # fmt: skip
-    """multiplier ← λ of the triples below place i, y[row] (12) ← the Newton step of its body: Q − y."""
+    """multiplier ← λ of the triples below place i, y[row] (12) ← the Newton step of its body: Q − y.
+
+    If `two`, likewise with the second right-hand side.
+    """
     b = body[i]
     stiffness = strain_stiffness(c[b], w[b], inertia, b)
     mine = 3 * (upward[i + 1] - upward[i])
     below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
-    for e in range(12):
-        Z[1, e] = u[k, e]
-    for r in range(below + mine):
-        t, side = _triple(i, children, upward, ground, r // 3)
-        if r < below:
-            at = y_start[i] + r * stride(mine)
-            value = Y[at + mine]
-            for s in range(mine):
-                value -= Y[at + s] * multiplier[upward[i] + s // 3, s % 3]
-            multiplier[t, r % 3] = value
-        _set_row(weights, special, covectors, t, side, r % 3, small[2])
-        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, 0)
+    for n in range(2 if two else 1):
+        force = multiplier if n == 0 else second
         for e in range(12):
-            Z[1, e] += multiplier[t, r % 3] * Z[0, e]
-    motion(mass, c[b], stiffness, R[k], L[k], b, Z, 1, small[0])
-    for e in range(12):
-        y[row, e] = small[0, e // 3, e % 3]
+            Z[1, e] = u[k, n, e]
+        for r in range(below + mine):
+            t, side = _triple(i, children, upward, ground, r // 3)
+            if r < below:
+                at = y_start[i] + r * stride(mine)
+                value = Y[at + mine] if n == 0 else second[t, r % 3]
+                for s in range(mine):
+                    value -= Y[at + s] * force[upward[i] + s // 3, s % 3]
+                force[t, r % 3] = value
+            _set_row(weights, special, covectors, t, side, r % 3, small[2])
+            whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, 0)
+            for e in range(12):
+                Z[1, e] += force[t, r % 3] * Z[0, e]
+        motion(mass, c[b], stiffness, R[k], L[k], b, Z, 1, small[0])
+        for e in range(12):
+            if n == 0:
+                y[row, e] = small[0, e // 3, e % 3]
+            else:
+                y_second[row, e] = small[0, e // 3, e % 3]

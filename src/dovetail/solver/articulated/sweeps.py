@@ -6,7 +6,7 @@ import numpy as np
 
 from dovetail.solver.articulated.eliminations import eliminate_of, eliminate_wide_of, substitute_of
 from dovetail.solver.articulated.lanes import local_of, motion_of
-from dovetail.solver.articulated.layout import FRAME
+from dovetail.solver.articulated.layout import FRAME, MOTION
 from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
 from dovetail.solver.emit import LANES
 from dovetail.solver.kernel import jit_enabled, kernel
@@ -44,9 +44,10 @@ def _sweep_up(
     case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices, rigid: Indices,
     lane_body: Indices, lane_kind: Indices, points: Array, table: Array, body: Indices, children: Indices,
     upward: Indices, ground: Indices, other: Indices, phi_start: Indices, y_start: Indices, widest: int,
-    weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array,
+    weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array, stress: Array, covectors: Array,
     compliance: Array, residual: Array, all_active: bool, active: Indices, position: Indices, Q: Array, Q_tilde: Array,
-    constants: Array, C: Array, lines: Array, frame: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array,
+    two: int, push: Array, constants: Array, C: Array, lines: Array, frame: Array, motion: Array, R: Array, L: Array,
+    u: Array, Phi: Array, Y: Array, second: Array,
 ) -> int:  # fmt: skip
     """Frames, compliances and eliminations from the leaves to the roots, chunk by chunk; see sweep.py.
 
@@ -56,7 +57,7 @@ def _sweep_up(
 
     Returns −1, or the body at which a pivot is not positive (plain places only; elsewhere NaN will show).
     """
-    A, Z, small = np.empty((3 * widest, 3 * widest + 1)), np.empty((3 * widest + 1, 12)), np.empty((3, 4, 3))
+    A, Z, small = np.empty((3 * widest, 3 * widest + 2)), np.empty((3 * widest + 2, 12)), np.empty((3, 4, 3))
     held = -1
     bad = -1
     for n in range(len(case) - 1, -1, -1):
@@ -67,8 +68,8 @@ def _sweep_up(
                 if active[position[body[i]]]:
                     fine = eliminate_place(
                         i, body, children, upward, ground, other, phi_start, y_start, weights, special, mass, inertia,
-                        c, w, covectors, compliance, residual, Q, Q_tilde, A, Z, small, R, L, u, store[n] + lane, Phi,
-                        Y,
+                        c, w, stress, covectors, compliance, residual, Q, Q_tilde, two, push, A, Z, small, R, L, u,
+                        store[n] + lane, Phi, Y, second,
                     )  # fmt: skip
                     if not fine:
                         bad = body[i]
@@ -76,15 +77,15 @@ def _sweep_up(
         if uniform[n] < 0 or uniform[n] != held:
             _know(lane_kind, table, LANES * n, constants)
             held = uniform[n]
-        at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
+        at, p, q, o = points_at[n], LANES * n, LANES * FRAME * store[n], LANES * MOTION * store[n]
         if kind == 0:
-            _local_1(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
+            _local_1(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
         elif kind == 1 or kind == 2:
-            _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
+            _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
         elif kind == 3:
-            _local_3(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
+            _local_3(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
         else:
-            _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines)
+            _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
         # places of a chunk are alike, so that all but Φ lie at equal distances
         start = first[n]
         own, some = upward[start + 1] - upward[start], children[start + 1] - children[start]
@@ -94,17 +95,21 @@ def _sweep_up(
             if not all_active and not active[position[body[i]]]:
                 continue
             mine, y_at = phi_start[i], y_start[start] + lane * y_size
-            own_at = 3 * len(compliance) - 3 * LANES if rigid[n] else soft + 3 * lane * own
+            ours, theirs = soft + 3 * lane * own, 3 * upward[j]
+            own_at = 3 * len(compliance) - 3 * LANES if rigid[n] else ours
             if kind == 0:
-                _leaf_1(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at)
+                _leaf_1(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
             elif kind == 1:
-                _leaf_2(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at)
+                _leaf_2(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
             elif kind == 2:
-                _chain_1(C, lane, Phi, phi_start[j], 0, mine, Y, y_at, compliance, own_at)
+                child = phi_start[j]
+                _chain_1(C, lane, Phi, child, 0, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
             elif kind == 3:
-                _fork_1(C, lane, Phi, phi_start[j], phi_start[j + 1], mine, Y, y_at, compliance, own_at)
+                child, other_child = phi_start[j], phi_start[j + 1]
+                _fork_1(C, lane, Phi, child, other_child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
             else:
-                _chain_2(C, lines, lane, Phi, phi_start[j], mine, Y, y_at, compliance, own_at)
+                child = phi_start[j]
+                _chain_2(C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
     return bad
 
 
@@ -114,8 +119,8 @@ def _sweep_down(
     lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices, points: Array, table: Array,
     body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, widest: int, weights: Array,
     special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, all_active: bool,
-    active: Indices, position: Indices, constants: Array, frame: Array, R: Array, L: Array, u: Array, Y: Array,
-    multiplier: Array, y: Array,
+    active: Indices, position: Indices, constants: Array, frame: Array, motion: Array, R: Array, L: Array, u: Array,
+    Y: Array, two: int, multiplier: Array, second: Array, y: Array, y_second: Array,
 ) -> None:  # fmt: skip
     """Multipliers and steps from the roots to the leaves."""
     Z, small = np.empty((2, 12)), np.empty((3, 4, 3))
@@ -129,7 +134,7 @@ def _sweep_down(
                 if active[row]:
                     substitute_place(
                         i, body, children, upward, ground, y_start, weights, special, mass, inertia, c, w, covectors, Z,
-                        small, R, L, u, store[n] + lane, Y, multiplier, row, y,
+                        small, R, L, u, store[n] + lane, Y, two, multiplier, second, row, y, y_second,
                     )  # fmt: skip
             continue
         if uniform[n] < 0 or uniform[n] != held:
@@ -145,22 +150,25 @@ def _sweep_down(
                 continue
             y_at = y_start[start] + lane * y_size
             if kind == 2:
-                _down_11(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below)
+                _down_11(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below, two, second)
             elif kind == 3:
-                _down_21(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below)
+                _down_21(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below, two, second)
             elif kind == 4:
-                _down_22(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below)
+                _down_22(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below, two, second)
         at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
-        if kind == 0:
-            _motion_1(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
-        elif kind == 1:
-            _motion_2(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
-        elif kind == 2:
-            _motion_11(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
-        elif kind == 3:
-            _motion_21(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
-        else:
-            _motion_22(lane_position, p, constants, points, at, frame, q, multiplier, lane_child, lane_own, y)
+        for column in range(2 if two else 1):
+            force, z, caused = (multiplier, y, frame) if column == 0 else (second, y_second, motion)
+            o = q + LANES * (FRAME - MOTION) if column == 0 else LANES * MOTION * store[n]
+            if kind == 0:
+                _motion_1(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
+            elif kind == 1:
+                _motion_2(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
+            elif kind == 2:
+                _motion_11(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
+            elif kind == 3:
+                _motion_21(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
+            else:
+                _motion_22(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
 
 
 @kernel
@@ -169,9 +177,10 @@ def sweep(
     lane_body: Indices, lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices,
     points: Array, table: Array, body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices,
     phi_start: Indices, y_start: Indices, widest: int, weights: Array, special: Indices, mass: Array, inertia: Array,
-    c: Array, w: Array, covectors: Array, compliance: Array, residual: Array, active: Indices, position: Indices,
-    Q: Array, Q_tilde: Array, constants: Array, C: Array, lines: Array, frame: Array, R: Array, L: Array, u: Array,
-    Phi: Array, Y: Array, multiplier: Array, y: Array,
+    c: Array, w: Array, stress: Array, covectors: Array, compliance: Array, residual: Array, active: Indices,
+    position: Indices, Q: Array, Q_tilde: Array, two: int, push: Array, constants: Array, C: Array, lines: Array,
+    frame: Array, motion: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array, multiplier: Array, second: Array,
+    y: Array, y_second: Array,
 ) -> int:  # fmt: skip
     """Both in one call, as handing over so many arrays takes as long as the way down a hundred bodies.
 
@@ -182,13 +191,14 @@ def sweep(
         all_active = all_active and active[k] != 0
     bad = _sweep_up(
         case, first, size, uniform, store, points_at, rigid, lane_body, lane_kind, points, table, body, children,
-        upward, ground, other, phi_start, y_start, widest, weights, special, mass, inertia, c, w, covectors, compliance,
-        residual, all_active, active, position, Q, Q_tilde, constants, C, lines, frame, R, L, u, Phi, Y,
+        upward, ground, other, phi_start, y_start, widest, weights, special, mass, inertia, c, w, stress, covectors,
+        compliance, residual, all_active, active, position, Q, Q_tilde, two, push, constants, C, lines, frame, motion,
+        R, L, u, Phi, Y, second,
     )  # fmt: skip
     if bad < 0:
         _sweep_down(
             case, first, size, uniform, store, points_at, lane_position, lane_kind, lane_child, lane_own, points, table,
             body, children, upward, ground, y_start, widest, weights, special, mass, inertia, c, w, covectors,
-            all_active, active, position, constants, frame, R, L, u, Y, multiplier, y,
+            all_active, active, position, constants, frame, motion, R, L, u, Y, two, multiplier, second, y, y_second,
         )  # fmt: skip
     return bad

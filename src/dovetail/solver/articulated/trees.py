@@ -227,10 +227,8 @@ class Trees:
 
     def weigh(self, c: Array, w: Array) -> None:
         """Set the weights of a step, and leave out what does not fit it."""
-        # the filter of a consistent start has the weight 1
-        self.sweep.weigh(np.ones_like(c), w)
-        self._filter = np.ones_like(c), w, self.sweep.chunks.table.copy()
         self.sweep.weigh(c, w)
+        self.sweep.weigh_response(w)
         # the sweep knows one c; where an integrator treats mechanisms differently, the others are left out
         member = self.forest.body
         self._unfit = (c * self._second > _SOFT * 8.0 * w) | (c != c[member[0]])
@@ -259,16 +257,14 @@ class Trees:
         self._untold = True
         return self.sweep.direction(Q, Q_tilde, self._position, self._lane_position, self.active, y) < 0
 
-    def filter(self, upright: Array, aims: Array, active: Indices) -> Array | None:
-        """P⁻¹ M (upright − aims) of the active bodies by position, P = M + h²K; None if there is none.
+    def filter(self, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[Array, Array] | None:
+        """P⁻¹ M (Q − aims) and P⁻¹ M push of the active bodies by position, P = M + h²K; None if there is none.
 
-        K is that of joints and of unstrained bodies. Gaps of the joints count too, so the aims should be far away.
+        K is that of joints and of unstrained bodies. Gaps of the joints count in the first, so aims should be far away.
         """
-        y = np.zeros((len(active), 12))
-        kept = self.sweep.swap(self._filter)
-        bad = self.sweep.direction(upright, aims, self._position, self._lane_position, active, y)
-        self.sweep.swap(kept)
-        return y if bad < 0 and math.isfinite(y.sum()) else None
+        y, y_push = np.zeros((2, len(active), 12))
+        bad = self.sweep.respond(Q, aims, push, self._position, self._lane_position, active, y, y_push)
+        return (y, y_push) if bad < 0 and math.isfinite(y.sum() + y_push.sum()) else None
 
     def tell(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""
