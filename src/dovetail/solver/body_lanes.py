@@ -71,24 +71,58 @@ def _emit_energy(e: Emitter) -> None:
     E.put(0, E.at(0) + dot(A[0], cross(A[1], A[2])).where_positive(total, math.inf))
 
 
+def _uncoupled(S: Matrix, k: Any, A: Matrix, r: Matrix, w: list[Any]) -> Matrix:
+    """What is to be added to forces r on the rows of A, with J⁻¹τ = w, so that uncoupled bodies move by them as theirs.
+
+    The equations are those of assembly/start.py.
+    """
+    columns = [cross(w, [S[0][y], S[1][y], S[2][y]]) for y in range(3)]
+    sigma = [0.5 * (columns[y][x] + columns[x][y]) for x, y in PAIRS]
+    n = [
+        0.5 * (dot([row[x] for row in r], [row[y] for row in A]) + dot([row[y] for row in r], [row[x] for row in A]))
+        for x, y in PAIRS
+    ]
+    soft = 1.0 / k
+    couple = product(S, full([soft * (a - b) for a, b in zip(n, sigma, strict=True)]))
+    sigma = full(sigma)
+    X = [[0.5 * (couple[x][y] - couple[y][x]) - sigma[x][y] for y in range(3)] for x in range(3)]
+    return [[dot(X[x], row) for x in range(3)] for row in A]
+
+
 def _emit_start(e: Emitter) -> None:
     # arguments: first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push
     first = e.index(0)
     Q, V, a = (e.neighbours(k, first, 12) for k in (8, 9, 7))
     M, inverse_M = (e.neighbours(k, first, 16) for k in (2, 3))
     squared, scale = (e.wide(e.scalars(6, e.times(first, 0)).at(k)) for k in range(2))
-    e.put_neighbours(11, first, [q - scale * v for q, v in zip(Q, V, strict=True)])
     A, rates = [Q[3:6], Q[6:9], Q[9:12]], [V[3:6], V[6:9], V[9:12]]
     light = 1.0 / M[0]
     S = full([M[5 + 4 * i + j] - light * (M[1 + i] * M[1 + j]) for i, j in PAIRS])
-    weighed, heavy = product(S, A), product(S, rates)
+    weighed = product(S, A)
     moments = [dot([A[0][i], A[1][i], A[2][i]], [weighed[0][j], weighed[1][j], weighed[2][j]]) for i, j in PAIRS]
     trace = moments[0] + moments[1] + moments[2]
-    turning = [trace - m for m in moments[:3]] + [-m for m in moments[3:]]
-    turns = [cross(row, rate) for row, rate in zip(A, heavy, strict=True)]
-    omega = times(inverse(turning), [turns[0][x] + turns[1][x] + turns[2][x] for x in range(3)])
+    yields = inverse([trace - m for m in moments[:3]] + [-m for m in moments[3:]])
+
+    def turned(r: Matrix) -> list[Any]:
+        turns = [cross(row, force) for row, force in zip(A, r, strict=True)]
+        return times(yields, [turns[0][x] + turns[1][x] + turns[2][x] for x in range(3)])
+
+    def caused(r: Matrix) -> list[Any]:
+        """M⁻¹ times forces on rows 1 to 3."""
+        return [
+            inverse_M[4 * i + 1] * r[0][x] + inverse_M[4 * i + 2] * r[1][x] + inverse_M[4 * i + 3] * r[2][x]
+            for i in range(4)
+            for x in range(3)
+        ]
+
+    k, filtered = e.lanes(4, first).at(0), e.lanes(5, first).at(0)
+    world, stiffness = full(moments), 2.0 * filtered + (1.0 / 3.0) * trace
+    heavy = product(S, rates)
+    omega = turned(heavy)
+    more = caused(_uncoupled(world, stiffness, A, heavy, omega))
+    e.put_neighbours(11, first, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
     along, speed = [dot(omega, row) for row in A], dot(omega, omega)
-    k, bend = e.lanes(4, first).at(0), 2.0 * squared * e.lanes(5, first).at(0)
+    bend = 2.0 * squared * filtered
     G = _strain(A)
     C = []
     for n, (i, j) in enumerate(PAIRS):
@@ -98,13 +132,13 @@ def _emit_start(e: Emitter) -> None:
     for i, row in enumerate(full(C)):
         for x in range(3):
             g[3 + 3 * i + x] = g[3 + 3 * i + x] + dot(row, [A[0][x], A[1][x], A[2][x]])
+    pushed = product(S, [a[3:6], a[6:9], a[9:12]])
+    r = [[squared * pushed[i][x] + (light * M[1 + i]) * g[x] - g[3 + 3 * i + x] for x in range(3)] for i in range(3)]
+    extra = _uncoupled(world, stiffness, A, r, turned(r))
+    forces = [[extra[i][x] - g[3 + 3 * i + x] for x in range(3)] for i in range(3)]
     push = []
-    for i in range(4):
-        for x in range(3):
-            value = squared * a[3 * i + x]
-            for j in range(4):
-                value = value - inverse_M[4 * i + j] * g[3 * j + x]
-            push.append(value)
+    for n, value in enumerate(caused(forces)):
+        push.append(squared * a[n] + value - inverse_M[4 * (n // 3)] * g[n % 3])
     e.put_neighbours(12, first, push)
 
 

@@ -28,15 +28,23 @@ def newton_direction(system: System, Q: Array, Q_tilde: Array, exact: bool, iter
     if iteration >= _SWEEPS:
         trees.tell()
         return _block_direction(system, Q, Q_tilde, exact)
-    y = system.blocks.g
     rest = trees.divide(system.islands.active)
-    if rest is not None:
-        system.blocks.active = rest
-        try:
-            y = _block_direction(system, Q, Q_tilde, exact)
-        finally:
-            system.blocks.active = system.islands.active
-    return y if trees.direction(Q, Q_tilde, y) else _block_direction(system, Q, Q_tilde, exact)
+    if rest is None:
+        y = system.blocks.g
+        return y if trees.direction(Q, Q_tilde, y) else _block_direction(system, Q, Q_tilde, exact)
+    system.blocks.active = rest
+    try:
+        y = _block_direction(system, Q, Q_tilde, exact)
+    finally:
+        system.blocks.active = system.islands.active
+    if not trees.active.any():
+        return y
+    # eight bodies at a time are swept, some of which may be among the rest
+    kept, others = y.copy(), rest != 0
+    if not trees.direction(Q, Q_tilde, y):
+        return _block_direction(system, Q, Q_tilde, exact)
+    y[others] = kept[others]
+    return y
 
 
 def _block_direction(system: System, Q: Array, Q_tilde: Array, exact: bool) -> Array:

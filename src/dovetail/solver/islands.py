@@ -98,6 +98,7 @@ class Islands:
     runs (n,)         1 until the island of a body has converged
     running (m,)      the same by island
     active (free,)    the same by position in the elimination order; shared with the block system
+    mechanism (n,)    island of a body by joints alone
     """
 
     def __init__(self, position: Indices, joined: Indices, active: Indices) -> None:
@@ -111,6 +112,7 @@ class Islands:
         self._some_finished = True
         self.separate()
         self.number()
+        self.mechanism = self.of.copy()
 
     def separate(self) -> Indices:
         """Start from the joints alone; the parents of the sets, to be united further before `number`."""
@@ -125,6 +127,14 @@ class Islands:
         if revived:
             self.reactivate()
         return bool(revived)
+
+    def mechanisms_of(self, some: Flags) -> Flags:
+        """True for all bodies (n,) that joints connect to one of these (n,); fixed bodies connect nothing."""
+        marked = np.zeros(len(self.of) + 1, np.bool_)
+        marked[self.mechanism[some]] = True
+        marked[-1] = False
+        found: Flags = marked[self.mechanism]
+        return found
 
     def restart(self) -> None:
         """Let all bodies run."""

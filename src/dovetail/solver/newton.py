@@ -5,7 +5,7 @@ state. Every step is bounded by what contact allows and then halved until the en
 a step within the tolerances is taken whole and ends the island. Energies therefore never rise, and no iterate is
 ever infeasible.
 
-Without contact an island ends too where the last two steps foretell that the next one would be well within the
+Without contact an island also ends where the last two steps foretell that the next one would be well within the
 tolerances, and steps that turn bodies go round: what a straight one would stretch them by is taken out (`move`).
 
 A guess on stiff bodies and joints is often near, but expensive: without contact it may take a few whole steps before
@@ -83,9 +83,9 @@ class _Newton:
         self._step_tol = tolerances.velocity_tol * h
         self._rate_tol = tolerances.transrate_tol * h
         self._trials = min(trials, tolerances.max_iter // 2)
-        self.outlook = Outlook(system.islands.count)
-        # islands that may go round: no contact, hard limit or exact joint asks for straight steps
-        self._turns = None if system.contact is not None else system.islands.total(system.held + system.limited) == 0.0
+        self._outlook = Outlook(system.islands.count)
+        # islands that may go round: no contact or hard limit asks for straight steps
+        self._turns = None if system.contact is not None else system.islands.total(system.limited) == 0.0
 
     def begin(self, Q_start: Array, Q_guess: Array, solution: Solution) -> bool:
         """Start at the guess or in the last state; True if no further step is needed."""
@@ -154,12 +154,12 @@ class _Newton:
             solution.iterations += 1
             size = self.measure(y, solution)
             tried &= size < _CONTRACTION * shortest
-            shortest, last = size, self.outlook.last(size)
+            shortest, last = size, self._outlook.last(size)
             Q = system.buffers.spare(self.Q, self.Q_tilde)
             turned = tried & ~last & (solution.rate > STRAIGHT) & (trial + 1 < self._trials)
             move(system.position, islands.of, islands.active, turned, y, islands.ones(), self.Q, Q)
             self.Q = Q
-            self.outlook.follow(size, turned, solution.rate)
+            self._outlook.follow(size, turned, solution.rate)
             if (turned & held)[tried].all():
                 continue
             self.E = system.energies(Q, self.Q_tilde)
@@ -172,7 +172,7 @@ class _Newton:
             if system.exact_joints is not None:
                 system.exact_joints.restart(np.append(alpha, 1.0)[islands.of] < 1.0)
             self._go(Q_start, self.Q, alpha)
-            self.outlook.forget(alpha < 1.0)
+            self._outlook.forget(alpha < 1.0)
         return alpha, ended
 
     def _closed(self, Q_guess: Array) -> Array:
@@ -241,24 +241,26 @@ class _Newton:
             size[islands.total(system.exact_joints.open(bodies.count)) > 0.0] = math.inf
         return size
 
-    def look_ahead(self, size: Array, alpha: Array, rate: float, settled: bool, done: Flags) -> int:
-        """done ← also islands that have taken a whole step after which none is needed; returns how many there are."""
-        last = settled & self.outlook.last(size) & (alpha == 1.0) & ~done & (self.system.islands.running != 0)
-        self.outlook.follow(size, self._turns, rate)
-        done |= last
-        return int(last.sum())
+    def last(self, size: Array) -> Flags:
+        """Islands that a whole step of this size takes near enough, as far as one can tell; with contact one cannot."""
+        return self.system.islands.none() if self.system.contact is not None else self._outlook.last(size)
 
-    def advance(self, y: Array, alpha: Array, done: Flags, search: bool, trial: Array, solution: Solution) -> bool:
+    def advance(
+        self, y: Array, size: Array, alpha: Array, done: Flags, last: Flags, trial: Array, solution: Solution
+    ) -> bool:
         """Halve α of the islands whose energy would rise, then take the step; False if one found no α.
 
-        Islands that are done take theirs untested; where all are (not `search`) no energy is needed.
+        Islands that are done take theirs untested; where all are, no energy is needed. The last step of an island is
+        straight.
         """
         system, islands = self.system, self.system.islands
-        found = True
-        limit = self._total(self.Q, self.E) * (1.0 + SLACK)
+        found, search = True, bool((islands.running[~done] != 0).any())
         turned = islands.none()
-        if search and self._turns is not None and solution.rate > STRAIGHT:
-            turned = self._turns & ~done
+        if self._turns is not None and solution.rate > STRAIGHT:
+            turned = self._turns & ~(done | last)
+            if turned.any():
+                system.loosen()
+        limit = self._total(self.Q, self.E) * (1.0 + SLACK)
         for halving in range(self.tolerances.line_search_max_iter + 1):
             move(system.position, islands.of, islands.active, turned, y, alpha, self.Q, trial)
             if not search:
@@ -266,16 +268,16 @@ class _Newton:
                     move(system.position, islands.of, islands.active, turned, y, alpha, self.Q, trial)
                 break
             E = system.energies(trial, self.Q_tilde)
-            last = halving == self.tolerances.line_search_max_iter
+            final = halving == self.tolerances.line_search_max_iter
             total = self._total(trial, E)
             rising = shorten(total, limit, islands.running, done, alpha, False)
             if rising and halving == 0:
                 limit += self._noise(limit)
                 rising = shorten(total, limit, islands.running, done, alpha, False)
-            if rising and not last:
+            if rising and not final:
                 shorten(total, limit, islands.running, done, alpha, True)
-            if rising == 0 or last:
-                # a last trial that still rises stands: it differs by round-off, or the direction was bad
+            if rising == 0 or final:
+                # a final trial that still rises stands: it differs by round-off, or the direction was bad
                 found = rising == 0
                 refused = ~np.isfinite(islands.total(E))
                 if refused.any():
@@ -287,6 +289,7 @@ class _Newton:
                 break
             solution.halvings += rising
         self.Q, solution.Q = trial, trial
+        self._outlook.follow(size, turned, solution.rate)
         return found
 
     def _noise(self, energies: Array) -> Array:
@@ -352,9 +355,11 @@ def minimise(
             sums = np.empty((islands.count, 3))
             damp(system.position, islands.of, islands.active, done, y, directions, sums, alpha)
         before = newton.Q
-        exact = newton.advance(y, alpha, done, left > 0, trial, solution)
-        if left and system.contact is None:
-            left -= newton.look_ahead(size, alpha, solution.rate, settled, done)
+        last = newton.last(size) if settled else islands.none()
+        exact = newton.advance(y, size, alpha, done, last, trial, solution)
+        last &= (alpha == 1.0) & ~done & (islands.running != 0)
+        left -= int(last.sum())
+        done |= last
         system.moved(alpha)
         trial = before
         if 0 <= tolerances.early_exit <= k and settled:

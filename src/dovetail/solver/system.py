@@ -122,10 +122,9 @@ class System:
         self._sigma, self._is_damped = np.zeros(bodies.count), False
         self._expected = np.zeros(0), np.zeros(0)  # the guess of the present step, and the way there by position
         self.largest_moment: Array = np.linalg.eigvalsh(second)[:, -1].astype(float)
-        self._mechanism = self.islands.of.copy()  # joints alone have made these islands
         without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
         without_start[np.concatenate([c.rough() for c in self.contributions])] = True
-        self._always_rough = self._whole_mechanisms(without_start)
+        self._always_rough = self.islands.mechanisms_of(without_start)
         self.trees: Trees | None = None
         if contact is None:
             trees = Trees(
@@ -184,6 +183,13 @@ class System:
         self.exact_joints.add_merit(Q, self._owner, merit)
         return merit
 
+    def loosen(self) -> None:
+        """Until the end of the step exact joints may be open, and merits count that."""
+        if self.exact_joints is not None:
+            self.exact_joints.loosen()
+            if self.trees is not None:
+                self.trees.tell()
+
     def direction(self, Q: Array) -> Array:
         """y with Q − y the Newton iterate, exact joints closed; after `assemble` at Q and the factorisation."""
         return (
@@ -208,20 +214,11 @@ class System:
 
     def disturb(self) -> None:
         """Bodies were moved from outside."""
-        if self.exact_joints is not None:
-            self.exact_joints.disturb()
+        self.loosen()
         if self.contact is not None:
             self.contact.forget()
 
     # ---- second-order time ------------------------------------------------------------------------------------
-
-    def _whole_mechanisms(self, some: Flags) -> Flags:
-        """True for all bodies that joints connect to one of these (n,); fixed bodies connect nothing."""
-        marked = np.zeros(self.bodies.count + 1, np.bool_)
-        marked[self._mechanism[some]] = True
-        marked[-1] = False
-        found: Flags = marked[self._mechanism]
-        return found
 
     def rough(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) that a step of length h from or to Q must take as bdf1, with all that joints connect to them.
@@ -235,7 +232,7 @@ class System:
             touched[self.contact.survey(Q, Q, h).bodies[:, :2]] = True
         for stops in self.stops:
             touched[stops.touching(Q)] = True
-        return self._whole_mechanisms(touched[:-1]) | self._always_rough
+        return self.islands.mechanisms_of(touched[:-1]) | self._always_rough
 
     # ---- contact ---------------------------------------------------------------------------------------------
 
@@ -353,7 +350,9 @@ class System:
 
     def _lay_out(self, touching: Indices) -> None:
         self._touching = touching
-        self.blocks.restructure(*self._joints.split(self.position, self._mechanism, self.without_inertia, touching))
+        self.blocks.restructure(
+            *self._joints.split(self.position, self.islands.mechanism, self.without_inertia, touching)
+        )
         self.islands.reactivate()
         if self.trees is not None:
             self.trees.relocate()

@@ -22,7 +22,7 @@ EXACT = float("inf")
 
 @pytest.fixture(autouse=True)
 def _sweep_everything(monkeypatch):
-    monkeypatch.setattr(trees, "_FEWEST", 1)
+    monkeypatch.setattr(trees, "_FEWEST", (1, 1))
 
 
 def swept(bench: Bench) -> np.ndarray:
@@ -66,7 +66,7 @@ def tree(bench: Bench, bodies: int, strength) -> list:
 
 def motion(build, sweeps: bool, frames: int, monkeypatch, **config) -> tuple[np.ndarray, np.ndarray]:
     """States of all frames and reactions at the end, with and without the sweep."""
-    monkeypatch.setattr(trees, "_FEWEST", 1 if sweeps else 10**9)
+    monkeypatch.setattr(trees, "_FEWEST", (1, 1) if sweeps else (10**9, 10**9))
     bench = Bench({"dt": 0.01, **TIGHT, **config}, gravity=(0.0, 0.0, -9.8))
     joints = build(bench)
     states = bench.run(frames, lambda: np.stack([g.transforms.values.copy() for g in bodies_of(bench)[-1:]]))
@@ -204,3 +204,26 @@ def test_a_soft_transform_takes_its_island_out_for_as_long_as_it_acts():
     links.instances["is_constrained"] = 0
     bench.run(1)
     assert system.trees.complete and joint["gap"].max() < 1e-12
+
+
+@pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
+def test_trees_that_do_not_suit_the_sweep_move_beside_others_as_they_would_alone(integrator, monkeypatch):
+    """Two chains hang on the same base; one ends in a block of lead, beside which its links are soft."""
+
+    def build(bench: Bench) -> list:
+        first = chain(bench, AffineBodyRevoluteJoint, 5)
+        base = bench.box("other base", (0.2, 0.05, 0.05), (-0.1, 1.0, 0.0), fixed=True)
+        links = bench.box("other links", (0.2, 0.05, 0.05), [(0.2 * k + 0.1, 1.0, 0.0) for k in range(5)])
+        lead = bench.box("lead", (0.3, 0.3, 0.3), (1.2, 1.0, 0.0), density=4e5)
+        bodies = [base, *((links, k) for k in range(5)), lead]
+        ends = np.array([[0.2 * k, 1.0, 0.0] for k in range(6)])
+        half = np.array([0.0, 0.02, 0.0])
+        second = bench.join(AffineBodyRevoluteJoint, bodies[:-1], bodies[1:], ends - half, ends + half, strength=EXACT)
+        bench.apart = first, second
+        return [first, second]
+
+    config = {"integrator/type": integrator}
+    found, forces = motion(build, True, 8, monkeypatch, **config)
+    expected, others = motion(build, False, 8, monkeypatch, **config)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())

@@ -8,6 +8,7 @@ from joint_scenes import JOINTS, Bench, random_rotation
 
 from dovetail.constitution import AffineBodyDistanceJoint, AffineBodyScrewJoint, EdgeJoint
 from dovetail.constitution.terms import Coincide, Slide
+from dovetail.solver.articulated import trees
 from dovetail.solver.direction import newton_direction
 
 
@@ -33,6 +34,11 @@ ROWS = {"AffineBodySphericalJoint": 3, "AffineBodyRevoluteJoint": 6, "AffineBody
 ROWS |= {"AffineBodyFixedJoint": 12, "one slide": 2, "cylindrical": 5}
 ROWS |= {"AffineBodyPointOnLineJoint": 2, "AffineBodyCylindricalJoint": 5, "AffineBodyPlanarJoint": 4}
 ROWS |= {"AffineBodyUniversalJoint": 4, "AffineBodyDistanceJoint": 1, "AffineBodyScrewJoint": 6}
+
+
+@pytest.fixture(autouse=True)
+def _without_sweep(monkeypatch):
+    monkeypatch.setattr(trees, "_FEWEST", (10**9, 10**9))
 
 
 def mechanism(kind, seed=0):

@@ -56,10 +56,15 @@ class _Points:
 
 
 @kernel
-def _tell(told: Indices, tells: Indices, half: Indices, force: Array, multiplier: Array) -> None:
-    """multiplier[tells] ← force[told], pairs of triples taken apart."""
+def _tell(
+    told: Indices, tells: Indices, half: Indices, near: Indices, position: Indices, inside: Indices, force: Array,
+    multiplier: Array,
+) -> None:  # fmt: skip
+    """multiplier[tells] ← force[told], pairs of triples taken apart, of the trees that the sweep takes."""
     for k in range(len(told)):
         t = told[k]
+        if not inside[position[near[t]]]:
+            continue
         for x in range(3):
             if half[t] == 0:
                 multiplier[tells[k], x] = force[t, x]
@@ -116,7 +121,7 @@ def _independent(near: Indices, rows: Array, count: int) -> Flags:
 
 
 _PER_LAW = 8  # bodies that there must be for every law
-_FEWEST = 32  # bodies in trees altogether, below which the calls of the sweep cost more than it saves
+_FEWEST = 32, 1  # bodies in trees altogether, below which the sweep costs more than it saves: penalties, exact joints
 
 
 class Trees:
@@ -148,7 +153,7 @@ class Trees:
                 unfit[rows.pairs()] = True
         unfit[points.pairs[~np.isfinite(points.compliance)]] = True
         self._leave(chosen, unfit)
-        if np.append(chosen, False)[islands.of].sum() < _FEWEST:
+        if np.append(chosen, False)[islands.of].sum() < _FEWEST[exact_joints is not None]:
             chosen[:] = False
         while not self._grow(points, chosen):
             pass
@@ -269,5 +274,8 @@ class Trees:
     def tell(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""
         if self._untold and self._exact is not None:
-            _tell(self._told, self._tells, self._half, self.sweep.multiplier, self._exact.multiplier)
+            _tell(
+                self._told, self._tells, self._half, self._rows.near, self._position, self.inside,
+                self.sweep.multiplier, self._exact.multiplier,
+            )  # fmt: skip
         self._untold = False

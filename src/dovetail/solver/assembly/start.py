@@ -12,6 +12,15 @@ motions of mechanisms, so that both right-hand sides are known at once.
 
 ARAP, w‖A − R‖² = w‖S − 1‖² with S² = AᵀA, is w/4 ‖G‖² to second order in the strain, so it takes the same form with a
 quarter of the weight.
+
+A dual sweep knows the inertia of rotations ω and the stiffness k of strains ε, not what mass couples them by, which is
+small beside k. In a start it must not be left out: a body that spins does not begin to strain, and the centripetal ε
+gives the gyroscopic torque. So it is put into the right-hand side. With S the second moments in world axes, a force
+with the torque τ and the symmetric part n on a body is replaced by one with
+
+    n' = n − sym([ω]×S),  ω = J⁻¹τ       and      τ' = τ − t,  t·ω = tr([ω]× S ε),  ε = n'/k
+
+which moves an uncoupled body as the first one moves the coupled one, but for terms of the order of S/k in ε.
 """
 
 from __future__ import annotations
@@ -49,31 +58,76 @@ def _share(k: float, largest_moment: float) -> float:
 
 
 @kernel
-def _spin(mass: Array, Q: Array, V: Array, b: int) -> tuple[float, float, float]:
-    """ω of body b: turning as it is, strained or not, it has the angular momentum of V about its centre."""
-    xx = yy = zz = xy = xz = yz = tx = ty = tz = 0.0
-    for i in range(1, 4):
-        x, y, z = Q[b, i, 0], Q[b, i, 1], Q[b, i, 2]
-        for j in range(1, 4):
-            S = mass[b, i, j] - mass[b, 0, i] * mass[b, 0, j] / mass[b, 0, 0]
-            p, q, r = S * Q[b, j, 0], S * Q[b, j, 1], S * Q[b, j, 2]
-            u, v, w = S * V[b, j, 0], S * V[b, j, 1], S * V[b, j, 2]
-            xx, yy, zz = xx + y * q + z * r, yy + x * p + z * r, zz + x * p + y * q
-            xy, xz, yz = xy - x * q, xz - x * r, yz - y * r
-            tx, ty, tz = tx + y * w - z * v, ty + z * u - x * w, tz + x * v - y * u
+def _turn(mass: Array, Q: Array, b: int, r: Array, S: Array, w: Array) -> None:
+    """S (3×3) ← second moments of body b in world axes; w (3) ← ω = J⁻¹τ, τ the torque of r (3×3) on rows 1 to 3."""
+    m = mass[b, 0, 0]
+    for x in range(3):
+        for y in range(3):
+            S[x, y] = 0.0
+            for i in range(1, 4):
+                for j in range(1, 4):
+                    S[x, y] += (mass[b, i, j] - mass[b, 0, i] * mass[b, 0, j] / m) * Q[b, i, x] * Q[b, j, y]
+    tx = ty = tz = 0.0
+    for i in range(3):
+        x, y, z = Q[b, 1 + i, 0], Q[b, 1 + i, 1], Q[b, 1 + i, 2]
+        tx += y * r[i, 2] - z * r[i, 1]
+        ty += z * r[i, 0] - x * r[i, 2]
+        tz += x * r[i, 1] - y * r[i, 0]
+    xx, yy, zz = S[1, 1] + S[2, 2], S[0, 0] + S[2, 2], S[0, 0] + S[1, 1]
+    xy, xz, yz = -S[0, 1], -S[0, 2], -S[1, 2]
     c0, c1, c2 = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     d = 1.0 / (xx * c0 + xy * c1 + xz * c2)
-    return (
-        d * (c0 * tx + c1 * ty + c2 * tz),
-        d * (c1 * tx + (xx * zz - xz * xz) * ty + (xy * xz - xx * yz) * tz),
-        d * (c2 * tx + (xy * xz - xx * yz) * ty + (xx * yy - xy * xy) * tz),
-    )
+    w[0] = d * (c0 * tx + c1 * ty + c2 * tz)
+    w[1] = d * (c1 * tx + (xx * zz - xz * xz) * ty + (xy * xz - xx * yz) * tz)
+    w[2] = d * (c2 * tx + (xy * xz - xx * yz) * ty + (xx * yy - xy * xy) * tz)
+
+
+@kernel
+def _weigh(mass: Array, V: Array, b: int, r: Array) -> None:
+    """r (3×3) ← moments of the velocity V of body b about its centre of mass, on rows 1 to 3."""
+    m = mass[b, 0, 0]
+    for i in range(3):
+        for x in range(3):
+            r[i, x] = 0.0
+            for j in range(3):
+                S = mass[b, 1 + i, 1 + j] - mass[b, 0, 1 + i] * mass[b, 0, 1 + j] / m
+                r[i, x] += S * V[b, 1 + j, x]
+
+
+@kernel
+def _uncouple(S: Array, w: Array, k: float, Q: Array, b: int, r: Array) -> None:
+    """r (3×3), forces on rows 1 to 3 with J⁻¹τ = w, ← what is to be added to them; see the module's equations."""
+    cross = np.zeros((3, 3))
+    cross[0, 1], cross[0, 2], cross[1, 2] = -w[2], w[1], -w[0]
+    cross[1, 0], cross[2, 0], cross[2, 1] = w[2], -w[1], w[0]
+    X, strain, couple = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for x in range(3):
+        for y in range(3):
+            n = sigma = 0.0
+            for i in range(3):
+                n += 0.5 * (r[i, x] * Q[b, 1 + i, y] + r[i, y] * Q[b, 1 + i, x])
+                sigma += 0.5 * (cross[x, i] * S[i, y] + cross[y, i] * S[i, x])
+            X[x, y] = -sigma
+            strain[x, y] = (n - sigma) / k
+    for x in range(3):
+        for y in range(3):
+            couple[x, y] = S[x, 0] * strain[0, y] + S[x, 1] * strain[1, y] + S[x, 2] * strain[2, y]
+    # ½[t]× has the torque t
+    for x in range(3):
+        for y in range(3):
+            X[x, y] += 0.5 * (couple[x, y] - couple[y, x])
+    for i in range(3):
+        for x in range(3):
+            r[i, x] = X[x, 0] * Q[b, 1 + i, 0] + X[x, 1] * Q[b, 1 + i, 1] + X[x, 2] * Q[b, 1 + i, 2]
 
 
 @kernel
 def _add_curvature(weight: float, h: float, mass: Array, Q: Array, V: Array, b: int, g: Array, k: int) -> None:
-    """g[k] += h² curvature of the shape of body b along the spin of V."""
-    wx, wy, wz = _spin(mass, Q, V, b)
+    """g[k] += h² curvature of the shape of body b along the spin of V, which has the angular momentum of V."""
+    r, S, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    _weigh(mass, V, b, r)
+    _turn(mass, Q, b, r, S, w)
+    wx, wy, wz = w[0], w[1], w[2]
     ww = wx * wx + wy * wy + wz * wz
     for i in range(1, 4):
         along = wx * Q[b, i, 0] + wy * Q[b, i, 1] + wz * Q[b, i, 2]
@@ -120,13 +174,32 @@ def _aim(
     """Aim and push of one body."""
     add_ortho_gradient(stiffness[b], Q, b, g, k)
     _add_curvature(filtered[b], h, mass, Q, V, b, g, k)
+    r, S, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    _weigh(mass, V, b, r)
+    _turn(mass, Q, b, r, S, w)
+    soft = 2.0 * filtered[b] + (S[0, 0] + S[1, 1] + S[2, 2]) / 3.0
+    _uncouple(S, w, soft, Q, b, r)
     for i in range(4):
         for x in range(3):
-            value = h * h * a[b, i, x]
-            for j in range(4):
-                value -= mass_inverse[b, i, j] * g[k, 3 * j + x]
+            value = V[b, i, x]
+            for j in range(1, 4):
+                value += mass_inverse[b, i, j] * r[j - 1, x]
+            aims[b, i, x] = Q[b, i, x] - scale * value
+    for i in range(3):
+        share = mass[b, 0, 1 + i] / mass[b, 0, 0]
+        for x in range(3):
+            # of h²Ma − g, about the centre of mass
+            r[i, x] = share * g[k, x] - g[k, 3 + 3 * i + x]
+            for j in range(3):
+                r[i, x] += h * h * (mass[b, 1 + i, 1 + j] - share * mass[b, 0, 1 + j]) * a[b, 1 + j, x]
+    _turn(mass, Q, b, r, S, w)
+    _uncouple(S, w, soft, Q, b, r)
+    for i in range(4):
+        for x in range(3):
+            value = h * h * a[b, i, x] - mass_inverse[b, i, 0] * g[k, x]
+            for j in range(1, 4):
+                value += mass_inverse[b, i, j] * (r[j - 1, x] - g[k, 3 * j + x])
             push[b, i, x] = value
-            aims[b, i, x] = Q[b, i, x] - scale * V[b, i, x]
 
 
 @kernel
@@ -136,7 +209,8 @@ def aim_at_start(
 ) -> None:  # fmt: skip
     """aims ← Q − scale · V, push ← h²a − M⁻¹(g + shapes), of bodies with active rows; aims ← Q of the others.
 
-    The shapes, all with the OrthoPotential, have their gradient and h² times their curvature. g is scratch afterwards.
+    The shapes, all with the OrthoPotential, have their gradient and h² times their curvature. Both are as uncoupled
+    bodies need them, see the module's equations. g is scratch afterwards.
     """
     stiffness, filtered, lengths = np.empty(len(Q)), np.empty(len(Q)), np.array([h * h, scale])
     for first in range(0, len(Q), LANES):

@@ -209,8 +209,8 @@ class ExactJoints(Contribution):
         """Whether the joints are closed in all states of a step: those that are linear are, if it begins so."""
         return self._kept[0] != 0.0 and self.parallel.count == 0 and not self.combined
 
-    def disturb(self) -> None:
-        """Bodies were moved from outside."""
+    def loosen(self) -> None:
+        """Bodies are moved without regard to the joints: from outside, or by steps that go round."""
         self._kept[0] = 0.0
 
     def open(self, bodies: int) -> Array:
