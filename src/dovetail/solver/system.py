@@ -141,7 +141,7 @@ class System:
             self._h, self._weight = h, weight
             self.c, self.w = weight * self._kinetic, h * h * self.bodies.stiffness
             if self.trees is not None:
-                self.trees.weigh(self.c, self.w)
+                self.trees.weigh(self.c, self.w, self.largest_moment)
         if self.exact_joints is not None and self.exact_joints.tune(h) and self.blocks.laid_out:
             self._rebuild_base()
         if self.trees is not None:

@@ -230,10 +230,11 @@ class Trees:
         found[self._position[free]] = inside[free]
         return found
 
-    def weigh(self, c: Array, w: Array) -> None:
+    def weigh(self, c: Array, w: Array, largest_moment: Array) -> None:
         """Set the weights of a step, and leave out what does not fit it."""
         self.sweep.weigh(c, w)
-        self.sweep.weigh_response(w)
+        # shapes have the share in the filter that assembly/start.py gives them
+        self.sweep.weigh_response(w * 8.0 * w / (largest_moment + 8.0 * w))
         # the sweep knows one c; where an integrator treats mechanisms differently, the others are left out
         member = self.forest.body
         self._unfit = (c * self._second > _SOFT * 8.0 * w) | (c != c[member[0]])
