@@ -99,7 +99,13 @@ def profiled() -> Iterator[Clock]:
             setattr(owner, name, function)
 
 
-def profile(name: str, frames: int, strength_ratio: float = 100.0) -> tuple[dict[str, float], dict[str, float]]:
+LIMITS = {"full": 20.0, "quick": 3.0}
+"""Seconds of processor time for a scene; steps that are not done by then are left out, and the page says so."""
+
+
+def profile(
+    name: str, frames: int, strength_ratio: float = 100.0, limit: float = 20.0
+) -> tuple[dict[str, float], dict[str, float]]:
     """Milliseconds a step by stage, and counts a step."""
     scene, _ = describe(build(name, frames), strength_ratio)
     with tempfile.TemporaryDirectory() as folder, profiled() as clock:
@@ -109,18 +115,20 @@ def profile(name: str, frames: int, strength_ratio: float = 100.0) -> tuple[dict
         world.retrieve()
         clock.spent.clear()
         begin = time.process_time()
-        iterations = looks = contacts = 0
-        for _ in range(frames - 1):
+        steps = iterations = looks = contacts = 0
+        while steps < frames - 1 and time.process_time() - begin < limit:
+            steps += 1
             world.advance()
             world.retrieve()
             report = world.report
             iterations, looks = iterations + report.iterations, looks + report.detections
             contacts += report.contacts
         whole = time.process_time() - begin
-    steps = frames - 1
     spent = {stage: 1e3 * seconds / steps for stage, seconds in clock.spent.items()}
     spent["everything else"] = 1e3 * whole / steps - sum(spent.values())
-    counts = {"ms": 1e3 * whole / steps, "iterations": iterations / steps, "looks": looks / steps}
+    if steps < frames - 1:
+        print(f"    stopped after {steps} of {frames - 1} steps, {limit:g} s were over", flush=True)
+    counts = {"steps": steps, "ms": 1e3 * whole / steps, "iterations": iterations / steps, "looks": looks / steps}
     return spent, {**counts, "contacts": contacts / steps}
 
 
@@ -139,6 +147,7 @@ def render(found: dict[str, tuple[dict[str, float], dict[str, float]]], quick: b
         "",
         "| | " + " | ".join(names) + " |",
         "|---" + "|---:" * len(names) + "|",
+        "| steps | " + " | ".join(f"{found[n][1]['steps']:.0f}" for n in names) + " |",
         "| ms per step | " + " | ".join(f"{found[n][1]['ms']:.3g}" for n in names) + " |",
         "| the same, first measured | " + " | ".join(f"{FIRST[n]:.3g}" if n in FIRST else "–" for n in names) + " |",
         "| Newton iterations | " + " | ".join(f"{found[n][1]['iterations']:.1f}" for n in names) + " |",
@@ -179,7 +188,8 @@ def main() -> None:
         "--scene", action="append", default=[], help="only scenes whose name contains this; prints only"
     )
     given = parser.parse_args()
-    sizes = SIZES["quick" if given.quick else "full"]
+    mode = "quick" if given.quick else "full"
+    sizes, limit = SIZES[mode], LIMITS[mode]
     found = {}
     profile("chain 2", 3)
     profile("pile 2³", 40)
@@ -187,9 +197,9 @@ def main() -> None:
         if given.scene and not any(part in name for part in given.scene):
             continue
         print(f"{name} …", flush=True)
-        found[name] = profile(name, frames)
+        found[name] = profile(name, frames, limit=limit)
         if name in ("chain 1000", "net 100"):
-            found[f"{name}, exact"] = profile(name, frames, float("inf"))
+            found[f"{name}, exact"] = profile(name, frames, float("inf"), limit)
     page = render(found, given.quick)
     if given.scene:
         print(page)

@@ -14,8 +14,8 @@ from dovetail.bench.engines import ENGINES, Entry, find
 from dovetail.bench.interleave import Limits, Outcome, compare
 from dovetail.bench.plots import write_plots
 from dovetail.bench.scenes import build
-from dovetail.bench.startup import startup
 from dovetail.bench.tables import scene_table
+from dovetail.bench.warmup import warm_up
 from dovetail.bench.worker import measures
 
 STARTED = {"import": 0.1, "first_step": 0.7, "first_step_cold": 30.0, "memory": 100 * 2**20}
@@ -40,8 +40,34 @@ def test_an_engine_that_cannot_be_built_is_told_and_the_others_go_on():
 def test_time_runs_out_after_some_steps_and_the_report_says_so():
     (outcome,) = compare("chain 3", 500, [find("dovetail")], Limits(steps=1e-4))
     assert 0 < len(outcome.times) < 500
-    assert outcome.failed == f"stopped after {len(outcome.times)} of 500 steps"
+    assert outcome.failed == f"stopped after {len(outcome.times)} of 500 steps, 0.0001 s were over"
     assert outcome.measured["frames"] == len(outcome.times)
+
+
+def test_an_engine_that_takes_too_long_to_build_is_told():
+    (outcome,) = compare("chain 3", 5, [find("dovetail")], Limits(build=0.0))
+    assert outcome.failed == "not built within 0 s" and outcome.times == []
+
+
+def test_a_single_step_counts_where_it_is_all_there_is():
+    outcomes = [Outcome("dovetail", "", 0.1, [0.5, 0.002, 0.002]), Outcome("Drake", "stopped", 0.1, [20.0])]
+    base, slow = comparison._scene("chain 2", 3, outcomes)["results"]
+    assert base["ratio"] == 1.0 and slow["median"] == 20e3 and slow["ratio"] == pytest.approx(1e4)
+
+
+def test_a_net_with_too_many_coordinates_is_built_of_constraints_in_pybullet():
+    entry = find("PyBullet ×5")
+    if not entry.is_installed:
+        pytest.skip("install pybullet to test its adapter")
+    scene = build("net 49", 5)
+    engine = entry.build(scene)
+    poses = [engine.poses()]
+    for _ in range(5):
+        engine.step()
+        poses.append(engine.poses())
+    np.testing.assert_array_equal(poses[0], scene.transform[:, :3])
+    # it falls, and constraints hold it together to what its iterations leave
+    assert poses[-1][:, 2, 3].min() < -0.005 and measures(scene, np.array(poses))["joint_gap"] < 1e-3
 
 
 @pytest.mark.parametrize("entry", [e for e in ENGINES if e.module != "own"], ids=lambda e: e.name)
@@ -74,9 +100,8 @@ def test_a_motion_that_is_no_number_is_cut_where_it_ends():
 def test_a_run_writes_results_page_and_pictures(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="install matplotlib to test the page")
     monkeypatch.setitem(comparison.SIZES, "quick", {"chain 2": 4, "pile 1³": 4})
-    monkeypatch.setattr(comparison, "_warm_up", lambda entries: None)
     monkeypatch.setattr(comparison, "ENGINES", [find("dovetail"), find("dovetail, exact joints")])
-    monkeypatch.setattr(comparison, "startup", lambda entries, cold, say: {"dovetail": STARTED})
+    monkeypatch.setattr(comparison, "warm_up", lambda entries, anew, runs, say: {"dovetail": STARTED})
     assert main(["--quick", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert [scene["name"] for scene in found["scenes"]] == ["chain 2", "pile 1³"]
@@ -91,11 +116,11 @@ def test_a_run_writes_results_page_and_pictures(tmp_path, monkeypatch, capsys):
 
 
 def test_an_engine_without_times_leaves_the_others_without_ratios():
-    outcomes = [Outcome("dovetail", "not done within 60 s"), Outcome("MuJoCo", "", 0.1, [0.2, 0.001, 0.003])]
+    outcomes = [Outcome("dovetail", "not built within 60 s"), Outcome("MuJoCo", "", 0.1, [0.2, 0.001, 0.003])]
     scene = comparison._scene("chain 2", 3, outcomes)
     base, other = scene["results"]
     assert base["median"] is None and other["median"] == pytest.approx(2.0) and other["ratio"] is None
-    assert comparison._line(base) == "not done within 60 s" and "2.000 ms a step" in comparison._line(other)
+    assert comparison._line(base) == "not built within 60 s" and "2.000 ms a step" in comparison._line(other)
     assert "| MuJoCo | 2 | 2.9 | 5 | – |" in scene_table(scene)
 
 
@@ -103,7 +128,7 @@ def test_the_start_of_an_engine_is_told_in_seconds_and_bytes():
     entry = find("MuJoCo")
     if not entry.is_installed:
         pytest.skip("install mujoco to test how it starts")
-    told = startup([entry], cold=False, say=print)["MuJoCo"]
+    told = warm_up([entry], anew=False, runs=1, say=print)["MuJoCo"]
     assert 0.0 < told["import"] < told["first_step"] < 100.0
     assert 1e6 < told["memory"] < 1e10
 

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mode = "quick" if given.quick else "full"
         given.out.mkdir(parents=True, exist_ok=True)
         run(
-            mode, given.scene, given.engine, lambda line: print(line, flush=True), not given.quick,
+            mode, given.scene, given.engine, lambda line: print(line, flush=True),
             lambda found: write_json(found, results),
         )  # fmt: skip
     write_page(json.loads(results.read_text(encoding="utf-8")), given.out)

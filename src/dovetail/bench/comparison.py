@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import platform
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dovetail.bench.engines import ENGINES, Entry
+from dovetail.bench.engines import ENGINES
 from dovetail.bench.interleave import Limits, Outcome, compare
 from dovetail.bench.quoted import LIBUIPC
 from dovetail.bench.scenes import build
-from dovetail.bench.startup import startup
+from dovetail.bench.warmup import warm_up
 from dovetail.files import atomic_write
 from dovetail.typing import Array
 
@@ -27,13 +28,14 @@ SIZES: dict[str, dict[str, int]] = {
         "pile 3³": 100, "pile 5³": 100, "pile 10³": 60, "wrecking ball": 200,
     },
     "quick": {
-        "chain 10": 60, "chain 100": 60, "chain 1000": 20, "net 100": 30, "pile 3³": 60, "pile 5³": 40,
-        "wrecking ball": 110,
+        "chain 10": 60, "chain 100": 60, "chain 1000": 10, "net 100": 20, "pile 3³": 60, "pile 5³": 40,
+        "wrecking ball": 100,
     },
 }  # fmt: skip
 """Steps of every scene."""
 
-_LIMITS = {"full": Limits(build=60.0, steps=30.0), "quick": Limits(build=60.0, steps=12.0)}
+_LIMITS = {"full": Limits(build=30.0, steps=20.0), "quick": Limits(build=30.0, steps=3.0)}
+_RUNS = {"full": 3, "quick": 2}  # of start-ups
 _BASE = "dovetail"  # what ratios are taken to
 
 
@@ -42,7 +44,6 @@ def run(
     scenes: Sequence[str] = (),
     engines: Sequence[str] = (),
     say: Callable[[str], None] = print,
-    cold: bool = True,
     keep: Callable[[dict[str, Any]], None] = lambda found: None,
 ) -> dict[str, Any]:
     """Measure; of all scenes and engines, or of those whose names contain one of the given ones.
@@ -56,22 +57,24 @@ def run(
             say(f"{entry.name} is left out: {entry.requires} is not installed")
     absent = sorted({entry.requires for entry in entries if not entry.is_installed})
     entries = [entry for entry in entries if entry.is_installed]
-    say("warming up …")
-    _warm_up(entries)
+    say("compiling kernels, measuring start-ups …")
+    begin = time.monotonic()
+    started = warm_up(entries, mode == "full", _RUNS[mode], say)
+    say(f"    done within {time.monotonic() - begin:.0f} s")
     found: dict[str, Any] = {
         "mode": mode,
         "partial": bool(scenes or engines),
         "machine": _machine(),
         "engines": {entry.name: {"version": entry.version, "settings": entry.note} for entry in entries},
         "absent": absent,
-        "startup": startup(entries, cold, say),
+        "startup": started,
         "scenes": [],
         "scaling": {},
     }
     for name, frames in chosen.items():
         taking = [entry for entry in entries if entry.suits(build(name, 1))]
         say(f"{name}: {frames} steps in {len(taking)} engines …")
-        outcomes = compare(name, frames, taking, _LIMITS[mode])
+        outcomes = compare(name, frames, taking, _LIMITS[mode], say)
         found["scenes"].append(_scene(name, frames, outcomes))
         for row in found["scenes"][-1]["results"]:
             say(f"    {row['engine']:24s} {_line(row)}")
@@ -85,18 +88,6 @@ def _line(row: dict[str, Any]) -> str:
         return str(row["failed"])
     ratio = "" if row["ratio"] is None else f"{row['ratio']:8.3g} × dovetail"
     return f"{row['median']:10.3f} ms a step, {ratio}  {row['failed']}"
-
-
-def _warm_up(entries: Sequence[Entry]) -> None:
-    """Kernels that are compiled on first use are compiled now."""
-    own = [entry for entry in entries if entry.module in ("own", "newton")]
-    for name, frames in (("chain 3", 3), ("chain 100", 3), ("net 9", 3), ("pile 2³", 40), ("wrecking ball", 2)):
-        compare(
-            name,
-            frames,
-            [entry for entry in own if entry.suits(build(name, 1))],
-            Limits(build=600.0, steps=600.0, answer=600.0),
-        )
 
 
 def _scene(name: str, frames: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -114,11 +105,18 @@ def _scene(name: str, frames: int, outcomes: Sequence[Outcome]) -> dict[str, Any
 
 
 def _row(outcome: Outcome, base: Sequence[float], dt: float) -> dict[str, Any]:
-    times = np.array(outcome.times[1:])
+    times = np.array(
+        outcome.times[1:] or outcome.times
+    )  # the first prepares for others; where it is all there is, it counts
     row: dict[str, Any] = {"engine": outcome.engine, "failed": outcome.failed, "build": outcome.built}
     if len(times) == 0:
         return {**row, "steps": 0, "median": None, "p95": None, "real_time": None, "ratio": None}
     common = min(len(outcome.times), len(base))
+    ratio: float | None = None
+    if common > 1:
+        ratio = float(np.mean(outcome.times[1:common]) / np.mean(base[1:common]))
+    elif len(base) > 1:
+        ratio = float(times[0] / np.median(base[1:]))
     return {
         **row,
         "steps": len(outcome.times),
@@ -127,7 +125,7 @@ def _row(outcome: Outcome, base: Sequence[float], dt: float) -> dict[str, Any]:
         "mean": 1e3 * float(times.mean()),
         "real_time": dt / float(times.mean()),
         # over the steps that both have done: later ones may have more contacts
-        "ratio": float(np.mean(outcome.times[1:common]) / np.mean(base[1:common])) if common > 1 else None,
+        "ratio": ratio,
         **outcome.measured,
     }
 

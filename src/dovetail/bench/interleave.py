@@ -11,6 +11,8 @@ import selectors
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +26,17 @@ __all__ = ["Limits", "Outcome", "compare"]
 _TURN = 10  # most steps in a turn
 _FAREWELL = 10.0  # s that a process has to end by itself
 _SHORT = 0.5  # s, what a turn should take
+_FIRST = 5.0  # s of a first step, which prepares for others; one that is longer is the only one
+_LATE = "does not answer"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long an engine may take for a scene, in seconds: to build it, for steps after the first, to answer at all."""
+    """How long an engine may take for a scene, in seconds: to build it, for steps after the first, to answer at all.
+
+    All build at the same time, and what they have for it begins with the first.
+    """
 
     build: float = 60.0
     steps: float = 30.0
@@ -60,17 +67,20 @@ class _Worker:
             stderr=self._errors, text=True, env={**with_path(), **_ONE_THREAD},
         )  # fmt: skip
 
-    def wait(self) -> None:
-        """Until the scene is built."""
-        answer = self._answer(self._limits.build)
+    def wait(self, begin: float) -> None:
+        """Until the scene is built, as long as there is time since `begin`."""
+        answer = self._answer(max(0.0, begin + self._limits.build - time.monotonic()))
         self.outcome.built = answer.get("built", 0.0)
         if "failed" in answer:
-            self._end(answer["failed"])
+            late = answer["failed"] == _LATE
+            self._end(f"not built within {self._limits.build:g} s" if late else answer["failed"])
 
     @property
     def wants_more(self) -> bool:
-        times = self.outcome.times
-        return not self.outcome.failed and len(times) < self._frames and sum(times[1:]) < self._limits.steps
+        times, limit = self.outcome.times, self._limits.steps
+        if self.outcome.failed or len(times) >= self._frames:
+            return False
+        return sum(times[1:]) < limit and (len(times) != 1 or times[0] < max(_FIRST, 0.5 * limit))
 
     def turn(self) -> None:
         """Some more steps."""
@@ -98,7 +108,8 @@ class _Worker:
             else:
                 self.outcome.measured = answer
                 if len(self.outcome.times) < self._frames:
-                    self.outcome.failed = f"stopped after {len(self.outcome.times)} of {self._frames} steps"
+                    done, limit = len(self.outcome.times), self._limits.steps
+                    self.outcome.failed = f"stopped after {done} of {self._frames} steps, {limit:g} s were over"
         return self.outcome
 
     def close(self) -> None:
@@ -129,7 +140,7 @@ class _Worker:
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             if not selector.select(seconds):
-                return {"failed": f"not done within {seconds:g} s"}
+                return {"failed": _LATE}
         line = self._process.stdout.readline()
         if not line:
             return {"failed": self._last_words()}
@@ -148,19 +159,28 @@ class _Worker:
         self._process.wait()
 
 
-def compare(scene: str, frames: int, entries: list[Entry], limits: Limits) -> list[Outcome]:
-    """Run a scene in all engines, in turns."""
+def compare(
+    scene: str, frames: int, entries: list[Entry], limits: Limits, say: Callable[[str], None] = lambda line: None
+) -> list[Outcome]:
+    """Run a scene in all engines, in turns; says how long it took to build, to step and to measure."""
+    times = [time.monotonic()]
     with contextlib.ExitStack() as stack:
         workers = []
         for entry in entries:
             workers.append(_Worker(entry, scene, frames, limits))
             stack.callback(workers[-1].close)
         for worker in workers:  # they have been building at the same time
-            worker.wait()
+            worker.wait(times[0])
+        times.append(time.monotonic())
         while any(worker.wants_more for worker in workers):
             for worker in workers:
                 if worker.wants_more:
                     worker.turn()
+        times.append(time.monotonic())
         for worker in workers:  # nothing is timed any more: they measure at the same time
             worker.end()
-        return [worker.finish() for worker in workers]
+        outcomes = [worker.finish() for worker in workers]
+    times.append(time.monotonic())
+    built, stepped, measured = np.diff(times)
+    say(f"    built within {built:.0f} s, stepped for {stepped:.0f} s, measured within {measured:.0f} s")
+    return outcomes

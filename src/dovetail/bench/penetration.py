@@ -65,28 +65,35 @@ def _pieces(shape: Shape) -> list[_Piece]:
     return [_piece(shape.vertices[piece]) for piece in shape.pieces]
 
 
-def _depths(a: _Piece, b: _Piece, A: Array, B: Array) -> Array:
-    """Overlap (k,) of pieces a and b under poses A and B (k, 3, 4); 0 where they are apart."""
-    normals = []
-    edges = []
-    for piece, T in ((a, A), (b, B)):
-        # normals follow the inverse transpose: bodies of dovetail are sheared a little
-        normals.append(np.einsum("kji,nj->kni", np.linalg.inv(T[..., :3]), piece.normals))
-        edges.append(np.einsum("kij,nj->kni", T[..., :3], piece.edges))
-    crossed = np.cross(edges[0][:, :, None], edges[1][:, None]).reshape(len(A), -1, 3)
-    axes = np.concatenate([*normals, crossed], axis=1)
+def _overlaps(axes: Array, parts: list[tuple[_Piece, Array]]) -> Array:
+    """Least overlap (k,) of the shadows of two pieces on axes (k, n, 3) under their poses; infinite without an axis."""
     length = np.linalg.norm(axes, axis=2, keepdims=True)
     parallel = length[..., 0] < 1e-6
     axes = axes / np.where(length < 1e-6, 1.0, length)
     shadows = []
-    for piece, T in ((a, A), (b, B)):
-        corners = np.einsum("kij,vj->kvi", T[..., :3], piece.corners) + T[:, None, :, 3]
-        shadow = np.einsum("kni,kvi->knv", axes, corners)
+    for piece, T in parts:
+        corners = piece.corners @ T[..., :3].transpose(0, 2, 1) + T[:, None, :, 3]
+        shadow = axes @ corners.transpose(0, 2, 1)
         shadows.append((shadow.min(axis=2), shadow.max(axis=2)))
     (low_a, high_a), (low_b, high_b) = shadows
     overlap = np.minimum(high_a - low_b, high_b - low_a)
     overlap[parallel] = np.inf
-    return np.asarray(np.maximum(overlap.min(axis=1), 0.0))
+    return np.asarray(overlap.min(axis=1))
+
+
+def _depths(a: _Piece, b: _Piece, A: Array, B: Array) -> Array:
+    """Overlap (k,) of pieces a and b under poses A and B (k, 3, 4); 0 where they are apart."""
+    # normals follow the inverse transpose: bodies of dovetail are sheared a little
+    normals = [piece.normals @ np.linalg.inv(T[..., :3]) for piece, T in ((a, A), (b, B))]
+    depth = _overlaps(np.concatenate(normals, axis=1), [(a, A), (b, B)])
+    left = np.flatnonzero(depth > 0.0)
+    if len(left):
+        # few are not parted by a face: only they are looked at along their edges
+        A, B = A[left], B[left]
+        edges = [piece.edges @ T[..., :3].transpose(0, 2, 1) for piece, T in ((a, A), (b, B))]
+        crossed = np.cross(edges[0][:, :, None], edges[1][:, None]).reshape(len(left), -1, 3)
+        depth[left] = np.minimum(depth[left], _overlaps(crossed, [(a, A), (b, B)]))
+    return np.maximum(depth, 0.0)
 
 
 def _near(scene: BenchScene, pose: Array) -> Indices:

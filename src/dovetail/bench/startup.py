@@ -11,34 +11,40 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import dovetail
 from dovetail.bench.engines import Entry, find
 
-__all__ = ["startup", "with_path"]
+__all__ = ["first_start", "start", "with_path"]
 
 _SCENE = "chain 10"
+_COMPILES = "compiling kernels"  # what dovetail says when it does
 
 
-def startup(entries: Sequence[Entry], cold: bool, say: Callable[[str], None]) -> dict[str, Any]:
-    """Seconds of processor time from the start of a process, least of three, and its memory after the first step."""
-    found: dict[str, Any] = {}
-    packages = {entry.module: entry for entry in reversed(entries)}  # settings do not matter here: the first of each
-    for entry in reversed(packages.values()):
-        runs = [_child(entry) for _ in range(3)]
-        if any(run is None for run in runs):
-            say(f"{entry.name} does not start by itself; its start-up is left out")
-            continue
-        found[entry.name] = {key: min(run[key] for run in runs if run) for key in ("import", "first_step", "memory")}
-        if cold and entry.name == "dovetail":
-            say("first step with an empty kernel cache …")
-            with tempfile.TemporaryDirectory() as cache:
-                first = _child(entry, DOVETAIL_CACHE_DIR=cache)
-            found[entry.name]["first_step_cold"] = None if first is None else first["first_step"]
-    return found
+def start(entry: Entry, runs: int = 3) -> dict[str, Any] | None:
+    """Seconds of processor time from the start of a process, least of some runs, and its memory after the first step.
+
+    None if the engine does not start by itself.
+    """
+    told = [_child(entry) for _ in range(runs)]
+    found = [run for run in told if run is not None]
+    if len(found) < runs:
+        return None
+    return {key: min(run[key] for run in found) for key in ("import", "first_step", "memory")}
+
+
+def first_start(entry: Entry, anew: bool) -> float | None:
+    """Seconds of processor time to the first step of dovetail where no kernels are compiled yet.
+
+    Where they are, they are compiled `anew` for this, into a folder that is thrown away, or None is returned.
+    """
+    told = _child(entry)
+    if told is not None and not told["compiles"] and anew:
+        with tempfile.TemporaryDirectory() as cache:
+            told = _child(entry, DOVETAIL_CACHE_DIR=cache)
+    return told["first_step"] if told is not None and told["compiles"] else None
 
 
 def with_path() -> dict[str, str]:
@@ -50,7 +56,7 @@ def with_path() -> dict[str, str]:
 _IMPORT = "import time; begin = time.process_time(); import {}; print(time.process_time() - begin)"
 
 
-def _child(entry: Entry, **environment: str) -> dict[str, float] | None:
+def _child(entry: Entry, **environment: str) -> dict[str, Any] | None:
     """What a fresh process tells of an engine; the import in one that has loaded nothing else."""
     environment = {**with_path(), **environment}
     told = []
@@ -62,7 +68,7 @@ def _child(entry: Entry, **environment: str) -> dict[str, float] | None:
         if done.returncode != 0:
             return None
         told.append(json.loads(done.stdout.splitlines()[-1]))
-    return {"import": told[0], **told[1]}
+    return {"import": told[0], "compiles": _COMPILES in done.stderr, **told[1]}
 
 
 def _main(name: str) -> None:

@@ -67,6 +67,7 @@ class Entry:
 
 
 _PENALTY = "bdf1, joints of strength_ratio 100, as is the default; trees are solved by sweeps, contact by blocks"
+_BULLET = "multibodies, or constraints where one would have more than 128 coordinates; five steps per dt"
 _EXACT = {"strength_ratio": float("inf")}
 ENGINES = (
     Entry("dovetail", "own", "dovetail", {}, _PENALTY),
@@ -81,7 +82,7 @@ ENGINES = (
     ),
     Entry("MuJoCo", "mujoco", "mujoco", {"substeps": 1}, "implicitfast, Newton, one step per dt"),
     Entry("MuJoCo ×5", "mujoco", "mujoco", {"substeps": 5}, "the same, five steps per dt"),
-    Entry("PyBullet ×5", "pybullet", "pybullet", {"substeps": 5}, "multibodies, five steps per dt"),
+    Entry("PyBullet ×5", "pybullet", "pybullet", {"substeps": 5}, _BULLET),
     Entry("Drake ×10", "drake", "pydrake", {"substeps": 10}, "SAP, ten steps per dt, point contact", "", "drake"),
     Entry("Newton XPBD", "newton", "newton", {"substeps": 1}, "on Warp's CPU device, ten iterations"),
 )

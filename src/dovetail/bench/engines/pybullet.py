@@ -1,4 +1,8 @@
-"""PyBullet: multibodies where joints form a tree, point-to-point constraints where they close loops."""
+"""PyBullet: multibodies where joints form a tree, point-to-point constraints where they close loops.
+
+Its interface tells 128 coordinates of a multibody at most, a hinge having one and a ball four. In scenes with more,
+every body is one of its own and all joints are constraints: a point for a ball, both ends of the pin for a hinge.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,14 @@ from typing import Any
 import numpy as np
 
 from dovetail.bench.engines.quaternion import xyzw
-from dovetail.bench.engines.tree import Tree, spanning_tree
+from dovetail.bench.engines.tree import Tree, loose, spanning_tree
 from dovetail.bench.scene import GRAVITY, BenchScene
 from dovetail.typing import Array
 
 __all__ = ["Adapter"]
+
+_COORDINATES = 128
+_OF_JOINT = {"revolute": 1, "spherical": 4}
 
 
 class Adapter:
@@ -27,6 +34,8 @@ class Adapter:
         pybullet.setGravity(0, 0, -GRAVITY)
         pybullet.setTimeStep(scene.dt / substeps)
         tree = spanning_tree(scene)
+        if scene.joints is not None and _OF_JOINT[scene.joints.kind] * len(scene.joints.left) >= _COORDINATES:
+            tree = loose(scene)
         self._at: list[tuple[int, int]] = [(-1, -1)] * scene.count  # multibody and link (−1: its base) of every body
         shapes = [self._shape(s) if scene.contact else -1 for s in range(len(scene.shapes))]
         children: dict[int, list[int]] = {}
@@ -105,8 +114,6 @@ class Adapter:
             baseCollisionShapeIndex=-1 if jointed_root else shapes[scene.shape_of[root]],
             basePosition=T[:3, 3].tolist(), baseOrientation=xyzw(T[:3, :3]), **lists,
         )  # fmt: skip
-        if p.getNumJoints(multibody) != len(links):
-            raise RuntimeError(f"PyBullet has made {p.getNumJoints(multibody)} of {len(links)} links")
         if not jointed_root:
             self._at[root] = (multibody, -1)
         for body, k in number.items():
@@ -135,14 +142,22 @@ class Adapter:
                 )  # fmt: skip
 
     def _close(self, k: int) -> None:
-        p, scene, joints = self._p, self._scene, self._scene.joints
+        p, joints = self._p, self._scene.joints
         assert joints is not None
-        local = []
-        for body in (int(joints.left[k]), int(joints.right[k])):
-            T = scene.transform[body]
-            local.append((T[:3, :3].T @ (joints.point[k] - T[:3, 3])).tolist())
-        left, right = self._at[joints.left[k]], self._at[joints.right[k]]
-        p.createConstraint(*left, *right, p.JOINT_POINT2POINT, [0, 0, 0], *local)
+        shift = joints.half * joints.axis
+        ends = [joints.point[k]] if joints.kind == "spherical" else [joints.point[k] - shift, joints.point[k] + shift]
+        for end in ends:
+            left, at_left = self._place(int(joints.left[k]), end)
+            right, at_right = self._place(int(joints.right[k]), end)
+            # a free body comes first: the second may be the world
+            p.createConstraint(*right, *left, p.JOINT_POINT2POINT, [0, 0, 0], at_right, at_left)
+
+    def _place(self, body: int, point: Array) -> tuple[tuple[int, int], list[float]]:
+        """Multibody and link of a body, −1 the world, and where a point is in its frame."""
+        if body < 0:
+            return (-1, -1), point.tolist()
+        T = self._scene.transform[body]
+        return self._at[body], (T[:3, :3].T @ (point - T[:3, 3])).tolist()
 
     def step(self) -> None:
         for _ in range(self._substeps):

@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.bench.scene import BenchScene
 from dovetail.typing import Indices
 
-__all__ = ["Tree", "spanning_tree"]
+__all__ = ["Tree", "loose", "spanning_tree"]
 
 
 @dataclass(frozen=True)
@@ -59,3 +59,10 @@ def spanning_tree(scene: BenchScene) -> Tree:
     order = [body for body in seen if body >= 0]
     order += [body for body in range(scene.count) if body not in seen]
     return Tree(parent, of_body, order, [k for k in range(len(joints.left)) if k not in used])
+
+
+def loose(scene: BenchScene) -> Tree:
+    """Every body on its own; all joints close loops."""
+    none = np.full(scene.count, -1)
+    joints = 0 if scene.joints is None else len(scene.joints.left)
+    return Tree(none, none, list(range(scene.count)), list(range(joints)))
