@@ -27,11 +27,11 @@ class RandomTree:
     """Bodies in two trees, the first of them held by fixed bodies at several places.
 
     Every joint has one to three triples; a third of them weighted points held exactly, a third by springs, and the
-    others arbitrary linear rows, with an idle one here and there. With `common` = 1 or 2, the joints
-    are of the kinds for which there is emitted code: balls in binary trees, or hinges in chains.
+    others arbitrary linear rows, with an idle one here and there. With `common`, the joints are of the kinds for which
+    there is emitted code: "balls" in binary trees, "hinges" in chains, a "rope" of balls, or six "ropes" on one body.
     """
 
-    def __init__(self, rng: np.random.Generator, bodies: int = 12, common: int = 0) -> None:
+    def __init__(self, rng: np.random.Generator, bodies: int = 12, common: str = "") -> None:
         self.n = n = bodies + 2
         self._common = common
         fixed = np.zeros(n, np.int64)
@@ -43,7 +43,7 @@ class RandomTree:
         parents = [(free[k], free[self._parent(rng, k, begins[k])]) for k in range(1, bodies) if k != half]
         pairs = [p if rng.random() < 0.5 else p[::-1] for p in parents]
         pairs += [(free[0], 2), (n - 1, free[1]), (free[0], n - 1)]
-        counts = np.full(len(pairs), common) if common else rng.integers(1, 4, len(pairs))
+        counts = np.full(len(pairs), 1 + (common == "hinges")) if common else rng.integers(1, 4, len(pairs))
         # a body offers twelve rows; what it shares with fixed bodies must stay below
         counts[-3:] = 1
         triples = rng.permutation(np.repeat(np.arange(len(pairs)), counts))
@@ -62,10 +62,10 @@ class RandomTree:
         self._draw_rows(rng)
 
     def _parent(self, rng: np.random.Generator, k: int, begin: int) -> int:
-        if self._common == 1:
+        if self._common == "balls":
             return int(begin + (k - begin - 1) // 2)
-        if self._common == 2:
-            return k - 1
+        if self._common:
+            return max(begin, k - 6) if self._common == "ropes" else k - 1
         return int(rng.integers(max(begin, k - 3), k))
 
     def _draw_bodies(self, rng: np.random.Generator) -> None:

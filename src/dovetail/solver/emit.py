@@ -270,6 +270,25 @@ class Emitter:
         """Inverse of `neighbours`."""
         self._put_columns(self._near(k, first, len(numbers)), numbers)
 
+    def _listed(self, k: int, starts: int, first: int) -> list[Any]:
+        """Pointers to the eight places of array k that index array `starts` holds from `first` on."""
+        row = self._builder.gep(self._data(starts), [ir.Constant(_INDEX, first)])
+        places = [self._builder.load(self._builder.gep(row, [ir.Constant(_INDEX, lane)])) for lane in range(LANES)]
+        return [self._builder.gep(self._data(k), [place]) for place in places]
+
+    def listed(self, k: int, starts: int, first: int, count: int) -> list[Number]:
+        """The first `count` numbers of array k from such places on, in lanes; up to three beyond them are read."""
+        return self._columns(self._listed(k, starts, first), count)[:count]
+
+    def put_listed(self, k: int, starts: int, first: int, numbers: Sequence[Number]) -> None:
+        """Inverse of `listed`; nothing else is written."""
+        pointers, whole = self._listed(k, starts, first), len(numbers) // 4 * 4
+        self._put_columns(pointers, numbers[:whole])
+        for n, number in enumerate(numbers[whole:]):
+            for lane, pointer in enumerate(pointers):
+                place = self._builder.gep(pointer, [ir.Constant(_INDEX, whole + n)])
+                self._builder.store(self._builder.extract_element(number.value, ir.Constant(_LANE, lane)), place)
+
     def picked(self, k: int, starts: int, place: Any, count: int) -> list[Number]:
         """The first `count` numbers of array k from eight places on, in lanes; `starts` holds those from `place` on."""
         first = self._builder.gep(self._data(starts), [place])

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from articulated_trees import RandomTree
 
+from dovetail.solver.articulated.sweeps import ROPE, ROPES
+
 # pivots of the sweep are compliances of 1e-1 … 1e3, so that round-off grows by about 1e4
 ROUND_OFF = 1e-10
+
+COMMON = ["balls", "hinges", "rope", "ropes"]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -19,7 +23,7 @@ def test_the_sweep_solves_the_saddle_system_of_a_tree(seed):
     np.testing.assert_allclose(multiplier, forces, atol=ROUND_OFF * np.abs(forces).max())
 
 
-@pytest.mark.parametrize("common", [1, 2])
+@pytest.mark.parametrize("common", COMMON)
 @pytest.mark.parametrize("seed", range(4))
 def test_emitted_code_and_plain_loops_agree(seed, common):
     tree = RandomTree(np.random.default_rng(seed), bodies=61, common=common)
@@ -34,7 +38,7 @@ def test_a_second_right_hand_side_is_answered_without_gaps_and_stress(seed):
         np.testing.assert_allclose(found, expected, atol=ROUND_OFF * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("common", [1, 2])
+@pytest.mark.parametrize("common", COMMON)
 @pytest.mark.parametrize("seed", range(2))
 def test_emitted_code_and_plain_loops_agree_on_the_second_one(seed, common):
     tree = RandomTree(np.random.default_rng(seed), bodies=61, common=common)
@@ -43,14 +47,17 @@ def test_emitted_code_and_plain_loops_agree_on_the_second_one(seed, common):
 
 
 def test_most_places_of_common_trees_take_the_emitted_code():
-    for common in (1, 2):
+    for common, cases in zip(COMMON, ({0, 3}, {1, 4}, {0, ROPE}, {0, ROPES}), strict=True):
         tree = RandomTree(np.random.default_rng(0), bodies=61, common=common)
-        assert tree.solver(fast=True).chunks.plain_places < 10
+        chunks = tree.solver(fast=True).chunks
+        assert chunks.plain_places < 10
+        assert cases <= set(chunks.case.tolist())
         assert tree.solver(fast=False).chunks.plain_places == 61
 
 
-def test_bodies_that_rest_keep_their_step_and_forces():
-    tree = RandomTree(np.random.default_rng(1), bodies=61, common=1)
+@pytest.mark.parametrize("common", COMMON)
+def test_bodies_that_rest_keep_their_step_and_forces(common):
+    tree = RandomTree(np.random.default_rng(1), bodies=61, common=common)
     y, multiplier = tree.sweep(fast=True)
     second = tree.island == 1
     rests = np.zeros(61, np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.articulated.chunks import Chunks
-from dovetail.solver.articulated.layout import FRAME, MOTION, entries
+from dovetail.solver.articulated.layout import FRAME, KEPT, PLACES, entries
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.sweeps import sweep
 from dovetail.solver.articulated.tree import Forest
@@ -41,13 +41,14 @@ class Articulated:
         self._lane_child = 3 * rows.upward[forest.children[chunks.lane]]
         plain = chunks.plain_places
         self._R, self._L, self._u = np.zeros((plain, 3, 3)), np.zeros((plain, 3, 3)), np.zeros((plain, 2, 12))
-        self._frame = aligned(chunks.fast_chunks, FRAME, LANES)
+        self._frame = aligned(chunks.fast_chunks * FRAME * LANES)
         self._constants = aligned(chunks.table.shape[1], LANES)
         self._C, self._lines = aligned(entries(4) + 12, LANES), aligned(12, LANES, LANES)
-        self._Phi, self._Y = aligned(rows.phi_size), aligned(int(rows.y_start[-1]))
+        self._starts = np.zeros((PLACES, LANES), np.int64)
+        self._Phi, self._Y = aligned(rows.phi_size), aligned(chunks.y_size)
         self._multiplier = np.zeros((rows.count + _SPARE, 3))
         # of a second right-hand side, which consistent starts alone have
-        self._second, self._motion = self._multiplier[:0], self._frame[:0]
+        self._second, self._kept = self._multiplier[:0], self._frame[:0]
 
     @property
     def multiplier(self) -> Array:
@@ -82,7 +83,7 @@ class Articulated:
         Gaps count in y, not in y_push.
         """
         if not len(self._second):
-            self._second, self._motion = np.zeros_like(self._multiplier), aligned(len(self._frame), MOTION, LANES)
+            self._second, self._kept = np.zeros_like(self._multiplier), aligned(self.chunks.fast_chunks * KEPT * LANES)
         return self._sweep(self._free_weights, Q, Q_tilde, position, lane_position, active, y, push, y_push)
 
     def _sweep(
@@ -93,11 +94,11 @@ class Articulated:
         c, w, stress, table = weights
         two, push = (0, Q) if push is None else (1, push)
         bad: int = sweep(
-            n.case, n.first, n.size, n.uniform, n.store, n.points_at, n.rigid, self.lane_body, lane_position, n.kind,
-            self._lane_child, self._lane_own, n.points, table, f.body, f.children, r.upward, r.ground, r.other,
-            r.phi_start, r.y_start, r.widest, self.weights, self.special, self._mass, self._inertia, c, w, stress,
-            self.covectors, self.compliance, self.residual, active, position, Q, Q_tilde, two, push, self._constants,
-            self._C, self._lines, self._frame, self._motion, self._R, self._L, self._u, self._Phi, self._Y,
-            self._multiplier, self._second, y, y_push,
+            n.balls, n.hinges, n.upwards, n.case, n.first, n.size, n.uniform, n.store, n.points_at, n.lanes_at, n.rigid,
+            self.lane_body, lane_position, n.kind, self._lane_child, self._lane_own, n.points, table, f.body,
+            f.children, r.upward, r.ground, r.other, r.phi_start, r.y_start, r.widest, self.weights, self.special,
+            self._mass, self._inertia, c, w, stress, self.covectors, self.compliance, self.residual, active, position,
+            Q, Q_tilde, two, push, self._constants, self._C, self._lines, self._starts, self._frame, self._kept,
+            self._R, self._L, self._u, self._Phi, self._Y, self._multiplier, self._second, y, y_push,
         )  # fmt: skip
         return bad

@@ -1,7 +1,10 @@
 """Chunks: runs of up to eight places with joints of the same kind, which the sweeps take together.
 
+upwards (n,)                 the order in which the way up takes the chunks
 case, first, size (n,)       kind of joints (sweeps.CASES or PLAIN), first place and number of places of a chunk
 store (n,)                   where the frames of a chunk lie between the sweeps, among those of its sort
+lanes_at (n,)                where Y and y of a chunk of cousins lie
+balls, hinges                1 where there are chunks of these cases, else None
 points, points_at            x̄ − α c̄ of every row (3·triples × 8 lanes) of a chunk, c̄ the centre of mass
 rigid (n,)                   1 where the joints to the parents are exact
 kind, uniform                kind of the bodies in the lanes (8n,), and of the whole chunk (n,) or −1
@@ -17,7 +20,7 @@ import numpy as np
 
 from dovetail.solver.articulated.layout import CONSTANTS
 from dovetail.solver.articulated.rows import Rows
-from dovetail.solver.articulated.sweeps import CASES, PLAIN
+from dovetail.solver.articulated.sweeps import BALLS, CASES, COUSINS, HINGES, PLAIN, ROPE, ROPES
 from dovetail.solver.articulated.tree import Forest
 from dovetail.solver.buffers import aligned
 from dovetail.solver.emit import LANES
@@ -28,6 +31,7 @@ __all__ = ["Chunks"]
 
 _MOST = max(sum(children) + own for children, own in CASES)
 _LOOK_BACK = 8  # kinds that a body is compared with
+_SIDE_BY_SIDE = 4  # ropes at least, from which on eight lanes pay
 
 
 @kernel
@@ -77,13 +81,18 @@ def _cases(forest: Forest, rows: Rows, special: Indices) -> Indices:
     case = np.full(forest.count, PLAIN)
     for number, (triples, own) in enumerate(CASES):
         # with as many children as triples below, each has one
-        case[common & (mine == own) & (children == len(triples)) & (below == sum(triples))] = number
+        if number != ROPES:
+            case[common & (mine == own) & (children == len(triples)) & (below == sum(triples))] = number
+    rope = case == ROPE
+    beside = np.bincount(forest.level[rope], minlength=1)
+    case[rope] = np.where(beside[forest.level[rope]] >= _SIDE_BY_SIDE, ROPES, ROPE)
     return case
 
 
-def _split(case: Indices) -> tuple[Indices, Indices]:
-    """First place and size of runs of equal cases, at most eight long but for plain ones."""
-    starts = np.flatnonzero(np.concatenate([[True], case[1:] != case[:-1]]))
+def _split(case: Indices, level: Indices) -> tuple[Indices, Indices]:
+    """First place and size of runs of equal cases, at most eight long but for plain ones; cousins share a level."""
+    ends = (case[1:] != case[:-1]) | (np.isin(case[1:], COUSINS) & (level[1:] != level[:-1]))
+    starts = np.flatnonzero(np.concatenate([[True], ends]))
     lengths = np.diff(np.append(starts, len(case)))
     longest = np.where(case[starts] == PLAIN, lengths, LANES)
     pieces = -(-lengths // longest)
@@ -92,6 +101,15 @@ def _split(case: Indices) -> tuple[Indices, Indices]:
     first = starts[run] + number * longest[run]
     size = np.minimum(longest[run], starts[run] + lengths[run] - first)
     return first, size
+
+
+def _upwards(is_cousins: Flags, level: Indices) -> Indices:
+    """The order of chunks on the way up: the last one first, but cousins of one level from the first one on.
+
+    None of those waits for another, and memory is read three times as fast forwards.
+    """
+    run = np.cumsum(np.concatenate([[True], ~is_cousins[1:] | ~is_cousins[:-1] | (level[1:] != level[:-1])]))
+    return np.lexsort((np.arange(len(run)), -run))
 
 
 class Chunks:
@@ -103,8 +121,9 @@ class Chunks:
     ) -> None:  # fmt: skip
         m = forest.count
         place_case = _cases(forest, rows, special) if fast and jit_enabled else np.full(m, PLAIN)
-        self.first, self.size = _split(place_case)
+        self.first, self.size = _split(place_case, forest.level)
         self.case = place_case[self.first]
+        self.upwards = _upwards(np.isin(self.case, COUSINS), forest.level[self.first])
         plain = self.case == PLAIN
         before = np.cumsum(np.where(plain, self.size, 0)) - np.where(plain, self.size, 0)
         self.store = np.where(plain, before, np.cumsum(~plain) - 1)
@@ -116,6 +135,12 @@ class Chunks:
         triples = np.array([*(sum(children) + own for children, own in CASES), 0])[self.case]
         self.points_at = np.cumsum(3 * LANES * triples) - 3 * LANES * triples
         self.points = aligned(int(3 * LANES * triples.sum()))
+        # Y and y of cousins lie in lanes, behind those of the others
+        below = np.array([*(sum(children) for children, _ in CASES), 0])[self.case]
+        size = np.where(np.isin(self.case, COUSINS), LANES * 12 * below, 0)
+        behind = -(-int(rows.y_start[-1]) // LANES) * LANES
+        self.lanes_at, self.y_size = behind + np.cumsum(size) - size, behind + int(size.sum())
+        self.balls, self.hinges = (1 if np.isin(cases, self.case).any() else None for cases in (BALLS, HINGES))
         alpha = np.zeros((m, _MOST))
         centre = mass[:, 0, 1:] / mass[:, :1, 0]
         for number, (children, own) in enumerate(CASES):

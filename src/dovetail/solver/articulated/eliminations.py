@@ -9,7 +9,7 @@ Sizes are fixed when the code is emitted: triples that a body shares with each c
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from numba.extending import intrinsic
 
@@ -17,14 +17,52 @@ from dovetail.solver.articulated.layout import entry, right_side, room_for_secon
 from dovetail.solver.emit import LANES, Emitter, Matrix, Memory, Number, emitted
 from dovetail.solver.emit_algebra import difference, dot, full, inverse, product, transposed
 
-__all__ = ["eliminate_of", "eliminate_wide_of", "substitute_of"]
+__all__ = ["Blocks", "carry", "eliminate_of", "eliminate_wide_of", "reduced", "solved_columns", "substitute_of"]
+
+
+Blocks: TypeAlias = dict[tuple[int, int], Matrix]
+
+
+def reduced(A: Blocks, below: int, triples: int) -> tuple[list[Matrix], Blocks]:
+    """P⁻¹ and M of the first triples; the blocks of the others are left as they are after these are eliminated."""
+    P: list[Matrix] = []
+    M: Blocks = {}
+    for p in range(below):
+        D = A[p, p]
+        P.append(full(inverse([D[0][0], D[1][1], D[2][2], D[0][1], D[0][2], D[1][2]])))
+        for b in range(p + 1, triples):
+            M[b, p] = product(transposed(A[p, b]), P[p])
+        for a in range(p + 1, triples):
+            for b in range(a, triples):
+                A[a, b] = difference(A[a, b], M[a, p], A[p, b], symmetric=a == b)
+    return P, M
+
+
+def carry(M: Blocks, r: Matrix, below: int) -> None:
+    """The same with a right-hand side, triple by triple."""
+    for p in range(below):
+        for a in range(p + 1, len(r)):
+            r[a] = [r[a][i] - dot(M[a, p][i], r[p]) for i in range(3)]
+
+
+def solved_columns(P: list[Matrix], M: Blocks, r: Matrix, own: int) -> Matrix:
+    """Rows of Y, y by back-substitution, after `carry`; with own = 0 of y alone."""
+    below = len(P)
+    found: dict[int, Matrix] = {}
+    for p in range(below - 1, -1, -1):
+        rows = [[M[below + b, p][j][i] for b in range(own) for j in range(3)] + [dot(P[p][i], r[p])] for i in range(3)]
+        for q in range(p + 1, below):
+            update = product(transposed(M[q, p]), found[q])
+            rows = [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(rows, update, strict=True)]
+        found[p] = rows
+    return [row for p in range(below) for row in found[p]]
 
 
 def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
     below = sum(children)
     triples = below + own
 
-    def load(C: Memory, Phis: list[Memory]) -> tuple[dict[tuple[int, int], Matrix], list[list[Any]]]:
+    def load(C: Memory, Phis: list[Memory]) -> tuple[Blocks, Matrix]:
         """Blocks a ≤ b of the matrix with what the children tell, and right-hand sides."""
         A = {
             (a, b): [[C.at(entry(triples, a, b, i, j)) for j in range(3)] for i in range(3)]
@@ -49,21 +87,12 @@ def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
         return A, r
 
     def emit(e: Emitter) -> None:
-        # arguments: C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
+        # arguments: C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
         C = e.scalars(0, e.index(1), LANES)
-        A, r = load(C, [e.scalars(2, e.index(3 + n)) for n in range(len(children))])
-        Phi, Y, K = e.scalars(2, e.index(5)), e.scalars(6, e.index(7)), e.scalars(8, e.index(9))
-        M: dict[tuple[int, int], Matrix] = {}
-        P: list[Matrix] = []
-        for p in range(below):
-            D = A[p, p]
-            P.append(full(inverse([D[0][0], D[1][1], D[2][2], D[0][1], D[0][2], D[1][2]])))
-            for b in range(p + 1, triples):
-                M[b, p] = product(transposed(A[p, b]), P[p])
-            for a in range(p + 1, triples):
-                for b in range(a, triples):
-                    A[a, b] = difference(A[a, b], M[a, p], A[p, b], symmetric=a == b)
-                r[a] = [r[a][i] - dot(M[a, p][i], r[p]) for i in range(3)]
+        A, r = load(C, [e.scalars(2, e.index(3))] if children else [])
+        Phi, Y, K = e.scalars(2, e.index(4)), e.scalars(5, e.index(6)), e.scalars(7, e.index(8))
+        P, M = reduced(A, below, triples)
+        carry(M, r, below)
         width = stride(3 * own)
         for a in range(own):
             for b in range(own):
@@ -76,40 +105,25 @@ def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
                         Phi.put(width * (3 * a + i) + 3 * b + j, value)
             for i in range(3):
                 Phi.put(width * (3 * a + i) + 3 * own, r[below + a][i])
-        solved: dict[int, Matrix] = {}
-        for p in range(below - 1, -1, -1):
-            rows = [
-                [M[below + b, p][j][i] for b in range(own) for j in range(3)] + [dot(P[p][i], r[p])] for i in range(3)
-            ]
-            for q in range(p + 1, below):
-                update = product(transposed(M[q, p]), solved[q])
-                rows = [[rows[i][j] - update[i][j] for j in range(3 * own + 1)] for i in range(3)]
-            solved[p] = rows
-            for i in range(3):
-                for j in range(3 * own + 1):
-                    Y.put(width * (3 * p + i) + j, rows[i][j])
+        for row, values in enumerate(solved_columns(P, M, r, own)):
+            for column, value in enumerate(values):
+                Y.put(width * row + column, value)
 
         def respond() -> list[Number]:
             """The second right-hand side, by the same pivots."""
-            theirs, ours = e.scalars(11, e.index(12)), e.scalars(11, e.index(13))
+            theirs, ours = e.scalars(10, e.index(11)), e.scalars(10, e.index(12))
             s = [[C.at(second_side(triples, a, i)) for i in range(3)] for a in range(triples)]
             for p in range(below):
                 s[p] = [s[p][i] + theirs.at(3 * p + i) for i in range(3)]
-            for p in range(below):
-                for a in range(p + 1, triples):
-                    s[a] = [s[a][i] - dot(M[a, p][i], s[p]) for i in range(3)]
-            for p in range(below - 1, -1, -1):
-                s[p] = [dot(P[p][i], s[p]) for i in range(3)]
-                for q in range(p + 1, below):
-                    s[p] = [s[p][i] - dot([M[q, p][j][i] for j in range(3)], s[q]) for i in range(3)]
-                for i in range(3):
-                    theirs.put(3 * p + i, s[p][i])
-            for a in range(own):
-                for i in range(3):
-                    ours.put(3 * a + i, s[below + a][i])
-            return [s[below + a][i] for a in range(own) for i in range(3)]
+            carry(M, s, below)
+            for row, (value,) in enumerate(solved_columns(P, M, s, 0)):
+                theirs.put(row, value)
+            told = [s[below + a][i] for a in range(own) for i in range(3)]
+            for row, value in enumerate(told):
+                ours.put(row, value)
+            return told
 
-        told = e.when(10, respond)
+        told = e.when(9, respond)
         if room_for_second(3 * own):
             for i in range(3 * own):
                 Phi.put(width * i + 3 * own + 1, told[i])
@@ -208,8 +222,8 @@ def _emit_substitute(below: int, own: int) -> Any:
 def eliminate_of(children: tuple[int, ...], own: int) -> Any:
     emit = _emit_eliminate(children, own)
     return intrinsic(
-        lambda context, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at, two, second, theirs, ours: (
-            emitted(emit, C, lane, Phi, child0, child1, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
+        lambda context, C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours: emitted(
+            emit, C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
         )
     )
 

@@ -20,7 +20,7 @@ from dovetail.solver.emit import LANES, Emitter, Matrix, Number, Vector3, emitte
 from dovetail.solver.emit_algebra import PAIRS, cross, dot, full, inverse, times
 from dovetail.solver.energy.ortho import FLOOR
 
-__all__ = ["local_of", "motion_of"]
+__all__ = ["Local", "local_of", "motion_of", "moved_by"]
 
 # ---- one body, in lanes --------------------------------------------------------------------------------------
 
@@ -68,11 +68,17 @@ def _own_motion(
     return [*u, *times(K, tau), *(soft * n for n in N)]
 
 
-def _emit_local(triples: int, below: int | None) -> Any:
-    """Frame and compliances of a body; with `below`, all beside those triples as rows, see eliminations.py."""
+class Local:
+    """Frame and compliances of eight bodies, in registers; R, J⁻¹ and u are stored for the way back.
 
-    def emit(e: Emitter) -> None:
-        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at
+    right[a], second[a]    right-hand sides of triple a; the second one is zero unless integer argument `two` is not
+    blocks[a, b], a ≤ b    C_ab
+
+    Arguments 0 to 8 are body, place, constants, points, at, Q, Q_tilde, frame, frame_at; push (n, 4, 3) makes the
+    second right-hand side, and what it causes is stored in argument `caused`, from the index behind that on.
+    """
+
+    def __init__(self, e: Emitter, triples: int, two: int, push: int, caused: int) -> None:
         place = e.index(1)
         Q, T = e.gathered(5, 0, place), e.gathered(6, 0, place)
         known, points = e.lanes(2, e.times(place, 0)), e.lanes(3, e.index(4))
@@ -90,56 +96,70 @@ def _emit_local(triples: int, below: int | None) -> Any:
         for number, value in enumerate([*R[0], *R[1], *R[2], *K, *u]):
             frame.put(number, value)
         q = [Q[x] + dot(centre, [A[0][x], A[1][x], A[2][x]]) for x in range(3)]
-        C = e.lanes(9, e.times(place, 0))
         alphas = known.list(CONSTANTS, triples)
-        light = 1.0 / mass
-        X, turned = [], []
-        right, block = {}, {}
+        X: list[list[Any]] = []
+        turned = []
+        self.right: list[list[Any]] = []
         for a in range(triples):
             x_bar = points.list(3 * a, 3)
             X.append([dot(x_bar, [R[0][x], R[1][x], R[2][x]]) for x in range(3)])
             image = [alphas[a] * q[x] + dot(x_bar, [A[0][x], A[1][x], A[2][x]]) for x in range(3)]
             moved = _moved(u, alphas[a], X[a])
-            right[a] = [image[x] - moved[x] for x in range(3)]
+            self.right.append([image[x] - moved[x] for x in range(3)])
             # J⁻¹[x]×ᵀ: column y is J⁻¹ (x × e_y)
             x0, x1, x2 = X[a]
             columns = [[0.0, x2, -x1], [-x2, 0.0, x0], [x1, -x0, 0.0]]
             turned.append([_sparse(full(K), column) for column in columns])
 
         def respond() -> list[Number]:
-            """Second right-hand side: no pull of shapes and no gaps, nothing but what the push causes."""
-            v = _own_motion(R, K, soft, centre, rest, e.gathered(12, 0, place), None)
-            caused = e.lanes(13, e.index(14))
+            """No pull of shapes and no gaps, nothing but what the push causes."""
+            v = _own_motion(R, K, soft, centre, rest, e.gathered(push, 0, place), None)
+            kept = e.lanes(caused, e.index(caused + 1))
             for number, value in enumerate(v):
-                caused.put(number, value)
+                kept.put(number, value)
             return [-value for a in range(triples) for value in _moved(v, alphas[a], X[a])]
 
-        second = e.when(11, respond)
-        half_soft = 0.5 * soft
+        response = e.when(two, respond)
+        self.second = [response[3 * a : 3 * a + 3] for a in range(triples)]
+        light, half_soft = 1.0 / mass, 0.5 * soft
+        self.blocks: dict[tuple[int, int], Matrix] = {}
         for a in range(triples):
             for b in range(a, triples):
                 both = alphas[a] * alphas[b] * light + half_soft * dot(X[a], X[b])
+                block = self.blocks[a, b] = [[None] * 3 for _ in range(3)]
                 for i in range(3):
                     for j in range(i if a == b else 0, 3):
                         value = cross(turned[b][j], X[a])[i] + half_soft * (X[b][i] * X[a][j])
-                        block[a, b, i, j] = value + both if i == j else value
+                        block[i][j] = value + both if i == j else value
                         if a == b:
-                            block[a, b, j, i] = block[a, b, i, j]
+                            block[j][i] = block[i][j]
+
+
+def _emit_local(triples: int, below: int | None) -> Any:
+    """The same, left in C; with `below`, all beside those triples as rows, see eliminations.py."""
+
+    def emit(e: Emitter) -> None:
+        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at
+        body = Local(e, triples, two=11, push=12, caused=13)
+        zero = e.times(e.index(1), 0)
+        C = e.lanes(9, zero)
         last = triples if below is None else below
-        for (a, b, i, j), value in block.items():
-            if b < last and (a < b or i <= j):
-                C.put(entry(triples, a, b, i, j), value)
+        for (a, b), block in body.blocks.items():
+            for i in range(3):
+                for j in range(i if a == b else 0, 3):
+                    if b < last:
+                        C.put(entry(triples, a, b, i, j), block[i][j])
         if below is None:
-            for a, r in right.items():
+            for a in range(triples):
                 for x in range(3):
-                    C.put(right_side(triples, a, x), r[x])
-                    C.put(second_side(triples, a, x), second[3 * a + x])
+                    C.put(right_side(triples, a, x), body.right[a][x])
+                    C.put(second_side(triples, a, x), body.second[a][x])
             return
-        rows = e.rows(10, e.times(place, 0), LANES)
+        rows = e.rows(10, zero, LANES)
         own = [(b, j) for b in range(below, triples) for j in range(3)]
         for number, (a, i) in enumerate((a, i) for a in range(triples) for i in range(3)):
-            line = [block[a, b, i, j] if (a, b, i, j) in block else block[b, a, j, i] for b, j in own]
-            line += [*(e.constant(0.0) for _ in range(LANES - len(own) - 2)), right[a][i], second[3 * a + i]]
+            line = [body.blocks[a, b][i][j] if a <= b else body.blocks[b, a][j][i] for b, j in own]
+            line += [body.right[a][i], body.second[a][i]]
             for lane, row in enumerate(e.turned(line)):
                 rows.put(LANES * number + lane, row)
 
@@ -158,36 +178,43 @@ def _sparse(M: Matrix, v: Vector3) -> list[Any]:
     return out
 
 
+def moved_by(e: Emitter, triples: int, force: Vector3) -> list[Any]:
+    """The steps (12) of eight bodies under forces on their triples and their own gradient.
+
+    Arguments 2 to 8 are constants, points, at, frame, frame_at, caused, c_at; the last ones say where u lies.
+    """
+    known, points, frame = e.lanes(2, e.times(e.index(1), 0)), e.lanes(3, e.index(4)), e.lanes(5, e.index(6))
+    R = [frame.list(3 * i, 3) for i in range(3)]
+    K, u = frame.list(9, 6), e.lanes(7, e.index(8)).list(0, 12)
+    alphas, centre = known.list(CONSTANTS, triples), known.list(1, 3)
+    f: list[Any] = [0.0] * 3
+    tau: list[Any] = [0.0] * 3
+    N: list[Any] = [0.0] * 6
+    for a in range(triples):
+        x_bar, g = points.list(3 * a, 3), force[3 * a : 3 * a + 3]
+        x = [dot(x_bar, [R[0][i], R[1][i], R[2][i]]) for i in range(3)]
+        f = [f[i] + alphas[a] * g[i] for i in range(3)]
+        tau = [t + c for t, c in zip(tau, cross(x, g), strict=True)]
+        N = [N[0] + g[0] * x[0], N[1] + g[1] * x[1], N[2] + g[2] * x[2], N[3] + (g[0] * x[1] + g[1] * x[0]),
+             N[4] + (g[0] * x[2] + g[2] * x[0]), N[5] + (g[1] * x[2] + g[2] * x[1])]  # fmt: skip
+    light, soft = 1.0 / known.at(0), 1.0 / known.at(11)
+    dq = [light * f[i] + u[i] for i in range(3)]
+    turn = times(K, tau)
+    w = [turn[i] + u[3 + i] for i in range(3)]
+    half = 0.5 * soft
+    E = [soft * N[i] + u[6 + i] for i in range(3)] + [half * N[i] + u[6 + i] for i in range(3, 6)]
+    dA = [[t + s for t, s in zip(cross(w, R[i]), times(E, R[i]), strict=True)] for i in range(3)]
+    dp = [dq[x] - dot(centre, [dA[0][x], dA[1][x], dA[2][x]]) for x in range(3)]
+    return [*dp, *dA[0], *dA[1], *dA[2]]
+
+
 def _emit_motion(triples: int, own: int) -> Any:
     def emit(e: Emitter) -> None:
         # arguments: position, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y
-        place = e.index(1)
-        known, points, frame = e.lanes(2, e.times(place, 0)), e.lanes(3, e.index(4)), e.lanes(5, e.index(6))
-        R = [frame.list(3 * i, 3) for i in range(3)]
-        K, u = frame.list(9, 6), e.lanes(7, e.index(8)).list(0, 12)
-        below = triples - own
+        place, below = e.index(1), triples - own
         force = e.picked(9, 10, place, 3 * below) if below else []
         force += e.picked(9, 11, place, 3 * own)
-        alphas, centre = known.list(CONSTANTS, triples), known.list(1, 3)
-        f: list[Any] = [0.0] * 3
-        tau: list[Any] = [0.0] * 3
-        N: list[Any] = [0.0] * 6
-        for a in range(triples):
-            x_bar, g = points.list(3 * a, 3), force[3 * a : 3 * a + 3]
-            x = [dot(x_bar, [R[0][i], R[1][i], R[2][i]]) for i in range(3)]
-            f = [f[i] + alphas[a] * g[i] for i in range(3)]
-            tau = [t + c for t, c in zip(tau, cross(x, g), strict=True)]
-            N = [N[0] + g[0] * x[0], N[1] + g[1] * x[1], N[2] + g[2] * x[2], N[3] + (g[0] * x[1] + g[1] * x[0]),
-                 N[4] + (g[0] * x[2] + g[2] * x[0]), N[5] + (g[1] * x[2] + g[2] * x[1])]  # fmt: skip
-        light, soft = 1.0 / known.at(0), 1.0 / known.at(11)
-        dq = [light * f[i] + u[i] for i in range(3)]
-        turn = times(K, tau)
-        w = [turn[i] + u[3 + i] for i in range(3)]
-        half = 0.5 * soft
-        E = [soft * N[i] + u[6 + i] for i in range(3)] + [half * N[i] + u[6 + i] for i in range(3, 6)]
-        dA = [[t + s for t, s in zip(cross(w, R[i]), times(E, R[i]), strict=True)] for i in range(3)]
-        dp = [dq[x] - dot(centre, [dA[0][x], dA[1][x], dA[2][x]]) for x in range(3)]
-        e.scatter(12, 0, place, [*dp, *dA[0], *dA[1], *dA[2]])
+        e.scatter(12, 0, place, moved_by(e, triples, force))
 
     return emit
 

@@ -6,7 +6,23 @@ from typing import Any
 
 from dovetail.solver.emit_algebra import SYMMETRIC
 
-__all__ = ["CONSTANTS", "FRAME", "MOTION", "entries", "entry", "right_side", "room_for_second", "second_side", "stride"]
+__all__ = [
+    "CHILDREN",
+    "CONSTANTS",
+    "FIRST_CHILD",
+    "FRAME",
+    "JOINT",
+    "KEPT",
+    "MOTION",
+    "OWN",
+    "PLACES",
+    "entries",
+    "entry",
+    "right_side",
+    "room_for_second",
+    "second_side",
+    "stride",
+]
 
 CONSTANTS = 12
 """Per body: c m; centre of mass (3); c(tr(S)1 − S) as xx, yy, zz, xy, xz, yz; 4w; k. The α of its triples follow."""
@@ -16,6 +32,13 @@ MOTION = 12
 
 FRAME = 15 + MOTION
 """Per body, from one sweep to the other: R (9), J⁻¹ (6) and that motion."""
+
+
+KEPT = MOTION + 6
+"""Per body, of a second right-hand side: that motion, and y of the joints below where they lie in lanes."""
+
+FIRST_CHILD, OWN, CHILDREN, JOINT, PLACES = 0, 2, 3, 4, 5
+"""Rows of eight places each: Φ of the children and of the joint to the parent, triples of the children and that one."""
 
 
 def entries(triples: int) -> int:

@@ -1,34 +1,45 @@
-"""The two sweeps over all places: emitted code where eight bodies have joints of a common kind, else plain loops."""
+"""The two sweeps over all places: emitted code where eight bodies have joints of a common kind, else plain loops.
+
+Arguments `balls` and `hinges` are None where no chunk has the cases of that name. Their code is then not compiled:
+conditions on them stand alone, so that Numba sees it. A first run waits for little else.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.articulated.cousins import down_of, up_of
 from dovetail.solver.articulated.eliminations import eliminate_of, eliminate_wide_of, substitute_of
 from dovetail.solver.articulated.lanes import local_of, motion_of
-from dovetail.solver.articulated.layout import FRAME, MOTION
+from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, FRAME, JOINT, KEPT, MOTION, OWN
 from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
 from dovetail.solver.emit import LANES
 from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["CASES", "PLAIN", "sweep"]
+__all__ = ["BALLS", "CASES", "COUSINS", "HINGES", "PLAIN", "ROPE", "ROPES", "sweep"]
 
-CASES: tuple[tuple[tuple[int, ...], int], ...] = (((), 1), ((), 2), ((1,), 1), ((1, 1), 1), ((2,), 2))
+CASES: tuple[tuple[tuple[int, ...], int], ...] = (((), 1), ((), 2), ((1,), 1), ((1, 1), 1), ((2,), 2), ((1,), 1))
 """Triples of each child and of the body itself, by number of the case."""
+
+ROPE, ROPES = 2, 5
+"""The cases of bodies with a ball above and below: one after the other, and eight side by side."""
+
+COUSINS = (0, 3, ROPES)
+"""Cases whose chunks have all places on one level, or on none's way: they are taken eight at a time."""
+
+BALLS, HINGES = (0, ROPE, 3, ROPES), (1, 4)
 
 PLAIN = -1
 """The case of all other bodies."""
 
 if jit_enabled:
-    _local_1, _local_2, _local_3 = (local_of(triples) for triples in (1, 2, 3))
-    _local_4 = local_of(4, below=2)
-    _leaf_1, _leaf_2, _chain_1, _fork_1 = (eliminate_of(*case) for case in CASES[:-1])
-    _chain_2 = eliminate_wide_of(2, 2)
-    _down_11, _down_21, _down_22 = substitute_of(1, 1), substitute_of(2, 1), substitute_of(2, 2)
-    _motion_1, _motion_2, _motion_11, _motion_21, _motion_22 = (
-        motion_of(sum(children) + own, own) for children, own in CASES
-    )
+    _up_0, _up_1, _up_2 = (up_of(children) for children in range(3))
+    _down_0, _down_1, _down_2 = (down_of(children) for children in range(3))
+    _local_2, _local_4 = local_of(2), local_of(4, below=2)
+    _leaf_2, _chain_1, _chain_2 = eliminate_of((), 2), eliminate_of((1,), 1), eliminate_wide_of(2, 2)
+    _back_11, _back_22 = substitute_of(1, 1), substitute_of(2, 2)
+    _motion_2, _motion_11, _motion_22 = motion_of(2, 2), motion_of(2, 1), motion_of(4, 2)
 
 
 @kernel
@@ -40,31 +51,67 @@ def _know(kinds: Indices, table: Array, first: int, constants: Array) -> None:
 
 
 @kernel
-def _sweep_up(
-    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices, rigid: Indices,
-    lane_body: Indices, lane_kind: Indices, points: Array, table: Array, body: Indices, children: Indices,
-    upward: Indices, ground: Indices, other: Indices, phi_start: Indices, y_start: Indices, widest: int,
-    weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array, stress: Array, covectors: Array,
-    compliance: Array, residual: Array, all_active: bool, active: Indices, position: Indices, Q: Array, Q_tilde: Array,
-    two: int, push: Array, constants: Array, C: Array, lines: Array, frame: Array, motion: Array, R: Array, L: Array,
-    u: Array, Phi: Array, Y: Array, second: Array,
-) -> int:  # fmt: skip
-    """Frames, compliances and eliminations from the leaves to the roots, chunk by chunk; see sweep.py.
+def _find(
+    first: int, size: int, some: int, children: Indices, upward: Indices, phi_start: Indices, body: Indices,
+    all_active: bool, active: Indices, position: Indices, spare: int, starts: Indices,
+) -> bool:  # fmt: skip
+    """starts (rows, 8) ← where cousins with `some` children read and write, see layout.py; False if none of them runs.
 
-    case, first, size, uniform, store, points_at, rigid (n)   of the chunks; see chunks.py
-    lane_body, lane_kind (8n), points, table                  bodies of eight lanes, their points and constants
-    compliance (t + 8, 3)                                     zeros at the end stand for those of rigid chunks
+    Those that rest write the forces below them to the spare triples.
+    """
+    runs = all_active
+    for lane in range(LANES):
+        i = first + min(lane, size - 1)
+        starts[OWN, lane], starts[JOINT, lane] = phi_start[i], 3 * upward[i]
+        if some:
+            j = children[i]
+            starts[FIRST_CHILD, lane] = phi_start[j]
+            starts[FIRST_CHILD + 1, lane] = phi_start[j + some - 1]
+            starts[CHILDREN, lane] = 3 * upward[j]
+        if not all_active:
+            if active[position[body[i]]]:
+                runs = True
+            else:
+                starts[CHILDREN, lane] = spare
+    return runs
+
+
+@kernel
+def sweep(
+    balls: int | None, hinges: int | None, upwards: Indices, case: Indices, first: Indices, size: Indices,
+    uniform: Indices, store: Indices, points_at: Indices, lanes_at: Indices, rigid: Indices, lane_body: Indices,
+    lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices, points: Array, table: Array,
+    body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices, phi_start: Indices,
+    y_start: Indices, widest: int, weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array,
+    stress: Array, covectors: Array, compliance: Array, residual: Array, active: Indices, position: Indices, Q: Array,
+    Q_tilde: Array, two: int, push: Array, constants: Array, C: Array, lines: Array, starts: Indices, frame: Array,
+    kept: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array, multiplier: Array, second: Array, y: Array,
+    y_second: Array,
+) -> int:  # fmt: skip
+    """Frames, compliances and eliminations up to the roots, then multipliers and steps down; see sweep.py.
+
+    upwards, case, first, size, uniform, store, points_at, lanes_at, rigid (n)   of the chunks; see chunks.py
+    lane_body, lane_kind (8n), points, table   bodies of eight lanes, their points and constants
+    compliance, multiplier (t + 8, 3)          compliances at the end are zero, as in rigid chunks
 
     Returns −1, or the body at which a pivot is not positive (plain places only; elsewhere NaN will show).
+
+    One function, since handing over so many arrays takes as long as the way down a hundred bodies, and code of a
+    kernel that another one calls is compiled twice, which would add seven seconds to a first run.
     """
+    all_active = True
+    for k in range(len(active)):
+        all_active = all_active and active[k] != 0
     A, Z, small = np.empty((3 * widest, 3 * widest + 2)), np.empty((3 * widest + 2, 12)), np.empty((3, 4, 3))
     held = -1
     bad = -1
-    for n in range(len(case) - 1, -1, -1):
-        kind = case[n]
+    spare = 3 * len(compliance) - 3 * LANES
+    # ---- the way up
+    for n in upwards:
+        kind, start = case[n], first[n]
         if kind == PLAIN:
             for lane in range(size[n] - 1, -1, -1):
-                i = first[n] + lane
+                i = start + lane
                 if active[position[body[i]]]:
                     fine = eliminate_place(
                         i, body, children, upward, ground, other, phi_start, y_start, weights, special, mass, inertia,
@@ -77,59 +124,65 @@ def _sweep_up(
         if uniform[n] < 0 or uniform[n] != held:
             _know(lane_kind, table, LANES * n, constants)
             held = uniform[n]
-        at, p, q, o = points_at[n], LANES * n, LANES * FRAME * store[n], LANES * MOTION * store[n]
-        if kind == 0:
-            _local_1(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
-        elif kind == 1 or kind == 2:
-            _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
-        elif kind == 3:
-            _local_3(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
-        else:
-            _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, motion, o)
+        at, p, q, o = points_at[n], LANES * n, LANES * FRAME * store[n], LANES * KEPT * store[n]
+        some = children[start + 1] - children[start]
+        if balls is not None:
+            if kind == 0 or kind == 3 or kind == ROPES:
+                soft, y_at = 1 - rigid[n], lanes_at[n]
+                if not _find(
+                    start, size[n], some, children, upward, phi_start, body, all_active, active, position, spare, starts
+                ):
+                    continue
+                if kind == 0:
+                    _up_0(
+                        lane_body, p, constants, points, at, Q, Q_tilde, frame, q, two, push, kept, o, Phi, starts, Y,
+                        y_at, soft, compliance, second,
+                    )  # fmt: skip
+                elif kind == ROPES:
+                    _up_1(
+                        lane_body, p, constants, points, at, Q, Q_tilde, frame, q, two, push, kept, o, Phi, starts, Y,
+                        y_at, soft, compliance, second,
+                    )  # fmt: skip
+                else:
+                    _up_2(
+                        lane_body, p, constants, points, at, Q, Q_tilde, frame, q, two, push, kept, o, Phi, starts, Y,
+                        y_at, soft, compliance, second,
+                    )  # fmt: skip
+                continue
+            if kind == ROPE:
+                _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o)
+        if hinges is not None:
+            if kind == 1:
+                _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o)
+            elif kind == 4:
+                _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o)
         # places of a chunk are alike, so that all but Φ lie at equal distances
-        start = first[n]
-        own, some = upward[start + 1] - upward[start], children[start + 1] - children[start]
-        y_size, soft = y_start[start + 1] - y_start[start], 3 * upward[start]
+        own, y_size = upward[start + 1] - upward[start], y_start[start + 1] - y_start[start]
         for lane in range(size[n] - 1, -1, -1):
             i, j = start + lane, children[start] + lane * some
             if not all_active and not active[position[body[i]]]:
                 continue
             mine, y_at = phi_start[i], y_start[start] + lane * y_size
-            ours, theirs = soft + 3 * lane * own, 3 * upward[j]
-            own_at = 3 * len(compliance) - 3 * LANES if rigid[n] else ours
-            if kind == 0:
-                _leaf_1(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
-            elif kind == 1:
-                _leaf_2(C, lane, Phi, 0, 0, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
-            elif kind == 2:
-                child = phi_start[j]
-                _chain_1(C, lane, Phi, child, 0, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
-            elif kind == 3:
-                child, other_child = phi_start[j], phi_start[j + 1]
-                _fork_1(C, lane, Phi, child, other_child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
-            else:
-                child = phi_start[j]
-                _chain_2(C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
-    return bad
-
-
-@kernel
-def _sweep_down(
-    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices,
-    lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices, points: Array, table: Array,
-    body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, widest: int, weights: Array,
-    special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, all_active: bool,
-    active: Indices, position: Indices, constants: Array, frame: Array, motion: Array, R: Array, L: Array, u: Array,
-    Y: Array, two: int, multiplier: Array, second: Array, y: Array, y_second: Array,
-) -> None:  # fmt: skip
-    """Multipliers and steps from the roots to the leaves."""
-    Z, small = np.empty((2, 12)), np.empty((3, 4, 3))
+            ours, theirs = 3 * (upward[start] + lane * own), 3 * upward[j]
+            own_at = spare if rigid[n] else ours
+            child = phi_start[j] if some else 0
+            if balls is not None:  # noqa: SIM102
+                if kind == ROPE:
+                    _chain_1(C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
+            if hinges is not None:
+                if kind == 1:
+                    _leaf_2(C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
+                elif kind == 4:
+                    _chain_2(C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
+    if bad >= 0:
+        return bad
+    # ---- the way down
     held = -1
     for n in range(len(case)):
-        kind = case[n]
+        kind, start = case[n], first[n]
         if kind == PLAIN:
             for lane in range(size[n]):
-                i = first[n] + lane
+                i = start + lane
                 row = position[body[i]]
                 if active[row]:
                     substitute_place(
@@ -140,65 +193,62 @@ def _sweep_down(
         if uniform[n] < 0 or uniform[n] != held:
             _know(lane_kind, table, LANES * n, constants)
             held = uniform[n]
-        start = first[n]
         own_at, own = 3 * upward[start], 3 * (upward[start + 1] - upward[start])
-        child_at = 3 * upward[children[start]]
+        child_at, some = 3 * upward[children[start]], children[start + 1] - children[start]
         below = 3 * (upward[children[start + 1]] - upward[children[start]])
-        y_size = y_start[start + 1] - y_start[start]
-        for lane in range(size[n]):
-            if not all_active and not active[position[body[start + lane]]]:
-                continue
-            y_at = y_start[start] + lane * y_size
-            if kind == 2:
-                _down_11(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below, two, second)
-            elif kind == 3:
-                _down_21(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below, two, second)
-            elif kind == 4:
-                _down_22(Y, y_at, multiplier, own_at + lane * own, child_at + lane * below, two, second)
         at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
+        is_cousin = kind == 0 or kind == 3 or kind == ROPES
+        if is_cousin:
+            if not _find(
+                start, size[n], some, children, upward, phi_start, body, all_active, active, position, spare, starts
+            ):
+                continue
+        else:
+            for lane in range(size[n]):
+                if not all_active and not active[position[body[start + lane]]]:
+                    continue
+                y_at = y_start[start] + lane * (y_start[start + 1] - y_start[start])
+                ours, theirs = own_at + lane * own, child_at + lane * below
+                if balls is not None:  # noqa: SIM102
+                    if kind == ROPE:
+                        _back_11(Y, y_at, multiplier, ours, theirs, two, second)
+                if hinges is not None:  # noqa: SIM102
+                    if kind == 4:
+                        _back_22(Y, y_at, multiplier, ours, theirs, two, second)
         for column in range(2 if two else 1):
-            force, z, caused = (multiplier, y, frame) if column == 0 else (second, y_second, motion)
-            o = q + LANES * (FRAME - MOTION) if column == 0 else LANES * MOTION * store[n]
-            if kind == 0:
-                _motion_1(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
-            elif kind == 1:
-                _motion_2(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
-            elif kind == 2:
-                _motion_11(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
-            elif kind == 3:
-                _motion_21(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
-            else:
-                _motion_22(lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
-
-
-@kernel
-def sweep(
-    case: Indices, first: Indices, size: Indices, uniform: Indices, store: Indices, points_at: Indices, rigid: Indices,
-    lane_body: Indices, lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices,
-    points: Array, table: Array, body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices,
-    phi_start: Indices, y_start: Indices, widest: int, weights: Array, special: Indices, mass: Array, inertia: Array,
-    c: Array, w: Array, stress: Array, covectors: Array, compliance: Array, residual: Array, active: Indices,
-    position: Indices, Q: Array, Q_tilde: Array, two: int, push: Array, constants: Array, C: Array, lines: Array,
-    frame: Array, motion: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array, multiplier: Array, second: Array,
-    y: Array, y_second: Array,
-) -> int:  # fmt: skip
-    """Both in one call, as handing over so many arrays takes as long as the way down a hundred bodies.
-
-    Returns −1, or the body at which the way up has ended.
-    """
-    all_active = True
-    for k in range(len(active)):
-        all_active = all_active and active[k] != 0
-    bad = _sweep_up(
-        case, first, size, uniform, store, points_at, rigid, lane_body, lane_kind, points, table, body, children,
-        upward, ground, other, phi_start, y_start, widest, weights, special, mass, inertia, c, w, stress, covectors,
-        compliance, residual, all_active, active, position, Q, Q_tilde, two, push, constants, C, lines, frame, motion,
-        R, L, u, Phi, Y, second,
-    )  # fmt: skip
-    if bad < 0:
-        _sweep_down(
-            case, first, size, uniform, store, points_at, lane_position, lane_kind, lane_child, lane_own, points, table,
-            body, children, upward, ground, y_start, widest, weights, special, mass, inertia, c, w, covectors,
-            all_active, active, position, constants, frame, motion, R, L, u, Y, two, multiplier, second, y, y_second,
-        )  # fmt: skip
+            force, z, caused = (multiplier, y, frame) if column == 0 else (second, y_second, kept)
+            o = q + LANES * (FRAME - MOTION) if column == 0 else LANES * KEPT * store[n]
+            if balls is not None:
+                if kind == ROPE:
+                    _motion_11(
+                        lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z
+                    )
+                elif is_cousin:
+                    y_at = lanes_at[n]
+                    initial = Y if column == 0 else kept
+                    r = y_at + LANES * 9 * some if column == 0 else o + LANES * MOTION
+                    if kind == 0:
+                        _down_0(
+                            lane_position, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
+                            initial, r, z,
+                        )  # fmt: skip
+                    elif kind == ROPES:
+                        _down_1(
+                            lane_position, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
+                            initial, r, z,
+                        )  # fmt: skip
+                    else:
+                        _down_2(
+                            lane_position, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
+                            initial, r, z,
+                        )  # fmt: skip
+            if hinges is not None:
+                if kind == 1:
+                    _motion_2(
+                        lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z
+                    )
+                elif kind == 4:
+                    _motion_22(
+                        lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z
+                    )
     return bad
