@@ -7,16 +7,17 @@ import pytest
 from scenes import TIGHT, add_chain, new_scene
 
 from dovetail.solver.iterate import move
-from dovetail.solver.outlook import STRAIGHT, Outlook
+from dovetail.solver.outlook import conclude, foresee, keep, sift
 
 
-def lasts(*sizes: float, rate: float = 0.0, turned: bool = False) -> list[bool]:
-    """Whether each of some steps of one island counts as its last."""
-    outlook, found = Outlook(1), []
+def lasts(*sizes: float, rate: float = 0.0, turns: bool = False) -> list[bool]:
+    """Whether each of some steps of one island counts as its last, by foresight or within the tolerances."""
+    before, running, found = np.full(1, np.inf), np.ones(1, np.int64), []
     for size in sizes:
-        now = np.array([size])
-        found.append(bool(outlook.last(now)[0]))
-        outlook.follow(now, np.array([turned]), rate)
+        now, done, last, turned = np.array([size]), np.array([size <= 1.0]), np.zeros(1, bool), np.zeros(1, bool)
+        foresee(now, before, np.array([turns]), rate, True, running, done, last, turned)
+        assert not (last & done).any() and not (turned & (last | done)).any()
+        found.append(bool((last | done)[0]))
     return found
 
 
@@ -39,15 +40,45 @@ def test_nothing_is_foretold_far_from_the_tolerances():
 
 
 def test_nothing_is_foretold_after_a_straight_step_that_turned_bodies():
-    assert lasts(100.0, 3.0, rate=2 * STRAIGHT) == [False, False]
-    assert lasts(100.0, 3.0, rate=2 * STRAIGHT, turned=True) == [False, True]
+    assert lasts(100.0, 3.0, rate=1e-2) == [False, False]
+    assert lasts(100.0, 3.0, rate=1e-2, turns=True) == [False, True]
 
 
-def test_an_island_that_begins_anew_has_no_outlook():
-    outlook = Outlook(2)
-    outlook.follow(np.array([100.0, 100.0]), None, 0.0)
-    outlook.forget(np.array([True, False]))
-    assert outlook.last(np.array([3.0, 3.0])).tolist() == [False, True]
+def flags(*values: bool) -> np.ndarray:
+    return np.array(values)
+
+
+def test_trials_go_on_while_steps_shrink_and_end_straight():
+    before, shortest, held = np.full(3, np.inf), np.full(3, np.inf), flags(True, False, True)
+    tried, last, turned = flags(True, True, True), flags(False, False, False), flags(False, False, False)
+    assert sift(np.array([100.0, 100.0, 100.0]), before, shortest, 0.1, True, held, tried, last, turned) == (3, 1)
+    assert turned.all() and not last.any(), "only where no joint is held do energies tell something"
+    # the first is nearly there, the second has stopped shrinking, the third does shrink
+    assert sift(np.array([3.0, 60.0, 40.0]), before, shortest, 0.1, True, held, tried, last, turned) == (2, 1)
+    assert tried.tolist() == [True, False, True] and last.tolist() == [True, False, False]
+    assert turned.tolist() == [False, False, True]
+
+
+def test_the_last_trial_is_straight():
+    tried, last, turned = flags(True), flags(False), flags(False)
+    infinite = np.full(1, np.inf)
+    sift(np.array([50.0]), infinite.copy(), infinite.copy(), 0.1, False, flags(True), tried, last, turned)
+    assert tried[0] and not turned[0]
+
+
+def test_islands_stay_where_their_energy_is_within_its_limit():
+    alpha, ended, tried = np.full(4, 0.5), flags(False, False, False, False), flags(True, True, True, False)
+    last, turned, held = flags(True, True, False, True), flags(False, False, True, False), flags(True, True, True, True)
+    E, limit = np.array([1.0, 3.0, 0.0, 0.0]), np.full(4, 2.0)
+    assert keep(E, limit, held, turned, last, tried, alpha, ended) == 1
+    assert alpha.tolist() == [1.0, 0.0, 0.0, 0.5] and ended.tolist() == [True, False, False, False]
+    assert tried.tolist() == [False, False, True, False], "open joints are tried on"
+
+
+def test_a_last_step_that_is_not_taken_whole_is_none():
+    done = flags(False, False, True)
+    assert conclude(np.array([1.0, 0.5, 1.0]), flags(True, True, False), done) == 1
+    assert done.tolist() == [True, False, True]
 
 
 def moved(A: np.ndarray, y: np.ndarray, alpha: float, turns: bool) -> np.ndarray:

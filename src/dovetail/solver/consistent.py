@@ -18,6 +18,8 @@ Nothing but Q, V and the last two targets is needed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dovetail.errors import SolverError
@@ -41,25 +43,27 @@ __all__ = ["consistent_start"]
 _FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 
 
-def consistent_start(system: System, state: State, h: float, a: Array, smooth: Flags) -> tuple[Array, Array, Array]:
+def consistent_start(
+    system: System, state: State, h: float, a: Array, smooth: Flags, loaded: bool = True
+) -> tuple[Array, Array, Array]:
     """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
 
-    a is the acceleration by loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for the others
-    Vₙ, a and the internal acceleration of the last step. They are buffers, which the next start uses again.
+    a is the acceleration at Qₙ by gravity and, where the system is `loaded`, by loads, which turn with bodies. For a
+    smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for the others Vₙ, a and the internal acceleration of the
+    last step. They are buffers, which the next start uses again.
     """
     room = system.start_buffers
     V = room.spare()
     inner = room.spare(V)
     np.copyto(V, state.V)
     np.copyto(inner, state.A)
-    ratio, drift = h / (state.dt_before or h), np.zeros_like(system.blocks.g)
-    start = Start(state.Q, V, h, ratio, system.mass_inverse, drift)
+    start = Start(state.Q, V, h, h / (state.dt_before or h), system.mass_inverse, system.blocks.g[:0])
     if smooth.any():
         if system.trees is not None and not system.trees.all_lawless:
             system.need_blocks()
         system.islands.select(smooth)
         try:
-            rest = _sweep(system, start, a, inner)
+            rest = _sweep(system, start, a, inner, loaded)
             if rest is None:
                 np.copyto(V, state.V)
                 rest = np.ones_like(system.blocks.active)
@@ -67,7 +71,7 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
                 system.need_blocks()
                 system.islands.select(smooth)
                 system.blocks.active *= rest
-                _solve(system, start, a, inner)
+                _solve(system, replace(start, drift=np.zeros_like(system.blocks.g)), a, inner, loaded)
         finally:
             system.blocks.active.fill(1)
     for contribution in system.contributions:
@@ -75,7 +79,7 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     return V, a, inner
 
 
-def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices | None:
+def _sweep(system: System, start: Start, a: Array, inner: Array, loaded: bool) -> Indices | None:
     """The start of bodies in trees, by a dual sweep; the rows (free,) that are left, or None if there is no such start.
 
     A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
@@ -103,11 +107,11 @@ def _sweep(system: System, start: Start, a: Array, inner: Array) -> Indices | No
     if found is None:
         return None
     scatter(position, active, found[0], 1.0 / _FAR, V)
-    close_start(position, active, h, found[1], 1.0, _at_end(system, start), a, inner)
+    close_start(position, active, h, found[1], 1.0, _at_end(system, start) if loaded else a, a, inner)
     return chosen - active
 
 
-def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
+def _solve(system: System, start: Start, a: Array, inner: Array, loaded: bool) -> None:
     """start.V, a and inner of the bodies whose rows are active."""
     bodies, blocks, position = system.bodies, system.blocks, system.position
     active, mass = blocks.active, bodies.mass
@@ -135,7 +139,8 @@ def _solve(system: System, start: Start, a: Array, inner: Array) -> None:
     scatter(position, active, V_hat, 1.0, V)
     for contribution in system.contributions:
         contribution.add_curvature(start, blocks)
-    close_start(position, active, h, system.solve(blocks.g), -1.0, _at_end(system, start), a, inner)
+    a_end = _at_end(system, start) if loaded else a
+    close_start(position, active, h, system.solve(blocks.g), -1.0, a_end, a, inner)
 
 
 def _at_end(system: System, start: Start) -> Array:

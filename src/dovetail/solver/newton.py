@@ -22,7 +22,7 @@ import numpy as np
 from dovetail.errors import NotFinite
 from dovetail.solver.direction import closing_direction, newton_direction
 from dovetail.solver.iterate import SLACK, damp, keep_from_inverting, measure, move, settle, shorten, stop_rising
-from dovetail.solver.outlook import STRAIGHT, Outlook
+from dovetail.solver.outlook import conclude, foresee, keep, sift
 from dovetail.solver.system import System
 from dovetail.typing import Array, Flags
 
@@ -30,7 +30,6 @@ __all__ = ["TRIALS", "Solution", "Tolerances", "minimise"]
 
 TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
 _ROUND_OFF = 1e-14  # relative error of a position after the hundred operations behind it
-_CONTRACTION = 0.5  # each of them at most so long as the one before
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 
 
@@ -83,9 +82,7 @@ class _Newton:
         self._step_tol = tolerances.velocity_tol * h
         self._rate_tol = tolerances.transrate_tol * h
         self._trials = min(trials, tolerances.max_iter // 2)
-        self._outlook = Outlook(system.islands.count)
-        # islands that may go round: no contact or hard limit asks for straight steps
-        self._turns = None if system.contact is not None else system.islands.total(system.limited) == 0.0
+        self._size = np.full(system.islands.count, math.inf)
 
     def begin(self, Q_start: Array, Q_guess: Array, solution: Solution) -> bool:
         """Start at the guess or in the last state; True if no further step is needed."""
@@ -141,38 +138,34 @@ class _Newton:
             if stop_rising(there, before, alpha) == 0 and system.exact_joints is None and not system.stops:
                 return alpha, None
             limited = islands.total(system.limited) > 0.0
-            alpha[(islands.total(system.held) > 0.0) & ~limited] = 0.0
+            alpha[system.grips & ~limited] = 0.0
             tried = (alpha == 0.0) & np.isfinite(there) & ~limited
-        ended, held = np.zeros_like(tried), islands.total(system.held) > 0.0
-        shortest = np.full(islands.count, math.inf)
+        before *= 1.0 + SLACK
+        ended, last, turned, left = islands.none(), islands.none(), islands.none(), int(tried.sum())
+        shortest, whole = np.full(islands.count, math.inf), islands.ones()
         for trial in range(self._trials):
-            if not tried.any():
+            if left == 0:
                 break
-            if not tried.all():
+            if left < islands.count:
                 islands.finish(~tried)
             y = newton_direction(system, self.Q, self.Q_tilde, True)
             solution.iterations += 1
-            size = self.measure(y, solution)
-            tried &= size < _CONTRACTION * shortest
-            shortest, last = size, self._outlook.last(size)
+            size, more = self.measure(y, solution), trial + 1 < self._trials
+            left, telling = sift(
+                size, self._size, shortest, solution.rate, more, system.grips, tried, last, turned
+            )  # fmt: skip
             Q = system.buffers.spare(self.Q, self.Q_tilde)
-            turned = tried & ~last & (solution.rate > STRAIGHT) & (trial + 1 < self._trials)
-            move(system.position, islands.of, islands.active, turned, y, islands.ones(), self.Q, Q)
+            move(system.position, islands.of, islands.active, turned, y, whole, self.Q, Q)
             self.Q = Q
-            self._outlook.follow(size, turned, solution.rate)
-            if (turned & held)[tried].all():
-                continue
-            self.E = system.energies(Q, self.Q_tilde)
-            stays = tried & ~(turned & held) & (self._total(Q, self.E) <= before * (1.0 + SLACK))
-            alpha[tried] = stays[tried]
-            ended |= stays & last
-            tried &= ~(stays | last)
+            if telling:
+                self.E = system.energies(Q, self.Q_tilde)
+                left = keep(self._total(Q, self.E), before, system.grips, turned, last, tried, alpha, ended)
         islands.restart()
         if alpha.min() < 1.0:
             if system.exact_joints is not None:
                 system.exact_joints.restart(np.append(alpha, 1.0)[islands.of] < 1.0)
             self._go(Q_start, self.Q, alpha)
-            self._outlook.forget(alpha < 1.0)
+            self._size[alpha < 1.0] = math.inf
         return alpha, ended
 
     def _closed(self, Q_guess: Array) -> Array:
@@ -241,25 +234,26 @@ class _Newton:
             size[islands.total(system.exact_joints.open(bodies.count)) > 0.0] = math.inf
         return size
 
-    def last(self, size: Array) -> Flags:
-        """Islands that a whole step of this size takes near enough, as far as one can tell; with contact one cannot."""
-        return self.system.islands.none() if self.system.contact is not None else self._outlook.last(size)
+    def foresee(self, size: Array, rate: float, settled: bool, done: Flags) -> tuple[Flags, Flags]:
+        """Islands whose last step this is if it is taken whole, and those that go round; none with contact."""
+        islands = self.system.islands
+        last, turned = islands.none(), islands.none()
+        if self.system.contact is None and foresee(
+            size, self._size, self.system.turns, rate, settled, islands.running, done, last, turned
+        ):
+            self.system.loosen()
+        return last, turned
 
     def advance(
-        self, y: Array, size: Array, alpha: Array, done: Flags, last: Flags, trial: Array, solution: Solution
+        self, y: Array, alpha: Array, done: Flags, turned: Flags, search: bool, trial: Array, solution: Solution
     ) -> bool:
         """Halve α of the islands whose energy would rise, then take the step; False if one found no α.
 
-        Islands that are done take theirs untested; where all are, no energy is needed. The last step of an island is
-        straight.
+        Islands that are done take theirs untested; where all are (not `search`), no energy is needed. Where `turned`,
+        steps go round.
         """
         system, islands = self.system, self.system.islands
-        found, search = True, bool((islands.running[~done] != 0).any())
-        turned = islands.none()
-        if self._turns is not None and solution.rate > STRAIGHT:
-            turned = self._turns & ~(done | last)
-            if turned.any():
-                system.loosen()
+        found = True
         limit = self._total(self.Q, self.E) * (1.0 + SLACK)
         for halving in range(self.tolerances.line_search_max_iter + 1):
             move(system.position, islands.of, islands.active, turned, y, alpha, self.Q, trial)
@@ -289,7 +283,6 @@ class _Newton:
                 break
             solution.halvings += rising
         self.Q, solution.Q = trial, trial
-        self._outlook.follow(size, turned, solution.rate)
         return found
 
     def _noise(self, energies: Array) -> Array:
@@ -355,11 +348,9 @@ def minimise(
             sums = np.empty((islands.count, 3))
             damp(system.position, islands.of, islands.active, done, y, directions, sums, alpha)
         before = newton.Q
-        last = newton.last(size) if settled else islands.none()
-        exact = newton.advance(y, size, alpha, done, last, trial, solution)
-        last &= (alpha == 1.0) & ~done & (islands.running != 0)
-        left -= int(last.sum())
-        done |= last
+        last, turned = newton.foresee(size, solution.rate, settled, done)
+        exact = newton.advance(y, alpha, done, turned, left > 0, trial, solution)
+        left -= conclude(alpha, last, done)
         system.moved(alpha)
         trial = before
         if 0 <= tolerances.early_exit <= k and settled:

@@ -104,9 +104,10 @@ def _attempt(system: System, state: State, h: float, methods: Methods, tolerance
         system.exact_joints.begin(h)
     buffers = system.buffers
     V_start, a, A_guess = state.V, buffers.spare(), state.A
-    accelerate(position, bodies.gravity, system.mass_inverse, system.forces(Q), a)
+    F = system.forces(Q)
+    accelerate(position, bodies.gravity, system.mass_inverse, F, a)
     if methods.is_consistent:
-        V_start, a, A_guess = consistent_start(system, state, h, a, methods.of == 0)
+        V_start, a, A_guess = consistent_start(system, state, h, a, methods.of == 0, bool(F.any()))
     Q_tilde = buffers.spare(a)
     Q_guess = buffers.spare(a, Q_tilde)
     predict(methods.prediction, methods.of, h, position, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde)
@@ -135,20 +136,20 @@ def step(
     """
     method = _method(state, integrator, one_step_start)
     methods = same_for_all(method, system.bodies.count)
-    rough = methods.of != 0
     if method.is_consistent and (now := system.rough(state.Q, h)).any():
-        methods, rough = Methods(method, now), now
+        methods = Methods(method, now)
     trial = _attempt(system, state, h, methods, tolerances)
     work = trial.solution
-    while method.is_consistent and (late := system.rough(work.Q, h) & ~rough).any():
-        rough = rough | late  # a contact has begun: its mechanism takes the step again, as bdf1
-        trial = _attempt(system, state, h, Methods(method, rough), tolerances)
+    while method.is_consistent and system.touches and (late := system.rough(work.Q, h) & ~methods.rough).any():
+        # a contact has begun: its mechanism takes the step again, as bdf1
+        methods = Methods(method, methods.rough | late)
+        trial = _attempt(system, state, h, methods, tolerances)
         work = trial.solution.after(work)
     joints = system.exact_joints
     is_open = "" if joints is None or work.converged else joints.widest(work.Q, system.blocks)
     report = StepReport(
         h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
-        **_of_contacts(system, state, work, h), rough=int(rough.sum()), open=is_open,
+        **_of_contacts(system, state, work, h), rough=methods.rough_count, open=is_open,
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))

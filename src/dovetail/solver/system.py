@@ -83,12 +83,10 @@ class System:
         self.soft_transforms = SoftTransforms(bodies.mass)
         self.contact = contact
         self.exact_joints = exact_joints
-        self.contributions: list[Contribution] = [*contributions, self.soft_transforms]
-        if exact_joints is not None:
-            self.contributions.append(exact_joints)
-        if contact is not None:
-            self.contributions.append(contact)
+        others = [other for other in (exact_joints, contact) if other is not None]
+        self.contributions: list[Contribution] = [*contributions, self.soft_transforms, *others]
         self.stops = [contribution for contribution in self.contributions if isinstance(contribution, Stops)]
+        self.touches = contact is not None or len(self.stops) > 0
         self.limited = np.zeros(bodies.count)  # 1 for bodies on joints with hard limits
         for stops in self.stops:
             self.limited[stops.pairs()] = 1.0
@@ -108,6 +106,9 @@ class System:
         if exact_joints is not None:
             self.held[exact_joints.pairs()] = 1.0
         self.all_held = bool(self.held[self.position >= 0].all())
+        # by island, as long as joints alone make these: exact joints, and no hard limit to ask for straight steps
+        self.grips: Flags = self.islands.total(self.held) > 0.0
+        self.turns: Flags = self.islands.total(self.limited) == 0.0
         self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
@@ -225,7 +226,7 @@ class System:
 
         Those in contact or at a hard limit; without inertia of their own; quasi-static; moved by an articulation.
         """
-        if self.contact is None and not self.stops:
+        if not self.touches:
             return self._always_rough
         touched = np.zeros(self.bodies.count + 1, np.bool_)
         if self.contact is not None:

@@ -18,6 +18,7 @@ from dovetail.solver.articulated.law_rows import LawRows, is_row
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.tree import plant, tree_islands
 from dovetail.solver.assembly.bodies import ORTHO
+from dovetail.solver.buffers import aligned
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.energy.coincide import Coincide
 from dovetail.solver.islands import Islands
@@ -162,6 +163,7 @@ class Trees:
         self._under_law[points.pairs[points.laws_from :]] = True
         self._drawn: Indices | None = None
         self._untold = False
+        self._responses: Array | None = None
         if self.count:
             number = self._number[self._rows.source]
             law = np.where(number >= points.laws_from, number - points.laws_from, -1)
@@ -266,9 +268,13 @@ class Trees:
     def filter(self, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[Array, Array] | None:
         """P⁻¹ M (Q − aims) and P⁻¹ M push of the active bodies by position, P = M + h²K; None if there is none.
 
-        K is that of joints and of unstrained bodies. Gaps of the joints count in the first, so aims should be far away.
+        They are in arrays that are used again. K is that of joints and unstrained bodies. Gaps of joints count in the
+        first, so aims should be far away.
         """
-        y, y_push = np.zeros((2, len(active), 12))
+        if self._responses is None:
+            self._responses = aligned(2, len(active), 12)
+            self._responses.fill(0.0)
+        y, y_push = self._responses
         bad = self.sweep.respond(Q, aims, push, self._position, self._lane_position, active, y, y_push)
         return (y, y_push) if bad < 0 and math.isfinite(y.sum() + y_push.sum()) else None
 
