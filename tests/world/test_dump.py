@@ -98,6 +98,20 @@ def test_attributes_follow_at_the_next_retrieve(start):
     np.testing.assert_array_equal(box.geometry.transforms.values, there)
 
 
+def test_speeds_of_joints_are_those_of_the_recovered_frame(start):
+    scene = driven("bdf1")
+    hinge = next(slot.geometry for slot, _ in scene.geometries if slot.object_name == "hinge")
+    world = start(scene)
+    run(world, 3)
+    world.dump()
+    there = hinge.edges["velocity"].copy()
+    run(world, 3)
+    assert world.recover(3)
+    world.retrieve()
+    np.testing.assert_array_equal(hinge.edges["velocity"], there)
+    assert abs(there[0]) > 0.1
+
+
 def test_without_a_number_the_last_frame_is_recovered(start):
     world = start(spinning("bdf1"))
     for _ in range(12):

@@ -10,7 +10,7 @@ from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["State"]
+__all__ = ["State", "write_columns"]
 
 
 @kernel
@@ -46,6 +46,18 @@ def _commit(
                 V_before[b, i, x] = V[b, i, x]
                 Q[b, i, x] = new[b, i, x]
                 V[b, i, x] = velocity
+
+
+@kernel
+def write_columns(first: int, Q: Array, columns: Array) -> None:
+    """columns (m, 4, 4) ← those of the transforms of bodies first … first + m − 1; the last of four is left alone."""
+    for k in range(len(columns)):
+        b = first + k
+        for x in range(3):
+            columns[k, 0, x] = Q[b, 1, x]
+            columns[k, 1, x] = Q[b, 2, x]
+            columns[k, 2, x] = Q[b, 3, x]
+            columns[k, 3, x] = Q[b, 0, x]
 
 
 @dataclass

@@ -32,6 +32,8 @@ class Joints:
     def __init__(self, lowered: LoweredJoints, multi_turn: bool) -> None:
         self._lowered = lowered
         self._multi_turn = multi_turn
+        self._rates_known = False
+        self._G: Array | None = None  # generalised forces of all joints
         self._published: dict[tuple[int, Coordinate], Array] = {}
         self._reported = [
             (k, entry, word, lowered.coordinates[word], lowered.coordinate_rows[word, k])
@@ -161,7 +163,8 @@ class Joints:
             if isinstance(laws, Stops):
                 laws.commit(state.Q)
         for coordinates in self._lowered.coordinates.values():
-            coordinates.commit(state.Q)
+            coordinates.commit(state.Q, state.V)
+        self._rates_known = True
 
     def retrieve(self, state: State) -> None:
         """Write coordinates, velocities, reactions, gaps, efforts and violations into the attributes."""
@@ -171,7 +174,10 @@ class Joints:
         self.publish(state)
         gap, misalignment = lowered.frames.measure(state.Q)
         self._add_held(gap, misalignment)
-        G = np.zeros((lowered.frames.count, 4, 3))
+        if self._G is None:
+            self._G = np.zeros((lowered.frames.count, 4, 3))
+        G = self._G
+        G.fill(0.0)
         for energy in lowered.holding:
             energy.add_forces(state.Q, G)
         h = state.dt_before or math.inf
@@ -213,7 +219,10 @@ class Joints:
 
     def publish(self, state: State) -> None:
         """Write the coordinates and their velocities into the attributes."""
-        rates = {id(coordinates): coordinates.rates(state.Q, state.V) for _, _, _, coordinates, _ in self._reported}
+        if not self._rates_known:
+            for coordinates in self._lowered.coordinates.values():
+                coordinates.rate[:] = coordinates.rates(state.Q, state.V)
+            self._rates_known = True
         for k, entry, word, coordinates, rows in self._reported:
             elements = entry.elements
             value = coordinates.value[rows] + elements.slot(word.offset).values
@@ -222,7 +231,7 @@ class Joints:
                 if not self._multi_turn:
                     value = _wrap(value)
             elements.slot(word.attribute).edit()[:] = value
-            elements.slot(word.velocity).edit()[:] = rates[id(coordinates)][rows]
+            elements.slot(word.velocity).edit()[:] = coordinates.rate[rows]
             self._published[k, word] = value
 
     def resync(self, state: State) -> None:
@@ -267,6 +276,7 @@ class Joints:
         """Inverse of `arrays`."""
         for name, array in self.arrays().items():
             array[:] = arrays[name]
+        self._rates_known = False
 
     def constants(self) -> dict[str, Array]:
         """What tells one set of joints from another."""

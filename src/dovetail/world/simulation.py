@@ -13,7 +13,6 @@ import numpy as np
 from dovetail import builtin
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
-from dovetail.geometry.rows import write_transforms
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver import kernel
@@ -22,7 +21,7 @@ from dovetail.solver.energy_report import energies
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.load import BodyForces
 from dovetail.solver.newton import Tolerances
-from dovetail.solver.state import State
+from dovetail.solver.state import State, write_columns
 from dovetail.solver.step import StepReport, step
 from dovetail.solver.system import System
 from dovetail.timer import Timer
@@ -135,7 +134,8 @@ class Simulation:
     def retrieve(self) -> None:
         """Write the state into the attributes of the scene."""
         for entry in self.table.geometries:
-            write_transforms(self.state.Q[entry.bodies], entry.geometry.transforms.edit())
+            # they are stored by columns
+            write_columns(entry.offset, self.state.Q, entry.geometry.transforms.edit().swapaxes(1, 2))
         self.joints.retrieve(self.state)
         self.articulations.retrieve()
         if self._couplings is not None:

@@ -268,5 +268,5 @@ class Contact(Contribution):
         count = max(count, 0)
         return Survey(
             scene, self.contacts[:count], self.bodies[:count], candidates, watch.X, float(E[0]), self.friction, Q,
-            Q_start, (self._terms, self._term_bodies),
+            Q_start,
         )  # fmt: skip

@@ -18,7 +18,7 @@ from dovetail.solver.contact.rows import set_term
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["add_friction", "friction_energy", "friction_slips", "lag_friction"]
+__all__ = ["add_friction", "add_friction_gradient", "friction_energy", "friction_slips", "lag_friction"]
 
 
 @kernel
@@ -111,6 +111,19 @@ def friction_slips(
         for x in range(3):
             force[k, x] = -scale * (u * frictions[k, 8 + x] + v * frictions[k, 11 + x])
     return lost
+
+
+@kernel
+def add_friction_gradient(frictions: Array, bodies: Indices, force: Array, position: Indices, g: Array) -> None:
+    """g += gradient, of which the forces (k, 3) on bodies a are known."""
+    for k in range(len(frictions)):
+        for side in range(2):
+            row = position[bodies[k, side]] if bodies[k, side] >= 0 else -1
+            if row >= 0:
+                for i in range(4):
+                    c = -frictions[k, i] if side == 0 else frictions[k, 4 + i]
+                    for x in range(3):
+                        g[row, 3 * i + x] += c * force[k, x]
 
 
 @kernel

@@ -16,7 +16,7 @@ from dovetail.solver.contact.rows import set_term
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["add_normal_forces"]
+__all__ = ["add_normal_forces", "add_normal_gradient"]
 
 _WEAK = 1e-6  # mollified pairs below this weight add no Hessian
 
@@ -46,6 +46,43 @@ def _add_mollifier(
 
 
 @kernel
+def _push(
+    k: int, contacts: Array, bodies: Indices, pairs: Indices, numbers: Array, x_base: Indices, V: Array, X: Array,
+    position: Indices, value: float, first: float, g: Array,
+) -> None:  # fmt: skip
+    """g += gradient of one barrier with value b and slope b′."""
+    a, b, candidate = bodies[k, 0], bodies[k, 1], bodies[k, 2]
+    weight, kappa = contacts[k, 12], contacts[k, 14]
+    force = 2.0 * weight * kappa * first
+    for side in range(2):
+        body = a if side == 0 else b
+        row = position[body] if body >= 0 else -1
+        if row < 0:
+            continue
+        for i in range(4):
+            c = force * contacts[k, 4 * side + i]
+            for x in range(3):
+                g[row, 3 * i + x] += c * contacts[k, 8 + x] if side == 0 else -c * contacts[k, 8 + x]
+    if contacts[k, 13] > 0.0:
+        _add_mollifier(
+            kappa * value * contacts[k, 13], a, b, pairs[candidate, 3], pairs[candidate, 4], pairs[candidate, 5],
+            pairs[candidate, 6], x_base, V, position, X, g,
+        )  # fmt: skip
+
+
+@kernel
+def add_normal_gradient(
+    contacts: Array, bodies: Indices, pairs: Indices, numbers: Array, x_base: Indices, V: Array, X: Array,
+    position: Indices, g: Array,
+) -> None:  # fmt: skip
+    """g += gradient of the barrier alone."""
+    for k in range(len(contacts)):
+        candidate = bodies[k, 2]
+        value, first, _ = barrier(contacts[k, 11], numbers[candidate, 3], numbers[candidate, 2])
+        _push(k, contacts, bodies, pairs, numbers, x_base, V, X, position, value, first, g)
+
+
+@kernel
 def add_normal_forces(
     count: int, contacts: Array, bodies: Indices, pairs: Indices, numbers: Array, x_base: Indices, V: Array, X: Array,
     position: Indices, active: Indices, g: Array, terms: Array, term_bodies: Indices,
@@ -60,20 +97,7 @@ def add_normal_forces(
             continue
         squared, weight, kappa = contacts[k, 11], contacts[k, 12], contacts[k, 14]
         value, first, second = barrier(squared, numbers[candidate, 3], numbers[candidate, 2])
-        force = 2.0 * weight * kappa * first
-        for side in range(2):
-            row = pa if side == 0 else pb
-            if row < 0:
-                continue
-            for i in range(4):
-                c = force * contacts[k, 4 * side + i]
-                for x in range(3):
-                    g[row, 3 * i + x] += c * contacts[k, 8 + x] if side == 0 else -c * contacts[k, 8 + x]
-        if contacts[k, 13] > 0.0:
-            _add_mollifier(
-                kappa * value * contacts[k, 13], a, b, pairs[candidate, 3], pairs[candidate, 4], pairs[candidate, 5],
-                pairs[candidate, 6], x_base, V, position, X, g,
-            )  # fmt: skip
+        _push(k, contacts, bodies, pairs, numbers, x_base, V, X, position, value, first, g)
         if weight < _WEAK:
             continue
         # b_dd n nᵀ = (4 b″ + 2 b′/D) r rᵀ

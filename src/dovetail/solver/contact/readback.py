@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.solver.contact.candidates import Candidates
-from dovetail.solver.contact.friction import add_friction, friction_slips
+from dovetail.solver.contact.friction import add_friction_gradient, friction_slips
 from dovetail.solver.contact.kinds import POINT_TRIANGLE
-from dovetail.solver.contact.normal import add_normal_forces
+from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
@@ -92,21 +92,16 @@ class Survey:
     friction: Friction
     Q: Array
     Q_start: Array
-    terms: tuple[Array, Indices]
 
     def generalised_forces(self) -> Array:
         """G h² (n, 12) on every body, fixed ones included."""
-        n = len(self.Q)
-        position, active = np.arange(n), np.ones(n, np.int64)
-        g = np.zeros((n, 12))
-        add_normal_forces(
-            len(self.contacts), self.contacts, self.bodies, self.candidates.pairs, self.candidates.numbers,
-            self.scene.x_base, self.scene.V, self.X, position, active, g, *self.terms,
+        position, g = np.arange(len(self.Q)), np.zeros((len(self.Q), 12))
+        add_normal_gradient(
+            self.contacts, self.bodies, self.candidates.pairs, self.candidates.numbers, self.scene.x_base,
+            self.scene.V, self.X, position, g,
         )  # fmt: skip
-        add_friction(
-            len(self.friction.rows), self.friction.rows, self.friction.bodies, self.friction.epsilon, np.zeros(n),
-            self.Q_start, self.Q, position, active, g, *self.terms,
-        )  # fmt: skip
+        force, _ = self.friction.slips(self.Q_start, self.Q)
+        add_friction_gradient(self.friction.rows, self.friction.bodies, force, position, g)
         return -g
 
     def net_forces(self, centre: Array, h: float) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Contribution
-from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.joint.stencil import Stencils, image
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -50,12 +50,13 @@ def _gradient(left: Indices, right: Indices, W: Array, K: Array, position: Indic
 @kernel
 def _forces(left: Indices, right: Indices, W: Array, joint: Indices, K: Array, Q: Array, out: Array) -> None:
     for k in range(len(left)):
-        for a in range(3):
-            F = 0.0
-            for i in range(4):
-                F += W[k, 0, i] * Q[left[k], i, a] + W[k, 0, 4 + i] * Q[right[k], i, a]
-            for i in range(4):
-                out[joint[k], i, a] -= K[k] * W[k, 0, 4 + i] * F
+        x, y, z = image(W[k, 0], 0, Q, left[k])
+        u, v, w = image(W[k, 0], 4, Q, right[k])
+        x, y, z = K[k] * (x + u), K[k] * (y + v), K[k] * (z + w)
+        for i in range(4):
+            out[joint[k], i, 0] -= W[k, 0, 4 + i] * x
+            out[joint[k], i, 1] -= W[k, 0, 4 + i] * y
+            out[joint[k], i, 2] -= W[k, 0, 4 + i] * z
 
 
 class Coincide(Contribution):

@@ -281,12 +281,24 @@ class Rows:
         out.fill(0.0)
 
 
+@kernel
+def _coinciding_forces(W: Array, joint: Indices, multiplier: Array, out: Array) -> None:
+    for k in range(len(joint)):
+        for i in range(4):
+            for a in range(3):
+                out[joint[k], i, a] -= W[k, 0, 4 + i] * multiplier[k, a]
+
+
 class Coinciding(Rows):
     """C = W Q: K JᵀJ never changes, and no curvature."""
 
     def add_constant(self, blocks: Blocks) -> None:
         self.stencils.locate(blocks)
         self.stencils.add_gram(self.K, blocks)
+
+    def add_forces(self, Q: Array, out: Array) -> None:
+        """The same for J = W, wherever the bodies are."""
+        _coinciding_forces(self.stencils.W, self.stencils.joint, self.force, out)
 
 
 class Parallel(Rows):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.solver.joint.stencil import image
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -37,26 +38,48 @@ PART_NOWHERE = 0
 PART_ALONG = 1
 PART_ANYWHERE = 2
 
+_SMALL = 0.01  # rad
 _C, _END, _T, _N, _B = range(5)
 
 
 @kernel
-def _image(rows: Array, k: int, r: int, Q: Array, body: int, out: Array) -> None:
-    """out (3) ← row r of joint k on a body."""
-    for a in range(3):
-        value = 0.0
-        for i in range(4):
-            value += rows[k, r, i] * Q[body, i, a]
-        out[a] = value
+def _cross(u0: float, u1: float, u2: float, v0: float, v1: float, v2: float) -> tuple[float, float, float]:
+    """Components of u × v."""
+    return u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0
 
 
 @kernel
-def _angle_between(u: Array, v: Array) -> float:
-    """Angle between two vectors, accurate near 0."""
-    c0 = u[1] * v[2] - u[2] * v[1]
-    c1 = u[2] * v[0] - u[0] * v[2]
-    c2 = u[0] * v[1] - u[1] * v[0]
-    return math.atan2(math.sqrt(c0 * c0 + c1 * c1 + c2 * c2), u[0] * v[0] + u[1] * v[1] + u[2] * v[2])
+def _gap(left_rows: Array, right_rows: Array, k: int, r: int, part: int, Q: Array, i: int, j: int) -> float:
+    """Distance between the images of row r on bodies i and j; across t only, where anchors may part along it."""
+    u0, u1, u2 = image(left_rows[k, r], 0, Q, i)
+    v0, v1, v2 = image(right_rows[k, r], 0, Q, j)
+    v0, v1, v2 = v0 - u0, v1 - u1, v2 - u2
+    if part == PART_ALONG:
+        t0, t1, t2 = image(left_rows[k, _T], 0, Q, i)
+        along = (v0 * t0 + v1 * t1 + v2 * t2) / (t0 * t0 + t1 * t1 + t2 * t2)
+        v0, v1, v2 = v0 - along * t0, v1 - along * t1, v2 - along * t2
+    return math.sqrt(v0 * v0 + v1 * v1 + v2 * v2)
+
+
+@kernel
+def _angle(left_rows: Array, right_rows: Array, k: int, aligns: int, Q: Array, i: int, j: int) -> float:
+    """Angle between the axes, or the frames, on bodies i and j; accurate near 0."""
+    s0 = s1 = s2 = cosine = 0.0
+    # relative rotation: 2 sin φ · axis = Σ e_i × e_j,  1 + 2 cos φ = Σ e_i·e_j over unit frames
+    for r in range(_T, _T + 1 if aligns == ALIGN_AXIS else _B + 1):
+        u0, u1, u2 = image(left_rows[k, r], 0, Q, i)
+        v0, v1, v2 = image(right_rows[k, r], 0, Q, j)
+        c0, c1, c2 = _cross(u0, u1, u2, v0, v1, v2)
+        s0, s1, s2 = s0 + c0, s1 + c1, s2 + c2
+        cosine += u0 * v0 + u1 * v1 + u2 * v2
+    sine = math.sqrt(s0 * s0 + s1 * s1 + s2 * s2)
+    if aligns == ALIGN_FRAME:
+        cosine -= 1.0
+    if sine < _SMALL * cosine:
+        # the series of the arctangent: the next term is 1e-17 of the first
+        x = sine / cosine
+        return x * (1.0 - x * x * (1.0 / 3.0 - x * x * (1.0 / 5.0 - x * x / 7.0)))
+    return math.atan2(sine, cosine)
 
 
 @kernel
@@ -64,55 +87,29 @@ def _measure(
     left: Indices, right: Indices, left_rows: Array, right_rows: Array, parts: Indices, aligns: Indices, Q: Array,
     gap: Array, misalignment: Array,
 ) -> None:  # fmt: skip
-    u, v, t = np.empty(3), np.empty(3), np.empty(3)
     for k in range(len(left)):
-        gap[k] = 0.0
-        for r in (_C, _END):
-            if parts[k] == PART_ANYWHERE:
-                continue
-            _image(left_rows, k, r, Q, left[k], u)
-            _image(right_rows, k, r, Q, right[k], v)
-            for a in range(3):
-                v[a] -= u[a]
-            if parts[k] == PART_ALONG:
-                _image(left_rows, k, _T, Q, left[k], t)
-                length = t[0] * t[0] + t[1] * t[1] + t[2] * t[2]
-                along = (v[0] * t[0] + v[1] * t[1] + v[2] * t[2]) / length
-                for a in range(3):
-                    v[a] -= along * t[a]
-            gap[k] = max(gap[k], math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]))
-        misalignment[k] = 0.0
-        if aligns[k] == ALIGN_AXIS:
-            _image(left_rows, k, _T, Q, left[k], u)
-            _image(right_rows, k, _T, Q, right[k], v)
-            misalignment[k] = _angle_between(u, v)
-        elif aligns[k] == ALIGN_FRAME:
-            # relative rotation: 2 sin φ · axis = Σ e_i × e_j,  1 + 2 cos φ = Σ e_i·e_j over unit frames
-            s0 = s1 = s2 = cosine = 0.0
-            for r in (_T, _N, _B):
-                _image(left_rows, k, r, Q, left[k], u)
-                _image(right_rows, k, r, Q, right[k], v)
-                s0 += u[1] * v[2] - u[2] * v[1]
-                s1 += u[2] * v[0] - u[0] * v[2]
-                s2 += u[0] * v[1] - u[1] * v[0]
-                cosine += u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
-            misalignment[k] = math.atan2(math.sqrt(s0 * s0 + s1 * s1 + s2 * s2), cosine - 1.0)
+        gap[k] = misalignment[k] = 0.0
+        if parts[k] != PART_ANYWHERE:
+            gap[k] = max(
+                _gap(left_rows, right_rows, k, _C, parts[k], Q, left[k], right[k]),
+                _gap(left_rows, right_rows, k, _END, parts[k], Q, left[k], right[k]),
+            )
+        if aligns[k] != ALIGN_NOTHING:
+            misalignment[k] = _angle(left_rows, right_rows, k, aligns[k], Q, left[k], right[k])
 
 
 @kernel
 def _reactions(right: Indices, right_rows: Array, Q: Array, G: Array, force: Array, torque: Array) -> None:
-    c = np.empty(3)
     for k in range(len(right)):
         b = right[k]
-        _image(right_rows, k, _C, Q, b, c)
-        for a in range(3):
-            force[k, a] = G[k, 0, a]
-        for a in range(3):
-            x, y = (a + 1) % 3, (a + 2) % 3
-            total = (Q[b, 0, x] - c[x]) * G[k, 0, y] - (Q[b, 0, y] - c[y]) * G[k, 0, x]
-            for i in range(1, 4):
-                total += Q[b, i, x] * G[k, i, y] - Q[b, i, y] * G[k, i, x]
-            torque[k, a] = total
+        c0, c1, c2 = image(right_rows[k, _C], 0, Q, b)
+        f0, f1, f2 = G[k, 0, 0], G[k, 0, 1], G[k, 0, 2]
+        t0, t1, t2 = _cross(Q[b, 0, 0] - c0, Q[b, 0, 1] - c1, Q[b, 0, 2] - c2, f0, f1, f2)
+        for i in range(1, 4):
+            s0, s1, s2 = _cross(Q[b, i, 0], Q[b, i, 1], Q[b, i, 2], G[k, i, 0], G[k, i, 1], G[k, i, 2])
+            t0, t1, t2 = t0 + s0, t1 + s1, t2 + s2
+        force[k, 0], force[k, 1], force[k, 2] = f0, f1, f2
+        torque[k, 0], torque[k, 1], torque[k, 2] = t0, t1, t2
 
 
 @dataclass

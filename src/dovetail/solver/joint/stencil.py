@@ -18,7 +18,18 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Stencils", "gather", "gather_step", "pull_back_gradient", "pull_back_hessian"]
+__all__ = ["Stencils", "gather", "gather_step", "image", "pull_back_gradient", "pull_back_hessian"]
+
+
+@kernel
+def image(row: Array, first: int, Q: Array, body: int) -> tuple[float, float, float]:
+    """Four weights of a row, from `first` on, times the state of a body."""
+    w0, w1, w2, w3 = row[first], row[first + 1], row[first + 2], row[first + 3]
+    return (
+        w0 * Q[body, 0, 0] + w1 * Q[body, 1, 0] + w2 * Q[body, 2, 0] + w3 * Q[body, 3, 0],
+        w0 * Q[body, 0, 1] + w1 * Q[body, 1, 1] + w2 * Q[body, 2, 1] + w3 * Q[body, 3, 1],
+        w0 * Q[body, 0, 2] + w1 * Q[body, 1, 2] + w2 * Q[body, 2, 2] + w3 * Q[body, 3, 2],
+    )
 
 
 @kernel

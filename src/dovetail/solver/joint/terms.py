@@ -18,7 +18,7 @@ from dovetail.solver.joint.function import (
     nearest,
 )
 from dovetail.solver.joint.start import laws_curvature, laws_start, terms_curvature
-from dovetail.solver.joint.stencil import Stencils, gather, pull_back_gradient, pull_back_hessian
+from dovetail.solver.joint.stencil import Stencils, gather, image, pull_back_gradient, pull_back_hessian
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -109,26 +109,31 @@ class Terms(Contribution):
 def _gather_sides(W: Array, sides: Indices, k: int, left: int, right: int, Q: Array, F: Array) -> None:
     """F (3m) ← W[k] Q; sides (m, 2) says which body a row weighs at all. Most rows of coordinates have one."""
     for r in range(W.shape[1]):
-        for a in range(3):
-            F[3 * r + a] = 0.0
-        for side in range(2):
-            if sides[r, side]:
-                b = left if side == 0 else right
-                for i in range(4):
-                    for a in range(3):
-                        F[3 * r + a] += W[k, r, 4 * side + i] * Q[b, i, a]
+        x = y = z = 0.0
+        if sides[r, 0]:
+            x, y, z = image(W[k, r], 0, Q, left)
+        if sides[r, 1]:
+            u, v, w = image(W[k, r], 4, Q, right)
+            x, y, z = x + u, y + v, z + w
+        F[3 * r], F[3 * r + 1], F[3 * r + 2] = x, y, z
 
 
 @kernel
-def _values(
-    coordinate: Any, period: float, left: Indices, right: Indices, W: Array, sides: Indices, reference: Array,
-    Q: Array, x: Array,
+def _follow(
+    coordinate: Any, period: float, left: Indices, right: Indices, W: Array, sides: Indices, Q: Array, V: Array,
+    x: Array, rate: Array,
 ) -> None:  # fmt: skip
+    """x ← values at Q, nearest to what they were; rate ← ∇x·V."""
     n = 3 * W.shape[1]
-    F, dx, d2x = np.empty(n), np.zeros(n), np.zeros(n * n)
+    F, dF, dx, d2x = np.empty(n), np.empty(n), np.empty(n), np.zeros(n * n)
     for k in range(len(left)):
         _gather_sides(W, sides, k, left[k], right[k], Q, F)
-        x[k] = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
+        _gather_sides(W, sides, k, left[k], right[k], V, dF)
+        dx[:] = 0.0
+        x[k] = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, x[k])
+        rate[k] = 0.0
+        for i in range(n):
+            rate[k] += dx[i] * dF[i]
 
 
 @kernel
@@ -148,15 +153,15 @@ def _rates(
 
 
 class Coordinates:
-    """One coordinate x(F) over many joints, with its committed value.
+    """One coordinate x(F) over many joints, with its committed value and rate.
 
-    value (k,) is continuous: an angle keeps counting beyond ±π.
+    value (k,) is continuous: an angle keeps counting beyond ±π. rate (k,) = ∇x·V [m/s or rad/s].
     """
 
     def __init__(self, function: Coordinate, stencils: Stencils) -> None:
         self.function, self.stencils = function, stencils
         self.address = function.address
-        self.value = np.zeros(stencils.count)
+        self.value, self.rate = np.zeros(stencils.count), np.zeros(stencils.count)
         halves = stencils.W.reshape(stencils.count, -1, 2, 4)
         self._sides = (halves != 0.0).any(axis=(0, 3)).astype(np.int64)
 
@@ -168,10 +173,12 @@ class Coordinates:
         _inertias(self.address, s.left, s.right, s.W, inverse, is_fixed, Q, out)
         return out
 
-    def commit(self, Q: Array) -> None:
-        """Take over the values at the end of a step, or after an external write."""
+    def commit(self, Q: Array, V: Array) -> None:
+        """Take over values and rates at the end of a step, or after an external write."""
         s = self.stencils
-        _values(self.address, self.function.period, s.left, s.right, s.W, self._sides, self.value, Q, self.value)
+        _follow(
+            self.address, self.function.period, s.left, s.right, s.W, self._sides, Q, V, self.value, self.rate
+        )  # fmt: skip
 
     def rates(self, Q: Array, V: Array) -> Array:
         """∇x·V (k,) [m/s or rad/s]."""
