@@ -99,7 +99,7 @@ def test_a_rough_body_takes_the_step_as_bdf1(rng):
     predict(methods.prediction, methods.of, 0.1, position, np.ones(2, int), a, Q, V, Q, V, found)
     np.testing.assert_allclose(found, Q + 0.1 * V + np.array([0.0025, 0.01])[:, None, None] * a, rtol=1e-13)
     new = rng.normal(size=(2, 4, 3))
-    state.commit(methods, 0.1, position, new, found, Q, V)
+    state.commit(methods, 0.1, position, new, found, Q.copy(), V)
     np.testing.assert_allclose(state.V[0], (20 * (new - Q) - V)[0], rtol=1e-12)
     np.testing.assert_allclose(state.V[1], (10 * (new - Q))[1], rtol=1e-12)
 

@@ -15,20 +15,10 @@ __all__ = ["State", "write_columns"]
 
 @kernel
 def _commit(
-    table: Array,
-    method: Indices,
-    h: float,
-    weight: Array,
-    position: Indices,
-    new: Array,
-    Q_tilde: Array,
-    V_start: Array,
-    Q: Array,
-    V: Array,
-    Q_before: Array,
-    V_before: Array,
-    A: Array,
-) -> None:
+    table: Array, method: Indices, h: float, weight: Array, position: Indices, new: Array, Q_tilde: Array,
+    V_start: Array, Q: Array, Q_before: Array, V_before: Array, A: Array,
+) -> None:  # fmt: skip
+    """Q_before ← the new positions, V_before ← their rates, A: in place of what is no longer needed."""
     for b in range(len(Q)):
         d, d0, d1, carry = table[method[b]]
         for i in range(4):
@@ -42,10 +32,8 @@ def _commit(
                     if carry != 0.0:
                         velocity += carry * V_start[b, i, x]
                 A[b, i, x] = weight[b] * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
-                Q_before[b, i, x] = Q[b, i, x]
-                V_before[b, i, x] = V[b, i, x]
-                Q[b, i, x] = new[b, i, x]
-                V[b, i, x] = velocity
+                Q_before[b, i, x] = new[b, i, x]
+                V_before[b, i, x] = velocity
 
 
 @kernel
@@ -103,13 +91,15 @@ class State:
     ) -> None:
         """Accept Q as the state at the end of a step of length h.
 
-        Q_before is the past that the step was shown, V_start the velocity that it began with.
+        Q_before is the past that the step was shown, and is handed over: the state takes the array for itself. V_start
+        is the velocity that the step began with.
         """
-        self.Q_before = Q_before
         _commit(
-            methods.rates, methods.of, h, methods.weight, position, Q, Q_tilde, V_start, self.Q, self.V, self.Q_before,
+            methods.rates, methods.of, h, methods.weight, position, Q, Q_tilde, V_start, self.Q, Q_before,
             self.V_before, self.A,
         )  # fmt: skip
+        self.Q, self.Q_before = Q_before, self.Q
+        self.V, self.V_before = self.V_before, self.V
         self.dt_before = h
 
     def arrays(self) -> dict[str, Array]:
