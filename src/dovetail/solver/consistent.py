@@ -18,11 +18,10 @@ Nothing but Q, V and the last two targets is needed.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dovetail.errors import SolverError
+from dovetail.solver.articulated.trees import Trees
 from dovetail.solver.assembly.start import (
     aim_at_start,
     assemble_shapes,
@@ -57,38 +56,35 @@ def consistent_start(
     inner = room.spare(V)
     np.copyto(V, state.V)
     np.copyto(inner, state.A)
-    start = Start(state.Q, V, h, h / (state.dt_before or h), system.mass_inverse, system.blocks.g[:0])
+    blocks, trees = system.blocks, system.trees
+    start = Start(state.Q, V, h, h / (state.dt_before or h), system.mass_inverse, np.zeros_like(blocks.g))
     if smooth.any():
-        if system.trees is not None and not system.trees.all_lawless:
+        if trees is None or not trees.all_lawless:
             system.need_blocks()
         system.islands.select(smooth)
         try:
-            rest = _sweep(system, start, a, inner, loaded)
-            if rest is None:
-                np.copyto(V, state.V)
-                rest = np.ones_like(system.blocks.active)
-            if rest.any():
+            swept = None if trees is None else _sweep(system, trees, start, a, inner, loaded)
+            if swept is not None:
+                blocks.active -= swept
+            elif not blocks.laid_out:
                 system.need_blocks()
                 system.islands.select(smooth)
-                system.blocks.active *= rest
-                _solve(system, replace(start, drift=np.zeros_like(system.blocks.g)), a, inner, loaded)
+            if swept is None or blocks.active.any():
+                _solve(system, start, a, inner, loaded)
         finally:
-            system.blocks.active.fill(1)
+            blocks.active.fill(1)
     for contribution in system.contributions:
         contribution.accept_start(start, smooth)
     return V, a, inner
 
 
-def _sweep(system: System, start: Start, a: Array, inner: Array, loaded: bool) -> Indices | None:
-    """The start of bodies in trees, by a dual sweep; the rows (free,) that are left, or None if there is no such start.
+def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, loaded: bool) -> Indices | None:
+    """The start of bodies in trees, by a dual sweep; 1 for their rows (free,), or None if there is no such start.
 
     A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
     Trees with laws are left out, so nothing but points that coincide acts: no targets, no curvature but that of shapes.
     """
-    trees, position, g = system.trees, system.position, system.blocks.g
-    if trees is None:
-        return None
-    chosen = system.blocks.active
+    position, g, chosen = system.position, system.blocks.g, system.blocks.active
     active = chosen if trees.all_lawless else chosen * trees.lawless
     if not active.any():
         return None
@@ -108,7 +104,7 @@ def _sweep(system: System, start: Start, a: Array, inner: Array, loaded: bool) -
         return None
     scatter(position, active, found[0], 1.0 / _FAR, V)
     close_start(position, active, h, found[1], 1.0, _at_end(system, start) if loaded else a, a, inner)
-    return chosen - active
+    return active
 
 
 def _solve(system: System, start: Start, a: Array, inner: Array, loaded: bool) -> None:

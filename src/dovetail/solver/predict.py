@@ -93,25 +93,25 @@ def _guess(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, o
 @kernel
 def _guesses(scale: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
     R, change = np.empty((3, 3)), np.zeros(LANES)
-    for first in range(0, len(Q), LANES):
-        last = min(first + LANES, len(Q))
+    b, tried = 0, 0
+    while b < len(Q):
         free = 0
-        for b in range(first, last):
-            free += position[b] >= 0
+        while b >= tried and free < min(LANES, len(Q) - b) and position[b + free] >= 0:
+            free += 1
         if _BY_EIGHT and free == LANES:
-            guess_of_eight(first, scale, Q, Q_tilde, A, out, change)
-            largest = 0.0
-            for lane in range(LANES):
-                largest = max(largest, change[lane])
-            if largest < _POLAR:
+            guess_of_eight(b, scale, Q, Q_tilde, A, out, change)
+            if change.max() < _POLAR:
+                b += LANES
                 continue
-        for b in range(first, last):
-            if position[b] >= 0:
-                _guess(scale, Q, Q_tilde, A, b, R, out)
-            else:
-                for i in range(4):
-                    for x in range(3):
-                        out[b, i, x] = Q[b, i, x]
+            # one of the eight is strained too much for a few sweeps
+            tried = b + LANES
+        if position[b] >= 0:
+            _guess(scale, Q, Q_tilde, A, b, R, out)
+        else:
+            for i in range(4):
+                for x in range(3):
+                    out[b, i, x] = Q[b, i, x]
+        b += 1
 
 
 def first_guess(h: float, weight: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:

@@ -213,25 +213,25 @@ def aim_at_start(
     bodies need them, see the module's equations. g is scratch afterwards.
     """
     stiffness, filtered, lengths = np.empty(len(Q)), np.empty(len(Q)), np.array([h * h, scale])
-    for first in range(0, len(Q), LANES):
-        last = min(first + LANES, len(Q))
+    for b in range(len(Q)):
+        stiffness[b] = 4.0 * w[b]
+        filtered[b] = _share(stiffness[b], largest_moment[b])
+    b = 0
+    while b < len(Q):
         acting = 0
-        for b in range(first, last):
-            k = position[b]
-            stiffness[b] = 4.0 * w[b]
-            filtered[b] = _share(stiffness[b], largest_moment[b])
-            acting += k >= 0 and active[k] != 0
+        while acting < min(LANES, len(Q) - b) and position[b + acting] >= 0 and active[position[b + acting]]:
+            acting += 1
         if _BY_EIGHT and acting == LANES:
-            start_of_eight(first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push)
+            start_of_eight(b, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push)
+            b += LANES
             continue
-        for b in range(first, last):
-            k = position[b]
-            if k >= 0 and active[k]:
-                _aim(mass, mass_inverse, stiffness, filtered, h, scale, a, Q, V, b, k, g, aims, push)
-            else:
-                for i in range(4):
-                    for x in range(3):
-                        aims[b, i, x] = Q[b, i, x]
+        if acting:
+            _aim(mass, mass_inverse, stiffness, filtered, h, scale, a, Q, V, b, position[b], g, aims, push)
+        else:
+            for i in range(4):
+                for x in range(3):
+                    aims[b, i, x] = Q[b, i, x]
+        b += 1
 
 
 @kernel
