@@ -75,7 +75,8 @@ class Methods:
     """The integrator of each body in one step: bdf1 where `rough` (n,) is true, else the method given.
 
     of (n,)               row of the tables below
-    rough_count           how many take bdf1 instead
+    rough, smooth (n,)    which take bdf1, and which do not
+    rough_count           how many take bdf1
     prediction (2, 5)     α₀, α₁, β₀, β₁, σ
     rates (2, 4)          δ, δ₀, δ₁, ε
     weight (n,)           c
@@ -83,7 +84,7 @@ class Methods:
 
     def __init__(self, method: Integrator, rough: Flags) -> None:
         self.is_consistent = method.is_consistent
-        self.rough, self.rough_count = rough, int(rough.sum())
+        self.rough, self.smooth, self.rough_count = rough, ~rough, int(rough.sum())
         self.of: Indices = rough.astype(np.int64)
         self.prediction, self.rates, weights = _beside_bdf1(method)
         self.weight: Array = weights[self.of]

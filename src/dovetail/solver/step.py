@@ -107,7 +107,7 @@ def _attempt(system: System, state: State, h: float, methods: Methods, tolerance
     F = system.forces(Q)
     accelerate(position, bodies.gravity, system.mass_inverse, F, a)
     if methods.is_consistent:
-        V_start, a, A_guess = consistent_start(system, state, h, a, methods.of == 0, bool(F.any()))
+        V_start, a, A_guess = consistent_start(system, state, h, a, methods.smooth, bool(F.any()))
     Q_tilde = buffers.spare(a)
     Q_guess = buffers.spare(a, Q_tilde)
     predict(methods.prediction, methods.of, h, position, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde)

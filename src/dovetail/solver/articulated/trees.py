@@ -276,7 +276,10 @@ class Trees:
             self._responses.fill(0.0)
         y, y_push = self._responses
         bad = self.sweep.respond(Q, aims, push, self._position, self._lane_position, active, y, y_push)
-        return (y, y_push) if bad < 0 and math.isfinite(y.sum() + y_push.sum()) else None
+        if bad < 0 and math.isfinite(self._responses.sum()):
+            return y, y_push
+        self._responses.fill(0.0)
+        return None
 
     def tell(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""
