@@ -35,7 +35,7 @@ __all__ = ["IN_BLOCK", "assemble_forces", "factor_forces", "solve_points"]
 IN_BLOCK = 4
 """Points of a body whose rows share a block of 12×12."""
 
-_ROUGH = 1e-10  # gaps over motions that call for another round: far below what Newton's method needs
+_ROUGH = 1e-8  # gaps over motions that call for another round: far below what Newton's method needs
 _ROUNDS = 4
 
 
