@@ -6,6 +6,7 @@ import numpy as np
 
 from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.dual import IN_BLOCK, assemble_forces, factor_forces, solve_points
+from dovetail.solver.linear.least_fill import MOST, least_fill
 from dovetail.solver.linear.ordering import Structure, find_block, structure_of
 from dovetail.typing import Array, Indices
 
@@ -48,11 +49,12 @@ class Points:
     """
 
     def __init__(self, rows: Indices) -> None:
-        self.structure: Structure = structure_of(len(rows), neighbours(rows))
+        order = least_fill if len(rows) <= MOST else structure_of
+        self.structure: Structure = order(len(rows), neighbours(rows))
         position = self.structure.position
         body, place = rows.reshape(-1), np.repeat(position, 2)
-        order = np.lexsort((place, body))
-        self._order = order[body[order] >= 0]
+        by_body = np.lexsort((place, body))
+        self._order = by_body[body[by_body] >= 0]
         self._place = place[self._order]
         self._row, first = np.unique(body[self._order], return_index=True)
         self._start = np.append(first, len(self._order))
