@@ -31,7 +31,9 @@ def newton_direction(system: System, Q: Array, Q_tilde: Array, exact: bool, iter
     rest = trees.divide(system.islands.active)
     if rest is None:
         y = system.blocks.g
-        return y if trees.direction(Q, Q_tilde, y) else _block_direction(system, Q, Q_tilde, exact)
+        return (
+            _surveyed(system, Q, y) if trees.direction(Q, Q_tilde, y) else _block_direction(system, Q, Q_tilde, exact)
+        )
     system.blocks.active = rest
     try:
         y = _block_direction(system, Q, Q_tilde, exact)
@@ -44,6 +46,13 @@ def newton_direction(system: System, Q: Array, Q_tilde: Array, exact: bool, iter
     if not trees.direction(Q, Q_tilde, y):
         return _block_direction(system, Q, Q_tilde, exact)
     y[others] = kept[others]
+    return _surveyed(system, Q, y)
+
+
+def _surveyed(system: System, Q: Array, y: Array) -> Array:
+    """y, of which exact sliders in trees have been told: a sweep closes them to first order."""
+    if system.exact_joints is not None and system.trees is not None and system.trees.are_curved:
+        system.exact_joints.survey(Q, y, system.blocks)
     return y
 
 

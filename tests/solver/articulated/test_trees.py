@@ -7,12 +7,21 @@ import pytest
 from joint_scenes import TIGHT, Bench
 
 from dovetail.constitution import (
+    AffineBodyCylindricalJoint,
+    AffineBodyDistanceJoint,
     AffineBodyDrivingRevoluteJoint,
     AffineBodyFixedJoint,
+    AffineBodyJointDamper,
+    AffineBodyJointDrive,
+    AffineBodyJointFriction,
+    AffineBodyPlanarJoint,
+    AffineBodyPointOnLineJoint,
     AffineBodyPrismaticJoint,
     AffineBodyRevoluteJoint,
     AffineBodyRevoluteJointLimit,
+    AffineBodyScrewJoint,
     AffineBodySphericalJoint,
+    AffineBodyUniversalJoint,
     SoftTransformConstraint,
 )
 from dovetail.solver.articulated import trees
@@ -127,6 +136,68 @@ def test_few_drives_and_limits_are_rows_of_the_sweep(kind, strength, integrator,
     expected, others = motion(build, False, 6, monkeypatch, **config)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
+
+
+def with_an_odd_joint(bench: Bench, kind, strength, extras=()) -> list:
+    """A chain of 40 hinges with an arm at its end that a joint of another kind holds."""
+    rest = chain(bench, AffineBodyRevoluteJoint, 40, strength)
+    arm = bench.box("arm", (0.3, 0.1, 0.1), (8.2, 0.0, 0.0))
+    ends = ((8.05, 0.0, 0.0), (8.05, 0.3, 0.2))[: len(kind.world_points)]
+    last = (bench.slots["links"], 39)
+    return [rest, bench.join(kind, [last], [arm], *ends, strength=strength, extras=extras, name="odd")]
+
+
+SLIDERS = AffineBodyCylindricalJoint, AffineBodyPointOnLineJoint, AffineBodyPrismaticJoint
+HELD = AffineBodyDistanceJoint, AffineBodyPlanarJoint, AffineBodyScrewJoint, AffineBodyUniversalJoint
+
+
+@pytest.mark.parametrize(
+    ("kind", "strength"), [(kind, 100.0) for kind in SLIDERS + HELD] + [(kind, EXACT) for kind in SLIDERS]
+)
+def test_few_joints_of_other_kinds_are_rows_of_the_sweep(kind, strength, monkeypatch):
+    build = lambda bench: with_an_odd_joint(bench, kind, strength)  # noqa: E731
+    bench = Bench()
+    build(bench)
+    assert swept(bench).sum() == 41
+    found, forces = motion(build, True, 5, monkeypatch)
+    expected, others = motion(build, False, 5, monkeypatch)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
+
+
+def weak_drive(sc) -> None:
+    """At its limit from the first step on: a constant torque."""
+    AffineBodyJointDrive().apply_to(sc, 1e4, 1.0, 0.5)
+    sc.edges["drive/target"] = 1.0
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        weak_drive,
+        lambda sc: AffineBodyJointDamper().apply_to(sc, 2.0),
+        lambda sc: AffineBodyJointFriction().apply_to(sc, 0.2, 1e-3),
+    ],
+    ids=["capped drive", "damper", "dry friction"],
+)
+@pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
+def test_laws_of_rates_and_constant_forces_are_rows_of_the_sweep(extra, integrator, monkeypatch):
+    build = lambda bench: with_an_odd_joint(bench, AffineBodyRevoluteJoint, EXACT, [extra])  # noqa: E731
+    # a constant torque makes the exact Hessian of the block system indefinite, whose steps then shrink by a twentieth
+    config = {"integrator/type": integrator, "newton/velocity_tol": 1e-10, "newton/transrate_tol": 1e-10}
+    found, forces = motion(build, True, 5, monkeypatch, **config)
+    expected, others = motion(build, False, 5, monkeypatch, **config)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
+
+
+def test_exact_sliders_of_two_joints_between_the_same_bodies_are_left_to_the_block_system():
+    bench = Bench()
+    with_an_odd_joint(bench, AffineBodyPointOnLineJoint, EXACT)
+    ends = (8.05, 0.0, 0.0), (8.05, 0.3, 0.2)
+    arm = next(iter(bench.scene.objects.find("arm")[0].geometries.pairs()))[0]
+    bench.join(AffineBodyPointOnLineJoint, [(bench.slots["links"], 39)], [arm], *ends, strength=EXACT, name="again")
+    assert not swept(bench).any()
 
 
 @pytest.mark.parametrize("dt", [0.01, 1 / 24])

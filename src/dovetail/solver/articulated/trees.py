@@ -2,8 +2,9 @@
 
 An island goes to the sweep if its joints form a tree, its bodies have inertia and the OrthoPotential, are stiff enough
 for what compliance.py leaves out, and are joined by nothing but coinciding points and directions, penalty or exact, in
-any mixture, also to fixed bodies, with few drives, limits and dampers. Exact rows must be independent of each other.
-All other islands, and for one step those in which a soft transform acts, are left to the block system.
+any mixture, also to fixed bodies, with few sliders, drives, limits, dampers and the like. Exact rows must be
+independent of each other. All other islands, and for one step those in which a soft transform acts, are left to the
+block system.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.solver.articulated.articulated import Articulated
-from dovetail.solver.articulated.law_rows import LawRows, is_row
 from dovetail.solver.articulated.rows import Rows
+from dovetail.solver.articulated.special_rows import SpecialRows, is_special
 from dovetail.solver.articulated.tree import plant, tree_islands
 from dovetail.solver.assembly.bodies import ORTHO
 from dovetail.solver.buffers import aligned
@@ -34,24 +35,24 @@ _PARALLEL = 1e-8  # share of a row that the other rows of its joint do not expla
 
 
 class _Points:
-    """Rows of coinciding points from all contributions, then exact ones (`exact_from`), then laws (`laws_from`).
+    """Rows of coinciding points from all contributions, then exact ones (`exact_from`), special ones (`special_from`).
 
     pairs (k, 2), W (k, 8), joint (k,), compliance (k,) = K⁻¹
     """
 
     def __init__(
-        self, contributions: Sequence[Contribution], exact_joints: ExactJoints | None, law_pairs: Indices
+        self, contributions: Sequence[Contribution], exact_joints: ExactJoints | None, special_pairs: Indices
     ) -> None:
         penalties = [c for c in contributions if isinstance(c, Coincide)]
         self.exact: Coinciding | None = exact_joints.coinciding if exact_joints is not None else None
         stencils = [c.stencils for c in penalties] + ([self.exact.stencils] if self.exact is not None else [])
         self.exact_from = sum(c.stencils.count for c in penalties)
-        self.laws_from, laws = sum(s.count for s in stencils), len(law_pairs)
-        self.pairs = np.concatenate([*(s.pairs for s in stencils), law_pairs])
-        self.W = np.concatenate([*(s.W[:, 0] for s in stencils), np.zeros((laws, 8))])
-        self.joint = np.concatenate([*(s.joint for s in stencils), np.full(laws, -1)])
+        self.special_from, special = sum(s.count for s in stencils), len(special_pairs)
+        self.pairs = np.concatenate([*(s.pairs for s in stencils), special_pairs])
+        self.W = np.concatenate([*(s.W[:, 0] for s in stencils), np.zeros((special, 8))])
+        self.joint = np.concatenate([*(s.joint for s in stencils), np.full(special, -1)])
         self.compliance = np.zeros(len(self.pairs))
-        self.compliance[self.laws_from :] = 1.0
+        self.compliance[self.special_from :] = 1.0
         with np.errstate(divide="ignore"):
             self.compliance[: self.exact_from] = 1.0 / np.concatenate([np.zeros(0), *(c.K for c in penalties)])
 
@@ -121,7 +122,7 @@ def _independent(near: Indices, rows: Array, count: int) -> Flags:
     return fine
 
 
-_PER_LAW = 8  # bodies that there must be for every law
+_PER_SPECIAL = 12, 6  # bodies that there must be for every joint with special rows: penalties, exact joints
 _FEWEST = 32, 1  # bodies in trees altogether, below which the sweep costs more than it saves: penalties, exact joints
 
 
@@ -139,19 +140,24 @@ class Trees:
     ) -> None:  # fmt: skip
         self._position, self._islands = position, islands
         self._second = 0.5 * np.trace(inertia, axis1=1, axis2=2)
-        self._laws = LawRows(contributions)
-        points = _Points(contributions, exact_joints, self._laws.pairs)
+        self._special = SpecialRows(contributions, exact_joints, np.linalg.inv(mass).astype(float))
+        points = _Points(contributions, exact_joints, self._special.pairs)
         chosen = tree_islands(islands.of, islands.count, position, points.pairs)
         joined = np.append(np.zeros(islands.count, np.bool_), False)
         joined[islands.of[points.pairs]] = True
         chosen &= joined[:-1]
         unfit = (model != ORTHO) | (kinetic == 0.0)
         for contribution in contributions:
-            if not isinstance(contribution, Coincide | ExactJoints) and not is_row(contribution):
+            if not isinstance(contribution, Coincide | ExactJoints) and not is_special(contribution):
                 unfit[contribution.pairs()] = True
         if exact_joints is not None:
-            for rows in (exact_joints.parallel, *exact_joints.combined):
+            for rows in exact_joints.combined:
                 unfit[rows.pairs()] = True
+            # those of two joints between the same bodies may depend on each other
+            sliders = exact_joints.parallel
+            joints = np.unique(np.column_stack([np.sort(sliders.pairs()), sliders.stencils.joint]), axis=0)
+            between, times = np.unique(joints[:, :2], axis=0, return_counts=True)
+            unfit[between[times > 1]] = True
         unfit[points.pairs[~np.isfinite(points.compliance)]] = True
         self._leave(chosen, unfit)
         if np.append(chosen, False)[islands.of].sum() < _FEWEST[exact_joints is not None]:
@@ -159,20 +165,20 @@ class Trees:
         while not self._grow(points, chosen):
             pass
         self._excluded = np.zeros(len(position), np.bool_)
-        self._under_law = np.zeros(len(position), np.bool_)
-        self._under_law[points.pairs[points.laws_from :]] = True
+        self._under_special = np.zeros(len(position), np.bool_)
+        self._under_special[points.pairs[points.special_from :]] = True
         self._drawn: Indices | None = None
         self._untold = False
         self._responses: Array | None = None
         if self.count:
             number = self._number[self._rows.source]
-            law = np.where(number >= points.laws_from, number - points.laws_from, -1)
+            special = np.where(number >= points.special_from, number - points.special_from, -1)
             self.sweep = Articulated(
-                self.forest, self._rows, self._weights, self._compliance, law, mass, inertia, stiffness, kinetic
+                self.forest, self._rows, self._weights, self._compliance, special, mass, inertia, stiffness, kinetic
             )
-            placed = np.flatnonzero(law >= 0)
-            self._laws.place(placed, law[placed], self._rows.flipped, self.sweep)
-            self._told = np.flatnonzero((number >= points.exact_from) & (law < 0))
+            placed = np.flatnonzero(special >= 0)
+            self._special.place(placed, special[placed], self._rows.flipped, self.sweep)
+            self._told = np.flatnonzero((number >= points.exact_from) & (special < 0))
             self._tells = number[self._told] - points.exact_from
             self._exact = points.exact
         self.relocate()
@@ -185,8 +191,8 @@ class Trees:
     def _grow(self, points: _Points, chosen: Flags) -> bool:
         """Plant the chosen islands; False, and fewer are chosen, if some do not suit the sweep after all.
 
-        That is where exact rows depend on each other, and where laws are on too many joints: places of these are taken
-        by plain loops, which cost more than the block system.
+        That is where exact rows depend on each other, and where too many joints have special rows: their places are
+        taken by plain loops, which cost more than the block system.
         """
         of, position = self._islands.of, self._position
         islands = np.maximum(of[points.pairs[:, 0]], of[points.pairs[:, 1]])
@@ -202,9 +208,12 @@ class Trees:
         exact = self._compliance[:, 0] == 0.0
         sound = _independent(rows.near[exact], self._weights[exact, 0], len(position))
         self._leave(chosen, ~sound)
-        with_law = points.pairs[self._number[self._number >= points.laws_from]]
-        few = np.bincount(of[of >= 0], minlength=len(chosen)) // _PER_LAW
-        many = np.bincount(np.maximum(of[with_law[:, 0]], of[with_law[:, 1]]), minlength=len(chosen)) > few
+        is_exact = np.zeros(len(chosen), np.bool_)
+        is_exact[of[rows.near[exact]]] = True
+        bodies = np.bincount(of[of >= 0], minlength=len(chosen))
+        with_special = np.unique(rows.near[self._number[rows.source] >= points.special_from])
+        odd = np.bincount(of[with_special], minlength=len(chosen))
+        many = odd * np.where(is_exact, _PER_SPECIAL[1], _PER_SPECIAL[0]) > bodies
         chosen &= ~many
         return bool(sound.all()) and not many.any()
 
@@ -216,7 +225,7 @@ class Trees:
     def relocate(self) -> None:
         """Follow a change of positions, or of the islands that are excluded for now."""
         self.inside = self._in_trees_without(self._excluded)
-        self.lawless = self.inside * self._in_trees_without(self._under_law)
+        self.lawless = self.inside * self._in_trees_without(self._under_special)
         self.complete, self.all_lawless = bool(self.inside.all()), bool(self.lawless.all())
         if self.count:
             self._lane_position = self._position[self.sweep.lane_body]
@@ -253,6 +262,11 @@ class Trees:
             self._excluded = excluded
             self.relocate()
 
+    @property
+    def are_curved(self) -> bool:
+        """Whether a whole step may leave exact joints open."""
+        return self._special.are_curved
+
     def divide(self, active: Indices) -> Indices | None:
         """Take what runs of the trees; what is left to the block system, or None if that has nothing to do."""
         self.active = active if self.complete else active * self.inside
@@ -261,7 +275,7 @@ class Trees:
 
     def direction(self, Q: Array, Q_tilde: Array, y: Array) -> bool:
         """y ← Newton steps of the bodies that run; False if there are none."""
-        self._laws.linearise(Q)
+        self._special.linearise(Q)
         self._untold = True
         return self.sweep.direction(Q, Q_tilde, self._position, self._lane_position, self.active, y) < 0
 
@@ -288,4 +302,5 @@ class Trees:
                 self._told, self._tells, self._half, self._rows.near, self._position, self.inside,
                 self.sweep.multiplier, self._exact.multiplier,
             )  # fmt: skip
+            self._special.tell(self._rows.near, self._position, self.inside)
         self._untold = False

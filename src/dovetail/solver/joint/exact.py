@@ -154,6 +154,13 @@ class ExactJoints(Contribution):
             at += rows.count
         return y
 
+    def survey(self, Q: Array, y: Array, blocks: Blocks) -> None:
+        """Find out how far a step that was found elsewhere closes the joints."""
+        self._size = 1.0 + float(np.abs(Q).max())
+        for rows in self.rows:
+            rows.linearise(Q, blocks)
+        self.worst = max(rows.measure(Q, y, blocks) for rows in self.rows) / self._size
+
     def _cancel(self, blocks: Blocks, tolerance: float) -> tuple[Array, Array]:
         """A⁻¹Jᵀμ and μ with J A⁻¹Jᵀ μ = residual, by conjugate gradients with K as the inverse of the matrix."""
         r = self._residual.copy()
