@@ -69,7 +69,7 @@ class RateLaws(Laws):
         c, s = self.coordinates, self.coordinates.stencils
         rate_laws_gradient(
             c.address, c.function.period, self._phi, s.left, s.right, s.W, self.of, c.value,
-            self._ending(self.past[0], start, 0.5 * start.h), blocks.position, start.Q, blocks.g,
+            self._ending(np.stack([self.p, self.past[0]]), start, 0.5 * start.h), blocks.position, start.Q, blocks.g,
         )  # fmt: skip
 
     def accept_start(self, start: Start, smooth: Flags) -> None:

@@ -104,15 +104,22 @@ def _compliance(
 
 
 @kernel
+def _with_gain(past: Array, now: Array, otherwise: float) -> float:
+    """A past slope φ′ as it would have been with the present gain φ″, or otherwise another one: if it had none."""
+    return past[0] * now[1] / past[1] if past[1] > 0.0 and now[1] > 0.0 else otherwise
+
+
+@kernel
 def laws_start(
     coordinate: Any, period: float, law: Any, left: Indices, right: Indices, W: Array, block: Indices, of: Indices,
     reference: Array, p: Array, past: Array, mass_inverse: Array, position: Indices, Q: Array, ratio: float, g: Array,
     D: Array, U: Array, drift: Array, weight: Array,
 ) -> None:  # fmt: skip
-    """Gradient with the parameters of the last step, Gauss–Newton Hessian, and what the motion of targets adds.
+    """Gradient with the targets of the last step, Gauss–Newton Hessian, and what the motion of targets adds.
 
     weight (m,) ← that of ∇x∇xᵀ in the Hessian: φ″ with the share x/(1 + x), x = φ″ ∇x·M⁻¹∇x = ω²h². What the change of
-    parameters p since the last two steps, past (2, m, q), has changed in the slope is the motion of a target.
+    parameters p since the last two steps, past (2, m, q), has changed in the slope is the motion of a target, but for
+    what a change of gains has: a drive that is switched off lets go at once.
     """
     n = 3 * W.shape[1]
     F, dx, H, J = np.empty(n), np.empty(n), np.zeros(n * n), np.empty((4, 3))
@@ -127,8 +134,10 @@ def laws_start(
         call_law(law, x, last, m, d_last)
         call_law(law, x, earlier, m, d_earlier)
         weight[m] = 0.0
-        if d[0] == 0.0 and d[1] == 0.0 and d_last[0] == 0.0:
+        if d[0] == 0.0 and d[1] == 0.0:
             continue
+        d_last[0] = _with_gain(d_last, d, d[0])
+        d_earlier[0] = _with_gain(d_earlier, d, d_last[0])
         stiff = d[1] * _compliance(left[k], right[k], W, k, dx, mass_inverse, position, J)
         share = stiff / (1.0 + stiff)
         weight[m] = share * d[1]
@@ -150,9 +159,7 @@ def rate_laws_start(
     half (3, m, q) are the parameters now, in the last step and in the one before it, for half a step that ends at x
     with its rate; whole (m, q) those of now for a whole one. With a stiffness K and a damping C, both times h²,
     4φ″ = K + 2C/h for half a step and φ″ = K + C/h for a whole one, which tells them apart. C/h counts as mass: it does
-    not filter V, but makes Â that of an implicit step. The same holds for what was stiffer in the last step than it is
-    now, as of a drive that has been switched off or has come to its cap: the gradient is that of the last step, and a
-    gain that nothing resists would make any error of the rate a force.
+    not filter V, but makes Â that of an implicit step.
     """
     n = 3 * W.shape[1]
     F, dx, H, J = np.empty(n), np.empty(n), np.zeros(n * n), np.empty((4, 3))
@@ -169,10 +176,12 @@ def rate_laws_start(
         call_law(law, x, whole, m, d_whole)
         compliance = _compliance(left[k], right[k], W, k, dx, mass_inverse, position, J)
         stiffness = max(2.0 * d_whole[1] - 4.0 * d[1], 0.0)
-        damping = max(4.0 * d[1] - d_whole[1], 0.0) + max(4.0 * (d_last[1] - d[1]), 0.0)
+        damping = max(4.0 * d[1] - d_whole[1], 0.0)
         share = stiffness * compliance / (1.0 + stiffness * compliance)
         damping *= damping * compliance / (1.0 + damping * compliance)
         weight[m] = share * stiffness + damping
+        d_last[0] = _with_gain(d_last, d, d[0])
+        d_earlier[0] = _with_gain(d_earlier, d, d_last[0])
         velocity, acceleration = motion(ratio, 4.0 * (d[0] - d_last[0]), 4.0 * (d_last[0] - d_earlier[0]))
         _pull_back(
             W, k, position[left[k]], position[right[k]], block[k], weight[m], share * acceleration,
@@ -203,17 +212,20 @@ def rate_laws_gradient(
     coordinate: Any, period: float, law: Any, left: Indices, right: Indices, W: Array, of: Indices, reference: Array,
     half: Array, position: Indices, Q: Array, g: Array,
 ) -> None:  # fmt: skip
-    """g += 4φ′ ∇x with the parameters (m, q) of half a step."""
+    """g += 4φ′ ∇x with the targets of the last step and the gains of now; half (2, m, q) has the parameters of both."""
     n = 3 * W.shape[1]
-    F, dx, H, d = np.empty(n), np.empty(n), np.zeros(n * n), np.zeros(2)
+    F, dx, H, d, d_last = np.empty(n), np.empty(n), np.zeros(n * n), np.zeros(2), np.zeros(2)
+    now, last = half[0], half[1]
     for m in range(len(of)):
         k = of[m]
         gather(W, k, left[k], right[k], Q, F)
         dx[:] = 0.0
         x = nearest(call_coordinate(coordinate, F, 0.0, dx, H), period, reference[k])
-        call_law(law, x, half, m, d)
+        call_law(law, x, now, m, d)
+        call_law(law, x, last, m, d_last)
+        slope = _with_gain(d_last, d, d[0])
         for i in range(n):
-            dx[i] *= 4.0 * d[0]
+            dx[i] *= 4.0 * slope
         pull_back_gradient(W, k, position[left[k]], position[right[k]], dx, g)
 
 
