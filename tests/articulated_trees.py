@@ -115,16 +115,17 @@ class RandomTree:
         solver.weigh(self.c, self.w)
         return solver
 
-    def _run(self, fast: bool, active: np.ndarray | None) -> tuple[int, np.ndarray, np.ndarray]:
+    def _run(self, fast: bool, active: np.ndarray | None, far: int = 0) -> tuple[int, np.ndarray, np.ndarray]:
         solver = self.solver(fast)
+        solver.far = far
         y = np.zeros((self.forest.count, 12))
         lanes = self.position[solver.lane_body]
         runs = np.ones(len(y), np.int64) if active is None else active
         bad = solver.direction(self.Q, self.Q_tilde, self.position, lanes, runs, y)
         return bad, y, solver.multiplier
 
-    def sweep(self, fast: bool, active: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        bad, y, multiplier = self._run(fast, active)
+    def sweep(self, fast: bool, active: np.ndarray | None = None, far: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        bad, y, multiplier = self._run(fast, active, far)
         assert bad == -1
         return y, multiplier
 

@@ -120,6 +120,12 @@ class Memory:
     def list(self, first: int, count: int) -> list[Number]:
         return [self.at(first + k) for k in range(count)]
 
+    def stream(self, k: int, number: Number) -> None:
+        """`put` past the caches, for what is not read again soon; rows of eight that begin with a cache line."""
+        store = self._builder.store(number.value, self._address(k))
+        store.align = 64
+        store.set_metadata("nontemporal", self._builder.module.add_metadata([ir.Constant(_LANE, 1)]))
+
 
 class Emitter:
     """Access to the arguments of an emitted function."""
@@ -148,6 +154,17 @@ class Emitter:
             phi.add_incoming(ir.Constant(value.type, None), before)
             merged.append(Number(builder, phi))
         return merged
+
+    def put_all(self, far: int, rows: Memory, numbers: dict[int, Number]) -> None:
+        """Write rows of eight, past the caches where integer argument `far` is not zero."""
+        wanted = self._builder.icmp_signed("!=", self.index(far), ir.Constant(_INDEX, 0))
+        with self._builder.if_else(wanted, likely=False) as (past, within):
+            with past:
+                for k, number in numbers.items():
+                    rows.stream(k, number)
+            with within:
+                for k, number in numbers.items():
+                    rows.put(k, number)
 
     def scalars(self, k: int, offset: Any, stride: int = 1) -> Memory:
         """Array argument k from `offset` doubles on, one number at a time."""

@@ -31,6 +31,13 @@ def test_emitted_code_and_plain_loops_agree(seed, common):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("common", COMMON)
+def test_writing_past_the_caches_changes_nothing(common):
+    tree = RandomTree(np.random.default_rng(0), bodies=61, common=common)
+    for found, expected in zip(tree.sweep(fast=True, far=1), tree.sweep(fast=True), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_second_right_hand_side_is_answered_without_gaps_and_stress(seed):
     tree = RandomTree(np.random.default_rng(seed))

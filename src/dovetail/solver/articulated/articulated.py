@@ -16,6 +16,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["Articulated"]
 
 _SPARE = 8  # triples beyond the last one, where lanes may read
+_FAR = 10**6  # doubles from one way of the sweep to the other, 8 MB, from which on caches only lose by keeping them
 
 
 class Articulated:
@@ -23,7 +24,8 @@ class Articulated:
 
     weights (t, 2, 4), compliance (t, 3), special (t,) are given in the order of `rows`: those of the near and the far
     body, K⁻¹, and −1 or the number of a row that is linearised anew in every iteration (covectors, residual).
-    multiplier (t, 3) receives λ, in that order. lane_body (8n,) are the bodies in the lanes of chunks.
+    multiplier (t, 3) receives λ, in that order. lane_body (8n,) are the bodies in the lanes of chunks. far is 1 where
+    what the way up leaves to the way down is written past the caches.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Articulated:
         self._C, self._lines = aligned(entries(4) + 12, LANES), aligned(12, LANES, LANES)
         self._starts = np.zeros((PLACES, LANES), np.int64)
         self._Phi, self._Y = aligned(rows.phi_size), aligned(chunks.y_size)
+        self.far = int(len(self._frame) + len(self._Y) > _FAR)
         self._multiplier = np.zeros((rows.count + _SPARE, 3))
         # of a second right-hand side, which consistent starts alone have
         self._second, self._kept = self._multiplier[:0], self._frame[:0]
@@ -99,6 +102,6 @@ class Articulated:
             f.children, r.upward, r.ground, r.other, r.phi_start, r.y_start, r.widest, self.weights, self.special,
             self._mass, self._inertia, c, w, stress, self.covectors, self.compliance, self.residual, active, position,
             Q, Q_tilde, two, push, self._constants, self._C, self._lines, self._starts, self._frame, self._kept,
-            self._R, self._L, self._u, self._Phi, self._Y, self._multiplier, self._second, y, y_push,
+            self._R, self._L, self._u, self._Phi, self._Y, self._multiplier, self._second, y, y_push, self.far,
         )  # fmt: skip
         return bad

@@ -138,7 +138,7 @@ class Chunks:
         # Y and y of cousins lie in lanes, behind those of the others
         below = np.array([*(sum(children) for children, _ in CASES), 0])[self.case]
         size = np.where(np.isin(self.case, COUSINS), LANES * 12 * below, 0)
-        behind = -(-int(rows.y_start[-1]) // LANES) * LANES
+        behind = int(rows.y_start[-1])
         self.lanes_at, self.y_size = behind + np.cumsum(size) - size, behind + int(size.sum())
         self.balls, self.hinges = (1 if np.isin(cases, self.case).any() else None for cases in (BALLS, HINGES))
         alpha = np.zeros((m, _MOST))

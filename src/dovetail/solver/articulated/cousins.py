@@ -21,9 +21,9 @@ __all__ = ["down_of", "up_of"]
 def _emit_up(children: int) -> Any:
     def emit(e: Emitter) -> None:
         # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, two, push, caused, c_at, Phi,
-        # starts, Y, y_at, soft, compliance, second
+        # starts, Y, y_at, soft, compliance, second, far
         triples = children + 1
-        body = Local(e, triples, two=9, push=10, caused=11)
+        body = Local(e, triples, two=9, push=10, caused=11, far=20)
         A, r, s = body.blocks, body.right, body.second
         for a in range(children):
             told = e.listed(13, 14, LANES * (FIRST_CHILD + a), 12)
@@ -42,10 +42,12 @@ def _emit_up(children: int) -> Any:
             Phi.append(r[children][i])
         e.put_listed(13, 14, LANES * OWN, Phi)
         Y = e.lanes(15, e.index(16))
+        solved = {}
         for row, values in enumerate(solved_columns(P, M, r, 1)):
             for column, value in enumerate(values):
                 # y behind all of Y
-                Y.put(3 * row + column if column < 3 else 9 * children + row, value)
+                solved[3 * row + column if column < 3 else 9 * children + row] = value
+        e.put_all(20, Y, solved)
 
         def respond() -> list[Number]:
             kept = e.lanes(11, e.index(12))
@@ -89,11 +91,11 @@ def up_of(children: int) -> Any:
     def typed(
         context: Any, body: Any, place: Any, constants: Any, points: Any, at: Any, Q: Any, Q_tilde: Any, frame: Any,
         frame_at: Any, two: Any, push: Any, caused: Any, c_at: Any, Phi: Any, starts: Any, Y: Any, y_at: Any, soft: Any,
-        compliance: Any, second: Any,
+        compliance: Any, second: Any, far: Any,
     ) -> Any:  # fmt: skip
         return emitted(
             emit, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, two, push, caused, c_at, Phi, starts,
-            Y, y_at, soft, compliance, second,
+            Y, y_at, soft, compliance, second, far,
         )  # fmt: skip
 
     return intrinsic(typed)

@@ -135,7 +135,7 @@ def _emit_eliminate_wide(below: int, own: int) -> Any:
     """The same for one child; rows of eight: those of the joint to the parent, and the right-hand sides."""
 
     def emit(e: Emitter) -> None:
-        # arguments: C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
+        # arguments: C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far
         triples, width = below + own, stride(3 * own)
         C, child = e.scalars(0, e.index(2), LANES), e.scalars(3, e.index(4))
         lines, weights = e.rows(1, e.times(e.index(2), LANES), LANES * LANES), e.scalars(1, e.times(e.index(2), LANES))
@@ -175,8 +175,7 @@ def _emit_eliminate_wide(below: int, own: int) -> Any:
                     for j in range(3):
                         row = row - e.wide(M[a, p][j][i]) * solved[3 * a + j]
                 solved[3 * p + i] = row
-        for r in range(3 * below):
-            Y.put(r, solved[r])
+        e.put_all(14, Y, dict(enumerate(solved)))
         rows = []
         for s in range(3 * own):
             row = lines.at(3 * below + s) + e.only(s, K.at(s))
@@ -231,8 +230,8 @@ def eliminate_of(children: tuple[int, ...], own: int) -> Any:
 def eliminate_wide_of(below: int, own: int) -> Any:
     emit = _emit_eliminate_wide(below, own)
     return intrinsic(
-        lambda context, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours: (
-            emitted(emit, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
+        lambda context, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far: (
+            emitted(emit, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far)
         )
     )
 

@@ -78,7 +78,7 @@ class Local:
     second right-hand side, and what it causes is stored in argument `caused`, from the index behind that on.
     """
 
-    def __init__(self, e: Emitter, triples: int, two: int, push: int, caused: int) -> None:
+    def __init__(self, e: Emitter, triples: int, two: int, push: int, caused: int, far: int) -> None:
         place = e.index(1)
         Q, T = e.gathered(5, 0, place), e.gathered(6, 0, place)
         known, points = e.lanes(2, e.times(place, 0)), e.lanes(3, e.index(4))
@@ -93,8 +93,7 @@ class Local:
         soft = 1.0 / k
         u = _own_motion(R, K, soft, centre, rest, d, [times(sB, A[i]) for i in range(3)])
         frame = e.lanes(7, e.index(8))
-        for number, value in enumerate([*R[0], *R[1], *R[2], *K, *u]):
-            frame.put(number, value)
+        e.put_all(far, frame, dict(enumerate([*R[0], *R[1], *R[2], *K, *u])))
         q = [Q[x] + dot(centre, [A[0][x], A[1][x], A[2][x]]) for x in range(3)]
         alphas = known.list(CONSTANTS, triples)
         X: list[list[Any]] = []
@@ -139,8 +138,9 @@ def _emit_local(triples: int, below: int | None) -> Any:
     """The same, left in C; with `below`, all beside those triples as rows, see eliminations.py."""
 
     def emit(e: Emitter) -> None:
-        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at
-        body = Local(e, triples, two=11, push=12, caused=13)
+        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at,
+        # far
+        body = Local(e, triples, two=11, push=12, caused=13, far=15)
         zero = e.times(e.index(1), 0)
         C = e.lanes(9, zero)
         last = triples if below is None else below
@@ -224,10 +224,10 @@ def local_of(triples: int, below: int | None = None) -> Any:
 
     def typed(
         context: Any, body: Any, place: Any, constants: Any, points: Any, at: Any, Q: Any, Q_tilde: Any, frame: Any,
-        frame_at: Any, C: Any, rows: Any, two: Any, push: Any, caused: Any, c_at: Any,
+        frame_at: Any, C: Any, rows: Any, two: Any, push: Any, caused: Any, c_at: Any, far: Any,
     ) -> Any:  # fmt: skip
         return emitted(
-            emit, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at
+            emit, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at, far
         )
 
     return intrinsic(typed)

@@ -6,6 +6,7 @@ import numpy as np
 
 from dovetail.solver.articulated.layout import stride
 from dovetail.solver.articulated.tree import Forest
+from dovetail.solver.emit import LANES
 from dovetail.typing import Indices
 
 __all__ = ["Rows"]
@@ -49,7 +50,8 @@ class Rows:
         longest = int((offset + size).max(initial=0))
         self.phi_start = offset + longest * (level % 2)
         self.phi_size = 2 * longest
-        self.y_start = np.concatenate([[0], np.cumsum(below * width)])
+        # every place begins with a cache line, so that rows of eight can go past the caches
+        self.y_start = np.concatenate([[0], np.cumsum(-(-below * width // LANES) * LANES)])
         self.widest = int((mine + below).max(initial=0)) // 3
 
     @property

@@ -86,13 +86,14 @@ def sweep(
     stress: Array, covectors: Array, compliance: Array, residual: Array, active: Indices, position: Indices, Q: Array,
     Q_tilde: Array, two: int, push: Array, constants: Array, C: Array, lines: Array, starts: Indices, frame: Array,
     kept: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array, multiplier: Array, second: Array, y: Array,
-    y_second: Array,
+    y_second: Array, far: int,
 ) -> int:  # fmt: skip
     """Frames, compliances and eliminations up to the roots, then multipliers and steps down; see sweep.py.
 
     upwards, case, first, size, uniform, store, points_at, lanes_at, rigid (n)   of the chunks; see chunks.py
     lane_body, lane_kind (8n), points, table   bodies of eight lanes, their points and constants
     compliance, multiplier (t + 8, 3)          compliances at the end are zero, as in rigid chunks
+    far                                        1 if frames and Y are to be written past the caches
 
     Returns −1, or the body at which a pivot is not positive (plain places only; elsewhere NaN will show).
 
@@ -136,26 +137,26 @@ def sweep(
                 if kind == 0:
                     _up_0(
                         lane_body, p, constants, points, at, Q, Q_tilde, frame, q, two, push, kept, o, Phi, starts, Y,
-                        y_at, soft, compliance, second,
+                        y_at, soft, compliance, second, far,
                     )  # fmt: skip
                 elif kind == ROPES:
                     _up_1(
                         lane_body, p, constants, points, at, Q, Q_tilde, frame, q, two, push, kept, o, Phi, starts, Y,
-                        y_at, soft, compliance, second,
+                        y_at, soft, compliance, second, far,
                     )  # fmt: skip
                 else:
                     _up_2(
                         lane_body, p, constants, points, at, Q, Q_tilde, frame, q, two, push, kept, o, Phi, starts, Y,
-                        y_at, soft, compliance, second,
+                        y_at, soft, compliance, second, far,
                     )  # fmt: skip
                 continue
             if kind == ROPE:
-                _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o)
+                _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o, far)
         if hinges is not None:
             if kind == 1:
-                _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o)
+                _local_2(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o, far)
             elif kind == 4:
-                _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o)
+                _local_4(lane_body, p, constants, points, at, Q, Q_tilde, frame, q, C, lines, two, push, kept, o, far)
         # places of a chunk are alike, so that all but Φ lie at equal distances
         own, y_size = upward[start + 1] - upward[start], y_start[start + 1] - y_start[start]
         for lane in range(size[n] - 1, -1, -1):
@@ -173,7 +174,9 @@ def sweep(
                 if kind == 1:
                     _leaf_2(C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
                 elif kind == 4:
-                    _chain_2(C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours)
+                    _chain_2(
+                        C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far
+                    )
     if bad >= 0:
         return bad
     # ---- the way down
