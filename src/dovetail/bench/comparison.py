@@ -34,7 +34,7 @@ SIZES: dict[str, dict[str, int]] = {
 }  # fmt: skip
 """Steps of every scene."""
 
-_LIMITS = {"full": Limits(build=30.0, steps=20.0), "quick": Limits(build=30.0, steps=3.0)}
+_LIMITS = {"full": Limits(build=45.0, steps=30.0), "quick": Limits(build=30.0, steps=3.0)}
 _RUNS = {"full": 3, "quick": 2}  # of start-ups
 _BASE = "dovetail"  # what ratios are taken to
 
