@@ -2,6 +2,9 @@
 
 Grids of bodies, each with a stiff contact to all of its 26 neighbours: the worst case for a factor. Milliseconds to
 factor and solve, directly and by conjugate gradients with an incomplete factor, interleaved, least of three.
+
+Nets of plates joined by balls: the same by blocks of 12×12 and by the forces in the points, with millions of
+multiply–adds of the factor. What a core can do at most is told by a product of large matrices.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from itertools import product
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.stencil import Stencils
 
 
 def grid(n: int) -> np.ndarray:
@@ -34,6 +38,44 @@ def fill(blocks: Blocks, pairs: np.ndarray, stiffness: float = 100.0) -> None:
         blocks.D[row] += stiffness * np.outer(u, u)
         blocks.D[column] += stiffness * np.outer(v, v)
         blocks.U[blocks.block_of(a, b)] = -stiffness * (np.outer(u, v) if row < column else np.outer(v, u))
+
+
+def net(side: int) -> np.ndarray:
+    number = np.arange(side * side).reshape(side, side)
+    right, down = (np.stack(pair, axis=-1) for pair in ((number[:-1], number[1:]), (number[:, :-1], number[:, 1:])))
+    return np.concatenate([right.reshape(-1, 2), down.reshape(-1, 2)])
+
+
+def compare_nets() -> None:
+    print("\nplates   blocks: work, factor, solve (ms)   forces: work, factor, solve (ms)")
+    rng = np.random.default_rng(0)
+    for side in (10, 20, 30, 50):
+        pairs, n = net(side), side * side
+        W, K = rng.normal(size=(len(pairs), 8)), np.full(len(pairs), 100.0)
+        cases = [Blocks(np.zeros(n, np.int64), pairs), Blocks(np.zeros(n, np.int64), pairs[:0])]
+        cases[1].restructure(pairs[:0], pairs)
+        stencils = Stencils(pairs[:, 0], pairs[:, 1], W[:, None], np.arange(len(pairs)))
+        times = np.full((2, 2), np.inf)
+        for blocks in cases:
+            stencils.locate(blocks)
+            stencils.add_gram(K, blocks)
+        for _ in range(5):
+            for k, blocks in enumerate(cases):
+                blocks.D[:], blocks.U[:] = np.eye(12) + blocks.base_D, blocks.base_U
+                b = rng.normal(size=blocks.g.shape)
+                begin = time.process_time()
+                blocks.factor()
+                middle = time.process_time()
+                blocks.solve(b)
+                times[k] = np.minimum(times[k], (middle - begin, time.process_time() - middle))
+        work = cases[0].structure.flops / 1e6, cases[1].points.structure.work(3).sum() / 1e6
+        (f, s), (g, t) = 1e3 * times
+        print(f"{n:6d} {work[0]:13.1f} {f:9.2f} {s:9.2f} {work[1]:14.2f} {g:9.2f} {t:9.2f}", flush=True)
+    A = rng.normal(size=(800, 800))
+    A @ A
+    begin = time.process_time()
+    A @ A
+    print(f"product of large matrices: {800**3 / (time.process_time() - begin) / 1e9:.0f} · 10⁹ multiply–adds a second")
 
 
 def main() -> None:
@@ -59,3 +101,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    compare_nets()
