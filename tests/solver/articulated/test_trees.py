@@ -183,7 +183,7 @@ def weak_drive(sc) -> None:
 @pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
 def test_laws_of_rates_and_constant_forces_are_rows_of_the_sweep(extra, integrator, monkeypatch):
     build = lambda bench: with_an_odd_joint(bench, AffineBodyRevoluteJoint, EXACT, [extra])  # noqa: E731
-    # a constant torque makes the exact Hessian of the block system indefinite, whose steps then shrink by a twentieth
+    # what is left of closed joints, 1e-13 of the scene, the block system makes up by steps that shrink by a twentieth
     config = {"integrator/type": integrator, "newton/velocity_tol": 1e-10, "newton/transrate_tol": 1e-10}
     found, forces = motion(build, True, 5, monkeypatch, **config)
     expected, others = motion(build, False, 5, monkeypatch, **config)

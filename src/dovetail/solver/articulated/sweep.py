@@ -54,13 +54,16 @@ def _triple(i: int, children: Indices, upward: Indices, ground: Indices, n: int)
 
 
 @kernel
-def _set_row(weights: Array, special: Indices, covectors: Array, t: int, side: int, x: int, a: Array) -> None:
-    """a (4×3) ← covector of row x of a triple on one side."""
+def _add_row(
+    weights: Array, special: Indices, covectors: Array, t: int, side: int, x: int, force: float, a: Array
+) -> None:
+    """a (4×3) += force · covector of row x of a triple on one side."""
     for i in range(4):
-        for e in range(3):
-            a[i, e] = covectors[special[t], side, x, i, e] if special[t] >= 0 else 0.0
-        if special[t] < 0:
-            a[i, x] = weights[t, side, i]
+        if special[t] >= 0:
+            for e in range(3):
+                a[i, e] += force * covectors[special[t], side, x, i, e]
+        else:
+            a[i, x] += force * weights[t, side, i]
 
 
 @kernel
@@ -120,10 +123,10 @@ def eliminate_place(
     for r in range(rows + columns):
         if r < rows:
             t, side = _triple(i, children, upward, ground, r // 3)
-            _set_row(weights, special, covectors, t, side, r % 3, small[2])
+            small[2] = 0.0
+            _add_row(weights, special, covectors, t, side, r % 3, 1.0, small[2])
         elif r == rows:
-            for e in range(12):
-                small[2, e // 3, e % 3] = small[1, e // 3, e % 3]
+            small[2] = small[1]
         else:
             set_kinetic(mass, c[b], push, b, small[2])
         whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, r)
@@ -192,8 +195,7 @@ def substitute_place(
     below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
     for n in range(2 if two else 1):
         force = multiplier if n == 0 else second
-        for e in range(12):
-            Z[1, e] = u[k, n, e]
+        small[2] = 0.0
         for r in range(below + mine):
             t, side = _triple(i, children, upward, ground, r // 3)
             if r < below:
@@ -202,10 +204,10 @@ def substitute_place(
                 for s in range(mine):
                     value -= Y[at + s] * force[upward[i] + s // 3, s % 3]
                 force[t, r % 3] = value
-            _set_row(weights, special, covectors, t, side, r % 3, small[2])
-            whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, 0)
-            for e in range(12):
-                Z[1, e] += force[t, r % 3] * Z[0, e]
+            _add_row(weights, special, covectors, t, side, r % 3, force[t, r % 3], small[2])
+        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, 1)
+        for e in range(12):
+            Z[1, e] += u[k, n, e]
         motion(mass, c[b], stiffness, R[k], L[k], b, Z, 1, small[0])
         for e in range(12):
             if n == 0:
