@@ -8,8 +8,8 @@ the constraints alone:
     P V̂ = M Vₙ + h²K · (velocity of targets that move)
     P Â = M (g + a_ext) − ∇V(Qₙ) − h² curvature + h²K · (their acceleration)
 
-curvature is the rate of K along V̂, times V̂: a point on a line that turns has an acceleration across it. That of shapes
-is taken along the spin of Vₙ, see assembly/start.py.
+curvature is the rate of K along V̂, times V̂: a point on a line that turns has an acceleration across it. A sweep takes
+that of shapes along the spin of Vₙ, so that both right-hand sides are known at once, unless bodies turn fast.
 
 A mode of frequency ω sees the filter 1/(1 + ω²h²). Where a term is soft that would damp it, to first order in h, so
 such terms enter K with the share x/(1 + x), x = ω²h²: what is left is 1 − x² for x ≪ 1 and 1/x for x ≫ 1.
@@ -39,6 +39,8 @@ from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["consistent_start"]
 
+_FAST = 0.2  # [rad] turn in a step, up to which the spin of Vₙ may stand for that of V̂, a hundredth away
+_WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which sweeps leave out, counts
 _FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 
 
@@ -84,27 +86,41 @@ def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, l
     A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
     Trees with laws are left out, so nothing but points that coincide acts: no targets, no curvature but that of shapes.
     """
-    position, g, chosen = system.position, system.blocks.g, system.blocks.active
+    position, chosen = system.position, system.blocks.active
     active = chosen if trees.all_lawless else chosen * trees.lawless
     if not active.any():
         return None
-    Q, V, h, room = start.Q, start.V, start.h, system.start_buffers
+    Q, V, room = start.Q, start.V, system.start_buffers
     aims = room.spare(V, inner)
     push = room.spare(V, inner, aims)
-    g.fill(0.0)
-    for contribution in system.contributions:
-        if isinstance(contribution, Coincide):
-            contribution.assemble(Q, False, system.blocks)
-    aim_at_start(
-        position, active, system.bodies.mass, system.mass_inverse, system.largest_moment, system.w, h, _FAR, a, Q, V, g,
-        aims, push,
-    )  # fmt: skip
+    turn = start.h * _aim(system, start, active, a, aims, push)
+    if turn > _WILD:
+        return None
     found = trees.filter(Q, aims, push, active)
     if found is None:
         return None
     scatter(position, active, found[0], 1.0 / _FAR, V)
-    close_start(position, active, h, found[1], 1.0, _at_end(system, start) if loaded else a, a, inner)
+    if turn > _FAST:
+        _aim(system, start, active, a, aims, push)
+        found = trees.filter(Q, aims, push, active)
+        if found is None:
+            return None
+    close_start(position, active, start.h, found[1], 1.0, _at_end(system, start) if loaded else a, a, inner)
     return active
+
+
+def _aim(system: System, start: Start, active: Indices, a: Array, aims: Array, push: Array) -> float:
+    """Both right-hand sides of a sweep, the second one with the curvature along start.V; the largest rate [1/s]."""
+    g = system.blocks.g
+    g.fill(0.0)
+    for contribution in system.contributions:
+        if isinstance(contribution, Coincide):
+            contribution.assemble(start.Q, False, system.blocks)
+    fastest: float = aim_at_start(
+        system.position, active, system.bodies.mass, system.mass_inverse, system.largest_moment, system.w, start.h,
+        _FAR, a, start.Q, start.V, g, aims, push,
+    )  # fmt: skip
+    return fastest
 
 
 def _solve(system: System, start: Start, a: Array, inner: Array, loaded: bool) -> None:
@@ -129,10 +145,9 @@ def _solve(system: System, start: Start, a: Array, inner: Array, loaded: bool) -
             "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
         )
     set_momentum(position, active, mass, V, h, start.drift, blocks.g)
-    V_hat = system.solve(blocks.g).copy()
+    scatter(position, active, system.solve(blocks.g), 1.0, V)
     np.copyto(blocks.g, gradient)
     turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
-    scatter(position, active, V_hat, 1.0, V)
     for contribution in system.contributions:
         contribution.add_curvature(start, blocks)
     a_end = _at_end(system, start) if loaded else a

@@ -277,7 +277,7 @@ def test_a_soft_transform_takes_its_island_out_for_as_long_as_it_acts():
     assert system.trees.complete and joint["gap"].max() < 1e-12
 
 
-@pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
 def test_trees_that_do_not_suit_the_sweep_move_beside_others_as_they_would_alone(integrator, monkeypatch):
     """Two chains hang on the same base; one ends in a block of lead, beside which its links are soft."""
 
@@ -290,7 +290,6 @@ def test_trees_that_do_not_suit_the_sweep_move_beside_others_as_they_would_alone
         ends = np.array([[0.2 * k, 1.0, 0.0] for k in range(6)])
         half = np.array([0.0, 0.02, 0.0])
         second = bench.join(AffineBodyRevoluteJoint, bodies[:-1], bodies[1:], ends - half, ends + half, strength=EXACT)
-        bench.apart = first, second
         return [first, second]
 
     config = {"integrator/type": integrator}

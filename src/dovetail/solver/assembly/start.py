@@ -6,9 +6,8 @@ out. The rate J V = 0 has the rate J A + (∂J/∂Q V) V = 0, whose second part 
 
     4w Σ_j 2(v_i·v_j) a_j          (a_i, v_i: rows 1 to 3 of Q and V)
 
-which for a body that turns with ω makes the centripetal acceleration. It is taken along the spin of Vₙ, v_i = ω × a_i,
-with ω by angular momentum: that of the filtered velocity where nothing else holds a body, and O(h²) from it on smooth
-motions of mechanisms, so that both right-hand sides are known at once.
+which for a body that turns with ω makes the centripetal acceleration. It is taken along the spin of a velocity, v_i =
+ω × a_i with ω by angular momentum.
 
 ARAP, w‖A − R‖² = w‖S − 1‖² with S² = AᵀA, is w/4 ‖G‖² to second order in the strain, so it takes the same form with a
 quarter of the weight.
@@ -206,16 +205,20 @@ def _aim(
 def aim_at_start(
     position: Indices, active: Indices, mass: Array, mass_inverse: Array, largest_moment: Array, w: Array, h: float,
     scale: float, a: Array, Q: Array, V: Array, g: Array, aims: Array, push: Array,
-) -> None:  # fmt: skip
+) -> float:  # fmt: skip
     """aims ← Q − scale · V, push ← h²a − M⁻¹(g + shapes), of bodies with active rows; aims ← Q of the others.
 
     The shapes, all with the OrthoPotential, have their gradient and h² times their curvature. Both are as uncoupled
-    bodies need them, see the module's equations. g is scratch afterwards.
+    bodies need them, see the module's equations. g is scratch afterwards. Returns the largest rate [1/s] in A.
     """
     stiffness, filtered, lengths = np.empty(len(Q)), np.empty(len(Q)), np.array([h * h, scale])
+    fastest = 0.0
     for b in range(len(Q)):
         stiffness[b] = 4.0 * w[b]
         filtered[b] = _share(stiffness[b], largest_moment[b])
+        for i in range(1, 4):
+            for x in range(3):
+                fastest = max(fastest, abs(V[b, i, x]))
     b = 0
     while b < len(Q):
         acting = 0
@@ -232,6 +235,7 @@ def aim_at_start(
                 for x in range(3):
                     aims[b, i, x] = Q[b, i, x]
         b += 1
+    return fastest
 
 
 @kernel
@@ -253,7 +257,7 @@ def set_momentum(position: Indices, active: Indices, mass: Array, V: Array, h: f
 def turn_to_acceleration(
     position: Indices, active: Indices, mass: Array, filtered: Array, h: float, a: Array, Q: Array, V: Array, g: Array
 ) -> None:
-    """g ← g − h² M a + h² curvature of the shapes along Vₙ, in active rows."""
+    """g ← g − h² M a + h² curvature of the shapes along V, in active rows."""
     for b in range(len(V)):
         k = position[b]
         if k < 0 or not active[k]:
