@@ -302,9 +302,8 @@ def test_a_soft_body_rings_longer_than_with_bdf1(start):
     assert 0.8 < left["ctr"] <= 1.0 + 1e-3
 
 
-@pytest.mark.parametrize("gamma", [100.0, np.inf])
-def test_a_long_chain_keeps_its_energy_while_it_falls(gamma):
-    """Forty links, which are solved by sweeps along the tree: nothing is lost before anything cracks."""
+def falling_chain(gamma: float):
+    """Forty hinged links from horizontal, which are solved by sweeps along the tree; and their energy."""
     b = bench(0.01, gravity=(0, 0, -9.8))
     size = (0.1, 0.02, 0.02)
     base = b.box("base", size, (-0.05, 0, 0), fixed=True)
@@ -318,8 +317,25 @@ def test_a_long_chain_keeps_its_energy_while_it_falls(gamma):
         found = b.world.energies()
         return sum(found[name] for name in ("kinetic", "gravity", "shape", "joint"))
 
+    return b, energy
+
+
+@pytest.mark.parametrize("gamma", [100.0, np.inf])
+def test_a_long_chain_keeps_its_energy_while_it_falls(gamma):
+    """Nothing is lost before anything cracks."""
+    b, energy = falling_chain(gamma)
     begun = energy()
     seen = np.array(b.run(30, energy)) - begun
     fallen = begun - b.world.energies()["gravity"]
     # the kink at the base turns links by radians within a few steps: measured 1.6e-4; bdf1 loses 4e-2
     assert np.abs(seen).max() < 5e-4 * fallen
+
+
+@pytest.mark.parametrize("gamma", [100.0, np.inf])
+def test_a_whip_that_cracks_does_not_end_up_with_more_than_it_had(gamma):
+    """For 4 s: links turn by more than a radian in a step, where the filter takes most of a velocity away."""
+    b, energy = falling_chain(gamma)
+    begun = energy()
+    seen = np.array(b.run(400, energy)) - begun
+    # energies go up and down by some per cent, after a tenth of what was set free is lost; measured: none above 0
+    assert seen.max() < 1e-3 * -seen.min()
