@@ -123,10 +123,12 @@ def eliminate_place(
     for r in range(rows + columns):
         if r < rows:
             t, side = _triple(i, children, upward, ground, r // 3)
-            small[2] = 0.0
+            for e in range(12):
+                small[2, e // 3, e % 3] = 0.0
             _add_row(weights, special, covectors, t, side, r % 3, 1.0, small[2])
         elif r == rows:
-            small[2] = small[1]
+            for e in range(12):
+                small[2, e // 3, e % 3] = small[1, e // 3, e % 3]
         else:
             set_kinetic(mass, c[b], push, b, small[2])
         whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, r)
@@ -195,7 +197,8 @@ def substitute_place(
     below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
     for n in range(2 if two else 1):
         force = multiplier if n == 0 else second
-        small[2] = 0.0
+        for e in range(12):
+            small[2, e // 3, e % 3] = 0.0
         for r in range(below + mine):
             t, side = _triple(i, children, upward, ground, r // 3)
             if r < below:
