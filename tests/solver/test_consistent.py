@@ -18,6 +18,7 @@ from dovetail.solver.consistent import consistent_start
 from dovetail.solver.integrator import INTEGRATORS, same_for_all
 from dovetail.solver.joint.rate_laws import RateLaws
 from dovetail.solver.joint.terms import Laws, Terms
+from dovetail.solver.load.loads import Loads
 from dovetail.solver.system import System
 
 H = 0.01
@@ -188,7 +189,7 @@ def test_a_start_is_that_of_the_dense_equations(potential, kappa, rng):
     a[:, 0, 2] = np.where(system.position >= 0, -9.8, 0.0)
     V_hat = np.linalg.solve(P, M @ flat(system, state.V))
     g = gradient(system, state.Q)
-    system.loads.clear()
+    system.loads = Loads([], system.position, system.bodies.gravity, system.mass_inverse)
     V, total, inner = consistent_start(system, state, H, a.copy(), np.ones(len(state.Q), np.bool_))
     # differences of 1e-6 leave 1e-9 of J, and P has a condition of up to 1e10 where bodies are stiff
     np.testing.assert_allclose(flat(system, V), V_hat, atol=2e-5)

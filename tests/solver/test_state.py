@@ -7,7 +7,8 @@ import pytest
 from scenes import cross_matrix, rotation
 
 from dovetail.solver.integrator import INTEGRATORS, Methods
-from dovetail.solver.predict import accelerate, first_guess, predict
+from dovetail.solver.load.loads import accelerate
+from dovetail.solver.predict import first_guess, predict
 from dovetail.solver.state import State
 
 FREE, FIXED = np.array([0, 1]), np.array([-1, 0])

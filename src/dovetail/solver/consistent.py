@@ -32,7 +32,6 @@ from dovetail.solver.assembly.start import (
 )
 from dovetail.solver.contribution import Start
 from dovetail.solver.energy.coincide import Coincide
-from dovetail.solver.predict import accelerate
 from dovetail.solver.state import State
 from dovetail.solver.system import System
 from dovetail.typing import Array, Flags, Indices
@@ -44,20 +43,19 @@ _WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which swe
 _FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 
 
-def consistent_start(
-    system: System, state: State, h: float, a: Array, smooth: Flags, loaded: bool = True
-) -> tuple[Array, Array, Array]:
+def consistent_start(system: System, state: State, h: float, a: Array, smooth: Flags) -> tuple[Array, Array, Array]:
     """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
 
-    a is the acceleration at Qₙ by gravity and, where the system is `loaded`, by loads, which turn with bodies. For a
-    smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for the others Vₙ, a and the internal acceleration of the
-    last step. They are buffers, which the next start uses again.
+    a is the acceleration by gravity and loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for
+    the others Vₙ, a and the internal acceleration of the last step. They are buffers, which the next start uses again.
     """
-    room = system.start_buffers
+    room, loaded = system.start_buffers, a is not system.loads.free_fall
     V = room.spare()
     inner = room.spare(V)
+    total = room.spare(V, inner)
     np.copyto(V, state.V)
     np.copyto(inner, state.A)
+    np.copyto(total, a)
     blocks, trees = system.blocks, system.trees
     start = Start(state.Q, V, h, h / (state.dt_before or h), system.mass_inverse, np.zeros_like(blocks.g))
     if smooth.any():
@@ -65,19 +63,19 @@ def consistent_start(
             system.need_blocks()
         system.islands.select(smooth)
         try:
-            swept = None if trees is None else _sweep(system, trees, start, a, inner, loaded)
+            swept = None if trees is None else _sweep(system, trees, start, total, inner, loaded)
             if swept is not None:
                 blocks.active -= swept
             elif not blocks.laid_out:
                 system.need_blocks()
                 system.islands.select(smooth)
             if swept is None or blocks.active.any():
-                _solve(system, start, a, inner, loaded)
+                _solve(system, start, total, inner, loaded)
         finally:
             blocks.active.fill(1)
     for contribution in system.contributions:
         contribution.accept_start(start, smooth)
-    return V, a, inner
+    return V, total, inner
 
 
 def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, loaded: bool) -> Indices | None:
@@ -91,8 +89,8 @@ def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, l
     if not active.any():
         return None
     Q, V, room = start.Q, start.V, system.start_buffers
-    aims = room.spare(V, inner)
-    push = room.spare(V, inner, aims)
+    aims = room.spare(V, inner, a)
+    push = room.spare(V, inner, a, aims)
     turn = start.h * _aim(system, start, active, a, aims, push)
     if turn > _WILD:
         return None
@@ -105,7 +103,7 @@ def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, l
         found = trees.filter(Q, aims, push, active)
         if found is None:
             return None
-    close_start(position, active, start.h, found[1], 1.0, _at_end(system, start) if loaded else a, a, inner)
+    close_start(position, active, start.h, found[1], 1.0, _at_end(system, start, loaded), a, inner)
     return active
 
 
@@ -150,12 +148,9 @@ def _solve(system: System, start: Start, a: Array, inner: Array, loaded: bool) -
     turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
     for contribution in system.contributions:
         contribution.add_curvature(start, blocks)
-    a_end = _at_end(system, start) if loaded else a
-    close_start(position, active, h, system.solve(blocks.g), -1.0, a_end, a, inner)
+    close_start(position, active, h, system.solve(blocks.g), -1.0, _at_end(system, start, loaded), a, inner)
 
 
-def _at_end(system: System, start: Start) -> Array:
-    """The acceleration by loads at Qₙ + hV̂."""
-    a, F = np.empty_like(start.Q), system.forces(start.Q + start.h * start.V)
-    accelerate(system.position, system.bodies.gravity, system.mass_inverse, F, a)
-    return a
+def _at_end(system: System, start: Start, loaded: bool) -> Array:
+    """The acceleration by gravity and loads at Qₙ + hV̂."""
+    return system.loads.accelerations(start.Q + start.h * start.V) if loaded else system.loads.free_fall

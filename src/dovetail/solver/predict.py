@@ -10,28 +10,10 @@ from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Indices
 
-__all__ = ["accelerate", "first_guess", "predict"]
+__all__ = ["first_guess", "predict"]
 
 _BY_EIGHT = jit_enabled
 _POLAR = 1e-6  # accuracy of a rotation that is only a guess
-
-
-@kernel
-def accelerate(position: Indices, gravity: Array, mass_inverse: Array, F: Array, a: Array) -> None:
-    """a ← g + M⁻¹F of every body that can move, 0 of the others; F (n, 4, 3) are generalised forces [N, N·m]."""
-    for b in range(len(F)):
-        for i in range(4):
-            for x in range(3):
-                a[b, i, x] = gravity[b, x] if i == 0 and position[b] >= 0 else 0.0
-        loaded = False
-        for i in range(4):
-            for x in range(3):
-                loaded = loaded or F[b, i, x] != 0.0
-        if loaded and position[b] >= 0:
-            for i in range(4):
-                for x in range(3):
-                    for j in range(4):
-                        a[b, i, x] += mass_inverse[b, i, j] * F[b, j, x]
 
 
 @kernel

@@ -12,7 +12,7 @@ from dovetail.errors import NewtonStalled
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods, same_for_all
 from dovetail.solver.newton import TRIALS, Solution, Tolerances, minimise
-from dovetail.solver.predict import accelerate, first_guess, predict
+from dovetail.solver.predict import first_guess, predict
 from dovetail.solver.state import State
 from dovetail.solver.system import System
 from dovetail.typing import Array
@@ -103,13 +103,11 @@ def _attempt(system: System, state: State, h: float, methods: Methods, tolerance
     if system.exact_joints is not None:
         system.exact_joints.begin(h)
     buffers = system.buffers
-    V_start, a, A_guess = state.V, buffers.spare(), state.A
-    F = system.forces(Q)
-    accelerate(position, bodies.gravity, system.mass_inverse, F, a)
+    V_start, a, A_guess = state.V, system.loads.accelerations(Q), state.A
     if methods.is_consistent:
-        V_start, a, A_guess = consistent_start(system, state, h, a, methods.smooth, bool(F.any()))
-    Q_tilde = buffers.spare(a)
-    Q_guess = buffers.spare(a, Q_tilde)
+        V_start, a, A_guess = consistent_start(system, state, h, a, methods.smooth)
+    Q_tilde = buffers.spare()
+    Q_guess = buffers.spare(Q_tilde)
     predict(methods.prediction, methods.of, h, position, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde)
     first_guess(h, methods.weight, position, Q, Q_tilde, A_guess, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity

@@ -24,6 +24,7 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.stops import Stops
 from dovetail.solver.load.load import Load
+from dovetail.solver.load.loads import Loads
 from dovetail.solver.nets import Couplings
 from dovetail.typing import Array, Flags, Indices
 
@@ -90,7 +91,6 @@ class System:
         self.limited = np.zeros(bodies.count)  # 1 for bodies on joints with hard limits
         for stops in self.stops:
             self.limited[stops.pairs()] = 1.0
-        self.loads = list(loads)
         self._joints = Couplings(self.contributions, contact is None)
         # multipliers of exact joints ask for a factor
         self.blocks = Blocks(bodies.is_fixed, None, contact is not None and exact_joints is None)
@@ -99,7 +99,6 @@ class System:
         self._steps_on_structure = 0
         self._touching: Indices = np.zeros((0, 2), np.int64)
         self._free = np.flatnonzero(self.position >= 0)
-        self._forces = np.zeros((bodies.count, 4, 3))
         self.buffers, self.start_buffers = Buffers(bodies.count, 4, 3), Buffers(bodies.count, 4, 3)
         self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
         self.held = np.zeros(bodies.count)  # 1 for bodies on exact joints
@@ -111,15 +110,14 @@ class System:
         self.turns: Flags = self.islands.total(self.limited) == 0.0
         self._owner = np.where(self.position >= 0, np.arange(bodies.count), -1)
         self.mass_inverse: Array = np.linalg.inv(bodies.mass).astype(float)
+        self.loads = Loads(loads, self.position, bodies.gravity, self.mass_inverse)
         second = bodies.mass[:, 1:, 1:] - (bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1])
         trace = np.trace(second, axis1=1, axis2=2)
         self.inertia = trace[:, None, None] * np.eye(3) - second
         self._body_terms = BodyTerms(bodies.model, bodies.mass, self.inertia)
         self._kinetic = np.where(bodies.external_kinetic != 0, 0.0, 1.0)
-        self._h = 0.0
-        self._weight: Array | float = 0.0
-        self.c = np.zeros(bodies.count)
-        self.w = np.zeros(bodies.count)
+        self._prepared: tuple[float, Array | float] = 0.0, 0.0
+        self.c, self.w = np.zeros(bodies.count), np.zeros(bodies.count)
         self._sigma, self._is_damped = np.zeros(bodies.count), False
         self._expected = np.zeros(0), np.zeros(0)  # the guess of the present step, and the way there by position
         self.largest_moment: Array = np.linalg.eigvalsh(second)[:, -1].astype(float)
@@ -138,8 +136,8 @@ class System:
 
     def prepare(self, h: float, weight: Array | float) -> None:
         """Set the weights of a step of length h: c = weight (n,) of the kinetic terms, w = h²κV of the shape terms."""
-        if h != self._h or weight is not self._weight:
-            self._h, self._weight = h, weight
+        if h != self._prepared[0] or weight is not self._prepared[1]:
+            self._prepared = h, weight
             self.c, self.w = weight * self._kinetic, h * h * self.bodies.stiffness
             if self.trees is not None:
                 self.trees.weigh(self.c, self.w, self.largest_moment)
@@ -154,14 +152,6 @@ class System:
         self.blocks.clear_base()
         for contribution in self.contributions:
             contribution.add_constant(self.blocks)
-
-    def forces(self, Q: Array) -> Array:
-        """Generalised forces of all loads at Q; the array is used again for the next step."""
-        F = self._forces
-        F.fill(0.0)
-        for load in self.loads:
-            load.add(Q, F)
-        return F
 
     def energies(self, Q: Array, Q_tilde: Array) -> Array:
         """Incremental potential at Q by body (n,), what belongs to a pair with one of the two; infinite if not allowed.

@@ -284,7 +284,7 @@ def scatter(position: Indices, active: Indices, y: Array, scale: float, out: Arr
 def close_start(
     position: Indices, active: Indices, h: float, y: Array, scale: float, a_end: Array, a: Array, inner: Array
 ) -> None:
-    """Of bodies with active rows, whose Â is scale · y/h²: a ← Â + a_end, inner ← Â − a_end; a may be a_end."""
+    """Of bodies with active rows, whose Â is scale · y/h²: a ← Â + a_end, inner ← Â − a_end."""
     for b in range(len(position)):
         k = position[b]
         if k >= 0 and active[k]:

@@ -21,6 +21,9 @@ class BodyForces:
     def set(self, body: Indices, F: Array) -> None:
         self._body, self._F = body, F
 
+    @property
+    def acts(self) -> bool:
+        return len(self._body) > 0
+
     def add(self, Q: Array, F: Array) -> None:
-        if len(self._body):
-            np.add.at(F, self._body, self._F)
+        np.add.at(F, self._body, self._F)

@@ -36,6 +36,10 @@ class JointForces:
         self._stencils = stencils
         self.f = np.zeros(stencils.count)
 
+    @property
+    def acts(self) -> bool:
+        return bool(self.f.any())
+
     def add(self, Q: Array, F: Array) -> None:
         s = self._stencils
         _add(s.left, s.right, s.W, self.f, Q, F)

@@ -72,6 +72,10 @@ class JointTorques:
         self.tau = np.zeros(stencils.count)
         self.dropped = 0
 
+    @property
+    def acts(self) -> bool:
+        return bool(self.tau.any()) or self.dropped > 0
+
     def add(self, Q: Array, F: Array) -> None:
         s = self._stencils
         self.dropped = int(_add(s.left, s.right, s.W, self.tau, Q, F))

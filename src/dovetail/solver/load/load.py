@@ -12,5 +12,9 @@ __all__ = ["Load"]
 class Load(Protocol):
     """A force without an energy, evaluated at the start of the step."""
 
+    @property
+    def acts(self) -> bool:
+        """False if there is nothing to add in this step."""
+
     def add(self, Q: Array, F: Array) -> None:
         """Add generalised forces (n, 4, 3) at Q."""

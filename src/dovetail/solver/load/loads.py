@@ -1,0 +1,54 @@
+"""All loads on bodies: the accelerations that they and gravity cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dovetail.solver.kernel import kernel
+from dovetail.solver.load.load import Load
+from dovetail.typing import Array, Indices
+
+__all__ = ["Loads", "accelerate"]
+
+
+@kernel
+def accelerate(position: Indices, gravity: Array, mass_inverse: Array, F: Array, a: Array) -> None:
+    """a ← g + M⁻¹F of every body that can move, 0 of the others; F (n, 4, 3) are generalised forces [N, N·m]."""
+    for b in range(len(F)):
+        for i in range(4):
+            for x in range(3):
+                a[b, i, x] = gravity[b, x] if i == 0 and position[b] >= 0 else 0.0
+        loaded = False
+        for i in range(4):
+            for x in range(3):
+                loaded = loaded or F[b, i, x] != 0.0
+        if loaded and position[b] >= 0:
+            for i in range(4):
+                for x in range(3):
+                    for j in range(4):
+                        a[b, i, x] += mass_inverse[b, i, j] * F[b, j, x]
+
+
+class Loads:
+    """Loads, and bodies with gravity (n, 3) and M̂⁻¹ (n, 4, 4) that they act on; position (n,) is −1 for fixed ones.
+
+    free_fall (n, 4, 3) is the acceleration by gravity alone.
+    """
+
+    def __init__(self, loads: Sequence[Load], position: Indices, gravity: Array, mass_inverse: Array) -> None:
+        self._loads, self._position, self._gravity, self._mass_inverse = loads, position, gravity, mass_inverse
+        self._forces, self._accelerations, self.free_fall = (np.zeros((len(position), 4, 3)) for _ in range(3))
+        accelerate(position, gravity, mass_inverse, self._forces, self.free_fall)
+
+    def accelerations(self, Q: Array) -> Array:
+        """By gravity and all loads at Q (n, 4, 3): free_fall if there is no load, else an array that is used again."""
+        acting = [load for load in self._loads if load.acts]
+        if not acting:
+            return self.free_fall
+        self._forces.fill(0.0)
+        for load in acting:
+            load.add(Q, self._forces)
+        accelerate(self._position, self._gravity, self._mass_inverse, self._forces, self._accelerations)
+        return self._accelerations
