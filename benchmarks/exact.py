@@ -1,7 +1,7 @@
 """Exact joints in trees: python benchmarks/exact.py [--million] [--long]
 
 Hinge chains from horizontal and binary trees of balls, all joints exact, dt = 0.01 s, default tolerances, 50 steps
-after the first one, compiled before, one thread. Everything in `World.advance` counts: prediction, guess, Newton with
+after the first one, compiled before, one thread; the best of three runs of up to 100,000 links. Everything in `World.advance` counts: prediction, guess, Newton with
 its safeguard, commit, joint angles. Times are of the process; gap is the largest opening of a joint at the end.
 
     µs         per link and step

@@ -18,6 +18,8 @@ Nothing but Q, V and the last two targets is needed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dovetail.errors import SolverError
@@ -47,30 +49,34 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
 
     a is the acceleration by gravity and loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for
-    the others Vₙ, a and the internal acceleration of the last step. They are buffers, which the next start uses again.
+    the others Vₙ, a and the internal acceleration of the last step; accelerations of fixed bodies are arbitrary. They are
+    buffers, which the next start uses again.
     """
     room, loaded = system.start_buffers, a is not system.loads.free_fall
     V = room.spare()
     inner = room.spare(V)
     total = room.spare(V, inner)
     np.copyto(V, state.V)
-    np.copyto(inner, state.A)
-    np.copyto(total, a)
+    if not smooth.all():
+        np.copyto(inner, state.A)
+    if loaded or not smooth.all():
+        np.copyto(total, a)
+        a = total  # loads at the end of the step are computed in the same array
     blocks, trees = system.blocks, system.trees
-    start = Start(state.Q, V, h, h / (state.dt_before or h), system.mass_inverse, np.zeros_like(blocks.g))
+    start = Start(state.Q, V, h, h / (state.dt_before or h), system.mass_inverse)
     if smooth.any():
         if trees is None or not trees.all_lawless:
             system.need_blocks()
         system.islands.select(smooth)
         try:
-            swept = None if trees is None else _sweep(system, trees, start, total, inner, loaded)
+            swept = None if trees is None else _sweep(system, trees, start, a, total, inner)
             if swept is not None:
                 blocks.active -= swept
             elif not blocks.laid_out:
                 system.need_blocks()
                 system.islands.select(smooth)
             if swept is None or blocks.active.any():
-                _solve(system, start, total, inner, loaded)
+                _solve(system, start, a, total, inner)
         finally:
             blocks.active.fill(1)
     for contribution in system.contributions:
@@ -78,7 +84,7 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     return V, total, inner
 
 
-def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, loaded: bool) -> Indices | None:
+def _sweep(system: System, trees: Trees, start: Start, a: Array, total: Array, inner: Array) -> Indices | None:
     """The start of bodies in trees, by a dual sweep; 1 for their rows (free,), or None if there is no such start.
 
     A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
@@ -89,8 +95,8 @@ def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, l
     if not active.any():
         return None
     Q, V, room = start.Q, start.V, system.start_buffers
-    aims = room.spare(V, inner, a)
-    push = room.spare(V, inner, a, aims)
+    aims = room.spare(V, inner, total)
+    push = room.spare(V, inner, total, aims)
     turn = start.h * _aim(system, start, active, a, aims, push)
     if turn > _WILD:
         return None
@@ -103,7 +109,7 @@ def _sweep(system: System, trees: Trees, start: Start, a: Array, inner: Array, l
         found = trees.filter(Q, aims, push, active)
         if found is None:
             return None
-    close_start(position, active, start.h, found[1], 1.0, _at_end(system, start, loaded), a, inner)
+    close_start(position, active, start.h, found[1], 1.0, _at_end(system, start), total, inner)
     return active
 
 
@@ -121,12 +127,12 @@ def _aim(system: System, start: Start, active: Indices, a: Array, aims: Array, p
     return fastest
 
 
-def _solve(system: System, start: Start, a: Array, inner: Array, loaded: bool) -> None:
-    """start.V, a and inner of the bodies whose rows are active."""
+def _solve(system: System, start: Start, a: Array, total: Array, inner: Array) -> None:
+    """start.V, total and inner of the bodies whose rows are active."""
     bodies, blocks, position = system.bodies, system.blocks, system.position
     active, mass = blocks.active, bodies.mass
     Q, V, h = start.Q, start.V, start.h
-    filtered = np.empty(bodies.count)
+    filtered, start = np.empty(bodies.count), replace(start, drift=np.zeros_like(blocks.g))
     assemble_shapes(
         position, active, bodies.model, mass, system.largest_moment, system.w, blocks.base_D, Q, filtered, blocks.g,
         blocks.D,
@@ -148,9 +154,10 @@ def _solve(system: System, start: Start, a: Array, inner: Array, loaded: bool) -
     turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
     for contribution in system.contributions:
         contribution.add_curvature(start, blocks)
-    close_start(position, active, h, system.solve(blocks.g), -1.0, _at_end(system, start, loaded), a, inner)
+    close_start(position, active, h, system.solve(blocks.g), -1.0, _at_end(system, start), total, inner)
 
 
-def _at_end(system: System, start: Start, loaded: bool) -> Array:
+def _at_end(system: System, start: Start) -> Array:
     """The acceleration by gravity and loads at Qₙ + hV̂."""
-    return system.loads.accelerations(start.Q + start.h * start.V) if loaded else system.loads.free_fall
+    loads = system.loads
+    return loads.accelerations(start.Q + start.h * start.V) if loads.act else loads.free_fall

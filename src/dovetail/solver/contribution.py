@@ -10,7 +10,7 @@ and of r, the length of this step over that of the last,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Start:
     h: float
     ratio: float
     mass_inverse: Array
-    drift: Array
+    drift: Array = field(default_factory=lambda: np.zeros((0, 12)))
 
 
 class Contribution:

@@ -42,13 +42,18 @@ class Loads:
         self._forces, self._accelerations, self.free_fall = (np.zeros((len(position), 4, 3)) for _ in range(3))
         accelerate(position, gravity, mass_inverse, self._forces, self.free_fall)
 
+    @property
+    def act(self) -> bool:
+        """False if there is no load in this step."""
+        return any(load.acts for load in self._loads)
+
     def accelerations(self, Q: Array) -> Array:
         """By gravity and all loads at Q (n, 4, 3): free_fall if there is no load, else an array that is used again."""
-        acting = [load for load in self._loads if load.acts]
-        if not acting:
+        if not self.act:
             return self.free_fall
         self._forces.fill(0.0)
-        for load in acting:
-            load.add(Q, self._forces)
+        for load in self._loads:
+            if load.acts:
+                load.add(Q, self._forces)
         accelerate(self._position, self._gravity, self._mass_inverse, self._forces, self._accelerations)
         return self._accelerations
