@@ -207,7 +207,7 @@ class RandomTree:
         for b in self.forest.body:
             at = 12 * self.position[b]
             pushed[at : at + 12] = (self.mass[b] @ self.push[b]).ravel()
-        sides = np.stack([np.concatenate([g, c]), np.concatenate([pushed, np.zeros_like(c)])], axis=1)
+        sides = np.stack([np.concatenate([g, c]), np.concatenate([pushed, -c])], axis=1)
         self.c = kept
         first, second = np.linalg.solve(K, sides)[: len(g)].T
         return first.reshape(-1, 12), second.reshape(-1, 12)

@@ -33,7 +33,6 @@ from dovetail.solver.assembly.start import (
     turn_to_acceleration,
 )
 from dovetail.solver.contribution import Start
-from dovetail.solver.energy.coincide import Coincide
 from dovetail.solver.state import State
 from dovetail.solver.system import System
 from dovetail.typing import Array, Flags, Indices
@@ -49,8 +48,8 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
     """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
 
     a is the acceleration by gravity and loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for
-    the others Vₙ, a and the internal acceleration of the last step; accelerations of fixed bodies are arbitrary. They are
-    buffers, which the next start uses again.
+    the others Vₙ, a and the internal acceleration of the last step. Accelerations of fixed bodies are arbitrary. They
+    are buffers, which the next start uses again.
     """
     room, loaded = system.start_buffers, a is not system.loads.free_fall
     V = room.spare()
@@ -114,12 +113,12 @@ def _sweep(system: System, trees: Trees, start: Start, a: Array, total: Array, i
 
 
 def _aim(system: System, start: Start, active: Indices, a: Array, aims: Array, push: Array) -> float:
-    """Both right-hand sides of a sweep, the second one with the curvature along start.V; the largest rate [1/s]."""
+    """Both right-hand sides of a sweep but for the joints, which it knows; the largest rate [1/s].
+
+    The second one has the curvature along start.V.
+    """
     g = system.blocks.g
     g.fill(0.0)
-    for contribution in system.contributions:
-        if isinstance(contribution, Coincide):
-            contribution.assemble(start.Q, False, system.blocks)
     fastest: float = aim_at_start(
         system.position, active, system.bodies.mass, system.mass_inverse, system.largest_moment, system.w, start.h,
         _FAR, a, start.Q, start.V, g, aims, push,

@@ -142,12 +142,17 @@ def move(
     """
     for b in range(len(position)):
         k = position[b]
-        moves = k >= 0 and active[k]
+        if k < 0 or not active[k]:
+            for i in range(4):
+                for x in range(3):
+                    out[b, i, x] = Q[b, i, x]
+            continue
+        share = alpha[island[b]]
         for i in range(4):
             for x in range(3):
-                out[b, i, x] = Q[b, i, x] - (alpha[island[b]] * y[k, 3 * i + x] if moves else 0.0)
-        if moves and turns[island[b]]:
-            _unstretch(y, k, alpha[island[b]], b, out)
+                out[b, i, x] = Q[b, i, x] - share * y[k, 3 * i + x]
+        if turns[island[b]]:
+            _unstretch(y, k, share, b, out)
 
 
 @kernel

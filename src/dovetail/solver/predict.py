@@ -36,20 +36,21 @@ def predict(
     """
     for b in range(len(Q)):
         a0, a1, b0, b1, s = table[method[b]]
-        looks_back = a1 != 0.0 or b1 != 0.0
+        if position[b] < 0:
+            for i in range(4):
+                for x in range(3):
+                    Q_tilde[b, i, x] = Q[b, i, x]
+            continue
+        if not is_dynamic[b]:
+            a0, a1, b0, b1 = 1.0, 0.0, 0.0, 0.0
+        # loops without branches over entries, which compilers turn into vector code
         for i in range(4):
             for x in range(3):
-                if position[b] < 0:
-                    Q_tilde[b, i, x] = Q[b, i, x]
-                    continue
-                value = s * h * h * a[b, i, x]
-                if is_dynamic[b]:
-                    value += a0 * Q[b, i, x] + h * b0 * V[b, i, x]
-                    if looks_back:
-                        value += a1 * Q_before[b, i, x] + h * b1 * V_before[b, i, x]
-                else:
-                    value += Q[b, i, x]
-                Q_tilde[b, i, x] = value
+                Q_tilde[b, i, x] = s * h * h * a[b, i, x] + (a0 * Q[b, i, x] + h * b0 * V[b, i, x])
+        if a1 != 0.0 or b1 != 0.0:
+            for i in range(4):
+                for x in range(3):
+                    Q_tilde[b, i, x] += a1 * Q_before[b, i, x] + h * b1 * V_before[b, i, x]
 
 
 @kernel

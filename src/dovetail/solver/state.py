@@ -21,19 +21,20 @@ def _commit(
     """Q_before ← the new positions, V_before ← their rates, A: in place of what is no longer needed."""
     for b in range(len(Q)):
         d, d0, d1, carry = table[method[b]]
+        if position[b] < 0:
+            d, d0, d1, carry = 0.0, 0.0, 0.0, 0.0
+        # loops without branches over entries, which compilers turn into vector code
         for i in range(4):
             for x in range(3):
-                velocity = 0.0
-                if position[b] >= 0:
-                    velocity = d * new[b, i, x] + d0 * Q[b, i, x]
-                    if d1 != 0.0:
-                        velocity += d1 * Q_before[b, i, x]
-                    velocity /= h
-                    if carry != 0.0:
-                        velocity += carry * V_start[b, i, x]
+                V_before[b, i, x] = (d * new[b, i, x] + d0 * Q[b, i, x]) / h
                 A[b, i, x] = weight[b] * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
+        if d1 != 0.0 or carry != 0.0:
+            for i in range(4):
+                for x in range(3):
+                    V_before[b, i, x] += d1 * Q_before[b, i, x] / h + carry * V_start[b, i, x]
+        for i in range(4):
+            for x in range(3):
                 Q_before[b, i, x] = new[b, i, x]
-                V_before[b, i, x] = velocity
 
 
 @kernel

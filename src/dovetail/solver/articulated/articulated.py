@@ -83,7 +83,7 @@ class Articulated:
     ) -> int:  # fmt: skip
         """Like `direction` for bodies without stress, and y_push[position] ← P⁻¹ M push, P the same matrix.
 
-        Gaps count in y, not in y_push.
+        Gaps count in y, and with the other sign in y_push: there joints pull bodies together.
         """
         if not len(self._second):
             self._second, self._kept = np.zeros_like(self._multiplier), aligned(self.chunks.fast_chunks * KEPT * LANES)

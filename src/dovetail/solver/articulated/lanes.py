@@ -99,10 +99,12 @@ class Local:
         X: list[list[Any]] = []
         turned = []
         self.right: list[list[Any]] = []
+        images = []
         for a in range(triples):
             x_bar = points.list(3 * a, 3)
             X.append([dot(x_bar, [R[0][x], R[1][x], R[2][x]]) for x in range(3)])
             image = [alphas[a] * q[x] + dot(x_bar, [A[0][x], A[1][x], A[2][x]]) for x in range(3)]
+            images.append(image)
             moved = _moved(u, alphas[a], X[a])
             self.right.append([image[x] - moved[x] for x in range(3)])
             # J⁻¹[x]×ᵀ: column y is J⁻¹ (x × e_y)
@@ -111,12 +113,13 @@ class Local:
             turned.append([_sparse(full(K), column) for column in columns])
 
         def respond() -> list[Number]:
-            """No pull of shapes and no gaps, nothing but what the push causes."""
+            """No pull of shapes, and gaps as forces that close them."""
             v = _own_motion(R, K, soft, centre, rest, e.gathered(push, 0, place), None)
             kept = e.lanes(caused, e.index(caused + 1))
             for number, value in enumerate(v):
                 kept.put(number, value)
-            return [-value for a in range(triples) for value in _moved(v, alphas[a], X[a])]
+            moves = [_moved(v, alphas[a], X[a]) for a in range(triples)]
+            return [-images[a][x] - moves[a][x] for a in range(triples) for x in range(3)]
 
         response = e.when(two, respond)
         self.second = [response[3 * a : 3 * a + 3] for a in range(triples)]

@@ -14,8 +14,9 @@ children first: what a subtree tells its parent is the compliance Φ and the res
 
 with c the joints to children and to fixed bodies and p the one to the parent. On the way back λ_c = y − Y λ_p.
 
-A second right-hand side M d without gaps and without the pull of shapes can go along, u and c being all that differs;
-its ρ, then y, and on the way back λ lie in one array, as each is done with when the next one comes.
+A second right-hand side M d without the pull of shapes, and with the gaps as forces that close them, can go along, u
+and the sign of c being all that differs; its ρ, then y, and on the way back λ lie in one array, as each is done with
+when the next one comes.
 
 These are the plain loops that define what is computed. `lanes.py` says the common cases faster.
 """
@@ -147,12 +148,16 @@ def eliminate_place(
     for r in range(rows):
         x = r % 3
         t, side = _triple(i, children, upward, ground, r // 3)
+        gap = 0.0
         if special[t] < 0:
-            A[r, rows] += _image(weights, t, side, Q, b, x)
+            gap = _image(weights, t, side, Q, b, x)
             if 3 * (upward[last] - upward[first]) <= r < below:
-                A[r, rows] += _image(weights, t, 1, Q, other[t], x)
+                gap += _image(weights, t, 1, Q, other[t], x)
         elif side == 0:
-            A[r, rows] += residual[special[t], x]
+            gap = residual[special[t], x]
+        A[r, rows] += gap
+        if two:
+            A[r, rows + 1] -= gap
         if side == 0:
             A[r, r] += compliance[t, x]
         elif two:

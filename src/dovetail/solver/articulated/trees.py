@@ -280,10 +280,10 @@ class Trees:
         return self.sweep.direction(Q, Q_tilde, self._position, self._lane_position, self.active, y) < 0
 
     def filter(self, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[Array, Array] | None:
-        """P⁻¹ M (Q − aims) and P⁻¹ M push of the active bodies by position, P = M + h²K; None if there is none.
+        """P⁻¹ M (Q − aims) and P⁻¹(M push − ∇V of joints) of the active bodies by position; None if there is none.
 
-        They are in arrays that are used again. K is that of joints and unstrained bodies. Gaps of joints count in the
-        first, so aims should be far away.
+        They are in arrays that are used again. P = M + h²K with K of joints and unstrained bodies. Gaps of joints count
+        in the first too, so aims should be far away.
         """
         if self._responses is None:
             self._responses = aligned(2, len(active), 12)
