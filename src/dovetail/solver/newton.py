@@ -103,9 +103,10 @@ class _Newton:
             if ended is None:
                 return False
             solution.restarts = int((alpha < 1.0).sum())
-            if ended.any() and self.tolerances.min_iter <= 0:
-                islands.finish(ended)
-                solution.converged = not islands.running.any()
+            if self.tolerances.min_iter <= 0:
+                solution.converged = bool(ended.all())
+                if ended.any() and not solution.converged:
+                    islands.finish(ended)
             return solution.converged
         if system.exact_joints is not None:
             Q_guess = self._closed(Q_guess)
