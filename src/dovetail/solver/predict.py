@@ -76,15 +76,20 @@ def _guess(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, o
 @kernel
 def _guesses(scale: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
     R, change = np.empty((3, 3)), np.zeros(LANES)
-    b, tried = 0, 0
-    while b < len(Q):
+    done = tried = 0
+    for b in range(len(Q)):
+        if b < done:
+            continue
         free = 0
         while b >= tried and free < min(LANES, len(Q) - b) and position[b + free] >= 0:
             free += 1
         if _BY_EIGHT and free == LANES:
             guess_of_eight(b, scale, Q, Q_tilde, A, out, change)
-            if change.max() < _POLAR:
-                b += LANES
+            largest = 0.0
+            for lane in range(LANES):
+                largest = max(largest, change[lane])
+            if largest < _POLAR:
+                done = b + LANES
                 continue
             # one of the eight is strained too much for a few sweeps
             tried = b + LANES
@@ -94,7 +99,6 @@ def _guesses(scale: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array
             for i in range(4):
                 for x in range(3):
                     out[b, i, x] = Q[b, i, x]
-        b += 1
 
 
 def first_guess(h: float, weight: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:

@@ -102,6 +102,9 @@ def plant(position: Indices, pairs: Indices, island: Indices, chosen: Flags, gro
     preferred = np.zeros(n, np.int64)
     preferred[grounded] = -1
     bodies = np.flatnonzero(member)
+    if len(bodies) == 0:
+        # nothing is to be compiled for
+        return Forest(bodies, np.full(n, -1), bodies, np.zeros(1, np.int64), bodies)
     bodies = bodies[np.lexsort((bodies, preferred[bodies]))]
     _, at = np.unique(island[bodies], return_index=True)
     first, neighbour = np.empty(n + 1, np.int64), np.empty(2 * len(edges), np.int64)

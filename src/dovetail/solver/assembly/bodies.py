@@ -55,21 +55,22 @@ def _assemble_arap(
 def _ortho_energies(
     model: Indices, mass: Array, c: Array, w: Array, Q: Array, Q_tilde: Array, island: Indices, E: Array
 ) -> None:
-    b = 0
-    while b < len(Q):
+    done = 0
+    for b in range(len(Q)):
+        if b < done:
+            continue
         alike = 0
         while alike < min(LANES, len(Q) - b) and island[b + alike] == b + alike and model[b + alike] == ORTHO:
             alike += 1
         if _BY_EIGHT and alike == LANES:
             energy_of_eight(b, mass, c, w, Q, Q_tilde, E)
-            b += LANES
+            done = b + LANES
             continue
         if island[b] >= 0 and model[b] == ORTHO:
             if determinant(Q, b) > 0.0:
                 E[island[b]] += kinetic_energy(mass, c[b], Q, Q_tilde, b) + ortho_energy(w[b], Q, b)
             else:
                 E[island[b]] = math.inf
-        b += 1
 
 
 @kernel

@@ -219,14 +219,16 @@ def aim_at_start(
         for i in range(1, 4):
             for x in range(3):
                 fastest = max(fastest, abs(V[b, i, x]))
-    b = 0
-    while b < len(Q):
+    done = 0
+    for b in range(len(Q)):
+        if b < done:
+            continue
         acting = 0
         while acting < min(LANES, len(Q) - b) and position[b + acting] >= 0 and active[position[b + acting]]:
             acting += 1
         if _BY_EIGHT and acting == LANES:
             start_of_eight(b, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push)
-            b += LANES
+            done = b + LANES
             continue
         if acting:
             _aim(mass, mass_inverse, stiffness, filtered, h, scale, a, Q, V, b, position[b], g, aims, push)
@@ -234,7 +236,6 @@ def aim_at_start(
             for i in range(4):
                 for x in range(3):
                     aims[b, i, x] = Q[b, i, x]
-        b += 1
     return fastest
 
 

@@ -40,7 +40,7 @@ class Loads:
     def __init__(self, loads: Sequence[Load], position: Indices, gravity: Array, mass_inverse: Array) -> None:
         self._loads, self._position, self._gravity, self._mass_inverse = loads, position, gravity, mass_inverse
         self._forces, self._accelerations, self.free_fall = (np.zeros((len(position), 4, 3)) for _ in range(3))
-        accelerate(position, gravity, mass_inverse, self._forces, self.free_fall)
+        self.free_fall[position >= 0, 0] = gravity[position >= 0]
 
     @property
     def act(self) -> bool:
