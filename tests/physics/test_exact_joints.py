@@ -406,3 +406,16 @@ def test_a_joint_that_contact_keeps_open_is_named(caplog):
         stage.run(1)
     assert not stage.world.report.converged
     assert "The exact joint 0 of 'ball' stays open by" in caplog.text
+
+
+def test_a_step_that_reaches_the_iteration_limit_leaves_joints_closed():
+    """Its last iterate is taken as it is, so it must not be one that went round."""
+    bench = Bench({"dt": 0.04, "newton/max_iter": 3}, gravity=G)
+    base = bench.box("base", fixed=True)
+    links = bench.box("links", (0.3, 0.1, 0.1), [(0.4 + 0.35 * k, 0, 0) for k in range(4)], spin=(0, 20.0, 3.0))
+    bodies = [base, *((links, k) for k in range(4))]
+    pins = np.array([[0.22 + 0.35 * k, 0, 0] for k in range(4)])
+    hinges = bench.join(AffineBodyRevoluteJoint, bodies[:-1], bodies[1:], pins - HALF, pins + HALF, strength=np.inf)
+    seen = bench.run(10, lambda: (largest([hinges]), bench.world.report.converged))
+    assert not all(converged for _, converged in seen)
+    assert max(open_by for open_by, _ in seen) < CLOSED

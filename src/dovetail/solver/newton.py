@@ -30,6 +30,7 @@ __all__ = ["TRIALS", "Solution", "Tolerances", "minimise"]
 
 TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
 _ROUND_OFF = 1e-14  # relative error of a position after the hundred operations behind it
+_CLOSING = 8  # steps before the limit from which on none goes round: where it ends the iteration, joints are closed
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 
 
@@ -235,12 +236,12 @@ class _Newton:
             size[islands.total(system.exact_joints.open(bodies.count)) > 0.0] = math.inf
         return size
 
-    def foresee(self, size: Array, rate: float, settled: bool, done: Flags) -> tuple[Flags, Flags]:
+    def foresee(self, size: Array, turn: float, settled: bool, done: Flags) -> tuple[Flags, Flags]:
         """Islands whose last step this is if it is taken whole, and those that go round; none with contact."""
         islands = self.system.islands
         last, turned = islands.none(), islands.none()
         if self.system.contact is None and foresee(
-            size, self._size, self.system.turns, rate, settled, islands.running, done, last, turned
+            size, self._size, self.system.turns, turn, settled, islands.running, done, last, turned
         ):
             self.system.loosen()
         return last, turned
@@ -349,7 +350,8 @@ def minimise(
             sums = np.empty((islands.count, 3))
             damp(system.position, islands.of, islands.active, done, y, directions, sums, alpha)
         before = newton.Q
-        last, turned = newton.foresee(size, solution.rate, settled, done)
+        turn = solution.rate if k + _CLOSING < tolerances.max_iter else 0.0
+        last, turned = newton.foresee(size, turn, settled, done)
         exact = newton.advance(y, alpha, done, turned, left > 0, trial, solution)
         left -= conclude(alpha, last, done)
         system.moved(alpha)
