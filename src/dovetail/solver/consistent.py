@@ -71,9 +71,11 @@ def consistent_start(system: System, state: State, h: float, a: Array, smooth: F
             swept = None if trees is None else _sweep(system, trees, start, a, total, inner)
             if swept is not None:
                 blocks.active -= swept
-            elif not blocks.laid_out:
-                system.need_blocks()
-                system.islands.select(smooth)
+            else:
+                np.copyto(V, state.V)  # which a first of two sweeps may have filtered
+                if not blocks.laid_out:
+                    system.need_blocks()
+                    system.islands.select(smooth)
             if swept is None or blocks.active.any():
                 _solve(system, start, a, total, inner)
         finally:

@@ -153,9 +153,7 @@ class _Newton:
             y = newton_direction(system, self.Q, self.Q_tilde, True)
             solution.iterations += 1
             size, more = self.measure(y, solution), trial + 1 < self._trials
-            left, telling = sift(
-                size, self._size, shortest, solution.rate, more, system.grips, tried, last, turned
-            )  # fmt: skip
+            left, telling = sift(size, self._size, shortest, solution.rate, more, system.grips, tried, last, turned)
             Q = system.buffers.spare(self.Q, self.Q_tilde)
             move(system.position, islands.of, islands.active, turned, y, whole, self.Q, Q)
             self.Q = Q
