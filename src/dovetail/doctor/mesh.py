@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.checked import LARGEST, checked
 from dovetail.constitution import AffineBodyConstitution
 from dovetail.core import Engine, Scene, World
 from dovetail.doctor.finding import Finding, problem, remark, warning
 from dovetail.doctor.surface import DirectedEdges, components, merged, signed_volume, thinnest
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, GeometryError
 from dovetail.geometry import SimplicialComplex, extract_surface, label_surface, trimesh
 from dovetail.geometry.affine_body import build_abd_mass_matrix
 from dovetail.typing import Array, Indices
@@ -18,21 +19,29 @@ __all__ = ["examine_mesh", "walls"]
 _MANY = 20_000  # triangles
 
 
+@checked(GeometryError)
 def examine_mesh(mesh: SimplicialComplex, d_hat: float = 1e-3) -> list[Finding]:
     """What is wrong with a mesh as the shape of a body, problems first; `d_hat` [m] is the contact distance."""
+    reach = float(d_hat)
+    if not 0.0 < reach <= LARGEST:
+        raise GeometryError(f"examine_mesh: d_hat = {reach:g} [m]; give a positive length.")
     if mesh.dim() < 2:
         what = ("points", "lines")[mesh.dim()]
         return [remark(f"a mesh of {mesh.vertices.size()} {what}; only surfaces and tetrahedra are examined")]
     surface = extract_surface(mesh) if mesh.dim() == 3 else mesh
     points = np.asarray(surface.positions.values, float)
     triangles = np.asarray(surface.triangles.topo.values, np.int64)
+    lost = np.flatnonzero(~(np.abs(points) <= LARGEST).all(axis=1))
+    if len(lost):
+        flaw = f"vertex {lost[0]} is at {points[lost[0]].tolist()}"
+        return [problem(flaw, "give finite positions; the program that wrote it divided by zero somewhere.")]
     if len(triangles) == 0:
         return [problem("the mesh has no triangles", "export it again with its faces.")]
     findings = [*_closure(points, triangles), *_triangles(points, triangles)]
     if not any(finding.kind == "problem" for finding in findings):
         findings += _orientation(points, triangles)
     findings += _intersections(surface)
-    findings += walls(points, triangles, d_hat)
+    findings += walls(points, triangles, reach)
     findings += _size(points, triangles)
     order = ("problem", "warning", "remark")
     return sorted(findings, key=lambda finding: order.index(finding.kind))

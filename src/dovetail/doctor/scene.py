@@ -6,12 +6,13 @@ import logging
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.constitution import Joint
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.core import Engine, Scene, World
 from dovetail.doctor.finding import Finding, problem, remark, warning
 from dovetail.doctor.mesh import walls
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot, extract_surface
 from dovetail.io.describe import body_slots, joint_slots
 
@@ -21,6 +22,7 @@ _HEAVY = 1e4  # ratio of masses across a joint
 _TOLD = 5
 
 
+@checked(SceneError)
 def examine_scene(scene: Scene) -> list[Finding]:
     """What is wrong with a scene, problems first. The scene is given to a world and cannot be changed afterwards."""
     world = World(Engine("cpu"))

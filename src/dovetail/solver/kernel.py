@@ -3,7 +3,8 @@
 Numba keys its cache by the file that defines a function, so an edit in a called function of another file
 would go unnoticed. Here every module has a cache directory of its own, named by a digest of its source, of all
 modules of the package that it imports, directly or not, and of the versions that generate code. An edit gives new,
-empty directories to the modules that can see it, and leaves the others alone.
+empty directories to the modules that can see it, and leaves the others alone. What lies in them is the matter of
+`kernel_files.py`.
 
 `fastmath` keeps NaN and Inf meaningful (no `nnan`, no `ninf`): a pivot check `not pivot > 0` must see a NaN.
 
@@ -29,7 +30,10 @@ from typing import Any, TypeVar
 
 import llvmlite
 import numba
-from numba import cfunc, config, njit, types
+from numba import config, njit, types
+from numba.core.ccallback import CFunc
+
+from dovetail.solver.kernel_files import KernelFiles
 
 __all__ = ["FASTMATH", "cache_directory", "cached_callback", "cold", "jit_enabled", "kernel"]
 
@@ -65,7 +69,10 @@ def _imports(package: Path, name: str) -> tuple[str, ...]:
 def _digest(package: Path, name: str) -> str:
     """Twelve hex digits that change whenever the code generated for a module may."""
     seen = {name}
-    ahead = [name]
+    if _file(package, name) is None:
+        # another's module, which may call anything of the solver
+        seen |= {f"solver.{path.stem}" for path in (package / "solver").glob("*.py")}
+    ahead = sorted(seen)
     while ahead:
         new = set(_imports(package, ahead.pop())) - seen
         seen |= new
@@ -80,22 +87,29 @@ def _digest(package: Path, name: str) -> str:
     return sources.hexdigest()[:12]
 
 
-def _user_cache() -> Path:
-    """DOVETAIL_CACHE_DIR, or the platform's folder for files that may be deleted at any time."""
+def _user_cache() -> Path | None:
+    """DOVETAIL_CACHE_DIR, or the platform's folder for files that may be deleted at any time; None without a home."""
     given = os.environ.get("DOVETAIL_CACHE_DIR")
     if given:
         return Path(given)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "dovetail"
-    if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/dovetail"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dovetail"
+    variable, beneath = {
+        "win32": ("LOCALAPPDATA", "AppData/Local"),
+        "darwin": ("", "Library/Caches"),
+    }.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    named = os.environ.get(variable) if variable else None
+    try:
+        return Path(named or Path.home() / beneath) / "dovetail"
+    except RuntimeError:  # nobody knows the home of this user
+        return None
 
 
 @cache
-def cache_directory(module: str) -> Path:
-    """Where the kernels of a module lie; using it keeps it from being forgotten."""
-    directory = _user_cache() / f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
+def cache_directory(module: str) -> Path | None:
+    """Where the kernels of a module lie, if anywhere; using it keeps it from being forgotten."""
+    root = _user_cache()
+    if root is None:
+        return None
+    directory = root / f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
     with contextlib.suppress(OSError):
         os.utime(directory)
     return directory
@@ -103,38 +117,37 @@ def cache_directory(module: str) -> Path:
 
 def cold() -> bool:
     """True while the kernels of this version that every scene needs are not on disk."""
-    return not any(cache_directory("dovetail.solver.assembly.bodies").rglob("*.nbc"))
+    directory = cache_directory("dovetail.solver.assembly.bodies")
+    try:
+        return directory is None or not any(directory.rglob("*.nbc"))
+    except OSError:
+        return True
 
 
-def _forget_old_versions(root: Path) -> None:
+def _forget_old_versions(root: Path | None) -> None:
     """Remove what was not used for a month: it belongs to sources that no longer exist."""
     oldest = time.time() - 86400 * _KEPT_DAYS
-    for path in root.glob("kernels-*"):
-        with contextlib.suppress(OSError):
-            if path.stat().st_mtime < oldest:
-                shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        for path in [] if root is None else root.glob("kernels-*"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 _forget_old_versions(_user_cache())
 
 
-def _with_cache(module: str, decorate: Callable[[], Any]) -> Any:
-    """Decorate while Numba's global cache directory points here; the user's own functions keep theirs."""
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_directory(module))
-    try:
-        return decorate()
-    finally:
-        config.CACHE_DIR = before
+def _files(function: Callable[..., Any]) -> KernelFiles:
+    return KernelFiles(function, cache_directory(function.__module__))
 
 
 def kernel(function: _Function) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
-    compiled: _Function = _with_cache(
-        function.__module__,
-        lambda: njit(cache=True, fastmath=FASTMATH, error_model="numpy", forceinline=True)(function),
-    )
-    return compiled
+    compiled: Any = njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)(function)
+    if jit_enabled:
+        compiled._cache = _files(function)
+    made: _Function = compiled
+    return made
 
 
 _POINTER = types.CPointer(types.float64)
@@ -146,7 +159,8 @@ def cached_callback(function: Callable[..., Any], pointers: tuple[bool, ...]) ->
     Its `.address` can be stored in an array and called from any kernel, so the shared loops never need to be
     compiled again for a new term.
     """
-    signature = types.float64(*(_POINTER if pointer else types.float64 for pointer in pointers))
-    return _with_cache(
-        function.__module__, lambda: cfunc(signature, cache=True, fastmath=FASTMATH, error_model="numpy")(function)
-    )
+    arguments = tuple(_POINTER if pointer else types.float64 for pointer in pointers)
+    made: Any = CFunc(function, (arguments, types.float64), {}, {"fastmath": FASTMATH, "error_model": "numpy"})
+    made._cache = _files(function)
+    made.compile()
+    return made

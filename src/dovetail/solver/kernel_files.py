@@ -1,0 +1,117 @@
+"""Compiled kernels on disk: one file for each kernel and signature, checked before anything in it is used.
+
+Machine code with a flipped bit takes the process down with it. A file therefore begins with a digest of the rest and
+of what it was made for, and one that is cut off, flipped or of another kernel is compiled anew and replaced. There is
+no index: the name says what is in a file, files take their names when they are complete, and processes that start
+together write the same files twice at worst.
+
+Where nothing can be kept (a full disk, a folder that must not be written) kernels are compiled in every run. One line
+of log tells of all that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba.core import serialize
+from numba.core.compiler import CompileResult
+from numba.core.errors import NumbaWarning
+
+from dovetail.files import atomic_write
+from dovetail.logger import Logger
+
+__all__ = ["KernelFiles"]
+
+_DIGEST_BYTES = 32
+
+
+class _Complaint:
+    """What goes wrong with files is told once in a process: there are hundreds of them, and no result depends on it."""
+
+    told = False
+
+    @classmethod
+    def tell(cls, message: str) -> None:
+        if not cls.told:
+            cls.told = True
+            Logger.warn(f"kernels: {message}")
+
+
+class KernelFiles:
+    """The files of one function; what Numba asks for compiled code (its `_Cache`) and gives it to.
+
+    `folder` is its own to each version of the sources, and None where there is no place for files.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path | None) -> None:
+        self._folder = folder
+        self._name = re.sub(r"[^\w.]", "", function.__qualname__)
+        # two functions of one name in a module differ by their line; all else of the sources is in the folder's name
+        self._function = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+
+    @property
+    def cache_path(self) -> str | None:
+        """Where the files are, for Numba's statistics."""
+        return None if self._folder is None else str(self._folder)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Compiled code for a signature, or None: there is no file, or it is damaged."""
+        target.refresh()
+        key = self._key(signature, target.codegen())
+        path = self._path(key)
+        if path is None:
+            return None
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+        if digest != _digest(key, body):
+            _Complaint.tell(f"'{path}' is damaged; it is compiled again.")
+            return None
+        return CompileResult._rebuild(target, *pickle.loads(body))
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep compiled code; where that is not possible, go on without."""
+        key = self._key(signature, compiled.codegen)
+        path = self._path(key)
+        if path is None:
+            _Complaint.tell("there is no home directory to keep compiled code in; set DOVETAIL_CACHE_DIR to a folder.")
+            return
+        if compiled.library.has_dynamic_globals or compiled.lifted:
+            warnings.warn(f"{self._name}: compiled code with addresses in it cannot be kept", NumbaWarning, 2)
+            return
+        body = serialize.dumps(compiled._reduce())
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # what a crash of the machine leaves is told by the digest: not worth waiting for the disk
+            atomic_write(path, _digest(key, body) + body, durable=False)
+        except OSError as error:
+            _Complaint.tell(
+                f"compiled code cannot be kept in '{path.parent.parent}' ({error.strerror or error}), so every run "
+                "compiles; make room there, or set DOVETAIL_CACHE_DIR to another folder."
+            )
+
+    def flush(self) -> None:
+        """Forget the files of this function."""
+        for path in [] if self._folder is None else self._folder.glob(f"{self._name}-*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _key(self, signature: Any, codegen: Any) -> bytes:
+        """What compiled code depends on besides the sources: function, types, processor."""
+        return repr((self._function, str(signature), codegen.magic_tuple())).encode()
+
+    def _path(self, key: bytes) -> Path | None:
+        return None if self._folder is None else self._folder / f"{self._name}-{_digest(key, b'').hex()[:16]}.nbc"
+
+
+def _digest(key: bytes, body: bytes) -> bytes:
+    digest = hashlib.sha256(key)
+    digest.update(body)
+    return digest.digest()

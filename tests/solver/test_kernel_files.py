@@ -1,0 +1,167 @@
+"""Compiled kernels on disk: whatever happens to the files, results stay right and the process stays alive."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail.solver.kernel import jit_enabled
+
+pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
+
+TINY = """
+import numpy as np
+
+from dovetail.solver.kernel import cached_callback, kernel
+
+
+def total(x):
+    s = 0.0
+    for v in x:
+        s += v
+    return s
+
+
+def square(x, p):
+    return x * x
+
+
+def run():
+    '''Results, and how many functions had to be compiled.'''
+    sums, callback = kernel(total), cached_callback(square, (False, True))
+    found = [float(sums(np.arange(4.0))), float(sums(np.arange(5)))]
+    found.append(callback.ctypes(3.0, None))
+    return found, sum(sums.stats.cache_misses.values()) + 1 - callback.cache_hits
+"""
+RIGHT = [6.0, 10.0, 9.0]
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Start a script that has `tiny`, numbers `argv` and a function `tell`, in a process of its own."""
+    (tmp_path / "tiny.py").write_text(TINY)
+
+    def begin(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        paths = os.pathsep.join([str(Path(dovetail.__file__).parents[1]), str(tmp_path)])
+        head = "import json, os, sys\ndef tell(*found): print(json.dumps(found))\n"
+        cache = {"DOVETAIL_CACHE_DIR": str(tmp_path / "cache")}
+        return subprocess.Popen(
+            [sys.executable, "-c", head + textwrap.dedent(script), *arguments],
+            env={**os.environ, "PYTHONPATH": paths, **cache, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return begin
+
+
+def end(process: subprocess.Popen[str]) -> tuple[Any, str]:
+    """What a script has told, and what it wrote to stderr."""
+    told, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    return json.loads(told), said
+
+
+RUN = "import tiny; tell(*tiny.run())"
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_second_process_compiles_nothing(begin, tmp_path):
+    assert end(begin(RUN)) == ([RIGHT, 3], "")
+    assert end(begin(RUN)) == ([RIGHT, 0], "")
+    assert len(files(tmp_path / "cache")) == 3
+
+
+def test_damaged_files_are_compiled_again_with_one_line_of_log(begin, tmp_path):
+    """Bytes flipped, cut off, filled with zeros as after a crash, exchanged with each other: at seeded places."""
+    end(begin(RUN))
+    kept = files(tmp_path / "cache")
+    found, said = end(
+        begin(
+            """
+            import random, tiny
+            from pathlib import Path
+            choose, wrong = random.Random(5), []
+            kept = [(Path(name), Path(name).read_bytes()) for name in sys.argv[1:]]
+            for turn in range(10):
+                for n, (path, content) in enumerate(kept):
+                    at, flipped = choose.randrange(len(content)), bytearray(content)
+                    flipped[at] ^= 1 << choose.randrange(8)
+                    other = kept[n - 1][1]
+                    path.write_bytes([bytes(flipped), content[:at], bytes(len(content)), other, b""][turn % 5])
+                found, misses = tiny.run()
+                if found != [6.0, 10.0, 9.0] or misses != 3:
+                    wrong.append((turn, found, misses))
+            tell(wrong)
+            """,
+            *map(str, kept),
+        )
+    )
+    assert found == [[]]
+    assert said.count("\n") == 1 and "is damaged; it is compiled again" in said
+    assert end(begin(RUN)) == ([RIGHT, 0], ""), "what was compiled again has replaced what was damaged"
+    assert files(tmp_path / "cache") == kept
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of file sizes are for Unix")
+def test_on_a_full_disk_kernels_run_without_being_kept(begin, tmp_path):
+    found, said = end(begin("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))\n" + RUN))
+    assert found == [RIGHT, 3]
+    assert said.count("\n") == 1 and "cannot be kept" in said and str(tmp_path / "cache") in said
+    assert not files(tmp_path / "cache"), "nothing half-written stays behind"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are for Unix")
+def test_a_folder_that_must_not_be_written_is_left_alone(begin, tmp_path):
+    (tmp_path / "cache").mkdir(mode=0o555)
+    as_user = """
+    import numba, tiny
+    if os.geteuid() == 0:  # who may write anywhere; all else is imported before that is given up
+        numba.njit(tiny.total)(tiny.np.arange(3))
+        os.seteuid(65534)
+    tell(*tiny.run())
+    """
+    found, said = end(begin(as_user))
+    assert found == [RIGHT, 3]
+    assert said.count("\n") == 1 and "Permission denied" in said
+
+
+def test_where_a_file_is_in_the_way_of_the_folder_there_is_no_cache(begin, tmp_path):
+    (tmp_path / "note").write_text("mine")
+    found, said = end(begin(RUN, DOVETAIL_CACHE_DIR=str(tmp_path / "note" / "cache")))
+    assert found == [RIGHT, 3]
+    assert said.count("\n") == 1 and "cannot be kept" in said
+    assert (tmp_path / "note").read_text() == "mine"
+
+
+def test_without_a_home_there_is_no_cache(begin, tmp_path):
+    homeless = """
+    from pathlib import Path
+    def home(): raise RuntimeError("Could not determine home directory.")
+    Path.home = home
+    """
+    environment = {"DOVETAIL_CACHE_DIR": "", "XDG_CACHE_HOME": "", "LOCALAPPDATA": ""}
+    found, said = end(begin(textwrap.dedent(homeless) + RUN, **environment))
+    assert found == [RIGHT, 3]
+    assert said.count("\n") == 1 and "there is no home directory" in said and "DOVETAIL_CACHE_DIR" in said
+
+
+def test_processes_that_start_together_do_not_harm_each_other(begin, tmp_path):
+    together = [begin(RUN) for _ in range(2)]
+    for process in together:
+        (found, _), said = end(process)
+        assert found == RIGHT and said == ""
+    assert end(begin(RUN)) == ([RIGHT, 0], "")
+    assert len(files(tmp_path / "cache")) == 3
