@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -210,8 +213,39 @@ def test_what_exists_is_refused_and_what_cannot_be_is_told(path, tmp_path):
         export(tmp_path / "empty.dove", tmp_path / "a.glb")
 
 
-def test_every_ending_is_on_the_page():
-    from pathlib import Path
+def test_a_page_is_written_by_its_ending(path, tmp_path):
+    page = export(path, tmp_path / "swing.html", fps=10)
+    assert page.read_text(encoding="utf-8").count("<title>swing · dovetail</title>") == 1
+    with pytest.raises(RecordingError, match="exists already"):
+        export(path, page)
+    export(path, page, fps=5, overwrite=True)
 
+
+def test_the_table_of_endings_is_what_export_takes(tmp_path):
+    """Every ending of the page about recordings, and no other."""
     page = (Path(__file__).parents[2] / "docs" / "recordings.md").read_text(encoding="utf-8")
-    assert all(f"`{ending}`" in page for ending in ENDINGS if ending)
+    table = page.split("| ending | what | needs |")[1].split("\n\n")[0]
+    told = {ending for row in table.splitlines()[2:] for ending in re.findall(r"`(\.\w+)`", row.split("|")[1])}
+    assert told == {ending for ending in ENDINGS if ending}
+
+
+FULL_DISK = """
+    import resource, signal, sys
+    from dovetail.export import export
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))  # every file is as if the disk were full then
+    export(sys.argv[1], sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("ending", sorted(ENDINGS.keys() - {"", ".gif", ".mp4"}))
+def test_a_full_disk_is_told_in_a_sentence_and_leaves_nothing(ending, path, tmp_path):
+    if ending.startswith(".usd"):
+        pytest.importorskip("pxr")
+    code = textwrap.dedent(FULL_DISK)
+    done = subprocess.run(
+        [sys.executable, "-c", code, path, tmp_path / f"full{ending}"], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert re.match(r"dovetail\.errors\.(Recording|Viewer)Error: \w+: cannot write '.*': .*File too large", last), last
+    assert list(tmp_path.iterdir()) == []

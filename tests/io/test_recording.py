@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import textwrap
-import zlib
 
 import numpy as np
 import pytest
@@ -238,7 +237,7 @@ def test_a_file_cut_anywhere_gives_the_frames_before_the_cut(recorded, tmp_path,
         ends = [chunk.end for chunk in whole._chunks]
     cut = tmp_path / "cut.dove"
     rng = np.random.default_rng(3)
-    for length in [*rng.integers(ends[0], len(content), 12).tolist(), ends[4], ends[4] + 1, ends[4] + 16]:
+    for length in [*rng.integers(ends[0], len(content), 12).tolist(), ends[4], ends[4] + 1, ends[4] + 20]:
         cut.write_bytes(content[:length])
         caplog.clear()
         with caplog.at_level(logging.WARNING, logger="dovetail"), Recording(cut) as recording:
@@ -279,6 +278,32 @@ def test_a_damaged_frame_is_refused_and_the_others_are_read(recorded):
         np.testing.assert_array_equal(recording.transforms(4), said[4][0])
 
 
+def test_a_frame_whose_beginning_is_damaged_is_told_and_the_others_are_read(recorded, caplog):
+    """Its length is not to be believed then: the frames behind it are looked for."""
+    path, said = recorded
+    whole = path.read_bytes()
+    with Recording(path) as recording:
+        third = recording._chunks[3]
+    for place in (third.begin, third.begin + 9, third.begin + 17, third.start + 10):  # tag, length, checksum, time
+        content = bytearray(whole)
+        content[place] ^= 1
+        path.write_bytes(content)
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, logger="dovetail"), Recording(path) as recording:
+            assert recording.frames.tolist() == [0, 1, 2, 4, 5, 6, 7]
+            np.testing.assert_array_equal(recording.transforms(3), said[4][0])
+        (message,) = caplog.messages
+        assert f"the bytes {third.begin} to {third.end} of" in message
+        assert "one frame or more behind the first 3 is lost; 7 frames are read" in message
+
+
+def test_a_recording_of_the_earlier_format_is_refused_in_a_sentence(tmp_path):
+    path = tmp_path / "old.dove"
+    path.write_bytes(b"\x89DVT\r\n\x1a\n" + bytes(100))
+    with pytest.raises(RecordingError, match=r"has version 1 of the format, .*; this program reads version 2"):
+        Recording(path)
+
+
 def test_frames_written_meanwhile_are_found(world, tmp_path):
     path = tmp_path / "live.dove"
     with Recorder(path, world) as recorder:
@@ -317,13 +342,13 @@ def test_a_killed_process_leaves_all_frames_it_wrote(tmp_path):
 def header(recorded) -> tuple[dict, bytes]:
     content = recorded[0].read_bytes()
     length = struct.unpack_from("<Q", content, 16)[0]
-    return json.loads(content[24 : 24 + length]), content[24 + length :]
+    return json.loads(content[28 : 28 + length]), content[28 + length :]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 99}, "version 99 of the format, written by dovetail .*; this one reads up to 1, update it"),
+        ({"version": 99}, "version 99 of the format, written by dovetail .*; this one reads up to 2, update it"),
         ({"format": "song"}, "it calls itself 'song'"),
         ({"bodies": 3}, "header does not make sense"),
         ({"bodies": []}, "connects bodies 0 and 1 of 0"),
@@ -363,10 +388,9 @@ def test_random_bytes_never_cause_anything_but_a_clear_error(recorded, tmp_path,
                 noisy[place] = rng.integers(256)
             if rng.random() < 0.5:  # a valid checksum over a changed header
                 length = struct.unpack_from("<Q", content, 16)[0]
-                at = 24 + rng.integers(0, length)
-                noisy[:24] = content[:24]
-                noisy[at] = rng.integers(32, 127)
-                noisy[12:16] = struct.pack("<I", zlib.crc32(bytes(noisy[24 : 24 + length])))
+                text = bytearray(content[28 : 28 + length])
+                text[rng.integers(0, length)] = rng.integers(32, 127)
+                noisy[: 28 + length] = MAGIC + chunk_bytes(b"HEAD", bytes(text))
             bad.write_bytes(noisy)
             try:
                 with Recording(bad) as recording:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
 import numpy as np
 import pytest
 from scenes import read_state
 from viewer.browser import close_notice, missing, opened, place_of
 
+from dovetail import Sim
 from dovetail.viewer import Viewer, replay
 
 pytest.importorskip("viser", reason="viser is missing; pip install 'dovetail[viewer]'")
@@ -107,3 +112,87 @@ def test_a_replay_opens_from_a_file_without_a_network_and_its_timeline_moves_it(
     # the arm is raised by 1.2 rad
     assert end[1] < start[1] - 10
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+
+
+HOSTILE = (
+    "<img src='http://127.0.0.1:9/body' onerror='window.hit = 1'>",
+    '<iframe srcDoc="<script>top.hit = 2</script>"></iframe>',
+)
+
+
+def hostile(path=None):
+    """A simulation, or the recording of it, in which a body and a joint are called what a page must not obey."""
+    sim = Sim(contact=False)
+    body = sim.box(0.2, name=HOSTILE[0])
+    sim.revolute(None, body, (0, 0, 0.1), (0, 1, 0), name=HOSTILE[1], drive=True)
+    if path is None:
+        return sim.world
+    with sim.record(path):
+        sim.step(3)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["live", "recording"])
+def test_names_are_shown_as_they_are_and_never_obeyed(kind, page, tmp_path):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    with Viewer(hostile(None if kind == "live" else tmp_path / "hostile.dove"), playing=False) as viewer:
+        viewer.start()
+        page.goto(viewer.url)
+        close_notice(page)
+        if kind == "live":
+            page.get_by_role("tab", name="Joints").click()
+            page.get_by_text(HOSTILE[1]).first.wait_for()
+        page.get_by_role("tab", name="Plots").click()
+        page.locator(".u-title", has_text=HOSTILE[1]).first.wait_for()
+        page.get_by_role("tab", name="Bodies").click()
+        viewer.post(lambda: (viewer._body_panel.choose(0), viewer.refresh()))
+        page.locator("strong", has_text=HOSTILE[0]).wait_for()
+        assert page.evaluate("window.hit") is None
+        assert page.locator("iframe").count() == 0
+    assert not [url for url in asked if "127.0.0.1:9/" in url]
+
+
+def test_a_hostile_name_does_nothing_in_a_replay(page, tmp_path):
+    path = replay(hostile(tmp_path / "hostile.dove"), tmp_path / "<img src=x onerror=alert(1)>.html".replace("/", ""))
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    close_notice(page)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("window.hit") is None
+    assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+
+
+@pytest.fixture
+def other_site(tmp_path):
+    """The address of another server, whose pages have an origin of their own."""
+    (tmp_path / "index.html").write_text("<p>another site</p>", encoding="utf-8")
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_page_of_another_site_cannot_reach_the_viewer(running, page, other_site):
+    """It has its own origin, and a browser tells so."""
+    import viser
+
+    with Viewer(running, playing=False) as viewer:
+        viewer.start()
+        page.goto(viewer.url)
+        close_notice(page)
+        reach = """([url, version]) => new Promise((done) => {
+            const socket = new WebSocket(url, "viser-v" + version);
+            socket.onopen = () => done("open");
+            socket.onerror = () => done("refused");
+        })"""
+        address = [viewer.url.replace("http", "ws"), viser.__version__]
+        assert page.evaluate(reach, address) == "open"
+        page.goto(other_site)
+        assert page.evaluate(reach, address) == "refused"

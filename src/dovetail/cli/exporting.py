@@ -12,11 +12,6 @@ __all__ = ["export_recording"]
 
 def export_recording(recording: Path, output: Path, fps: float, speed: float, overwrite: bool) -> int:
     """Write it and say where it is."""
-    if output.suffix.lower() == ".html":
-        from dovetail.viewer import replay
-
-        replay(recording, output, fps=fps, speed=speed, overwrite=overwrite)
-    else:
-        export(recording, output, fps=fps, speed=speed, overwrite=overwrite)
+    export(recording, output, fps=fps, speed=speed, overwrite=overwrite)
     print(output)
     return OK

@@ -47,7 +47,7 @@ def crank() -> Sim:
 
     @sim.before_step
     def turn() -> None:
-        motor.drive.aim = math.tau * (sim.time + sim.dt)  # once a second
+        motor.drive.target = math.tau * (sim.time + sim.dt)  # once a second
 
     return sim
 

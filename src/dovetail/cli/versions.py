@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from importlib import metadata
+from pathlib import Path
 
 from dovetail import __version__
 from dovetail.cli.exit_codes import OK
@@ -37,15 +38,23 @@ def print_versions() -> int:
         table.add_row(name, _version(name) or "missing")
     for name, extra in _OPTIONAL.items():
         table.add_row(name, _version(name) or f"not installed: pip install 'dovetail\\[{extra}]'")
-    root = cache_directory("dovetail.solver.kernel").parent
-    files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
-    size = sum(path.stat().st_size for path in files) / 1e6
-    table.add_row("kernel cache", f"{root} ({size:.1f} MB)")
+    table.add_row("kernel cache", _cache(cache_directory("dovetail.solver.kernel")))
     state = "to be compiled at the first run (`dovetail warmup` does it now)" if cold() else "compiled"
     table.add_row("kernels", state if jit_enabled else "not compiled: NUMBA_DISABLE_JIT is set")
     table.add_row("threads", "1: results are bit-identical from run to run")
     Console().print(table)
     return OK
+
+
+def _cache(directory: Path | None) -> str:
+    if directory is None:
+        return "none: there is no home directory; set DOVETAIL_CACHE_DIR to a folder"
+    root = directory.parent
+    try:
+        size = sum(path.stat().st_size for path in root.rglob("*.nbc")) / 1e6
+    except OSError as error:
+        return f"{root} ({error.strerror or error})"
+    return f"{root} ({size:.1f} MB)"
 
 
 def _version(name: str) -> str | None:

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dovetail.checked import checked
 from dovetail.errors import RecordingError
 from dovetail.io.recording import Recording
 
@@ -17,6 +18,7 @@ ENDINGS = {
     ".csv": "table",
     ".gif": "film",
     ".glb": "glb",
+    ".html": "page",
     ".mp4": "film",
     ".usd": "usd",
     ".usda": "usd",
@@ -26,6 +28,7 @@ ENDINGS = {
 """Endings with the module that writes such files; no ending is a folder of .obj files."""
 
 
+@checked(RecordingError)
 def export(
     recording: Recording | str | PathLike[str],
     path: str | PathLike[str],

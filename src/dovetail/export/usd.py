@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +102,21 @@ class _Names:
 
 def _save(stage: Any, path: Path) -> None:
     """Complete or not at all: USD writes by itself, so to another name first."""
+    from pxr import Tf
+
     target = path.resolve()
     draft = target.with_name(f".{target.stem}.{os.urandom(6).hex()}{target.suffix}")
     try:
-        if not stage.GetRootLayer().Export(str(draft)):
-            raise OSError(f"USD could not write '{draft}'")
+        try:
+            done = stage.GetRootLayer().Export(str(draft))
+        except Tf.ErrorException as error:
+            # lines of C++ places, each with a reason in quotes; the first is what began it
+            reason = re.search(r": '(.*)'", str(error))
+            raise OSError(f"USD says: {reason[1] if reason else 'it failed':.200}") from None
+        if not done:
+            raise OSError("USD could not write it")
+        with draft.open("rb") as stream:
+            os.fsync(stream.fileno())  # a full disk may show here only
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from dovetail.world.world import World
 __all__ = ["FORMAT", "VERSION", "Described", "body_slots", "describe", "joint_slots", "kind_of"]
 
 FORMAT = "dovetail recording"
-VERSION = 1
+VERSION = 2
 _NOT_RECORDED = frozenset(("topo", "position", "strength_ratio", "is_facet"))
 
 

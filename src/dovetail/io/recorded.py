@@ -5,6 +5,7 @@ docs/recordings.md describes the bytes.
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,10 +26,13 @@ __all__ = [
     "RecordedPlane",
     "RecordedShape",
     "pack_shape",
+    "read_note",
     "unpack_shape",
 ]
 
 _FRAME_HEAD = struct.Struct("<QdqqQ")
+_NOTE = struct.Struct("<Qdq")
+_MOST = 2**53  # frames and iterations; beyond it they are no whole numbers in float64
 _SHAPE_HEAD = struct.Struct("<QQQ")
 
 
@@ -204,6 +208,16 @@ class FrameLayout(NamedTuple):
             start += 8 * size
         contacts = RecordedContacts(*arrays[-7:])
         return RecordedFrame(frame, time, iterations, bool(converged), arrays[0], arrays[1:-8], arrays[-8], contacts)
+
+
+def read_note(note: bytes) -> tuple[int, float, int]:
+    """Frame, time and iterations from the beginning of a frame's payload; ValueError where they make no sense."""
+    if len(note) < _NOTE.size:
+        raise ValueError("a frame is too short")
+    frame, time, iterations = _NOTE.unpack_from(note)
+    if not (frame < _MOST and math.isfinite(time) and 0 <= iterations < _MOST):
+        raise ValueError(f"it says that it is frame {frame} at {time:g} s after {iterations} iterations")
+    return frame, time, iterations
 
 
 def pack_shape(shape: RecordedShape) -> bytes:

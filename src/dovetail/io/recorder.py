@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import RecordingError
 from dovetail.files import atomic_write
 from dovetail.geometry import SimplicialComplex
@@ -39,6 +40,7 @@ class Recorder:
     refused, unless `overwrite` replaces it or `append` continues it, which needs the same bodies and joints.
     """
 
+    @checked(RecordingError)
     def __init__(
         self,
         path: str | PathLike[str],

@@ -10,11 +10,12 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import RecordingError
 from dovetail.io.cast import Cast
-from dovetail.io.chunks import MAGIC, Chunk, has_magic, read_chunk, scan
+from dovetail.io.chunks import EARLIER_MAGIC, MAGIC, Chunk, read_chunk, read_magic, scan
 from dovetail.io.describe import FORMAT, VERSION
-from dovetail.io.recorded import RecordedContacts, RecordedFrame, unpack_shape
+from dovetail.io.recorded import RecordedContacts, RecordedFrame, read_note, unpack_shape
 from dovetail.logger import Logger
 from dovetail.typing import Array, Indices
 
@@ -30,9 +31,11 @@ class Recording:
             angles = recording.history("hinge", "angle")       # one per frame
 
     Opening reads the header and skips from frame to frame; a frame is read, and its checksum compared, when it is
-    asked for. What a killed process left unfinished at the end is ignored with a note. Nothing in the file is executed.
+    asked for. What a killed process left unfinished at the end is ignored with a note, and so is what is damaged so
+    badly that it is not known for a frame. Nothing in the file is executed.
     """
 
+    @checked(RecordingError)
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
         try:
@@ -46,11 +49,18 @@ class Recording:
             raise
 
     def _open(self) -> None:
-        if not has_magic(self._stream):
+        magic = read_magic(self._stream)
+        if magic == EARLIER_MAGIC:
+            raise RecordingError(
+                f"Recording: '{self.path}' has version 1 of the format, whose frames are not safe from damage; "
+                f"this program reads version {VERSION}, record it again."
+            )
+        if magic != MAGIC:
             raise RecordingError(f"Recording: '{self.path}' is not a recording of dovetail; it does not begin as one.")
-        chunks, self._end = scan(self._stream, len(MAGIC))
-        if not chunks or chunks[0].tag != b"HEAD":
-            self._refuse("its header is missing")
+        chunks, self._end, gaps = scan(self._stream, len(MAGIC))
+        first = next((chunk.begin for chunk in chunks if chunk.tag == b"FRAM"), self._end)
+        if not chunks or chunks[0].tag != b"HEAD" or any(start < first for start, _ in gaps[:1]):
+            self._refuse("its header is missing, or what follows it is damaged")
         self.head = self._payload(chunks[0])
         """The header as it stands in the file: JSON."""
         try:
@@ -59,19 +69,21 @@ class Recording:
             meshes = [chunk for chunk in chunks if chunk.tag == b"MESH"]
             self._read_header(meshes)
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            self._refuse(f"its header does not make sense ({type(error).__name__}: {error})")
+            self._refuse(f"its header does not make sense ({type(error).__name__}: {error!s:.200})")
         self._chunks = [chunk for chunk in chunks if chunk.tag == b"FRAM"]
+        self._tell_gaps(gaps)
         self._drop_torn_tail()
         self._cached: tuple[int, RecordedFrame] | None = None
         self._heads: Array | None = None
 
     def _check_version(self) -> None:
         if self._document["format"] != FORMAT:
-            self._refuse(f"it calls itself {self._document['format']!r}")
+            self._refuse(f"it calls itself {self._document['format']!r:.40}")
         if self._document["version"] > VERSION:
             raise RecordingError(
-                f"Recording: '{self.path}' has version {self._document['version']} of the format, written by "
-                f"{self._document.get('written_by', 'a later dovetail')}; this one reads up to {VERSION}, update it."
+                f"Recording: '{self.path}' has version {self._document['version']!s:.20} of the format, written by "
+                f"{self._document.get('written_by', 'a later dovetail')!s:.40}; this one reads up to {VERSION}, update "
+                "it."
             )
 
     def _read_header(self, meshes: list[Chunk]) -> None:
@@ -104,6 +116,15 @@ class Recording:
                 f"killed; the {len(self._chunks)} frames before them are read."
             )
 
+    def _tell_gaps(self, gaps: list[tuple[int, int]]) -> None:
+        """Say which bytes hold frames that cannot be found any more."""
+        for start, end in gaps:
+            before = sum(chunk.end <= start for chunk in self._chunks)
+            Logger.warn(
+                f"Recording: the bytes {start} to {end} of '{self.path}' are damaged: one frame or more behind the "
+                f"first {before} is lost; {len(self._chunks)} frames are read."
+            )
+
     def _is_whole(self, chunk: Chunk) -> bool:
         try:
             read_chunk(self._stream, chunk)
@@ -118,10 +139,12 @@ class Recording:
         """Where the last whole frame ends in the file [bytes]."""
         return self._end
 
+    @checked(RecordingError)
     def body(self, name: str) -> int:
         """The number of the body with a name."""
         return self._named("body", name, [body.name for body in self.bodies])
 
+    @checked(RecordingError)
     def joint(self, name: str) -> int:
         """The number of the joint with a name."""
         return self._named("joint", name, [joint.name for joint in self.joints])
@@ -138,14 +161,19 @@ class Recording:
         """How many frames there are."""
         return len(self._chunks)
 
+    def _require_open(self) -> None:
+        if self._stream.closed:
+            raise RecordingError(f"Recording: '{self.path}' is closed; open it again with Recording(path).")
+
     def refresh(self) -> int:
         """Look for frames that were written since; how many there are now."""
-        found, end = scan(self._stream, self._end)
-        fresh = [chunk for chunk in found if chunk.tag == b"FRAM"]
+        self._require_open()
+        found, end, gaps = scan(self._stream, self._end)
         if found:
-            self._chunks += fresh
+            self._chunks += [chunk for chunk in found if chunk.tag == b"FRAM"]
             self._end = end
             self._heads = None
+            self._tell_gaps(gaps)
         return len(self)
 
     @property
@@ -185,9 +213,12 @@ class Recording:
         """Energies [J] by name, as `World.energies` gives them."""
         return dict(zip(self.cast.energies, self.read(frame).energies.tolist(), strict=True))
 
+    @checked(RecordingError)
     def history(self, joint: str | int, name: str) -> Array:
         """One of a joint's numbers in every frame: (frames,), or (frames, 3) for a vector."""
         number = self.joint(joint) if isinstance(joint, str) else joint
+        if not 0 <= number < len(self.joints):
+            raise RecordingError(f"Recording: '{self.path}' has {len(self.joints)} joints, there is no joint {number}.")
         g, k = self.cast.places[number]
         columns = self.cast.layout.groups[g]
         start = 0
@@ -202,6 +233,7 @@ class Recording:
             f"Recording: joint '{self.joints[number].name}' of '{self.path}' has no '{name}'; it has: {there}."
         )
 
+    @checked(RecordingError)
     def read(self, frame: int) -> RecordedFrame:
         """Everything of a frame."""
         count = len(self)
@@ -209,21 +241,28 @@ class Recording:
             raise RecordingError(f"Recording: '{self.path}' has {count} frames, there is no frame {frame}.")
         index = frame % count
         if self._cached is None or self._cached[0] != index:
+            self._require_open()
             try:
                 self._cached = index, self.cast.layout.unpack(read_chunk(self._stream, self._chunks[index]))
             except ValueError as error:
-                raise RecordingError(
-                    f"Recording: frame {index} of '{self.path}' is damaged ({error}); the other frames can be read."
-                ) from None
+                self._refuse_frame(index, error)
         return self._cached[1]
 
+    def _refuse_frame(self, index: int, flaw: ValueError) -> NoReturn:
+        raise RecordingError(
+            f"Recording: frame {index} of '{self.path}' is damaged ({flaw}); the other frames can be read."
+        ) from None
+
     def _numbers(self) -> Array:
-        """Frame, time, iterations of every frame (k, 3), without reading the rest of it."""
+        """Frame, time, iterations of every frame (k, 3), without reading the rest of it; a checksum covers them."""
         if self._heads is None:
+            self._require_open()
             rows = []
-            for chunk in self._chunks:
-                self._stream.seek(chunk.start)
-                rows.append(np.frombuffer(self._stream.read(24), "<u8,<f8,<i8")[0].tolist())
+            for index, chunk in enumerate(self._chunks):
+                try:
+                    rows.append(read_note(chunk.note))
+                except ValueError as error:
+                    self._refuse_frame(index, error)
             self._heads = np.array(rows, float).reshape(len(rows), 3)
         return self._heads
 
@@ -237,6 +276,7 @@ class Recording:
         raise RecordingError(f"Recording: '{self.path}' is damaged: {flaw}; record it again.")
 
     def close(self) -> None:
+        """Let go of the file; what was read stays."""
         self._stream.close()
 
     def __del__(self) -> None:

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dovetail.checked import checked, shown
 from dovetail.errors import DovetailError, GeometryError, SceneError
 from dovetail.files import atomic_write
 from dovetail.geometry import SimplicialComplex, SimplicialComplexIO
@@ -42,6 +43,7 @@ class SceneIO:
 
     # --- surface ------------------------------------------------------------------------------------------
 
+    @checked(SceneError)
     def simplicial_surface(self, dim: int = -1) -> SimplicialComplex:
         """The surface of all meshes as one, transforms applied; half-planes have no mesh and are left out.
 
@@ -49,9 +51,10 @@ class SceneIO:
         labelled by `label_surface` are part of it.
         """
         if dim not in (-1, 0, 1, 2):
-            raise SceneError(f"SceneIO.simplicial_surface: dim = {dim!r}; give 0, 1, 2, or -1 for all.")
+            raise SceneError(f"SceneIO.simplicial_surface: dim = {shown(dim)}; give 0, 1, 2, or -1 for all.")
         return self._surface.merged(dim)
 
+    @checked(SceneError)
     def write_surface(self, filename: _File) -> None:
         """Write the surface as .obj."""
         path = Path(filename)
@@ -64,11 +67,13 @@ class SceneIO:
 
     # --- whole scenes -------------------------------------------------------------------------------------
 
+    @checked(SceneError)
     def save(self, filename: _File) -> None:
         """Write the whole scene to a .json or .bson file."""
         _write("save", filename, self.to_json())
 
     @staticmethod
+    @checked(SceneError)
     def load(filename: _File) -> Scene:
         """The scene of a file written by `save`."""
         document = _read("load", filename)
@@ -82,20 +87,24 @@ class SceneIO:
         return snapshot_to_json(SceneSnapshot(self._scene))
 
     @staticmethod
+    @checked(SceneError)
     def from_json(json: dict[str, Any]) -> Scene:
         """The scene that `to_json` wrote."""
         return scene_from_json(json)
 
     # --- changes ------------------------------------------------------------------------------------------
 
+    @checked(SceneError)
     def commit(self, last: SceneSnapshot, filename: _File) -> None:
         """Write what changed since the snapshot `last` to a .json or .bson file."""
         _write("commit", filename, self.commit_to_json(last))
 
+    @checked(SceneError)
     def commit_to_json(self, reference: SceneSnapshot) -> dict[str, Any]:
         """What changed since the snapshot `reference`, as JSON values."""
         return commit_to_json(SceneSnapshot(self._scene) - reference)
 
+    @checked(SceneError)
     def update(self, filename: _File) -> None:
         """Apply the changes of a file written by `commit`; if they do not fit, nothing is changed."""
         document = _read("update", filename)
@@ -104,6 +113,7 @@ class SceneIO:
         except DovetailError as error:
             raise SceneError(f"SceneIO.update: '{filename}': {error}") from None
 
+    @checked(SceneError)
     def update_from_json(self, commit_json: dict[str, Any]) -> None:
         """Apply the changes that `commit_to_json` wrote; if they do not fit, nothing is changed."""
         commit_from_json(commit_json).apply_to(self._scene)

@@ -11,6 +11,7 @@ from dovetail.viewer.history import History
 from dovetail.viewer.panel import Post, by_hand, spell
 from dovetail.viewer.source import Moment
 from dovetail.viewer.stage import Stage
+from dovetail.viewer.text import as_label, as_text
 
 if TYPE_CHECKING:
     import viser
@@ -25,7 +26,7 @@ class BodyPanel:
         self, gui: viser.GuiApi, stage: Stage, rates: Callable[[], Any] | None, post: Post, may_pull: bool
     ) -> None:
         self._stage, self._rates = stage, rates
-        self._names = [f"{k} {body.name}" for k, body in enumerate(stage.cast.bodies)]
+        self._names = [as_label(f"{k} {body.name}") for k, body in enumerate(stage.cast.bodies)]
         self._list: Any = gui.add_dropdown("Body", ("none", *self._names))
         self._colour: Any = gui.add_rgb("Colour", (128, 128, 128), disabled=True)
         self._visible: Any = gui.add_checkbox("Visible", True, disabled=True)
@@ -83,7 +84,7 @@ class BodyPanel:
         body, T = self._stage.cast.bodies[number], moment.transforms[number]
         centre = T[:3, :3] @ body.mass_center + T[:3, 3]
         lines = [
-            f"**{body.name}**" + (", fixed" if body.fixed else ""),
+            f"**{as_text(body.name)}**" + (", fixed" if body.fixed else ""),
             f"mass {body.mass:.4g} kg",
             f"centre {spell(centre)} m",
         ]

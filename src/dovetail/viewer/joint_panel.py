@@ -11,6 +11,7 @@ from dovetail.viewer.history import History
 from dovetail.viewer.panel import Post, by_hand
 from dovetail.viewer.source import Moment
 from dovetail.viewer.steering import Control, Steering
+from dovetail.viewer.text import as_label
 
 if TYPE_CHECKING:
     import viser
@@ -30,7 +31,7 @@ class JointPanel:
             gui.add_markdown("No joint has a drive, a force or a torque to set.")
         joints = list(dict.fromkeys(control.joint for control in found))
         for number in joints[:_MOST_JOINTS]:
-            with gui.add_folder(cast.joints[number].name):
+            with gui.add_folder(as_label(cast.joints[number].name)):
                 for control in (c for c in found if c.joint == number):
                     self._widgets.append((control, *self._add(gui, control)))
         if len(joints) > _MOST_JOINTS:
@@ -41,12 +42,12 @@ class JointPanel:
         steering, joint = self._steering, control.joint
         box: Any = None
         if control.switch:
-            box = gui.add_checkbox(f"{control.label} on", bool(steering.value(joint, control.switch)))
+            box = gui.add_checkbox(as_label(f"{control.label} on"), bool(steering.value(joint, control.switch)))
             by_hand(box, self._post, lambda on: steering.hold(joint, control.switch, float(on)))
         lower, upper = float(control.lower), float(control.upper)
         step = (upper - lower) / 200 or 1.0
         value = float(np.clip(steering.value(joint, control.attribute), lower, upper))
-        slider = gui.add_slider(f"{control.label} [{control.unit}]", lower, upper, step, value)
+        slider = gui.add_slider(as_label(f"{control.label} [{control.unit}]"), lower, upper, step, value)
         by_hand(slider, self._post, lambda x: steering.hold(joint, control.attribute, float(x)))
         return box, slider
 

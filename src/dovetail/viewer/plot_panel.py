@@ -10,6 +10,7 @@ from dovetail.io.cast import Cast
 from dovetail.viewer.history import History
 from dovetail.viewer.panel import spell
 from dovetail.viewer.source import Moment
+from dovetail.viewer.text import as_label, as_text
 
 if TYPE_CHECKING:
     import viser
@@ -25,7 +26,7 @@ class PlotPanel:
 
     def __init__(self, gui: viser.GuiApi, cast: Cast) -> None:
         self._gui, self._cast = gui, cast
-        self._names = [f"{k} {joint.name}" for k, joint in enumerate(cast.joints)]
+        self._names = [as_label(f"{k} {joint.name}") for k, joint in enumerate(cast.joints)]
         self._list = gui.add_dropdown("Joint", tuple(self._names)) if self._names else None
         self._charts = {}
         if self._list is not None:
@@ -51,8 +52,8 @@ class PlotPanel:
             joint = self._cast.joints[number]
             what = f"{joint.coordinate} [{joint.unit}]" if joint.coordinate else "gap [m]"
             for name, title, quantity in (
-                ("coordinate", f"{joint.name}: {what}", "coordinate" if joint.coordinate else "gap"),
-                ("reaction", f"{joint.name}: reaction [N]", "reaction"),
+                ("coordinate", as_label(f"{joint.name}: {what}"), "coordinate" if joint.coordinate else "gap"),
+                ("reaction", as_label(f"{joint.name}: reaction [N]"), "reaction"),
             ):
                 chart = self._charts[name]
                 if chart.title != title:
@@ -73,5 +74,5 @@ class PlotPanel:
 
 def _table(state: dict[str, Any]) -> str:
     """Every number that a joint reports."""
-    rows = [f"| {name} | {spell(np.atleast_1d(value))} |" for name, value in state.items()]
+    rows = [f"| {as_text(name)} | {spell(np.atleast_1d(value))} |" for name, value in state.items()]
     return "\n".join(["| | |", "|---|---|", *rows])

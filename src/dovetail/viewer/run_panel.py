@@ -8,6 +8,7 @@ from dovetail.viewer.history import QUANTITIES, History
 from dovetail.viewer.panel import Post, by_hand
 from dovetail.viewer.source import Moment, Played, Running
 from dovetail.viewer.stage import Stage, bounds_of
+from dovetail.viewer.text import as_text
 
 if TYPE_CHECKING:
     import viser
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunPanel"]
 
+_LONGEST_COMPLAINT = 1000  # characters
 _SWITCHES = (("Joints", True), ("Joint frames", False), ("Contacts", True), ("X-ray", False))
 
 
@@ -91,5 +93,5 @@ class RunPanel:
             f"{len(moment.contacts.normal_force)} contacts, largest joint gap {gaps.max(initial=0.0):.1e} m",
         ]
         if self._viewer.complaint:
-            lines.append(f"**Stopped:** {self._viewer.complaint}")
+            lines.append(f"**Stopped:** {as_text(self._viewer.complaint, _LONGEST_COMPLAINT)}")
         self._status.content = "  \n".join(lines)

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dovetail.errors import MissingExtra, ViewerError
+from dovetail.viewer.guard import guarded
 
 if TYPE_CHECKING:
     import viser
@@ -23,7 +24,8 @@ PORT = 8080
 def open_server(host: str = LOCAL, port: int = PORT) -> viser.ViserServer:
     """A server that listens at `host`, by default to this machine alone, at `port` or the next free one.
 
-    It does not offer to share the scene over the internet, as viser's own page would.
+    It does not offer to share the scene over the internet, as viser's own page would, and refuses pages of other sites
+    (guard.py).
     """
     try:
         import viser
@@ -31,12 +33,18 @@ def open_server(host: str = LOCAL, port: int = PORT) -> viser.ViserServer:
         raise MissingExtra("viewer: the package viser is missing; pip install 'dovetail[viewer]'.") from None
     said = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(said), guarded(host) as is_guarded:
             server = viser.ViserServer(host, port, label="dovetail", verbose=False)
     except OSError as error:
         raise ViewerError(
             f"viewer: cannot listen at {host}, port {port} ({error}); give another host or port."
         ) from None
+    if not is_guarded():
+        close_server(server)
+        raise ViewerError(
+            f"viewer: viser {viser.__version__} starts its server in a way that cannot be guarded against pages of "
+            "other sites; pip install 'viser>=1.1,<1.2'."
+        )
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
     return server
 

@@ -16,6 +16,7 @@ from dovetail.viewer.camera import FIELD_OF_VIEW, Bounds, frame
 from dovetail.viewer.markers import JointDrawing, Markers, joint_frames, joint_markers, limit_sectors
 from dovetail.viewer.mesh import drawn, is_closed
 from dovetail.viewer.pose import Poses, quaternions, split
+from dovetail.viewer.text import as_label
 
 if TYPE_CHECKING:
     import viser
@@ -122,7 +123,7 @@ class Stage:
             rotation = np.stack(_frame_about(normal), axis=1)
             tone = 222 if real else 236
             self._api.add_grid(
-                f"/planes/{k} {name}", width=4 * size, height=4 * size, plane="xy", infinite_grid=True,
+                f"/planes/{k} {_node(name)}", width=4 * size, height=4 * size, plane="xy", infinite_grid=True,
                 cell_size=cell, section_size=5 * cell, cell_color=(tone + 8,) * 3, section_color=(tone - 22,) * 3,
                 fade_distance=6 * size, fade_from="camera", shadow_opacity=0.22 if real else 0.0,
                 plane_color=(244, 245, 247), plane_opacity=1.0 if real else 0.0,
@@ -138,9 +139,9 @@ class Stage:
         for k, numbers in enumerate(shapes.values()):
             shape = self.cast.bodies[numbers[0]].shape
             mesh = drawn(shape, 0.02 * self.bounds.size)
-            name = self.cast.bodies[numbers[0]].name.split("[")[0].replace("/", " ")
+            name = self.cast.bodies[numbers[0]].name.split("[")[0]
             handle = self._api.add_batched_meshes_simple(
-                f"/bodies/{k} {name}", mesh.vertices, mesh.triangles,
+                f"/bodies/{k} {_node(name)}", mesh.vertices, mesh.triangles,
                 quaternions(poses.rotations[numbers]), poses.positions[numbers], batched_scales=poses.scales[numbers],
                 batched_colors=_linear_bytes(self.colours[numbers]), lod="off",
                 side="front" if is_closed(shape) else "double",  # shadows on both sides of one surface flicker
@@ -278,6 +279,11 @@ def _frame_about(z: Array) -> tuple[Array, Array, Array]:
     y = np.cross(z, x)
     y /= np.linalg.norm(y)
     return np.cross(y, z), y, z
+
+
+def _node(name: str) -> str:
+    """Part of the path of a node."""
+    return as_label(name.replace("/", " "))
 
 
 def _round_number(x: float) -> float:
