@@ -15,7 +15,7 @@ from dovetail.geometry import view
 from dovetail.scene import Scene
 from dovetail.scene.config_schema import KEYS, Interval
 
-OURS = {"joint/angle", "joint/exact", "integrator/bdf2_start", "contact/joint_neighbours"}
+OURS = {"joint/angle", "joint/exact", "integrator/bdf2_start", "contact/joint_neighbours", "newton/direction"}
 """Keys that libuipc does not have."""
 
 

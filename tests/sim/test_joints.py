@@ -72,7 +72,7 @@ def test_a_slider_moves_along_its_axis_under_force_drive_and_limit():
     np.testing.assert_allclose(slider.reaction.force, (0, 0, 2 * G), atol=1e-3)
     sim.step(200)
     assert 0.3 < slider.distance < 0.3 + 1e-4  # a thousandth of the cart's 0.1 m, at five times that load
-    slider.force, slider.drive.aim = 0.0, 0.1
+    slider.force, slider.drive.target = 0.0, 0.1
     assert slider.drive.on
     sim.step(200)
     assert np.isclose(slider.distance, 0.1, atol=1e-4)
@@ -90,10 +90,10 @@ def test_a_drive_aims_holds_and_lets_go():
     sim.step(10)
     assert hinge.angle > 0.5
     hinge.drive.hold()
-    held = hinge.drive.aim
+    held = hinge.drive.target
     sim.step(100)
     assert np.isclose(hinge.angle, held, atol=1e-3)
-    hinge.drive.aim, hinge.drive.damping = -0.5, 50.0
+    hinge.drive.target, hinge.drive.damping = -0.5, 50.0
     sim.step(400)
     assert np.isclose(hinge.angle, -0.5, atol=1e-3) and hinge.drive.damping == 50
     # the motor carries the weight of the rod, level by half a radian
@@ -107,7 +107,7 @@ def test_a_motor_runs_at_a_speed_as_strong_as_it_may(integrator):
     motor = sim.revolute(None, wheel, pos=(0, 0, 0), axis=(0, 0, 1), motor=3.0)
     sim.step(100)
     assert np.isclose(motor.velocity, 3.0, rtol=1e-3) and np.isclose(motor.angle, 3.0, rtol=0.03)
-    motor.drive.max_effort, motor.drive.speed = 0.01, -3.0
+    motor.drive.max_effort, motor.drive.target_velocity = 0.01, -3.0
     sim.step(50)
     # slowed down by 0.01 N·m for half a second
     # and by bdf1's own damping, ω²h of the spin per second, 4 %
@@ -177,10 +177,10 @@ def test_a_drawer_that_starts_at_its_hard_stop_leaves_it_with_the_speed_it_has(c
 def test_looking_at_a_drive_does_not_add_one():
     _, _, hinge = pendulum()
     assert repr(hinge.drive) == "<drive of revolute joint 'revolute joint 1': off>"
-    assert (hinge.drive.aim, hinge.drive.on, hinge.drive.effort) == (0.0, False, 0.0)
+    assert (hinge.drive.target, hinge.drive.on, hinge.drive.effort) == (0.0, False, 0.0)
     assert "aim_angle" not in hinge.attributes
-    hinge.drive.aim = 1
-    assert repr(hinge.drive) == "<drive of revolute joint 'revolute joint 1': aim 1 rad>"
+    hinge.drive.target = 1
+    assert repr(hinge.drive) == "<drive of revolute joint 'revolute joint 1': target 1 rad>"
 
 
 def test_a_ball_joint_keeps_a_point_and_a_weld_everything():
@@ -225,7 +225,10 @@ def test_bodies_that_share_a_joint_do_not_touch_each_other():
         (lambda s, a, b: s.prismatic(a, b, axis=(1, 0, 0), limits=(0, 1)), "no option 'limits'; it takes name, exact"),
         (lambda s, a, b: s.prismatic(a, b, axis=(1, 0, 0), limit=(1, 0)), r"limit = \(1, 0\) \[m\] is upside down"),
         (lambda s, a, b: s.prismatic(a, b, axis=(1, 0, 0), limit=0.5), r"limit = 0.5; give \(lower, upper\) \[m\]"),
-        (lambda s, a, b: s.prismatic(a, b, axis=(1, 0, 0), drive="fast"), "drive.aim = 'fast'; give a finite number"),
+        (
+            lambda s, a, b: s.prismatic(a, b, axis=(1, 0, 0), drive="fast"),
+            "drive.target = 'fast'; give a finite number",
+        ),
         (lambda s, a, b: s.spherical(a, b, (0, 0, 0), strength=0), "strength = 0; give a number > 0"),
         (lambda s, a, b: s.spherical(a, b, (0, 0, 0), name="a"), "already something called 'a'"),
     ],
@@ -244,7 +247,7 @@ def test_what_comes_too_late_is_refused_with_advice():
         (lambda: sim.box(1), "has started, and bodies and joints can only be added before the first step"),
         (lambda: sim.ground(), "can only be added before the first step"),
         (lambda: sim.fixed(None, rod), "can only be added before the first step"),
-        (lambda: setattr(hinge.drive, "aim", 1), "it has no drive, and the simulation has started; give drive=True"),
+        (lambda: setattr(hinge.drive, "target", 1), "it has no drive, and the simulation has started; give drive=True"),
         (lambda: setattr(hinge, "limit", (0, 1)), "it has no limits, and the simulation has started; give limit="),
     ):
         with pytest.raises(SceneError, match=message):

@@ -75,7 +75,7 @@ def test_a_file_makes_bodies_and_joints_in_any_order(tmp_path):
         ("[box]\nsize = 1", r"'box' is not a list of tables; write \[\[box\]\]"),
         ("[[box]]\nname = 'a'", r"\[\[box\]\] 'a' has no 'size'; add it"),
         ("[[box]]\nsize = 1\nside = 2", r"\[\[box\]\] has an unknown 'side'; it takes size, pos"),
-        ("[[box]]\nsize = -1", "box 'box 1': size = .*; give lengths > 0"),
+        ("[[box]]\nsize = -1", "box 'box 1': size = .*; give lengths from 1e-09 to 1e"),
         ("[[fixed]]\nright = 'nobody'", "there is no 'nobody'; there is nothing yet"),
         ("[[mesh]]\nsource = 'none.stl'", "none.stl.*No such file"),
     ],

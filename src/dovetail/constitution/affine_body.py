@@ -16,10 +16,11 @@ from typing import Any, overload
 
 import numpy as np
 
+from dovetail.checked import checked, shown
 from dovetail.constitution.arguments import bind
 from dovetail.constitution.base import IConstitution, create_missing, fill, mark
 from dovetail.constitution.place import Place
-from dovetail.errors import ConstitutionError, GeometryError
+from dovetail.errors import ArgumentType, ConstitutionError, GeometryError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.affine_body import build_abd_mass_matrix, from_rigid_body, to_rigid_body
 from dovetail.geometry.create import pointcloud
@@ -60,7 +61,7 @@ class AffineBody(IConstitution):
         potential = self._config["name"]
         if potential not in _POTENTIALS:
             raise ConstitutionError(
-                f"{type(self).__name__}: unknown potential {potential!r}; "
+                f"{type(self).__name__}: unknown potential {shown(potential)}; "
                 f"config['name'] is one of {', '.join(map(repr, _POTENTIALS))}."
             )
         self._uid = _POTENTIALS[potential]
@@ -127,6 +128,7 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
     @overload
     def apply_to(self, sc: SimplicialComplex, kappa: float, mass: ArrayLike, volume: float) -> None: ...
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, kappa: float, *given: Any, **named: Any) -> None:
         """Make every instance of `sc` a body.
 
@@ -184,7 +186,7 @@ class AffineBodyConstitution(AffineBody, uid=(1, 2)):
 
     def _moments_of(self, mass_matrix: ArrayLike) -> Array:
         """M̂ (4×4) of a 12×12 mass matrix over q = [p, a₁, a₂, a₃]: m = M₀₀, m c = M₃₋₅,₀, S = M₃₋₅,₃₋₅."""
-        M = np.asarray(mass_matrix, np.float64)
+        M = self._place().array("the mass matrix", mass_matrix)
         if M.shape != (12, 12):
             raise self._place().error(f"the mass matrix has shape {M.shape}; give (12, 12), or leave out volume.")
         if not np.isfinite(M).all():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dovetail.errors import ArgumentType
+
 __all__ = ["bind"]
 
 
@@ -26,4 +28,4 @@ def bind(
             return arguments | dict(named)
     written = " or ".join(f"({', '.join(form)})" for form in forms)
     received = ", ".join(["…"] * len(given) + [f"{name}=…" for name in named])
-    raise TypeError(f"{who} takes {written}, but got ({received})")
+    raise ArgumentType(f"{who} takes {written}, but got ({received})")

@@ -18,7 +18,8 @@ import numpy as np
 
 from dovetail import builtin
 from dovetail.builtin import ConstitutionUIDCollection
-from dovetail.errors import ConstitutionError
+from dovetail.checked import checked, shown, whole
+from dovetail.errors import ArgumentType, ConstitutionError
 from dovetail.geometry import AttributeCollection, AttributeSlot, Geometry
 from dovetail.geometry.attribute import Buffer
 
@@ -54,6 +55,7 @@ class IConstitution:
         for claimed in cls.uids:
             _claim(claimed, cls)
 
+    @checked(ArgumentType)
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         if not self.uids:
             raise TypeError(f"{type(self).__name__} is a base class; use one of its subclasses")
@@ -62,7 +64,9 @@ class IConstitution:
         unknown = [key for key in config or {} if key not in defaults]
         if unknown:
             allowed = ", ".join(map(repr, defaults)) or "nothing"
-            raise ConstitutionError(f"{type(self).__name__}: unknown config key {unknown[0]!r}; it takes {allowed}.")
+            raise ConstitutionError(
+                f"{type(self).__name__}: unknown config key {shown(unknown[0])}; it takes {allowed}."
+            )
         self._config = {**defaults, **(config or {})}
 
     @staticmethod
@@ -117,6 +121,7 @@ def _claim(uid: int, cls: type[IConstitution]) -> None:
     _classes[uid] = cls
 
 
+@checked(ArgumentType)
 def class_of(uid: int) -> type[IConstitution]:
     """The class that claimed a UID."""
     found = _classes.get(int(uid))
@@ -169,4 +174,7 @@ def mark(geometry: Geometry, uid: int, where: str = builtin.constitution_uid) ->
 def uid_of(geometry: Geometry) -> int:
     """The constitution that a geometry carries, 0 if none."""
     slot = geometry.meta.find(builtin.constitution_uid)
-    return 0 if slot is None else int(slot.values[0])
+    uid = 0 if slot is None else whole(slot.first)
+    if uid is None:
+        raise ConstitutionError(f"the meta attribute '{builtin.constitution_uid}' is no UID, but {shown(slot)}.")
+    return uid

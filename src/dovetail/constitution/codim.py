@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from dovetail.checked import checked
 from dovetail.constitution.affine_body import AffineBody
 from dovetail.constitution.base import fill
-from dovetail.errors import GeometryError
+from dovetail.errors import ArgumentType, GeometryError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.mass import rod_moments, shell_moments
 from dovetail.typing import Array
@@ -25,6 +26,7 @@ class _Codimensional(AffineBody):
     dim: ClassVar[int]
     mesh: ClassVar[str]
 
+    @checked(ArgumentType)
     def apply_to(
         self, sc: SimplicialComplex, kappa: float, mass_density: float = 1000.0, thickness: float = 0.01
     ) -> None:

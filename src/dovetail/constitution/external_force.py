@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from dovetail import builtin
+from dovetail.checked import checked
 from dovetail.constitution.base import IConstitution, fill, mark
 from dovetail.constitution.place import Place
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import ArrayLike
 
@@ -28,6 +30,7 @@ class AffineBodyExternalBodyForce(IConstitution, uid=666):
     torque τ is ½[τ]× A⁻ᵀ there.
     """
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, force: ArrayLike, enable: bool = True) -> None:
         """Set the force of all instances: 12 components, or 3 for a force at the origin of the body [N]."""
         place = Place(type(self).__name__, "instance", sc.instances.size())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.constitution.base import fill
 from dovetail.constitution.place import Place
 from dovetail.constitution.soft_transform import SoftTransform
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rotation import AngleAxis
 from dovetail.typing import ArrayLike
@@ -44,6 +46,7 @@ class RotatingMotor(_Motor):
     of the soft transform. Call `animate` from an animator each frame; it needs the retrieved transforms.
     """
 
+    @checked(ArgumentType)
     def apply_to(
         self,
         sc: SimplicialComplex,
@@ -55,6 +58,7 @@ class RotatingMotor(_Motor):
         self._drive(sc, (0.0, strength), motor_axis, motor_rot_vel, "_rot", "rad/s")
 
     @staticmethod
+    @checked(ArgumentType)
     def animate(sc: SimplicialComplex, dt: float) -> None:
         """Aim each constrained instance at R(ω dt)·T, its pose turned about the world's origin."""
         axes, speeds = (sc.instances.slot(name).values for name in ("motor_rot_axis", "motor_rot_vel"))
@@ -71,6 +75,7 @@ class LinearMotor(_Motor):
     transform. Call `animate` from an animator each frame; it needs the retrieved transforms.
     """
 
+    @checked(ArgumentType)
     def apply_to(
         self,
         sc: SimplicialComplex,
@@ -82,6 +87,7 @@ class LinearMotor(_Motor):
         self._drive(sc, (strength, 0.0), motor_axis, motor_vel, "", "m/s")
 
     @staticmethod
+    @checked(ArgumentType)
     def animate(sc: SimplicialComplex, dt: float) -> None:
         """Aim each constrained instance at its pose moved by v·dt along the axis."""
         axes, speeds = (sc.instances.slot(name).values for name in ("motor_axis", "motor_vel"))

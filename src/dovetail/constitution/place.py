@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST, numbers, shown
 from dovetail.errors import ConstitutionError
 from dovetail.typing import Array, ArrayLike, Indices
 
@@ -32,49 +33,49 @@ class Place:
 
     def numbers(self, what: str, values: ArrayLike, unit: str = "") -> Array:
         """Finite numbers, one per element; a single number stands for all of them."""
-        array: Array = self.sized(what, self._floats(what, values))
-        bad = np.flatnonzero(~np.isfinite(array))
+        array: Array = self.sized(what, self.array(what, values))
+        bad = np.flatnonzero(~(np.abs(array) <= LARGEST))
         if bad.size:
             at = int(bad[0])
-            raise self.error(f"has {what} = {_spell(array[at], unit)}; give a finite number.", at)
+            raise self.error(f"has {what} = {_spell(array[at], unit)}; give {_finite(array[at])}.", at)
         return array
 
     def positive(self, what: str, values: ArrayLike, unit: str = "", infinite: str = "") -> Array:
         """Numbers > 0, one per element or one for all; `infinite` says what inf means where it is allowed."""
-        array: Array = self.sized(what, self._floats(what, values))
-        bad = np.flatnonzero(~((array > 0) & (np.isfinite(array) | bool(infinite))))
+        array: Array = self.sized(what, self.array(what, values))
+        bad = np.flatnonzero(~((array > 0) & ((array <= LARGEST) | (np.isinf(array) & bool(infinite)))))
         if bad.size:
             at = int(bad[0])
-            range_ = f"a number > 0, or inf for {infinite}" if infinite else "a finite number > 0"
+            range_ = f"a number > 0, or inf for {infinite}" if infinite else f"{_finite(array[at])} > 0"
             raise self.error(f"has {what} = {_spell(array[at], unit)}; give {range_}.", at)
         return array
 
     def at_least_zero(self, what: str, values: ArrayLike, unit: str = "", infinite: str = "") -> Array:
         """Numbers ≥ 0, one per element or one for all; `infinite` says what inf means where it is allowed."""
-        array: Array = self.sized(what, self._floats(what, values))
-        bad = np.flatnonzero(~((array >= 0) & (np.isfinite(array) | bool(infinite))))
+        array: Array = self.sized(what, self.array(what, values))
+        bad = np.flatnonzero(~((array >= 0) & ((array <= LARGEST) | (np.isinf(array) & bool(infinite)))))
         if bad.size:
             at = int(bad[0])
-            range_ = f"a number ≥ 0, or inf for {infinite}" if infinite else "a finite number ≥ 0"
+            range_ = f"a number ≥ 0, or inf for {infinite}" if infinite else f"{_finite(array[at])} ≥ 0"
             raise self.error(f"has {what} = {_spell(array[at], unit)}; give {range_}.", at)
         return array
 
     def indices(self, what: str, values: ArrayLike) -> Indices:
         """Whole numbers, one per element or one for all."""
-        array = np.asarray(values)
-        if array.dtype.kind not in "iu" and not (array.dtype.kind == "f" and (array == np.rint(array)).all()):
+        array = self.array(what, values)
+        if not (np.isfinite(array).all() and (array == np.rint(array)).all() and (np.abs(array) < 2.0**53).all()):
             raise self.error(f"{what} are {array.dtype} {array.ravel()[:4]}; give whole numbers.")
         whole: Indices = self.sized(what, array).astype(np.int64)
         return whole
 
     def points(self, what: str, values: ArrayLike) -> Array:
         """Finite points [m], one per element, as (count, 3); (count, 3, 1) is accepted."""
-        array = self._floats(what, values)
+        array = self.array(what, values)
         if array.ndim == 3 and array.shape[1:] == (3, 1):
             array = array[..., 0]
         if array.shape != (self.count, 3):
-            raise self.error(f"{what} has shape {np.shape(values)} for {self.counted()}; give ({self.count}, 3).")
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+            raise self.error(f"{what} has shape {array.shape} for {self.counted()}; give ({self.count}, 3).")
+        bad = np.flatnonzero(~(np.abs(array) <= LARGEST).all(axis=1))
         if bad.size:
             at = int(bad[0])
             raise self.error(f"has {what} = {array[at].tolist()} [m]; give finite coordinates.", at)
@@ -82,8 +83,8 @@ class Place:
 
     def vector(self, what: str, values: ArrayLike, *sizes: int, unit: str = "") -> Array:
         """Finite components of a quantity that all elements share, flat, as many as one of `sizes`."""
-        array = self._floats(what, values).reshape(-1)
-        if array.size not in sizes or not np.isfinite(array).all():
+        array = self.array(what, values).reshape(-1)
+        if array.size not in sizes or not (np.abs(array) <= LARGEST).all():
             wanted = " or ".join(map(str, sizes))
             raise self.error(f"{what} = {array.tolist()}{_bracket(unit)}; give {wanted} finite numbers.")
         return array
@@ -102,11 +103,17 @@ class Place:
         plural = _PLURAL.get(self.element, self.element + "s")
         return f"{self.count} {self.element if self.count == 1 else plural}"
 
-    def _floats(self, what: str, values: ArrayLike) -> Array:
-        try:
-            return np.asarray(values, np.float64)
-        except (TypeError, ValueError):
-            raise self.error(f"{what} = {values!r} is not a number or an array of numbers.") from None
+    def array(self, what: str, values: ArrayLike) -> Array:
+        """Numbers of any shape."""
+        array = numbers(values)
+        if array is None:
+            raise self.error(f"{what} = {shown(values)} is not a number or an array of numbers.")
+        return array
+
+
+def _finite(value: float) -> str:
+    """What to give instead of a number that is too large, or none."""
+    return f"a number up to {LARGEST:g}" if np.isfinite(value) and abs(value) > LARGEST else "a finite number"
 
 
 def _extent(array: Any) -> str:

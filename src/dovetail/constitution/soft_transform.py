@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from dovetail import builtin
+from dovetail.checked import checked
 from dovetail.constitution.base import Constraint, create_missing, mark
 from dovetail.constitution.place import Place
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.logger import Logger
 from dovetail.typing import Array, ArrayLike
@@ -66,6 +68,7 @@ class SoftTransform(Constraint):
 class SoftTransformConstraint(SoftTransform, uid=16):
     """The pull alone: an animator writes `aim_transform` and switches `is_constrained`."""
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, strength_ratio: ArrayLike = (100.0, 100.0)) -> None:
         """Let all instances of `sc` be pulled; `strength_ratio` is (η_p, η_a), or one number for both."""
         self._pull(sc, strength_ratio)

@@ -20,7 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from dovetail.errors import ConstitutionError
+from dovetail.checked import number, shown
+from dovetail.errors import ArgumentType, ConstitutionError
 
 __all__ = [
     "Angle",
@@ -80,9 +81,15 @@ class Parameter:
     value: float | None = None
 
     def __post_init__(self) -> None:
+        flags = (self.times_mass, self.reported, self.start, self.step, self.unbounded, self.inertia)
+        if not isinstance(self.attribute, str) or not all(isinstance(flag, bool) for flag in flags):
+            raise ArgumentType(f"{shown(self)}: its attribute is text, and what it is or not is True or False.")
+        if self.value is not None and number(self.value) is None:
+            raise ArgumentType(f"Parameter: value = {shown(self.value)}; give a number.")
         if (self.attribute != "") + self.start + self.step + self.inertia + (self.value is not None) != 1:
             raise ConstitutionError(
-                f"{self}: a parameter comes from one place; give an attribute, a value, or one of start, step, inertia."
+                f"{shown(self, 300)}: a parameter comes from one place; give an attribute, a value, or one of start, "
+                "step, inertia."
             )
 
 

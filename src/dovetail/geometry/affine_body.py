@@ -13,6 +13,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dovetail.checked import LARGEST, checked, numbers, shown
 from dovetail.errors import GeometryError
 from dovetail.geometry.mass import moments
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -32,16 +33,19 @@ __all__ = [
 ]
 
 
+@checked(GeometryError)
 def transform_to_q(transform: ArrayLike | Transform) -> Array:
     """(4, 4) → (12, 1), (n, 4, 4) → (n, 12, 1)"""
     return _to_q("transform_to_q", transform)
 
 
+@checked(GeometryError)
 def transform_v_to_q_v(transform_v: ArrayLike | Transform) -> Array:
     """The rate of change of q from that of the transform (last row not read); shapes as `transform_to_q`."""
     return _to_q("transform_v_to_q_v", transform_v)
 
 
+@checked(GeometryError)
 def q_to_transform(q: ArrayLike) -> Array:
     """(12,) or (12, 1) → (4, 4); (n, 12) or (n, 12, 1) → (n, 4, 4)"""
     transform = _from_q("q_to_transform", q)
@@ -49,17 +53,20 @@ def q_to_transform(q: ArrayLike) -> Array:
     return transform
 
 
+@checked(GeometryError)
 def q_v_to_transform_v(q_v: ArrayLike) -> Array:
     """The rate of change of the transform, with last row 0; shapes as `q_to_transform`."""
     return _from_q("q_v_to_transform_v", q_v)
 
 
+@checked(GeometryError)
 def compute_dyadic_mass(sc: SimplicialComplex, rho: float) -> tuple[float, Array, Array]:
     """(m, m x̄ (3, 1), S (3, 3)) of a tetmesh or closed trimesh of constant density rho [kg/m³]."""
     m_hat, _ = moments(sc, rho)
     return float(m_hat[0, 0]), m_hat[1:, :1].copy(), m_hat[1:, 1:].copy()
 
 
+@checked(GeometryError)
 def compute_body_force(sc: SimplicialComplex, body_force_density: ArrayLike) -> Array:
     """∫ Jᵀ f dV (12, 1), the force on q of a constant force per volume f (3) [N/m³]."""
     m_hat, _ = moments(sc, 1.0)
@@ -67,10 +74,16 @@ def compute_body_force(sc: SimplicialComplex, body_force_density: ArrayLike) -> 
     return np.concatenate([density * m_hat[0, 0], np.outer(density, m_hat[1:, 0]).ravel()]).reshape(12, 1)
 
 
+@checked(GeometryError)
 def build_abd_mass_matrix(m: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike) -> Array:
     """The 12×12 mass matrix ∫ρ JᵀJ dV."""
+    mass = float(_shaped("build_abd_mass_matrix", "m", m, ()))
     first = _shaped("build_abd_mass_matrix", "m_x_bar", m_x_bar, (3,))
     second = _shaped("build_abd_mass_matrix", "m_x_bar_x_bar", m_x_bar_x_bar, (3, 3))
+    return _mass_matrix(mass, first, second)
+
+
+def _mass_matrix(m: float, first: Array, second: Array) -> Array:
     matrix = np.zeros((12, 12))
     for i in range(3):
         rows = slice(3 + 3 * i, 6 + 3 * i)
@@ -80,15 +93,17 @@ def build_abd_mass_matrix(m: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike
     return matrix
 
 
+@checked(GeometryError)
 def from_rigid_body(mass: float, center_of_mass: ArrayLike, inertia_cm: ArrayLike) -> Array:
     """The 12×12 mass matrix from mass [kg], centre c [m] and inertia I [kg·m²] about the centre.
 
     I = tr(S_c)·1 − S_c gives S_c = ½ tr(I)·1 − I; the parallel-axis theorem adds m c cᵀ.
     """
+    m = float(_shaped("from_rigid_body", "mass", mass, ()))
     c = _shaped("from_rigid_body", "center_of_mass", center_of_mass, (3,))
     about_center = _shaped("from_rigid_body", "inertia_cm", inertia_cm, (3, 3))
-    second = 0.5 * np.trace(about_center) * np.eye(3) - about_center + mass * np.outer(c, c)
-    return build_abd_mass_matrix(float(mass), mass * c, second)
+    second = 0.5 * np.trace(about_center) * np.eye(3) - about_center + m * np.outer(c, c)
+    return _mass_matrix(m, m * c, second)
 
 
 @overload
@@ -97,6 +112,7 @@ def to_rigid_body(m: ArrayLike) -> tuple[float, Array, Array]: ...
 def to_rigid_body(m: float, m_x_bar: ArrayLike, m_x_bar_x_bar: ArrayLike) -> tuple[float, Array, Array]: ...
 
 
+@checked(GeometryError)
 def to_rigid_body(
     m: ArrayLike, m_x_bar: ArrayLike | None = None, m_x_bar_x_bar: ArrayLike | None = None
 ) -> tuple[float, Array, Array]:
@@ -138,7 +154,7 @@ def _from_q(who: str, q: ArrayLike) -> Array:
 
 
 def _shaped(who: str, name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(values, np.float64)
-    if array.shape not in (shape, (*shape, 1)):
-        raise GeometryError(f"{who}: {name} has shape {array.shape}; {shape} is needed.")
+    array = numbers(values)
+    if array is None or array.shape not in (shape, (*shape, 1)) or not (np.abs(array) <= LARGEST).all():
+        raise GeometryError(f"{who}: {name} = {shown(values)}; finite numbers of shape {shape} are needed.")
     return array.reshape(shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from dovetail.checked import checked, shown
 from dovetail.errors import GeometryError
 from dovetail.geometry.attribute import AttributeSlot, Buffer
 from dovetail.geometry.attribute_json import buffer_from_json, buffer_to_json
@@ -21,11 +22,13 @@ _KINDS: dict[str, type[Geometry]] = {
 }
 
 
+@checked(GeometryError)
 def geometry_to_json(geometry: Geometry) -> dict[str, Any]:
     """One geometry by itself; `geometry_from_json` gives back every attribute bit by bit."""
     return geometry.to_json()
 
 
+@checked(GeometryError)
 def geometry_from_json(written: dict[str, Any]) -> Geometry:
     """The geometry that `geometry_to_json` wrote."""
     geometry = _new_geometry(written)
@@ -58,8 +61,9 @@ class GeometryAtlas:
             self._geometries.append(geometry.copy())
             return len(self._geometries) - 1
         collection = given[0] if given else named.get("collection")
-        if not isinstance(collection, AttributeCollection) or geometry in self._collections:
-            raise GeometryError(f"GeometryAtlas: '{geometry}' has no collection, or exists already.")
+        named_one = isinstance(geometry, str) and geometry not in self._collections
+        if not isinstance(collection, AttributeCollection) or not named_one:
+            raise GeometryError(f"GeometryAtlas: {shown(geometry)} has no collection, or exists already.")
         self._collections[geometry] = collection.copy()
         return None
 
@@ -77,6 +81,7 @@ class GeometryAtlas:
     @overload
     def find(self, key: str) -> AttributeCollection | None: ...
 
+    @checked(GeometryError)
     def find(self, key: int | str) -> Geometry | AttributeCollection | None:
         """A geometry by number or a collection by name; None if there is none."""
         if isinstance(key, str):
@@ -113,6 +118,7 @@ class GeometryAtlas:
             "attributes": attributes,
         }
 
+    @checked(GeometryError)
     def from_json(self, written: dict[str, Any]) -> None:
         """Replace the content by what `to_json` wrote; nothing changes if it cannot be read."""
         buffers: dict[int, Buffer] = {}

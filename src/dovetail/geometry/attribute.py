@@ -14,10 +14,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import checked
 from dovetail.errors import CollectionError
 from dovetail.geometry.attribute_type import AttributeType, uid_array
 
-__all__ = ["AttributeSlot", "AttributeSlotUidList", "Buffer", "view"]
+__all__ = ["AttributeSlot", "AttributeSlotUidList", "Buffer", "moved", "view"]
+
+
+class _Moved:
+    """Counts how often an attribute got other storage or was destroyed: where it lay before, it may lie no more."""
+
+    count = 0
+
+
+moved = _Moved()
 
 
 class Buffer:
@@ -72,7 +82,7 @@ class AttributeSlot:
 
     def __init__(self, name: str, buffer: Buffer, allow_destroy: bool = True) -> None:
         self._name = name
-        self._allow_destroy = allow_destroy
+        self._allow_destroy = bool(allow_destroy)
         self._buffer = buffer
         buffer.owners += 1
 
@@ -113,6 +123,13 @@ class AttributeSlot:
         return self._buffer.type.name
 
     @property
+    def first(self) -> Any:
+        """The value of the first element, of which there must be one."""
+        if not len(self._buffer.array):
+            raise CollectionError(f"attribute '{self._name}' has no elements; resize its collection.")
+        return self._buffer.array[0]
+
+    @property
     def values(self) -> NDArray[Any]:
         """All values in natural shape, read-only; never detaches."""
         array = self._buffer.array[:]
@@ -137,9 +154,11 @@ class AttributeSlot:
         """Write all values; `value` broadcasts against the natural shape."""
         kind = self._buffer.type
         try:
-            array = np.broadcast_to(kind.natural_value(value), (self.size(), *kind.shape))
+            given = kind.natural_value(value)
         except CollectionError as error:
             raise CollectionError(f"attribute '{self._name}': {error}") from None
+        try:
+            array = np.broadcast_to(given, (self.size(), *kind.shape))
         except ValueError:
             raise CollectionError(
                 f"attribute '{self._name}' ({kind.name}) has shape {(self.size(), *kind.shape)}; values "
@@ -152,6 +171,7 @@ class AttributeSlot:
         self._buffer.owners -= 1
         buffer.owners += 1
         self._buffer = buffer
+        moved.count += 1
 
     @property
     def buffer(self) -> Buffer:
@@ -172,8 +192,11 @@ class AttributeSlotUidList(AttributeSlot, stores="VectorXu64"):
     def writable_view(self) -> None:
         return None
 
+    @checked(CollectionError)
     def insert(self, uid: int) -> None:
         """Add a UID to the set of every element."""
+        if not 0 <= uid < 2**64:
+            raise CollectionError(f"attribute '{self._name}': {uid} is no UID; give a number from 0 to 2⁶⁴ − 1")
         sets = self.edit()
         for i, present in enumerate(sets):
             sets[i] = uid_array([*present.tolist(), uid])
@@ -182,6 +205,7 @@ class AttributeSlotUidList(AttributeSlot, stores="VectorXu64"):
         raise CollectionError(f"attribute '{self._name}' is a set of UIDs; add to it with insert(uid)")
 
 
+@checked(CollectionError)
 def view(slot: AttributeSlot | None) -> Any:
     """The values of an attribute for writing, in libuipc's shape; shared storage is detached first.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import DovetailError, GeometryError
 from dovetail.geometry.atlas import geometry_from_json
 from dovetail.geometry.attribute import AttributeSlot
@@ -29,11 +30,13 @@ class AttributeIO:
     | .msh, .vtk, .vtu, .ply, … | data on points, else on cells, that meshio finds |
     """
 
+    @checked(GeometryError)
     def __init__(self, file: str | PathLike[str]) -> None:
         self._file = Path(file)
         if not self._file.is_file():
             raise GeometryError(f"AttributeIO: there is no file '{file}'; check the path.")
 
+    @checked(GeometryError)
     def read(self, name: str, slot: AttributeSlot) -> None:
         """Fill `slot`, which has as many elements, with the values of `name`."""
         who = f"AttributeIO: '{self._file}'"

@@ -36,8 +36,8 @@ def buffer_from_json(who: str, type_name: str, attribute: dict[str, Any], count:
         if len(values) != count:
             raise ValueError(f"{len(values)} values for {count} elements")
         return Buffer.holding(kind, _array(kind, values, count), kind.element(_array(kind, [default], 1)[0]))
-    except (KeyError, TypeError, ValueError, CollectionError) as error:
-        raise GeometryError(f"{who}: cannot be read as {type_name} ({type(error).__name__}: {error}).") from None
+    except (KeyError, TypeError, ValueError, OverflowError, CollectionError) as error:
+        raise GeometryError(f"{who}: cannot be read as {type_name} ({type(error).__name__}: {error!s:.200}).") from None
 
 
 def _array(kind: AttributeType, values: list[Any], count: int) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import shown
 from dovetail.errors import CollectionError, UnsupportedShape, UnsupportedType
 
 __all__ = ["TYPES", "AttributeType", "type_of_default", "uid_array"]
@@ -53,7 +54,10 @@ class AttributeType:
         Column vectors (k, 1) and stacks of them (n, k, 1) lose their last axis: broadcast as it is, a (3, 1)
         would silently fill the *rows* of a (3, 3) array.
         """
-        array = np.asarray(value) if self.dtype.kind == "f" else self._integers(value)
+        try:
+            array = np.asarray(value) if self.dtype.kind == "f" else self._integers(value)
+        except (TypeError, ValueError, OverflowError):  # rows of different length
+            raise CollectionError(f"{self.name} cannot hold {shown(value)}") from None
         if array.dtype.kind not in "fiub":
             raise CollectionError(f"{self.name} values cannot be written from an array of {array.dtype}")
         if len(self.shape) == 1 and array.ndim >= 2 and array.shape[-2:] == (*self.shape, 1):
@@ -69,7 +73,7 @@ class AttributeType:
         bounds = np.iinfo(self.dtype)
         if whole and (array.size == 0 or (array.min() >= bounds.min and array.max() <= bounds.max)):
             return array.astype(self.dtype)
-        raise CollectionError(f"{self.name} cannot hold {_brief(value)}")
+        raise CollectionError(f"{self.name} cannot hold {shown(value)}")
 
     def element(self, value: Any) -> Any:
         """One element: a NumPy scalar or a read-only array of `shape`, a str, or an array of UIDs."""
@@ -77,20 +81,20 @@ class AttributeType:
             return str(value)
         if self.name == "VectorXu64":
             return uid_array(value)
-        array = np.array(value, self.dtype).reshape(self.shape)
+        try:
+            array = np.array(value, self.dtype).reshape(self.shape)
+        except (TypeError, ValueError, OverflowError):
+            raise CollectionError(f"{self.name} cannot hold {shown(value)}") from None
         array.flags.writeable = False
         return array[()]
 
 
-def _brief(value: Any) -> str:
-    """A value as it is shown in an error."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def uid_array(uids: Sequence[int] | NDArray[Any]) -> NDArray[np.uint64]:
     """UIDs as a read-only, sorted array without repetitions."""
-    array = np.unique(np.asarray(uids, np.uint64))
+    try:
+        array = np.unique(np.asarray(uids, np.uint64))
+    except (OverflowError, TypeError, ValueError):
+        raise CollectionError(f"a list of UIDs cannot hold {shown(uids)}; give whole numbers from 0 on.") from None
     array.flags.writeable = False
     return array
 
@@ -144,7 +148,7 @@ def _integer_type(value: int) -> AttributeType:
         return TYPES["I64"]
     if 0 <= value < 2**64:
         return TYPES["U64"]
-    raise CollectionError(f"the default {value} does not fit in 64 bits")
+    raise CollectionError(f"the default {shown(value)} does not fit in 64 bits")
 
 
 def _array_type(default: NDArray[Any]) -> AttributeType:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dovetail.checked import LARGEST, numbers, shown
 from dovetail.errors import GeometryError
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 
@@ -15,14 +16,13 @@ __all__ = ["checked_positions", "checked_simplices", "finite_positions", "finite
 
 def checked_positions(who: str, positions: ArrayLike) -> NDArray[np.float64]:
     """Positions (n, 3), from (n, 3) or (n, 3, 1); all finite."""
-    try:
-        array = np.asarray(positions, np.float64)
-    except (TypeError, ValueError):
-        raise GeometryError(f"{who}: the vertex positions are not numbers in an (n, 3) array.") from None
+    array = numbers(positions)
+    if array is None:
+        raise GeometryError(f"{who}: the vertex positions are not numbers in an (n, 3) array.")
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
     if array.ndim != 2 or array.shape[1] != 3:
-        raise GeometryError(f"{who}: positions of shape {np.shape(positions)} were given; (n, 3) is needed.")
+        raise GeometryError(f"{who}: positions of shape {array.shape} were given; (n, 3) is needed.")
     _refuse_non_finite(who, array)
     return array
 
@@ -35,10 +35,11 @@ def finite_positions(who: str, sc: SimplicialComplex) -> NDArray[np.float64]:
 
 
 def _refuse_non_finite(who: str, positions: NDArray[np.float64]) -> None:
-    bad = np.flatnonzero(~np.isfinite(positions).all(axis=1))
+    bad = np.flatnonzero(~(np.abs(positions) <= LARGEST).all(axis=1))
     if len(bad):
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        raise GeometryError(f"{who}: vertex {bad[0]}{more} is at {positions[bad[0]].tolist()}; give finite positions.")
+        needed = "finite positions" if not np.isfinite(positions).all() else f"positions up to {LARGEST:g} m"
+        raise GeometryError(f"{who}: vertex {bad[0]}{more} is at {positions[bad[0]].tolist()}; give {needed}.")
 
 
 def checked_simplices(
@@ -47,13 +48,13 @@ def checked_simplices(
     """Simplices (m, width) whose vertices exist and differ from each other; `kind` names one in errors."""
     try:
         array: NDArray[Any] = np.asarray(indices)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         raise GeometryError(f"{who}: the rows of the {kind} indices have different lengths.") from None
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
     if array.ndim != 2 or array.shape[1] not in widths:
         needed = " or ".join(f"(m, {width})" for width in widths)
-        raise GeometryError(f"{who}: {kind} indices of shape {np.shape(indices)}; {needed} is needed.")
+        raise GeometryError(f"{who}: {kind} indices of shape {array.shape}; {needed} is needed.")
     if array.dtype.kind not in "iu" and len(array):
         raise GeometryError(f"{who}: {kind} indices are {array.dtype}; convert them with .astype(np.int32).")
     outside = np.flatnonzero(((array < 0) | (array >= vertex_count)).any(axis=1))
@@ -73,10 +74,7 @@ def checked_simplices(
 
 def finite_vector3(who: str, name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Three finite numbers (3,), from (3,) or (3, 1)."""
-    try:
-        array = np.array(values, np.float64)
-    except (TypeError, ValueError):
-        raise GeometryError(f"{who}: {name} = {values!r} is not a vector of 3 numbers.") from None
-    if array.shape not in ((3,), (3, 1)) or not np.isfinite(array).all():
-        raise GeometryError(f"{who}: {name} = {array.tolist()}; 3 finite numbers are needed.")
-    return array.reshape(3)
+    array = numbers(values)
+    if array is None or array.shape not in ((3,), (3, 1)) or not (np.abs(array) <= LARGEST).all():
+        raise GeometryError(f"{who}: {name} = {shown(values)}; 3 finite numbers are needed.")
+    return array.reshape(3).copy()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.checked import checked
+from dovetail.errors import GeometryError
 from dovetail.geometry.collection import SimplexCollection, write_attribute
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 from dovetail.geometry.topology import Rows, faces, locate_simplices, unique_simplices
@@ -11,6 +13,7 @@ from dovetail.geometry.topology import Rows, faces, locate_simplices, unique_sim
 __all__ = ["close_faces", "facet_closure"]
 
 
+@checked(GeometryError)
 def facet_closure(sc: SimplicialComplex) -> SimplicialComplex:
     """A copy that holds all faces of its simplices.
 

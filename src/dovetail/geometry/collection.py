@@ -10,12 +10,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dovetail.checked import checked, shown
 from dovetail.errors import CollectionError
-from dovetail.geometry.attribute import AttributeSlot, AttributeSlotUidList, Buffer
+from dovetail.geometry.attribute import AttributeSlot, AttributeSlotUidList, Buffer, moved
 from dovetail.geometry.attribute_json import buffer_to_json
 from dovetail.geometry.attribute_type import TYPES, type_of_default
 
 __all__ = ["AttributeCollection", "MetaCollection", "SimplexCollection", "write_attribute"]
+
+_MOST = 2**31 - 1  # elements are numbered by int32
 
 
 class AttributeCollection:
@@ -25,6 +28,7 @@ class AttributeCollection:
     and writes the values as a NumPy array. Called, a collection returns itself: `geo.edges()` is `geo.edges`.
     """
 
+    @checked(CollectionError)
     def __init__(self, name: str = "attributes", size: int = 0) -> None:
         self._name = name
         self._size = size
@@ -49,17 +53,23 @@ class AttributeCollection:
     def __len__(self) -> int:
         return self._size
 
+    @checked(CollectionError)
     def resize(self, size: int) -> None:
         """Change the number of elements; new ones take each attribute's default."""
         count = int(size)
-        if count < 0:
-            raise CollectionError(f"{self._name}: cannot have {count} elements")
+        if not 0 <= count <= _MOST:
+            raise CollectionError(f"{self._name}: cannot have {count} elements; give 0 to {_MOST:,}.")
         if count == self._size:
             return
-        for slot in self._slots.values():
-            slot.replace(slot.buffer.resized(count))
+        try:
+            buffers = [slot.buffer.resized(count) for slot in self._slots.values()]
+        except MemoryError:
+            raise CollectionError(f"{self._name}: {count:,} elements do not fit into the memory.") from None
+        for slot, buffer in zip(self._slots.values(), buffers, strict=True):
+            slot.replace(buffer)
         self._size = count
 
+    @checked(CollectionError)
     def reserve(self, size: int) -> None:
         """Announce a later size. Storage is allocated when `resize` is called, so nothing changes here."""
         if size < 0:
@@ -69,12 +79,13 @@ class AttributeCollection:
         """Remove all elements; the attributes stay."""
         self.resize(0)
 
+    @checked(CollectionError)
     def reorder(self, indices: ArrayLike) -> None:
         """Element i becomes what element `indices[i]` was; `indices` is a permutation."""
-        order = np.asarray(indices, np.intp).reshape(-1)
+        order = np.asarray(indices).reshape(-1)
         if not np.array_equal(np.sort(order), np.arange(self._size)):
             raise CollectionError(f"{self._name}: reorder needs a permutation of 0..{self._size - 1}.")
-        self.select(order)
+        self.select(order.astype(np.intp))
 
     def select(self, indices: NDArray[np.intp]) -> None:
         """Keep the elements `indices`, in that order, and no others; whatever refers to them stays."""
@@ -89,12 +100,16 @@ class AttributeCollection:
         return iter(tuple(self._slots))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._slots
+        return isinstance(name, str) and name in self._slots
 
     def find(self, name: str) -> AttributeSlot | None:
         """The slot of an attribute, or None."""
-        return self._slots.get(name)
+        try:
+            return self._slots.get(name)
+        except TypeError:  # what cannot be hashed is no name
+            raise CollectionError(f"{self._name}: {shown(name)} cannot name an attribute; use a str.") from None
 
+    @checked(CollectionError)
     def create(self, name: str, value: Any, *, allow_destroy: bool = True) -> AttributeSlot:
         """A new attribute whose present and future elements are `value`, from which its type follows."""
         try:
@@ -105,7 +120,7 @@ class AttributeCollection:
 
     def create_uid_list(self, name: str) -> AttributeSlotUidList:
         """The attribute that holds a set of UIDs per element; created empty if it is not there yet."""
-        slot = self._slots.get(name)
+        slot = self.find(name)
         if slot is None:
             slot = self._insert(name, Buffer.filled(TYPES["VectorXu64"], self._size, ()), True)
         if not isinstance(slot, AttributeSlotUidList):
@@ -114,13 +129,15 @@ class AttributeCollection:
 
     def destroy(self, name: str) -> None:
         """Remove an attribute; a slot of it that someone holds stays usable. Unknown names are ignored."""
-        slot = self._slots.get(name)
+        slot = self.find(name)
         if slot is None:
             return
         if not slot.allow_destroy():
             raise CollectionError(f"{self._name}: attribute '{name}' is built in and cannot be destroyed.")
         del self._slots[name]
+        moved.count += 1
 
+    @checked(CollectionError)
     def share(self, name: str, slot: AttributeSlot) -> AttributeSlot:
         """A new attribute with the values of `slot`, shared until one of the two writes."""
         if slot.size() != self._size:
@@ -146,7 +163,7 @@ class AttributeCollection:
 
     def _insert(self, name: str, buffer: Buffer, allow_destroy: bool) -> AttributeSlot:
         if not isinstance(name, str) or not name:
-            raise CollectionError(f"{self._name}: {name!r} cannot name an attribute; use a non-empty str.")
+            raise CollectionError(f"{self._name}: {shown(name)} cannot name an attribute; use a non-empty str.")
         if name in self._slots:
             raise CollectionError(f"{self._name}: attribute '{name}' already exists; use find(), or destroy it first.")
         slot = self._slots[name] = AttributeSlot.of(name, buffer, allow_destroy)
@@ -165,16 +182,17 @@ class AttributeCollection:
 
     def slot(self, name: str) -> AttributeSlot:
         """The slot of an attribute that must be there; the error names the most similar one."""
-        slot = self._slots.get(name)
+        slot = self.find(name)
         if slot is None:
-            similar = difflib.get_close_matches(str(name), self._slots, 1, 0.5)
+            text = name if isinstance(name, str) else shown(name)
+            similar = difflib.get_close_matches(text, self._slots, 1, 0.5)
             if similar:
                 advice = f"did you mean '{similar[0]}'?"
             elif self._slots:
                 advice = f"there are: {', '.join(self._slots)}."
             else:
                 advice = "it has none yet; create(name, default) makes one."
-            raise CollectionError(f"{self._name}: no attribute '{name}'; {advice}")
+            raise CollectionError(f"{self._name}: no attribute '{text}'; {advice}")
         return slot
 
     def to_json(self) -> dict[str, Any]:
@@ -200,6 +218,7 @@ class MetaCollection(AttributeCollection):
     def __init__(self, name: str = "meta", size: int = 1) -> None:
         super().__init__(name, 1)
 
+    @checked(CollectionError)
     def resize(self, size: int) -> None:
         if int(size) != 1:
             raise CollectionError(f"{self._name}: one element, the geometry itself; {size} are impossible.")

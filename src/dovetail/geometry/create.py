@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dovetail.checked import LARGEST, checked
 from dovetail.errors import GeometryError
 from dovetail.geometry.check import checked_positions, checked_simplices, finite_vector3
 from dovetail.geometry.closure import close_faces
@@ -65,12 +66,14 @@ def complex_of(
     return sc
 
 
+@checked(GeometryError)
 def ground(height: float = 0.0, N: ArrayLike = (0.0, 1.0, 0.0)) -> ImplicitGeometry:
     """The half-space below a plane with normal N at `height` [m] along it."""
     normal = _normal("ground", N)
-    if not np.isfinite(height):
-        raise GeometryError(f"ground: height = {height} [m]; give a finite number.")
-    return _half_plane(float(height) * normal, normal)
+    level = float(height)
+    if not abs(level) <= LARGEST:
+        raise GeometryError(f"ground: height = {level} [m]; give a finite number.")
+    return _half_plane(level * normal, normal)
 
 
 def halfplane(P: ArrayLike = (0.0, 0.0, 0.0), N: ArrayLike = (0.0, 1.0, 0.0)) -> ImplicitGeometry:

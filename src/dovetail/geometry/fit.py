@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import GeometryError
 from dovetail.geometry.check import checked_positions
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -12,6 +13,7 @@ from dovetail.typing import Array, ArrayLike
 __all__ = ["optimal_transform"]
 
 
+@checked(GeometryError)
 def optimal_transform(src: ArrayLike | SimplicialComplex, dst: ArrayLike | SimplicialComplex) -> Array:
     """T (4, 4), a rotation and a translation, that minimises Σᵢ ‖T srcᵢ − dstᵢ‖².
 

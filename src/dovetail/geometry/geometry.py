@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
+from dovetail.checked import checked
+from dovetail.errors import GeometryError
 from dovetail.geometry.collection import AttributeCollection, MetaCollection
 
 __all__ = ["Geometry"]
@@ -38,6 +40,7 @@ class Geometry:
         """Attributes of each placed copy of the shape."""
         return self._collections["instances"]
 
+    @checked(GeometryError)
     def __getitem__(self, name: str) -> AttributeCollection:
         if name not in self._collections:
             self._collections[name] = AttributeCollection(name)

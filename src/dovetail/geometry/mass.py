@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import LARGEST, number, shown
 from dovetail.errors import GeometryError
 from dovetail.geometry.check import finite_positions
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -178,12 +179,14 @@ def _require(who: str, sc: SimplicialComplex, dim: int, needed: str) -> None:
 
 
 def _checked_density(who: str, density: float) -> float:
-    if not (np.isfinite(density) and density > 0.0):
-        raise GeometryError(f"{who}: density = {density} [kg/m³]; give a positive number.")
-    return float(density)
+    rho = number(density)
+    if rho is None or not 0.0 < rho <= LARGEST:
+        raise GeometryError(f"{who}: density = {shown(density)} [kg/m³]; give a positive number.")
+    return rho
 
 
 def _checked_radius(who: str, name: str, value: float) -> float:
-    if not (np.isfinite(value) and value > 0.0):
-        raise GeometryError(f"{who}: {name} = {value} [m]; give a positive length.")
-    return float(value)
+    length = number(value)
+    if length is None or not 0.0 < length <= LARGEST:
+        raise GeometryError(f"{who}: {name} = {shown(value)} [m]; give a positive length.")
+    return length

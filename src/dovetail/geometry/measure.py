@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from dovetail.builtin import ConstitutionUIDCollection
+from dovetail.checked import checked, shown, whole
 from dovetail.errors import GeometryError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.geometry.geometry import Geometry
@@ -15,13 +16,15 @@ from dovetail.geometry.simplicial_complex import SimplicialComplex
 __all__ = ["compute_mesh_d_hat", "constitution_type"]
 
 
+@checked(GeometryError)
 def compute_mesh_d_hat(sc: SimplicialComplex, max_d_hat: float) -> AttributeSlot | None:
     """Write meta `d_hat` [m], the contact distance of the mesh: its shortest surface edge, if < `max_d_hat`.
 
     Without surface labels there is nothing to measure: a warning is given and None returned.
     """
-    if not (np.isfinite(max_d_hat) and max_d_hat > 0.0):
-        raise GeometryError(f"compute_mesh_d_hat: max_d_hat = {max_d_hat} [m]; give a positive length.")
+    largest = float(max_d_hat)
+    if not 0.0 < largest < np.inf:
+        raise GeometryError(f"compute_mesh_d_hat: max_d_hat = {largest} [m]; give a positive length.")
     is_surf = sc.edges.find("is_surf")
     if is_surf is None:
         warnings.warn(
@@ -33,12 +36,16 @@ def compute_mesh_d_hat(sc: SimplicialComplex, max_d_hat: float) -> AttributeSlot
         raise GeometryError("compute_mesh_d_hat: meta 'd_hat' exists already; destroy it first.")
     ends = sc.positions.values[sc.edges.topo.values[is_surf.values != 0]]
     lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
-    return sc.meta.create("d_hat", float(lengths.min(initial=max_d_hat)))
+    return sc.meta.create("d_hat", float(lengths.min(initial=largest)))
 
 
+@checked(GeometryError)
 def constitution_type(geo: Geometry) -> str:
     """The type of the constitution that was applied, such as 'AffineBody'; 'None' without one."""
     uid = geo.meta.find("constitution_uid")
     if uid is None:
         return "None"
-    return ConstitutionUIDCollection.instance().find(int(uid.values[0])).type
+    number = whole(uid.first)
+    if number is None:
+        raise GeometryError(f"constitution_type: the meta attribute 'constitution_uid' is no UID, but {shown(uid)}.")
+    return ConstitutionUIDCollection.instance().find(number).type

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import LARGEST, checked
 from dovetail.errors import GeometryError
 from dovetail.geometry.attribute import Buffer
+from dovetail.geometry.check import finite_positions
 from dovetail.geometry.collection import AttributeCollection, SimplexCollection
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 
@@ -23,6 +25,7 @@ _LEVELS: tuple[Callable[[SimplicialComplex], AttributeCollection], ...] = (
 )
 
 
+@checked(GeometryError)
 def merge(complexes: Sequence[SimplicialComplex]) -> SimplicialComplex:
     """All elements of the given meshes in one, with one instance at the origin.
 
@@ -94,6 +97,7 @@ def merge_instances(sc: SimplicialComplex) -> SimplicialComplex:
     return whole
 
 
+@checked(GeometryError)
 def apply_transform(sc: SimplicialComplex) -> list[SimplicialComplex]:
     """One mesh per instance, moved to where the instance is, with one instance at the origin.
 
@@ -101,6 +105,12 @@ def apply_transform(sc: SimplicialComplex) -> list[SimplicialComplex]:
     the outside stays outside.
     """
     meshes = []
+    bad = np.flatnonzero(~(np.abs(sc.transforms.values) <= LARGEST).all(axis=(1, 2)))
+    if len(bad):
+        raise GeometryError(
+            f"apply_transform: the transform of instance {bad[0]} is not finite; give ordinary numbers."
+        )
+    finite_positions("apply_transform", sc)
     for i, transform in enumerate(sc.transforms.values):
         mesh = sc.copy()
         mesh.instances.select(np.array([i]))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dovetail.checked import checked
 from dovetail.errors import GeometryError
 from dovetail.files import atomic_write
 from dovetail.geometry.check import checked_positions, checked_simplices
@@ -39,12 +40,14 @@ class SimplicialComplexIO:
     | .stl, .glb | triangles; vertices at equal positions become one | float32 |
     """
 
+    @checked(GeometryError)
     def __init__(self, pre_transform: Transform | ArrayLike | None = None) -> None:
         matrix = np.eye(4) if pre_transform is None else matrix_of(pre_transform)
         if not np.isfinite(matrix).all():
             raise GeometryError(f"SimplicialComplexIO: the transform is not finite:\n{matrix}")
         self._pre_transform = Transform(matrix)
 
+    @checked(GeometryError)
     def read(self, path: str | PathLike[str]) -> SimplicialComplex:
         """The mesh in a file, with one instance at the origin."""
         file = Path(path)
@@ -78,6 +81,7 @@ class SimplicialComplexIO:
         )
         return complex_of(self._pre_transform.apply_to(checked), edges, triangles, tets)
 
+    @checked(GeometryError)
     def write(self, path: str | PathLike[str], sc: SimplicialComplex) -> None:
         """Write positions and elements; of a tetmesh all formats but .msh hold the surface.
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import GeometryError
+from dovetail.geometry.check import finite_positions
 from dovetail.geometry.collection import SimplexCollection
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -18,6 +20,7 @@ _AT_ONCE = 1 << 20
 """Pairs whose distances are computed together, for memory."""
 
 
+@checked(GeometryError)
 def closest_vertex_triangle_pairs(
     vertex_mesh: SimplicialComplex,
     triangle_mesh: SimplicialComplex,
@@ -43,6 +46,7 @@ def closest_vertex_triangle_pairs(
     )
 
 
+@checked(GeometryError)
 def closest_vertex_edge_pairs(
     vertex_mesh: SimplicialComplex,
     edge_mesh: SimplicialComplex,
@@ -82,8 +86,8 @@ def _pairs(
     if group:
         vertices = np.flatnonzero(vertex_mesh.vertices.slot(group).values == 1)
         elements = np.flatnonzero(simplices.slot(group).values == 1)
-    points = vertex_mesh.positions.values[vertices]
-    corners = other.positions.values[simplices.topo.values[elements]]
+    points = finite_positions(who, vertex_mesh)[vertices]
+    corners = finite_positions(who, other)[simplices.topo.values[elements]]
     rows: list[Indices] = [np.zeros((0, 2), np.int32)]
     if len(elements):
         block = max(1, _AT_ONCE // len(elements))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import checked
 from dovetail.errors import GeometryError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.geometry.collection import write_attribute
@@ -15,6 +16,7 @@ from dovetail.geometry.topology import faces
 __all__ = ["apply_region", "label_connected_vertices", "label_region"]
 
 
+@checked(GeometryError)
 def label_connected_vertices(sc: SimplicialComplex) -> AttributeSlot:
     """Write `region` (I32) on the vertices: equal for vertices that a path of edges joins.
 
@@ -25,6 +27,7 @@ def label_connected_vertices(sc: SimplicialComplex) -> AttributeSlot:
     return write_attribute(sc.vertices, "region", -1, labels)
 
 
+@checked(GeometryError)
 def label_region(sc: SimplicialComplex) -> None:
     """Write `region` on vertices, edges, triangles and tetrahedra alike."""
     of_vertex = label_connected_vertices(sc).values
@@ -32,6 +35,7 @@ def label_region(sc: SimplicialComplex) -> None:
         write_attribute(level, "region", -1, of_vertex[level.topo.values[:, 0]])
 
 
+@checked(GeometryError)
 def apply_region(sc: SimplicialComplex) -> list[SimplicialComplex]:
     """One mesh per region, in order; instances, meta and attributes are kept."""
     levels = (sc.vertices, sc.edges, sc.triangles, sc.tetrahedra)

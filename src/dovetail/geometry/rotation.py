@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dovetail.checked import LARGEST, numbers, shown
 from dovetail.errors import GeometryError
 from dovetail.typing import Array
 
@@ -86,11 +87,13 @@ class AngleAxis:
             return
         if axis is None:
             raise GeometryError("AngleAxis: an axis is missing; AngleAxis(math.pi / 2, Vector3.UnitY()).")
-        self._angle = float(np.asarray(angle).reshape(()))
         vector = _finite_vector("AngleAxis", axis, 3, "axis")
+        vector /= np.abs(vector).max() or 1.0  # whatever its size, its square is a float
         length = float(np.linalg.norm(vector))
-        if not math.isfinite(self._angle) or length == 0.0:
-            raise GeometryError(f"AngleAxis: {self._angle} [rad] about the axis {vector} is no rotation.")
+        given = numbers(angle)
+        if given is None or given.size != 1 or not np.isfinite(given).all() or length == 0.0:
+            raise GeometryError(f"AngleAxis: {shown(angle)} [rad] about the axis {vector} is no rotation.")
+        self._angle = float(given.reshape(())[()])
         self._axis = vector / length
 
     @classmethod
@@ -110,17 +113,14 @@ class AngleAxis:
         return Quaternion(self).matrix()
 
     def __mul__(self, other: Quaternion | AngleAxis) -> Quaternion:
-        return Quaternion(self) * other
+        return Quaternion(self).__mul__(other)
 
     def __repr__(self) -> str:
         return f"AngleAxis({self._angle}, {self._axis.tolist()})"
 
 
 def _finite_vector(who: str, values: ArrayLike, size: int, what: str) -> Array:
-    try:
-        vector = np.array(values, np.float64)
-    except (TypeError, ValueError):
-        raise GeometryError(f"{who}: {what} = {values!r} are not {size} numbers.") from None
-    if vector.shape not in ((size,), (size, 1)) or not np.isfinite(vector).all():
-        raise GeometryError(f"{who}: {what} needs {size} finite numbers, got {vector.tolist()}.")
-    return vector.reshape(size)
+    vector = numbers(values)
+    if vector is None or vector.shape not in ((size,), (size, 1)) or not (np.abs(vector) <= LARGEST).all():
+        raise GeometryError(f"{who}: {what} needs {size} finite numbers, got {shown(values)}.")
+    return vector.reshape(size).copy()

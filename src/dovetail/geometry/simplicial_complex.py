@@ -36,6 +36,22 @@ class SimplicialComplex(Geometry):
                 return dim
         return 0
 
+    def flaw(self) -> str | None:
+        """What later edits have broken: elements of vertices that are not there, positions that are no vectors."""
+        count = self.vertices.size()
+        for name in ("edges", "triangles", "tetrahedra"):
+            topo = self._simplices(name).topo.values
+            if topo.size and not 0 <= topo.min() <= topo.max() < count:
+                return (
+                    f"has {name} with vertices {topo.min()} to {topo.max()}, and there are {count}, numbered from 0; "
+                    "resize the vertices, or write the topo anew"
+                )
+        for name, kind in (("position", "Vector3"), ("transform", "Matrix4x4")):
+            slot = (self.vertices if name == "position" else self.instances).find(name)
+            if slot is not None and slot.type_name() != kind:
+                return f"has '{name}' of type {slot.type_name()}; make it one of {kind}"
+        return None
+
     @property
     def vertices(self) -> AttributeCollection:
         return self._collections["vertices"]

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dovetail.checked import checked, is_path, shown
 from dovetail.errors import GeometryError
 from dovetail.files import atomic_write
 from dovetail.geometry.collection import AttributeCollection
@@ -21,14 +22,17 @@ __all__ = ["SpreadSheetIO"]
 class SpreadSheetIO:
     """Writes to `folder`, which must exist. A name may come first: `write_csv("arm", geo)`."""
 
+    @checked(GeometryError)
     def __init__(self, folder: str | PathLike[str] = "./") -> None:
         self._folder = Path(folder)
 
+    @checked(GeometryError)
     def write_json(self, name: str | Geometry, geometry: Geometry | None = None) -> None:
         """<name>.json with everything the geometry holds."""
         stem, written = _named(name, geometry)
         self._write(f"{stem}.json", json.dumps(written.to_json(), indent=1))
 
+    @checked(GeometryError)
     def write_csv(self, name: str | Geometry, geometry: Geometry | None = None) -> None:
         """<name>.<collection>.csv for each collection that has elements: a line per element."""
         stem, written = _named(name, geometry)
@@ -37,10 +41,14 @@ class SpreadSheetIO:
                 self._write(f"{stem}.{label}.csv", _table(collection))
 
     def _write(self, file: str, text: str) -> None:
+        if not is_path(file):
+            raise GeometryError(f"SpreadSheetIO: {shown(file)} cannot name a file; choose another name.")
         try:
             atomic_write(self._folder / file, text)
         except OSError as error:
             raise GeometryError(f"writing '{self._folder / file}': {error.strerror or error}.") from error
+        except UnicodeEncodeError as error:  # half of a character, which UTF-8 has no place for
+            raise GeometryError(f"writing '{self._folder / file}': {error}; write another text.") from None
 
 
 def _named(name: str | Geometry, geometry: Geometry | None) -> tuple[str, Geometry]:

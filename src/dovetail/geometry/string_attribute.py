@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import shown, whole
 from dovetail.errors import CollectionError
 from dovetail.geometry.attribute import AttributeSlot
 
@@ -25,7 +27,7 @@ class CStringSpan:
         return len(self._strings)
 
     def __getitem__(self, index: int) -> str:
-        return str(self._strings[index])
+        return str(self._strings[_place(index, len(self._strings))])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._strings.tolist())
@@ -39,21 +41,29 @@ class CStringSpan:
         return f"{type(self).__name__}({self._strings.tolist()!r})"
 
 
+def _place(index: object, size: int) -> int:
+    """A number of one of so many strings; negative ones count from the end."""
+    found = whole(index)
+    if found is None or not -size <= found < size:
+        raise CollectionError(f"there is no string {shown(index)}; there are {size}.")
+    return found
+
+
 class StringSpan(CStringSpan):
     """Write access to the strings of an attribute; a string assigned to a slice is repeated."""
 
     __slots__ = ()
 
     def __setitem__(self, index: int | slice, value: str | Iterable[str]) -> None:
-        if isinstance(index, slice) and not isinstance(value, str):
+        if isinstance(index, slice) and isinstance(value, (list, tuple, CStringSpan, np.ndarray)):
             texts = list(value)
             if not all(isinstance(text, str) for text in texts):
-                raise CollectionError(f"a string attribute cannot hold {texts!r}; use str() on them")
+                raise CollectionError(f"a string attribute cannot hold {shown(texts)}; use str() on them")
             self._strings[index] = texts
         elif isinstance(value, str):
-            self._strings[index] = value
+            self._strings[index if isinstance(index, slice) else _place(index, len(self._strings))] = value
         else:
-            raise CollectionError(f"a string attribute cannot hold {value!r}; convert it with str()")
+            raise CollectionError(f"a string attribute cannot hold {shown(value)}; convert it with str()")
 
 
 class AttributeSlotString(AttributeSlot, stores="string"):

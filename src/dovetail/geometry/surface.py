@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import checked
 from dovetail.errors import GeometryError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.geometry.collection import write_attribute
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@checked(GeometryError)
 def label_surface(sc: SimplicialComplex) -> None:
     """Write `is_surf` (I32) on vertices, edges, triangles and tetrahedra: 1 where contact can see them.
 
@@ -77,6 +79,7 @@ def _covering(simplices: Rows, higher: Rows, surface: NDArray[np.bool_]) -> NDAr
     return on_surface
 
 
+@checked(GeometryError)
 def label_triangle_orient(sc: SimplicialComplex) -> AttributeSlot:
     """Write `orient` (I32) on the triangles of a tetmesh, by the normal (x₁−x₀)×(x₂−x₀) of each.
 
@@ -109,6 +112,7 @@ def _orientation(sc: SimplicialComplex, who: str) -> NDArray[np.int32]:
     return orient
 
 
+@checked(GeometryError)
 def flip_inward_triangles(sc: SimplicialComplex) -> SimplicialComplex:
     """A copy in which triangles with `orient` = -1 run the other way round and have `orient` = 1."""
     if sc.triangles.find("is_surf") is None or sc.triangles.find("orient") is None:
@@ -128,6 +132,7 @@ def _reverse(sc: SimplicialComplex, chosen: NDArray[np.bool_]) -> None:
     topo[chosen] = topo[chosen][:, [0, 2, 1]]
 
 
+@checked(GeometryError)
 def extract_surface(sc: SimplicialComplex | Sequence[SimplicialComplex]) -> SimplicialComplex:
     """The surface as a mesh of its own, triangles facing outward; attributes of its elements are kept.
 
@@ -153,6 +158,7 @@ def extract_surface(sc: SimplicialComplex | Sequence[SimplicialComplex]) -> Simp
     return surface
 
 
+@checked(GeometryError)
 def is_trimesh_closed(sc: SimplicialComplex) -> bool:
     """Whether each edge of a trimesh belongs to an even number of triangles."""
     if sc.dim() != 2:
@@ -161,6 +167,7 @@ def is_trimesh_closed(sc: SimplicialComplex) -> bool:
     return bool((counts % 2 == 0).all())
 
 
+@checked(GeometryError)
 def label_open_edge(sc: SimplicialComplex) -> AttributeSlot:
     """Write `is_open` (I32) on the edges of a trimesh: 1 where only one triangle ends."""
     if sc.dim() != 2:

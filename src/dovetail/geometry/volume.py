@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import GeometryError
+from dovetail.geometry.check import finite_positions
 from dovetail.geometry.create import pointcloud, tetmesh
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 from dovetail.geometry.surface import extract_surface, is_trimesh_closed, label_surface, label_triangle_orient
@@ -16,17 +18,26 @@ from dovetail.typing import Array
 __all__ = ["points_from_volume", "tetrahedralization_default_config", "tetrahedralize"]
 
 _AT_ONCE = 1 << 20
+_MOST = 10_000_000  # points, 240 MB
 
 
+@checked(GeometryError)
 def points_from_volume(sc: SimplicialComplex, resolution: float = 0.01) -> SimplicialComplex:
     """The points of a cubic grid of spacing `resolution` [m] that are inside a tetmesh or closed trimesh."""
-    if not (np.isfinite(resolution) and resolution > 0.0):
-        raise GeometryError(f"points_from_volume: resolution = {resolution} [m]; give a positive length.")
+    spacing = float(resolution)
+    if not 0.0 < spacing < np.inf:
+        raise GeometryError(f"points_from_volume: resolution = {spacing} [m]; give a positive length.")
     corners = _closed_surface("points_from_volume", sc)
     low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
-    cells = np.maximum(1, np.floor((high - low) / resolution)).astype(int)
-    start = (low + high - (cells - 1) * resolution) / 2.0
-    grid = np.stack(np.meshgrid(*map(np.arange, cells), indexing="ij"), axis=-1).reshape(-1, 3) * resolution + start
+    counts = np.maximum(1.0, np.floor((high - low) / max(spacing, 1e-9 * float(np.max(high - low)))))
+    if counts.prod() > _MOST:
+        raise GeometryError(
+            f"points_from_volume: resolution = {spacing:g} [m] makes a grid of {counts.prod():.3g} points in "
+            f"{(high - low).tolist()} [m]; give a length that makes at most {_MOST:,}."
+        )
+    cells = counts.astype(int)
+    start = (low + high - (cells - 1) * spacing) / 2.0
+    grid = np.stack(np.meshgrid(*map(np.arange, cells), indexing="ij"), axis=-1).reshape(-1, 3) * spacing + start
     block = max(1, _AT_ONCE // len(corners))
     parts = [grid[first : first + block] for first in range(0, len(grid), block)]
     return pointcloud(np.concatenate([part[_turns(part, corners) > 0.5] for part in parts]))
@@ -48,6 +59,7 @@ def tetrahedralization_default_config() -> dict[str, Any]:
     return {"preserve_surface": True, "target_edge_length": 0.0, "quality_passes": 4, "refinement_budget": 256}
 
 
+@checked(GeometryError)
 def tetrahedralize(
     surface: SimplicialComplex, config: Mapping[str, Any] | None = None
 ) -> tuple[SimplicialComplex, dict[str, Any]]:
@@ -110,7 +122,7 @@ def _closed_surface(who: str, sc: SimplicialComplex) -> Array:
     surface = extract_surface(sc) if sc.dim() == 3 else sc
     if surface.dim() != 2 or not is_trimesh_closed(surface):
         raise GeometryError(f"{who}: a mesh of dimension {sc.dim()} that is not closed; give a closed one.")
-    corners: Array = surface.positions.values[surface.triangles.topo.values]
+    corners: Array = finite_positions(who, surface)[surface.triangles.topo.values]
     if np.einsum("mk,mk->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) <= 0.0:
         raise GeometryError(f"{who}: the triangles point inward; reverse their vertices.")
     return corners

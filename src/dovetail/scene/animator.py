@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
+from dovetail.checked import checked, shown
 from dovetail.errors import AnimationError, SceneError
 from dovetail.geometry.slot import GeometrySlot
 from dovetail.logger import Logger
@@ -61,6 +62,7 @@ class Animation:
     UpdateHint = UpdateHint
     UpdateInfo = UpdateInfo
 
+    @checked(SceneError)
     def __init__(self, object: Object, callback: Callback) -> None:
         self._object = object
         self._callback = callback
@@ -119,11 +121,13 @@ class Animator:
             )
         self._animations[object.id()] = Animation(object, callback)
 
+    @checked(SceneError)
     def erase(self, id: int) -> None:
         """Remove the animation of the object with this number."""
         if self._animations.pop(id, None) is None:
             Logger.warn(f"Animator.erase: object {id} has no animation; nothing to do.")
 
+    @checked(SceneError)
     def find(self, id: int) -> Animation | None:
         """The animation of the object with this number, if it has one."""
         return self._animations.get(id)
@@ -141,13 +145,14 @@ class Animator:
         except TypeError:
             count = 0
         if count < 1:
-            raise SceneError(f"Animator.substep: {n!r} is not a number of substeps; give an integer >= 1.")
+            raise SceneError(f"Animator.substep: {shown(n)} is not a number of substeps; give an integer >= 1.")
         self._substep = count
         return None
 
     def animation_count(self) -> int:
         return len(self._animations)
 
+    @checked(SceneError)
     def has_animation(self, id: int) -> bool:
         return id in self._animations
 

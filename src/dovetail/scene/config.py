@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import shown
 from dovetail.errors import ConfigError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.geometry.collection import AttributeCollection
@@ -61,7 +62,7 @@ class ConfigAttributes:
         self._slot(name).edit()[0] = checked
 
     def __contains__(self, name: object) -> bool:
-        return name in KEYS
+        return isinstance(name, str) and name in KEYS
 
     def __iter__(self) -> Iterator[str]:
         return iter(KEYS)
@@ -122,17 +123,16 @@ class ConfigAttributes:
         slot = self._attributes.find(name)
         if slot is None:
             raise ConfigError(f"Scene config: '{name}' was destroyed; create it again or make a new Scene.")
-        return slot
-
-    def _check(self, name: str) -> None:
-        key, slot = _known(name), self._slot(name)
-        wanted = _ATTRIBUTE_TYPES[key.type]
+        wanted = _ATTRIBUTE_TYPES[KEYS[name].type]
         if slot.type_name() != wanted or slot.size() != 1:
             raise ConfigError(
                 f"Scene config: '{name}' holds {slot.size()} x {slot.type_name()} instead of one {wanted}; "
                 "write its value instead of replacing the attribute."
             )
-        _checked(name, key, slot.values[0])
+        return slot
+
+    def _check(self, name: str) -> None:
+        _checked(name, _known(name), self._slot(name).values[0])
 
 
 def _known(name: str) -> Key:
@@ -142,7 +142,8 @@ def _known(name: str) -> Key:
     return key
 
 
-def _unknown(name: object) -> str:
+def _unknown(given: object) -> str:
+    name = given if isinstance(given, str) else shown(given)
     members = [key for key in KEYS if key.startswith(f"{name}/")]
     if members:
         return (
@@ -160,7 +161,7 @@ def _leaves(overrides: Mapping[str, Any], group: str = "") -> dict[str, Any]:
     """Flatten nested dictionaries to {"a/b/c": value}; flat keys may stand at any level, the last counts."""
     if not isinstance(overrides, Mapping):
         raise ConfigError(
-            f"Scene config: expected a dictionary such as Scene.default_config(), got {_shown(overrides)}."
+            f"Scene config: expected a dictionary such as Scene.default_config(), got {shown(overrides)}."
         )
     leaves: dict[str, Any] = {}
     for part, value in overrides.items():
@@ -181,7 +182,7 @@ def _checked(name: str, key: Key, value: Any) -> Any:
     if candidate is not None and _is_allowed(key, candidate):
         return candidate
     wanted = f"three finite numbers [x, y, z] [{key.unit}]" if key.type == "vector3" else key.allowed_text()
-    raise ConfigError(f"Scene config: '{name}' = {_shown(value)} is not allowed; give {wanted}.")
+    raise ConfigError(f"Scene config: '{name}' = {shown(_plain(value))} is not allowed; give {wanted}.")
 
 
 def _coerced(key: Key, value: Any) -> Any:
@@ -222,8 +223,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (np.generic, np.ndarray)) and value.size == 1:
         return value.item()
     return value
-
-
-def _shown(value: Any) -> str:
-    text = " ".join(repr(_plain(value)).split())
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -111,6 +111,10 @@ KEYS: dict[str, Key] = {
         "If > 0: velocity_tol is this times the diagonal of the scene."),
     "newton/transrate_tol": _number(1e-2, _NOT_NEGATIVE, "1/s",
         "Converged when no entry of a body's 3x3 affine part changes by more than this times dt."),
+    "newton/direction": _choice(
+        ("auto", "sweep", "net", "factor", "conjugate"),
+        "how Newton's direction is found: for each mechanism by the quickest way, or by one way where it fits.",
+    ),
     "newton/ccd_tol": _number(1.0, _POSITIVE_FRACTION, "",
         "Converged only if collision detection allows at least this fraction of the full step."),
     "newton/semi_implicit/enable": _flag(0, "End a frame early once full steps are free of collisions."),

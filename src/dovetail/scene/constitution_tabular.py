@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.builtin import ConstitutionUIDCollection
+from dovetail.checked import shown
 from dovetail.errors import SceneError
 
 __all__ = ["ConstitutionTabular"]
@@ -32,7 +33,7 @@ class ConstitutionTabular:
         uid = getattr(constitution, "uid", None)
         if not callable(uid):
             raise SceneError(
-                f"ConstitutionTabular: {constitution!r} is not a constitution; insert an instance such as "
+                f"ConstitutionTabular: {shown(constitution)} is not a constitution; insert an instance such as "
                 "AffineBodyConstitution()."
             )
         self._uids.add(int(uid()))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.builtin import adaptive
+from dovetail.checked import checked, shown
 from dovetail.errors import SceneError
 from dovetail.scene.pair_table import Element, ModelCollection, PairTable
 
@@ -75,9 +76,11 @@ class ContactTabular(PairTable[ContactElement]):
         return self._default_is_users
 
     @default_is_users.setter
+    @checked(SceneError)
     def default_is_users(self, value: bool) -> None:
-        self._default_is_users = value
+        self._default_is_users = bool(value)
 
+    @checked(SceneError)
     def insert(
         self,
         L: ContactElement,
@@ -88,7 +91,7 @@ class ContactTabular(PairTable[ContactElement]):
         config: Mapping[str, Any] | None = None,
     ) -> int:
         """Set what holds between L and R, in either order; returns the row. An earlier row is replaced."""
-        who = f"ContactTabular: between {L!r} and {R!r}"
+        who = f"ContactTabular: between {shown(L)} and {shown(R)}"
         index = self._insert(L, R, _row(who, friction_rate, resistance, enable))
         if index == 0:
             self._default_is_users = True
@@ -104,6 +107,7 @@ class ContactTabular(PairTable[ContactElement]):
         enable: bool = True,
         config: Mapping[str, Any] | None = None,
     ) -> None: ...
+    @checked(SceneError)
     def default_model(
         self,
         friction_rate: float | None = None,
@@ -158,7 +162,7 @@ def _row(who: str, friction_rate: float, resistance: float, enable: bool) -> dic
         mu, kappa = float(friction_rate), float(resistance)
     except (TypeError, ValueError):
         raise SceneError(
-            f"{who}: friction_rate = {friction_rate!r} and resistance = {resistance!r} must be numbers."
+            f"{who}: friction_rate = {shown(friction_rate)} and resistance = {shown(resistance)} must be numbers."
         ) from None
     if not (math.isfinite(mu) and mu >= 0):
         raise SceneError(f"{who}: friction_rate = {mu:g} is not a friction coefficient; give a number >= 0.")

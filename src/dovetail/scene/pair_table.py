@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import checked, shown
 from dovetail.errors import SceneError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.geometry.collection import AttributeCollection
@@ -24,6 +25,7 @@ class Element:
     attribute: ClassVar[str]
     """Meta attribute of a geometry that holds the number of its element."""
 
+    @checked(SceneError)
     def __init__(self, id: int, name: str) -> None:
         self._id = operator.index(id)
         self._name = str(name)
@@ -65,6 +67,7 @@ class ModelCollection:
     def __call__(self) -> Self:
         return self
 
+    @checked(SceneError)
     def find(self, name: str) -> AttributeSlot | None:
         return self._attributes.find(name)
 
@@ -109,7 +112,7 @@ class PairTable(Generic[E]):
     def create(self, name: str = "") -> E:
         """A new element; the name is for error messages and files, and need not be unique."""
         if not isinstance(name, str):
-            raise SceneError(f"{type(self).__name__}: an element's name must be a str, got {name!r}.")
+            raise SceneError(f"{type(self).__name__}: an element's name must be a str, got {shown(name)}.")
         element = self.element_class(len(self._elements), name)
         element._table = self
         self._elements.append(element)
@@ -172,11 +175,6 @@ class PairTable(Generic[E]):
 
     def _own(self, element: E) -> int:
         """Number of the element, which must be one of this table's."""
-        if not isinstance(element, self.element_class):
-            raise SceneError(
-                f"{type(self).__name__}: expected a {self.element_class.__name__}, got {element!r}; "
-                "make one with create(name)."
-            )
         id, table = element.id(), element._table
         if (
             table not in (None, self)
@@ -184,7 +182,7 @@ class PairTable(Generic[E]):
             or self._elements[id].name() != element.name()
         ):
             raise SceneError(
-                f"{type(self).__name__}: {element!r} belongs to another scene; this one has "
+                f"{type(self).__name__}: {shown(element)} belongs to another scene; this one has "
                 + ", ".join(repr(known) for known in self._elements[:8])
                 + (", …" if len(self._elements) > 8 else "")
                 + ". Make elements with this scene's create(name)."
@@ -195,6 +193,7 @@ class PairTable(Generic[E]):
     def _pair(i: int, j: int) -> tuple[int, int]:
         return (i, j) if i <= j else (j, i)
 
+    @checked(SceneError)
     def _pair_at(self, i: int, j: int) -> tuple[int, int]:
         for id in (i, j):
             if not 0 <= id < len(self._elements):

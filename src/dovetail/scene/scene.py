@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, Self, TypeAlias, overload
 
+from dovetail.checked import checked, shown, whole
 from dovetail.errors import SceneError
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.slot import GeometrySlot, make_slot
@@ -36,7 +37,7 @@ class SceneObjects:
     def create(self, name: str = "") -> Object:
         """A new, empty object. Names need not be unique; error messages show them."""
         if not isinstance(name, str):
-            raise SceneError(f"Scene.objects.create: an object's name must be a str, got {name!r}.")
+            raise SceneError(f"Scene.objects.create: an object's name must be a str, got {shown(name)}.")
         return self.restore(self._next_id, name)
 
     def restore(self, id: int, name: str) -> Object:
@@ -51,12 +52,14 @@ class SceneObjects:
     def find(self, key: int) -> Object | None: ...
     @overload
     def find(self, key: str) -> list[Object]: ...
+    @checked(SceneError)
     def find(self, key: int | str) -> Object | list[Object] | None:
         """By number: the object or None. By name: the list of objects with that name."""
         if isinstance(key, str):
             return [candidate for candidate in self if candidate.name() == key]
         return self._objects.get(key)
 
+    @checked(SceneError)
     def destroy(self, id: int) -> None:
         """Remove an object with its geometries and its animation. Refused once a world runs the scene."""
         candidate = self._objects.get(id)
@@ -105,10 +108,12 @@ class SceneGeometries:
     def __call__(self) -> Self:
         return self
 
+    @checked(SceneError)
     def find(self, id: int) -> tuple[GeometrySlot, GeometrySlot] | tuple[None, None]:
         """Slot of a geometry and of its rest shape, or (None, None)."""
         return self._slots.get(id, (None, None))
 
+    @checked(SceneError)
     def __getitem__(self, id: int) -> tuple[GeometrySlot, GeometrySlot]:
         """Slot of a geometry that must be there and of its rest shape."""
         try:
@@ -117,7 +122,7 @@ class SceneGeometries:
             raise SceneError(f"Scene.geometries: there is no geometry {id}; there are {sorted(self._slots)}.") from None
 
     def __contains__(self, id: object) -> bool:
-        return id in self._slots
+        return whole(id) in self._slots
 
     def __iter__(self) -> Iterator[tuple[GeometrySlot, GeometrySlot]]:
         return iter([self._slots[id] for id in sorted(self._slots)])

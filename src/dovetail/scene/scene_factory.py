@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from dovetail.checked import checked, shown
 from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry.atlas import GeometryAtlas
 from dovetail.geometry.collection import AttributeCollection
@@ -35,12 +36,15 @@ T = TypeVar("T")
 class SceneFactory:
     """Turns snapshots and commits into JSON values and back."""
 
+    @checked(SceneError)
     def to_json(self, snapshot: SceneSnapshot) -> Json:
         return snapshot_to_json(snapshot)
 
+    @checked(SceneError)
     def from_json(self, json: Json) -> SceneSnapshot:
         return SceneSnapshot(scene_from_json(json))
 
+    @checked(SceneError)
     def from_snapshot(self, snapshot: SceneSnapshot) -> Scene:
         """A new scene in the state of the snapshot."""
         return snapshot.build()
@@ -65,6 +69,7 @@ def snapshot_to_json(snapshot: SceneSnapshot) -> Json:
     return _written(_SNAPSHOT, SceneSnapshotCommit.between(snapshot, None), atlas, slots)
 
 
+@checked(SceneError)
 def commit_to_json(commit: SceneSnapshotCommit) -> Json:
     """What changed; `commit_from_json` reads it."""
     atlas = GeometryAtlas()
@@ -84,6 +89,7 @@ def scene_from_json(json: Json) -> Scene:
     return _guarded(lambda: _scene(_data(json, _SNAPSHOT)))
 
 
+@checked(SceneError)
 def commit_from_json(json: Json) -> SceneSnapshotCommit:
     """The commit of a commit's JSON; raises SceneError."""
     return _guarded(lambda: _commit(_data(json, _COMMIT)))
@@ -125,7 +131,7 @@ def _slots_of(commit: SceneSnapshotCommit) -> dict[str, dict[int, GeometryCommit
 def _guarded(read: Callable[[], T]) -> T:
     try:
         return read()
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise SceneError(f"the scene is damaged: an entry is missing or wrong ({error!r}).") from None
     except SceneError:
         raise
@@ -234,11 +240,11 @@ def _collection_commit(written: Json, atlas: GeometryAtlas, name: str) -> Collec
 
 def _number(value: Any) -> int:
     if not isinstance(value, int) or value < 0:
-        raise SceneError(f"the scene is damaged: {value!r} is not a number of an object or geometry.")
+        raise SceneError(f"the scene is damaged: {shown(value)} is not a number of an object or geometry.")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise SceneError(f"the scene is damaged: {value!r} is not a name.")
+        raise SceneError(f"the scene is damaged: {shown(value)} is not a name.")
     return value

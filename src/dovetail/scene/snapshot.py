@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dovetail.checked import checked
 from dovetail.errors import SceneError
 from dovetail.geometry.collection import AttributeCollection
 from dovetail.geometry.geometry import Geometry
@@ -65,6 +66,7 @@ class SceneSnapshot:
     rest_geometries: dict[int, Geometry]
     geometry_next_id: int
 
+    @checked(SceneError)
     def __init__(self, scene: Scene) -> None:
         self.config = scene.config.attributes.copy()
         self.contact, self.subscene = (
@@ -80,6 +82,7 @@ class SceneSnapshot:
         self.rest_geometries = {rest.id(): rest.geometry.copy() for _, rest in scene.geometries}
         self.geometry_next_id = scene.geometries.created_count()
 
+    @checked(SceneError)
     def __sub__(self, old: SceneSnapshot) -> SceneSnapshotCommit:
         """What leads from `old` to this snapshot."""
         return SceneSnapshotCommit.between(self, old)
@@ -110,6 +113,7 @@ class SceneSnapshotCommit:
     geometry_next_id: int
 
     @classmethod
+    @checked(SceneError)
     def between(cls, new: SceneSnapshot, old: SceneSnapshot | None) -> SceneSnapshotCommit:
         """What leads from `old` (None: any scene without objects) to `new`."""
         return cls(

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import checked
+from dovetail.errors import SceneError
 from dovetail.scene.pair_table import Element, ModelCollection, PairTable
 
 __all__ = ["SubsceneElement", "SubsceneModel", "SubsceneModelCollection", "SubsceneTabular"]
@@ -54,6 +56,7 @@ class SubsceneTabular(PairTable[SubsceneElement]):
     def __init__(self) -> None:
         super().__init__({"is_enabled": 1})
 
+    @checked(SceneError)
     def insert(
         self,
         L: SubsceneElement,

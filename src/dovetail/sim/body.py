@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST
 from dovetail.constitution import AffineBodyExternalBodyForce
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
-from dovetail.sim.given import color_of, quaternion_of, rotation_of, skew, vector
+from dovetail.sim.given import color_of, inverse, quaternion_of, rotation_of, skew, vector
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array, ArrayLike
 
@@ -51,15 +52,15 @@ class Body:
 
     @property
     def fixed(self) -> bool:
-        return bool(self._slot.geometry.instances.slot("is_fixed").values[0])
+        return bool(self._slot.geometry.instances.slot("is_fixed").first)
 
     @property
     def mass(self) -> float:
-        return float(self._slot.geometry.meta.slot("mass").values[0])
+        return float(self._slot.geometry.meta.slot("mass").first)
 
     @property
     def inertia(self) -> Array:
-        return np.array(self._slot.geometry.meta.slot("inertia").values[0])
+        return np.array(self._slot.geometry.meta.slot("inertia").first)
 
     @property
     def center(self) -> Array:
@@ -68,7 +69,7 @@ class Body:
     @property
     def _center(self) -> Array:
         """Centre of mass in the body [m]."""
-        return np.array(self._slot.geometry.meta.slot("mass_center").values[0]).reshape(3)
+        return np.array(self._slot.geometry.meta.slot("mass_center").first).reshape(3)
 
     @property
     def vertices(self) -> Array:
@@ -83,18 +84,31 @@ class Body:
     def local(self, point: ArrayLike) -> Array:
         """Which of the body's own points is at a place of the world [m]."""
         T = self.transform
-        return np.asarray(np.linalg.solve(T[:3, :3], vector(self._who, "a point", point, "m") - T[:3, 3]))
+        return np.asarray(inverse(self._who, T[:3, :3]) @ (vector(self._who, "a point", point, "m") - T[:3, 3]))
 
     # --- pose and velocity --------------------------------------------------------------------------------
 
     @property
     def transform(self) -> Array:
         self._sim.sync()
-        return np.array(self._slot.geometry.transforms.values[0])
+        T = np.array(self._slot.geometry.transforms.first)
+        if not (np.abs(T) <= LARGEST).all():  # possible by the slot's attributes
+            raise SceneError(
+                f"{self._who}: its transform {T.tolist()} has entries that are not finite, or larger than {LARGEST:g}; "
+                "give it a proper pose."
+            )
+        return T
 
     @transform.setter
     def transform(self, value: ArrayLike) -> None:
-        self._sim.write_state(self._slot, vector(self._who, "transform", value, size=16).reshape(4, 4), None)
+        T = vector(self._who, "transform", value, size=16).reshape(4, 4)
+        det = float(np.linalg.det(T[:3, :3]))
+        if not det > 0.0 or T[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+            raise SceneError(
+                f"{self._who}: transform = {T.tolist()} mirrors or flattens it (its determinant is {det:.3g}), or has "
+                "another last row than (0, 0, 0, 1); give a proper pose."
+            )
+        self._sim.write_state(self._slot, T, None)
 
     @property
     def pos(self) -> Array:
@@ -129,7 +143,7 @@ class Body:
     @property
     def spin(self) -> Array:
         dA = self._sim.velocity(self._slot)[:3, :3]
-        W = dA @ np.linalg.inv(self.transform[:3, :3])
+        W = dA @ inverse(self._who, self.transform[:3, :3])
         return np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / 2
 
     @spin.setter
@@ -143,7 +157,7 @@ class Body:
     @property
     def force(self) -> Array:
         slot = self._slot.geometry.instances.find("external_force")
-        return np.zeros(3) if slot is None else np.array(slot.values[0]).reshape(12)[:3]
+        return np.zeros(3) if slot is None else np.array(slot.first).reshape(12)[:3]
 
     @force.setter
     def force(self, value: ArrayLike) -> None:
@@ -169,14 +183,14 @@ class Body:
     def _read(self, name: str) -> Array:
         self._sim.sync()
         slot = self._slot.geometry.instances.find(name)
-        return np.zeros(3) if slot is None else np.array(slot.values[0]).reshape(3)
+        return np.zeros(3) if slot is None else np.array(slot.first).reshape(3)
 
     # --- looks --------------------------------------------------------------------------------------------
 
     @property
     def color(self) -> Array | None:
         slot = self._slot.geometry.instances.find("color")
-        return None if slot is None else np.array(slot.values[0]).reshape(3)
+        return None if slot is None else np.array(slot.first).reshape(3)
 
     @color.setter
     def color(self, value: Any) -> None:
@@ -194,7 +208,10 @@ class Body:
         rows = [("mass", f"{self.mass:.4g} kg"), ("pos", f"{spell(self.pos)} m")]
         if self.fixed:
             return [*rows, ("", "fixed")]
-        return [*rows, ("velocity", f"{spell(self.velocity)} m/s"), ("spin", f"{spell(self.spin)} rad/s")]
+        rows.append(("velocity", f"{spell(self.velocity)} m/s"))
+        if np.linalg.matrix_rank(self.transform[:3, :3]) < 3:  # possible by the slot's attributes
+            return [*rows, ("", "flattened by its transform")]
+        return [*rows, ("spin", f"{spell(self.spin)} rad/s")]
 
     def __repr__(self) -> str:
         return f"<{self._who}: {', '.join(f'{name} {value}'.strip() for name, value in self._rows())}>"

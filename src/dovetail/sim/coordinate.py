@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
 from dovetail.errors import SceneError
 from dovetail.sim.drive import Drive
@@ -62,12 +63,12 @@ class Coordinate:
     def value(self) -> float:
         turns = self.word.multi_turn if isinstance(self.word, terms.Angle) else self.name
         self.joint.sim.sync()
-        return float(self.joint.attributes.slot(turns).values[0])
+        return float(self.joint.attributes.slot(turns).first)
 
     @property
     def velocity(self) -> float:
         self.joint.sim.sync()
-        return float(self.joint.attributes.slot(self.word.velocity).values[0])
+        return float(self.joint.attributes.slot(self.word.velocity).first)
 
     @property
     def inertia(self) -> float:
@@ -92,7 +93,7 @@ class Coordinate:
         try:
             lower, upper = bounds
         except (TypeError, ValueError):
-            raise SceneError(f"{self.who}: limit = {bounds!r}; give (lower, upper) [{self.unit}].") from None
+            raise SceneError(f"{self.who}: limit = {shown(bounds)}; give (lower, upper) [{self.unit}].") from None
         low, high = self.number("the lower limit", lower), self.number("the upper limit", upper)
         if low > high:
             raise SceneError(f"{self.who}: limit = ({low:g}, {high:g}) [{self.unit}] is upside down; swap them.")
@@ -110,6 +111,7 @@ class Coordinate:
         return self.limit is not None and math.isinf(self.get("limit/strength"))
 
     @hard.setter
+    @checked(SceneError)
     def hard(self, value: bool) -> None:
         if self.limit is None:
             raise SceneError(f"{self.who}: it has no limits to be hard; give limit=(lower, upper) first.")
@@ -166,7 +168,7 @@ class Coordinate:
 
     def get(self, name: str) -> float:
         """An attribute of this coordinate."""
-        return float(self.joint.attributes.slot(f"{self.word.prefix}{name}").values[0])
+        return float(self.joint.attributes.slot(f"{self.word.prefix}{name}").first)
 
     def set(self, name: str, value: float) -> None:
         """Write an attribute of this coordinate."""
@@ -174,13 +176,11 @@ class Coordinate:
 
     def number(self, what: str, value: Any) -> float:
         """A finite number that a user gave."""
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise SceneError(f"{self.who}: {what} = {value!r}; give a finite number.")
-        return number
+        found = number(value)
+        if found is None or not abs(found) <= LARGEST:
+            needed = f"a number up to {LARGEST:g}" if found is not None and math.isfinite(found) else "a finite number"
+            raise SceneError(f"{self.who}: {what} = {shown(value)}; give {needed}.")
+        return found
 
     def _at_least_zero(self, what: str, value: Any) -> float:
         number = self.number(what, value)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.constitution import AffineBodyJointDrive
 from dovetail.errors import SceneError
 
@@ -27,8 +28,8 @@ class Drive:
 
     | property | unit | |
     |---|---|---|
-    | `aim` | rad or m | target x̃; setting it makes the motor hold a position |
-    | `speed` | rad/s or m/s | target ṽ; setting it makes the motor run at a speed |
+    | `target` | rad or m | x̃; setting it makes the motor hold a position |
+    | `target_velocity` | rad/s or m/s | ṽ; setting it makes the motor run at a speed |
     | `on` | | False: it does nothing, until it is set to True again |
     | `stiffness` | N·m/rad or N/m | k; by default so firm that the target is reached in a step |
     | `damping` | N·m·s/rad or N·s/m | c; by default 0 for a position, and firm for a speed |
@@ -37,6 +38,8 @@ class Drive:
 
     The effort is that of the end of a step, so that any gain is stable at any dt.
     """
+
+    __slots__ = ("_coordinate", "_resting")  # a name that is misspelt is refused
 
     def __init__(self, coordinate: Coordinate) -> None:
         self._coordinate = coordinate
@@ -73,37 +76,38 @@ class Drive:
         return _FIRM_POSITION * self._coordinate.inertia / self._coordinate.joint.sim.dt**2
 
     @property
-    def aim(self) -> float:
+    def target(self) -> float:
         return self._get("target")
 
-    @aim.setter
-    def aim(self, value: float) -> None:
-        target = self._coordinate.number("drive.aim", value)
+    @target.setter
+    def target(self, value: float) -> None:
+        target = self._coordinate.number("drive.target", value)
         k, c = self.stiffness, self.damping
         if k == 0.0:  # it was off, or ran at a speed, whose damping would hold it back
             k, c = self._resting if self._resting[0] > 0 else (self._stiff(), 0.0)
         self._set(stiffness=k, damping=c, target=target, target_velocity=0.0)
 
     @property
-    def speed(self) -> float:
+    def target_velocity(self) -> float:
         return self._get("target_velocity")
 
-    @speed.setter
-    def speed(self, value: float) -> None:
-        target = self._coordinate.number("drive.speed", value)
+    @target_velocity.setter
+    def target_velocity(self, value: float) -> None:
+        target = self._coordinate.number("drive.target_velocity", value)
         coordinate = self._coordinate
         damping = self.damping or _FIRM_SPEED * coordinate.inertia / coordinate.joint.sim.dt
         self._set(stiffness=0.0, damping=damping, target_velocity=target)
 
     def hold(self) -> None:
         """Stay where the joint is now."""
-        self.aim = self._coordinate.value
+        self.target = self._coordinate.value
 
     @property
     def on(self) -> bool:
         return self.stiffness > 0.0 or self.damping > 0.0
 
     @on.setter
+    @checked(SceneError)
     def on(self, value: bool) -> None:
         if bool(value) == self.on:
             if not self._present:
@@ -113,7 +117,7 @@ class Drive:
             self._resting = (self.stiffness, self.damping)
             self._set(stiffness=0.0, damping=0.0)
         elif self._resting == (0.0, 0.0):
-            self.aim = self.aim
+            self.target = self.target
         else:
             self._set(stiffness=self._resting[0], damping=self._resting[1])
 
@@ -138,6 +142,7 @@ class Drive:
         return self._get("max_effort", math.inf)
 
     @max_effort.setter
+    @checked(SceneError)
     def max_effort(self, value: float) -> None:
         number = math.inf if value == math.inf else self._gain("max_effort", value)
         self._set(max_effort=number)
@@ -157,6 +162,8 @@ class Drive:
         unit = self._coordinate.unit
         if not self.on:
             return f"<drive of {self._who}: off>"
-        task = f"aim {self.aim:.4g} {unit}" if self.stiffness > 0 else f"speed {self.speed:.4g} {unit}/s"
+        task = (
+            f"target {self.target:.4g} {unit}" if self.stiffness > 0 else f"speed {self.target_velocity:.4g} {unit}/s"
+        )
         limit = "" if np.isinf(self.max_effort) else f", at most {self.max_effort:.4g} {self._coordinate.effort_unit}"
         return f"<drive of {self._who}: {task}{limit}>"

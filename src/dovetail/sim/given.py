@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST, number, numbers, shown, whole
 from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry import AngleAxis, Quaternion
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["color_of", "positive", "quaternion_of", "rotation_of", "skew", "unit", "vector"]
+__all__ = ["color_of", "flag", "inverse", "positive", "quaternion_of", "rotation_of", "skew", "unit", "vector"]
 
 _NAMED = {
     "black": "#202124",
@@ -29,32 +30,47 @@ _NAMED = {
 
 def vector(who: str, what: str, value: ArrayLike, unit: str = "", size: int = 3) -> Array:
     """So many finite numbers."""
-    try:
-        numbers = np.array(value, float).reshape(-1)
-    except (TypeError, ValueError):
-        numbers = np.zeros(0)
-    if numbers.shape != (size,) or not np.isfinite(numbers).all():
-        raise SceneError(f"{who}: {what} = {value!r}{_in(unit)}; give {size} finite numbers.")
-    return numbers
+    given = numbers(value)
+    if given is None or given.size != size or not np.isfinite(given).all():
+        raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give {size} finite numbers.")
+    if not (np.abs(given) <= LARGEST).all():
+        raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give numbers up to {LARGEST:g}.")
+    return np.array(given).reshape(size)
 
 
 def positive(who: str, what: str, value: Any, unit: str = "") -> float:
     """A finite number > 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not 0.0 < number < np.inf:
-        raise SceneError(f"{who}: {what} = {value!r}{_in(unit)}; give a number > 0.")
-    return number
+    found = number(value)
+    if found is None or not 0.0 < found < np.inf:
+        raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give a number > 0.")
+    if not 1.0 / LARGEST <= found <= LARGEST:
+        raise SceneError(f"{who}: {what} = {found:g}{_in(unit)}; give a number from {1.0 / LARGEST:g} to {LARGEST:g}.")
+    return found
+
+
+def flag(who: str, what: str, value: Any) -> bool:
+    """True or False, also as 1 or 0."""
+    found = whole(value) if not isinstance(value, (bool, np.bool_)) else int(value)
+    if found not in (0, 1):
+        raise SceneError(f"{who}: {what} = {shown(value)}; give True or False.")
+    return bool(found)
+
+
+def inverse(who: str, A: Array) -> Array:
+    """A⁻¹ of the linear part of a transform."""
+    if not np.isfinite(A).all() or not abs(np.linalg.det(A)) > 0.0:
+        raise SceneError(f"{who}: its transform {A.tolist()} flattens it; give it a proper pose.")
+    return np.asarray(np.linalg.inv(A))
 
 
 def unit(who: str, what: str, value: ArrayLike) -> Array:
     """A direction, of whatever length it was given, as a unit vector."""
     direction = vector(who, what, value)
+    largest = np.abs(direction).max()
+    direction = direction / (largest or 1.0)  # whatever its size, its square is a float
     length = float(np.linalg.norm(direction))
     if length == 0.0:
-        raise SceneError(f"{who}: {what} = {value!r} has no direction; give a vector that is not zero.")
+        raise SceneError(f"{who}: {what} = {shown(value)} has no direction; give a vector that is not zero.")
     return np.asarray(direction / length)
 
 
@@ -66,24 +82,22 @@ def rotation_of(who: str, value: Any) -> Array:
         return value.matrix()
     if hasattr(value, "as_matrix"):
         value = value.as_matrix()
-    try:
-        numbers = np.array(value, float)
-    except (TypeError, ValueError):
-        numbers = np.zeros(0)
-    if numbers.shape == (4,):
+    given = numbers(value)
+    if given is not None and given.shape == (4,):
         try:
-            return Quaternion(numbers).matrix()
+            return Quaternion(given).matrix()
         except DovetailError:
-            raise SceneError(f"{who}: rot = {value!r} has no length; (1, 0, 0, 0) turns nothing.") from None
-    if numbers.shape != (3, 3):
+            raise SceneError(f"{who}: rot = {shown(value)} has no length; (1, 0, 0, 0) turns nothing.") from None
+    if given is None or given.shape != (3, 3):
         raise SceneError(
-            f"{who}: rot = {value!r} is no rotation; give a quaternion (w, x, y, z), a 3×3 matrix, or "
+            f"{who}: rot = {shown(value)} is no rotation; give a quaternion (w, x, y, z), a 3×3 matrix, or "
             "AngleAxis(angle, axis)."
         )
     # a matrix typed with six digits is meant as the rotation that it is near to
-    if not (np.abs(numbers @ numbers.T - np.eye(3)).max() < 1e-5 and np.linalg.det(numbers) > 0):
-        raise SceneError(f"{who}: rot = {numbers.tolist()} is not orthonormal and right-handed; give a rotation.")
-    return numbers
+    ordinary = np.abs(given).max() < 2.0  # squares of others may overflow
+    if not (ordinary and np.abs(given @ given.T - np.eye(3)).max() < 1e-5 and np.linalg.det(given) > 0):
+        raise SceneError(f"{who}: rot = {given.tolist()} is not orthonormal and right-handed; give a rotation.")
+    return np.array(given)
 
 
 def quaternion_of(A: Array) -> Array:
@@ -118,11 +132,13 @@ def color_of(who: str, value: Any) -> Array:
         if len(digits) == 6 and all(c in "0123456789abcdefABCDEF" for c in digits):
             return np.array([int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)])
         names = ", ".join(_NAMED)
-        raise SceneError(f"{who}: color = {value!r}; give '#rrggbb', three numbers from 0 to 1, or one of {names}.")
-    numbers = vector(who, "color", value)
-    if not ((numbers >= 0) & (numbers <= 1)).all():
-        raise SceneError(f"{who}: color = {value!r}; give red, green and blue from 0 to 1.")
-    return numbers
+        raise SceneError(
+            f"{who}: color = {shown(value)}; give '#rrggbb', three numbers from 0 to 1, or one of {names}."
+        )
+    rgb = vector(who, "color", value)
+    if not ((rgb >= 0) & (rgb <= 1)).all():
+        raise SceneError(f"{who}: color = {shown(value)}; give red, green and blue from 0 to 1.")
+    return rgb
 
 
 def _in(unit: str) -> str:

@@ -99,11 +99,11 @@ class SimJoint:
 
     def _read(self, name: str) -> Any:
         self.sim.sync()
-        return self.attributes.slot(name).values[0]
+        return self.attributes.slot(name).first
 
     @property
     def exact(self) -> bool:
-        return bool(np.isinf(self.attributes.slot("strength_ratio").values[0]))
+        return bool(np.isinf(self.attributes.slot("strength_ratio").first))
 
     @property
     def reaction(self) -> Reaction:
@@ -162,7 +162,7 @@ class MovingJoint(SimJoint):
     |---|---|---|
     | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
-    | `drive` | | `drive.aim = …` and `drive.speed = …`, see `Drive` |
+    | `drive` | | `drive.target = …` and `drive.target_velocity = …`, see `Drive` |
     | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
     | `axis` | | unit vector along the axis on the right body, world |
     """
@@ -240,7 +240,7 @@ class RevoluteJoint(MovingJoint):
 
     @property
     def torque(self) -> float:
-        return float(self.attributes.slot("external_torque").values[0])
+        return float(self.attributes.slot("external_torque").first)
 
     @torque.setter
     def torque(self, value: float) -> None:
@@ -267,7 +267,7 @@ class PrismaticJoint(MovingJoint):
 
     @property
     def force(self) -> float:
-        return float(self.attributes.slot("external_force").values[0])
+        return float(self.attributes.slot("external_force").first)
 
     @force.setter
     def force(self, value: float) -> None:
@@ -361,7 +361,7 @@ class DistanceJoint(MovingJoint):
 
     @property
     def length(self) -> float:
-        return float(self.attributes.slot("length").values[0])
+        return float(self.attributes.slot("length").first)
 
     @length.setter
     def length(self, value: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from dovetail.checked import checked, numbers, shown
 from dovetail.constitution import (
     AffineBodyConstitution,
     AffineBodyShell,
@@ -17,12 +18,16 @@ from dovetail.geometry import SimplicialComplex
 from dovetail.geometry import ground as half_plane
 from dovetail.sim import shapes
 from dovetail.sim.body import Body
-from dovetail.sim.given import color_of, positive, rotation_of, skew, unit, vector
+from dovetail.sim.given import color_of, flag, positive, rotation_of, skew, unit, vector
 from dovetail.sim.making import Making, taken
 from dovetail.sim.materials import Materials
 from dovetail.typing import ArrayLike
+from dovetail.world.step_length import step_length
 
 __all__ = ["BodyMaking", "BodyOptions"]
+
+_LEAST_INERTIA = 1e-10
+"""How small inertia may be beside the stiffness of a shape; a factor in float64 knows 1e-16 of its largest entries."""
 
 
 class BodyOptions(TypedDict, total=False):
@@ -39,7 +44,8 @@ class BodyOptions(TypedDict, total=False):
     contact    False: nothing touches it
     color      (r, g, b) from 0 to 1, "#rrggbb" or a name
     name       unique; default such as "box 1"
-    kappa      stiffness of the shape [Pa]; default that of the Sim
+    kappa      stiffness of the shape [Pa]; default that of the Sim, or less for bodies of some 0.1 mm and below,
+               whose inertia would be lost beside it
     """
 
     pos: ArrayLike
@@ -68,20 +74,22 @@ class BodyMaking(Making):
 
     def box(self, size: ArrayLike, **options: Unpack[BodyOptions]) -> Body:
         """A box with edges of these lengths [m], or a cube with one. Options: see `BodyOptions`."""
-        return self._body("box", lambda who: shapes.box(who, size), ("box", str(size)), options)
+        return self._body("box", lambda who: shapes.box(who, size), _key("box", size), options)
 
     def sphere(self, radius: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
         """A ball, made of 20·4^detail triangles. Options: see `BodyOptions`."""
-        return self._body("sphere", lambda who: shapes.sphere(who, radius, detail), ("sphere", radius, detail), options)
+        return self._body(
+            "sphere", lambda who: shapes.sphere(who, radius, detail), _key("sphere", radius, detail), options
+        )
 
     def capsule(self, radius: float, length: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
         """A cylinder of this length [m] along its z with half-spheres at both ends. Options: see `BodyOptions`."""
-        key = ("capsule", radius, length, detail)
+        key = _key("capsule", radius, length, detail)
         return self._body("capsule", lambda who: shapes.capsule(who, radius, length, detail), key, options)
 
     def cylinder(self, radius: float, length: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
         """A cylinder along its z with 8·2^detail sides. Options: see `BodyOptions`."""
-        key = ("cylinder", radius, length, detail)
+        key = _key("cylinder", radius, length, detail)
         return self._body("cylinder", lambda who: shapes.cylinder(who, radius, length, detail), key, options)
 
     def mesh(
@@ -99,6 +107,7 @@ class BodyMaking(Making):
         """
         return self._body("mesh", lambda who: shapes.mesh(who, source, scale), None, options, thickness)
 
+    @checked(SceneError)
     def ground(
         self, height: float = 0.0, *, normal: ArrayLike | None = None, friction: float | None = None, name: str = ""
     ) -> None:
@@ -135,10 +144,12 @@ class BodyMaking(Making):
         V[:3, 3] = vector(who, "velocity", options.get("velocity", (0.0, 0.0, 0.0)), "m/s")
         geometry.instances["transform"] = T
         geometry.instances["velocity"] = V
-        geometry.instances["is_fixed"] = int(bool(options.get("fixed", False)))
+        geometry.instances["is_fixed"] = int(flag(who, "fixed", options.get("fixed", False)))
         if options.get("color") is not None:
             geometry.instances.create("color", color_of(who, options["color"]))
-        self._materials.apply(geometry, self._mu(who, options.get("friction")), bool(options.get("contact", True)))
+        self._materials.apply(
+            geometry, self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True))
+        )
         body = self._bodies[name] = Body(self, self._add(name, geometry), kind)  # type: ignore[arg-type]  # Sim is the one subclass
         return body
 
@@ -170,15 +181,36 @@ class BodyMaking(Making):
 
             apply(density)
             if mass is not None:
-                apply(mass / float(found.meta.slot("volume").values[0]))
+                apply(mass / float(found.meta.slot("volume").first))
+            if "kappa" not in options:
+                found.instances["kappa"] = min(kappa, self._stiffest(found))
             if full_key is not None:
                 self._prototypes[full_key] = found
         return found.copy()
+
+    def _stiffest(self, body: SimplicialComplex) -> float:
+        """The shape's stiffness κ [Pa] beside which the body's inertia is not yet lost in round-off.
+
+        A step weighs turning, with the smallest second moment I of the mass, against stretching, κ V h².
+        """
+        m, c, S, volume = (
+            np.array(body.meta.slot(name).first)
+            for name in ("abd_mass", "mass_center", "abd_mass_x_bar_x_bar", "volume")
+        )
+        inertia = np.linalg.eigvalsh(S - m * np.outer(c, c))[0]
+        h = step_length(self._scene.config)
+        return float(inertia / (_LEAST_INERTIA * volume * h * h))
 
     def _mu(self, who: str, friction: float | None) -> float:
         if friction is None:
             return self._friction
         mu = float(vector(who, "friction", friction, size=1)[0])
         if mu < 0.0:
-            raise SceneError(f"{who}: friction = {friction!r}; give a coefficient ≥ 0.")
+            raise SceneError(f"{who}: friction = {shown(friction)}; give a coefficient ≥ 0.")
         return mu
+
+
+def _key(kind: str, *sizes: Any) -> tuple[Any, ...] | None:
+    """What equal primitives have in common; None where a size is no number, which making the mesh complains of."""
+    given = [size for size in map(numbers, sizes) if size is not None]
+    return (kind, *(tuple(size.ravel().tolist()) for size in given)) if len(given) == len(sizes) else None

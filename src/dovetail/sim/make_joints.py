@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from dovetail.checked import shown
 from dovetail.constitution import (
     AffineBodyConstitution,
     AffineBodyCylindricalJoint,
@@ -22,10 +23,10 @@ from dovetail.constitution import (
     EdgeJoint,
     Joint,
 )
-from dovetail.errors import SceneError
+from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
-from dovetail.sim.given import positive, unit, vector
+from dovetail.sim.given import flag, positive, unit, vector
 from dovetail.sim.joint import (
     CylindricalJoint,
     DistanceJoint,
@@ -240,25 +241,34 @@ class JointMaking(Making):
         return self._equipped(self._join(handle, who, options, joint, left, right, start), options)
 
     def _equipped(self, made: _Moving, options: JointOptions) -> _Moving:
-        """The joint with what its options ask for."""
+        """The joint with what its options ask for; without a joint where it cannot have that."""
+        try:
+            self._equip(made, options)
+        except DovetailError:
+            del self._joints[made.name]
+            (owner,) = self._scene.objects.find(made.name)
+            self._scene.objects.destroy(owner.id())
+            raise
+        return made
+
+    def _equip(self, made: MovingJoint, options: JointOptions) -> None:
         limit, drive, motor = options.get("limit"), options.get("drive"), options.get("motor")
         if limit is not None:
             made.limit = limit
-        if options.get("hard"):
+        if flag(made.who, "hard", options.get("hard", False)):
             made.hard = True
         if drive is not None and drive is not False and motor is not None:
             raise SceneError(f"{made.who}: both drive and motor are given; give a target or a speed.")
         if drive is True:
             made.drive.add()
         elif drive is not None and drive is not False:
-            made.drive.aim = drive
+            made.drive.target = drive
         if motor is not None:
-            made.drive.speed = motor
+            made.drive.target_velocity = motor
         if "damping" in options:
             made.damping = options["damping"]
         if "friction" in options:
             made.friction = options["friction"]
-        return made
 
     def _ends(self, who: str, left: Body | None, right: Body, options: Any, kind: type[Joint]) -> _Ends:
         self._require_building(who)
@@ -268,7 +278,7 @@ class JointMaking(Making):
         if unknown:
             raise SceneError(f"{who}: there is no option '{sorted(unknown)[0]}'; {taken(known)}.")
         strength = positive(who, "strength", options.get("strength", 100.0))
-        exact = bool(options.get("exact", self._exact and "strength" not in options))
+        exact = flag(who, "exact", options.get("exact", self._exact and "strength" not in options))
         slot = self._world_anchor() if left is None else left.slot
         return _Ends([slot], [0], [right.slot], [0], [math.inf if exact else strength])
 
@@ -278,7 +288,7 @@ class JointMaking(Making):
             ours = isinstance(body, Body) and self._bodies.get(body.name) is body
             if not ours and not (side == "left" and body is None):
                 advice = "a body of this Sim, or None for the world" if side == "left" else "a body of this Sim"
-                raise SceneError(f"{who}: the {side} body is {body!r}; give {advice}.")
+                raise SceneError(f"{who}: the {side} body is {shown(body)}; give {advice}.")
         if left is right:
             raise SceneError(f"{who}: both bodies are '{right.name}'; a joint needs two.")
         return right

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.checked import shown
 from dovetail.core import Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
@@ -36,6 +37,8 @@ class Making:
 
     def _name(self, who: str, kind: str, given: str) -> str:
         """A name that nothing else has."""
+        if not isinstance(given, str):
+            raise SceneError(f"{who}: name = {shown(given)}; give text.")
         if given:
             if self._scene.objects.find(given):
                 raise SceneError(f"{who}: there is already something called '{given}'; choose another name.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
@@ -23,6 +24,7 @@ from dovetail.sim.run import Run
 from dovetail.sim.start import start
 from dovetail.sim.table import html_table
 from dovetail.typing import Array, ArrayLike
+from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ class Sim(BodyMaking, JointMaking):
     config      further keys of the scene's configuration, docs/config.md
     """
 
+    @checked(SceneError)
     def __init__(
         self,
         dt: float = 0.01,
@@ -87,6 +90,7 @@ class Sim(BodyMaking, JointMaking):
         )
         for key, value in (config or {}).items():
             self._scene.config[key] = value
+        step_length(self._scene.config)
         self._kappa = positive("Sim", "kappa", kappa, "Pa")
         self._exact = bool(exact)
         self._friction = self._mu("Sim", friction)
@@ -105,6 +109,7 @@ class Sim(BodyMaking, JointMaking):
     def joints(self) -> list[SimJoint]:
         return list(self._joints.values())
 
+    @checked(SceneError)
     def __getitem__(self, name: str) -> Any:
         """The body or joint with a name."""
         found: Body | SimJoint | None = self._bodies.get(name) or self._joints.get(name)
@@ -131,6 +136,7 @@ class Sim(BodyMaking, JointMaking):
 
     # --- running ------------------------------------------------------------------------------------------
 
+    @checked(SceneError)
     def step(self, steps: int = 1) -> None:
         """Compute so many steps."""
         world = self.world
@@ -141,6 +147,7 @@ class Sim(BodyMaking, JointMaking):
             for recorder in self._recorders:
                 recorder.write()
 
+    @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:
         """A loop that computes a step each time round and gives the number of the frame; without end by default.
 
@@ -148,6 +155,7 @@ class Sim(BodyMaking, JointMaking):
         """
         return Run(self, steps, progress)
 
+    @checked(SceneError)
     def before_step(self, function: _Function) -> _Function:
         """Call `function()` before every step, whoever runs the simulation; also usable as a decorator."""
         name = self._name("Sim.before_step", "before_step", "")
@@ -167,7 +175,7 @@ class Sim(BodyMaking, JointMaking):
     @property
     def dt(self) -> float:
         """Time step [s]; may be changed between steps."""
-        return float(self._scene.config["dt"])
+        return step_length(self._scene.config)
 
     @dt.setter
     def dt(self, value: float) -> None:
@@ -193,15 +201,16 @@ class Sim(BodyMaking, JointMaking):
                 self._world.retrieve()
                 self._synced = now
 
+    @checked(SceneError)
     def velocity(self, slot: SimplicialComplexSlot) -> Array:
         """Rate of the 4×4 transform of a body, copied."""
         if self._world is None:
-            return np.array(slot.geometry.instances.slot("velocity").values[0])
+            return np.array(slot.geometry.instances.slot("velocity").first)
         accessor, body = self._accessor(slot)
         state = accessor.create_geometry(body, 1)
         state.instances.create("velocity", np.zeros((4, 4)))
         accessor.copy_to(state)
-        return np.array(state.instances.slot("velocity").values[0])
+        return np.array(state.instances.slot("velocity").first)
 
     def write_state(self, slot: SimplicialComplexSlot, transform: Array | None, velocity: Array | None) -> None:
         """Put a body somewhere else, or give it another velocity."""
@@ -222,7 +231,7 @@ class Sim(BodyMaking, JointMaking):
     def _accessor(self, slot: SimplicialComplexSlot) -> tuple[AffineBodyStateAccessorFeature, int]:
         accessor = self.world.features().find(AffineBodyStateAccessorFeature)
         assert accessor is not None
-        return accessor, int(slot.geometry.meta.slot("backend_abd_body_offset").values[0])
+        return accessor, int(slot.geometry.meta.slot("backend_abd_body_offset").first)
 
     # --- states and recordings ----------------------------------------------------------------------------
 
@@ -240,14 +249,17 @@ class Sim(BodyMaking, JointMaking):
         self.world.restore(state)
         self._synced = None
 
+    @checked(SceneError)
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to a file; one that exists is replaced."""
         self.state.save(path)
 
+    @checked(SceneError)
     def load(self, path: str | PathLike[str]) -> None:
         """Go to the state in a file, which must be one of an equal simulation."""
         self.state = WorldState.load(path)
 
+    @checked(SceneError)
     def record(self, path: str | PathLike[str], *, every: int = 1, overwrite: bool = False) -> Recording:
         """Record from now on, the present state first. Every frame is safe in the file as soon as it is computed.
 

@@ -14,13 +14,14 @@ from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.constitution.arguments import bind
 from dovetail.constitution.base import InterAffineBodyConstitution, class_of, fill, mark, write
 from dovetail.constitution.joint.frame import axis_ends
 from dovetail.constitution.joint.pairs import Pairs, Side
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Compose, Coordinate, Term
-from dovetail.errors import ConstitutionError
+from dovetail.errors import ArgumentType, ConstitutionError
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
 from dovetail.geometry.create import linemesh, pointcloud
 from dovetail.typing import Array, ArrayLike
@@ -97,6 +98,7 @@ class Joint(InterAffineBodyConstitution):
         strength_ratios: ArrayLike = 100.0,
     ) -> None: ...
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, *given: Any, **named: Any) -> None:
         """Make each edge or vertex of `sc` a joint between a left and a right body.
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import checked, shown
 from dovetail.constitution.base import Constraint, mark
 from dovetail.constitution.joint.coordinate_extra import Target
 from dovetail.constitution.place import Place
+from dovetail.errors import ArgumentType
 from dovetail.geometry import AttributeCollection, Geometry, SimplicialComplexSlot
 from dovetail.typing import ArrayLike
 
@@ -38,6 +40,7 @@ class AffineBodyJointCoupling(Constraint, uid=10105):
     The last two are written by the world.
     """
 
+    @checked(ArgumentType)
     def create_geometry(
         self,
         leader_slots: list[Any],
@@ -93,7 +96,7 @@ def _write_side(
     numbers = np.zeros(place.count, np.int32)
     for k, slot in enumerate(slots):
         if not isinstance(slot, SimplicialComplexSlot):
-            raise place.error(f"has the {side} {slot!r}, which is no slot of a joint geometry.", k)
+            raise place.error(f"has the {side} {shown(slot)}, which is no slot of a joint geometry.", k)
         target = Target(place.who, slot.geometry, coordinate, slot.object_name)
         count = target.elements.size()
         if not 0 <= joints[k] < count:

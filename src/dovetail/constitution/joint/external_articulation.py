@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import builtin
+from dovetail.checked import shown
 from dovetail.constitution.base import Constraint, class_of, mark, uid_of
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.place import Place
@@ -50,7 +51,7 @@ class ExternalArticulationConstraint(Constraint, uid=(24, _CARRIER)):
             kind = _joint_with_coordinate(slot.geometry) if isinstance(slot, GeometrySlot) else None
             if kind is None:
                 raise place.error(
-                    f"is {slot!r}, which holds no joint with a coordinate; give slots of "
+                    f"is {shown(slot)}, which holds no joint with a coordinate; give slots of "
                     "AffineBodyRevoluteJoint (18) or AffineBodyPrismaticJoint (20) geometries.",
                     k,
                 )

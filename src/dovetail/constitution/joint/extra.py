@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dovetail import builtin
+from dovetail.checked import checked
 from dovetail.constitution.base import (
     Constraint,
     IConstitution,
@@ -25,6 +26,7 @@ from dovetail.constitution.joint.base import EdgeJoint, Joint
 from dovetail.constitution.laws import Limit, Stop
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Compose, Coordinate, Load
+from dovetail.errors import ArgumentType
 from dovetail.geometry import AttributeCollection, SimplicialComplex
 from dovetail.typing import Array, ArrayLike
 
@@ -73,6 +75,7 @@ class Drive(JointExtra):
 
     aim: ClassVar[str]
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, strength_ratio: ArrayLike = 100.0) -> None:
         """Put a drive, switched off, on every edge; `strength_ratio` is one number or one per edge."""
         place = self._on(sc)
@@ -112,6 +115,7 @@ class JointLimit(JointExtra, InterAffineBodyExtraConstitution):
         assert cls.base.coordinate is not None
         return limit_laws(cls.base.coordinate, elements)
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike = 1.0) -> None:
         """Limit every edge; each argument is one number or one per edge."""
         place = self._on(sc)

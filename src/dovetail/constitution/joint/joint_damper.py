@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dovetail.checked import checked
 from dovetail.constitution.base import Constraint, fill, write
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra, Target
 from dovetail.constitution.laws import Damper
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import ArrayLike
 
@@ -25,6 +27,7 @@ class AffineBodyJointDamper(CoordinateExtra, Constraint, uid=10102):
     law = Damper
     main = "damper/damping"
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, damping: ArrayLike, coordinate: str = "") -> None:
         """Damp a coordinate of every joint, the first one if none is named; one number, or one per joint."""
         target = self._target(sc, coordinate)

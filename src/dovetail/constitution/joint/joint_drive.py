@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from dovetail.checked import checked
 from dovetail.constitution.base import Constraint, fill, write
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra, Target
 from dovetail.constitution.laws import Servo
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import ArrayLike
 
@@ -36,6 +38,7 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
     law = Servo
     main = "drive/stiffness"
 
+    @checked(ArgumentType)
     def apply_to(
         self,
         sc: SimplicialComplex,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dovetail.checked import checked
 from dovetail.constitution.base import Constraint, fill, write
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra, Target
 from dovetail.constitution.laws import DryFriction
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import ArrayLike
 
@@ -31,6 +33,7 @@ class AffineBodyJointFriction(CoordinateExtra, Constraint, uid=10103):
     law = DryFriction
     main = "friction/max_effort"
 
+    @checked(ArgumentType)
     def apply_to(
         self,
         sc: SimplicialComplex,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dovetail import builtin
+from dovetail.checked import checked
 from dovetail.constitution.base import InterAffineBodyExtraConstitution
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra, Target
 from dovetail.constitution.joint.extra import checked_limit, limit_laws, write_limit
 from dovetail.constitution.laws import Limit
 from dovetail.constitution.terms import Compose
+from dovetail.errors import ArgumentType
 from dovetail.geometry import AttributeCollection, SimplicialComplex
 from dovetail.typing import ArrayLike
 
@@ -37,6 +39,7 @@ class AffineBodyJointLimit(CoordinateExtra, InterAffineBodyExtraConstitution, ui
         chosen = [word for word in kind.coordinates() if f"{word.prefix}{cls.main}" in elements]
         return tuple(law for word in chosen for law in limit_laws(word, elements))
 
+    @checked(ArgumentType)
     def apply_to(
         self,
         sc: SimplicialComplex,

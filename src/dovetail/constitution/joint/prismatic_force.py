@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dovetail.checked import checked
 from dovetail.constitution.joint.extra import JointLoad
 from dovetail.constitution.joint.prismatic import AffineBodyPrismaticJoint
 from dovetail.constitution.terms import AxialForce
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import ArrayLike
 
@@ -29,6 +31,7 @@ class AffineBodyPrismaticJointExternalForce(JointLoad, uid=667):
     load, unit = "external_force", "N"
     loads = (AxialForce(force=load, is_constrained="external_force/is_constrained"),)
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, force: ArrayLike = 0.0) -> None:
         """Put a force [N], switched off, on every edge: one number or one per edge."""
         self._apply(sc, force)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dovetail.checked import checked
 from dovetail.constitution.joint.extra import JointLoad
 from dovetail.constitution.joint.revolute import AffineBodyRevoluteJoint
 from dovetail.constitution.terms import AxialTorque
+from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import ArrayLike
 
@@ -29,6 +31,7 @@ class AffineBodyRevoluteJointExternalForce(JointLoad, uid=668):
     load, unit = "external_torque", "N·m"
     loads = (AxialTorque(torque=load, is_constrained="external_torque/is_constrained"),)
 
+    @checked(ArgumentType)
     def apply_to(self, sc: SimplicialComplex, torque: ArrayLike = 0.0) -> None:
         """Put a torque [N·m], switched off, on every edge: one number or one per edge."""
         self._apply(sc, torque)
