@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from plain_bodies import plain_bodies
 
 from dovetail.solver.articulated.articulated import Articulated
 from dovetail.solver.articulated.rows import Rows
@@ -48,15 +49,14 @@ class RandomTree:
         counts[-3:] = 1
         triples = rng.permutation(np.repeat(np.arange(len(pairs)), counts))
         self.left, self.right = np.array(pairs)[triples].T
-        self.position = np.full(n, -1)
-        self.position[fixed == 0] = rng.permutation(bodies)
+        self.is_free = 1 - fixed
         self.island = island = np.full(n, -1)
         island[free] = begins > 0
         joined = np.array(pairs)
         grounded = np.array([a if fixed[b] else b for a, b in pairs if fixed[a] or fixed[b]])
-        trees = tree_islands(island, 2, self.position, joined)
+        trees = tree_islands(island, 2, self.is_free, joined)
         assert trees.all()
-        self.forest = plant(self.position, joined, island, trees, grounded)
+        self.forest = plant(self.is_free, joined, island, trees, grounded)
         self.rows = Rows(self.forest, self.left, self.right)
         self._draw_bodies(rng)
         self._draw_rows(rng)
@@ -72,11 +72,10 @@ class RandomTree:
         n = self.n
         points = rng.normal(size=(n, 20, 3))
         rows = np.concatenate([np.ones((n, 20, 1)), points], axis=2)
-        self.mass = np.einsum("npi,npj->nij", rows, rows)
-        second = self.mass[:, 1:, 1:] - self.mass[:, 1:, :1] * self.mass[:, :1, 1:] / self.mass[:, :1, :1]
-        self.inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
         self.c = rng.uniform(0.5, 2.0, n)
         self.w = rng.uniform(50.0, 100.0, n)
+        self.bodies = plain_bodies(np.einsum("npi,npj->nij", rows, rows), stiffness=self.w, is_fixed=1 - self.is_free)
+        self.mass, self.inertia = self.bodies.mass, self.bodies.inertia
         rotation = np.linalg.qr(rng.normal(size=(n, 3, 3)))[0]
         rotation *= np.linalg.det(rotation)[:, None, None]
         self.Q = np.concatenate([rng.normal(size=(n, 1, 3)), rotation + 2e-4 * rng.normal(size=(n, 3, 3))], axis=1)
@@ -107,21 +106,16 @@ class RandomTree:
     # ---- the sweep ---------------------------------------------------------------------------------------------
 
     def solver(self, fast: bool) -> Articulated:
-        solver = Articulated(
-            self.forest, self.rows, self.weights, self.compliance, self.special, self.mass, self.inertia, self.w,
-            self.c, fast,
-        )  # fmt: skip
-        solver.covectors, solver.residual = self.covectors, self.residual
+        solver = Articulated(self.forest, self.rows, self.weights, self.compliance, self.special, self.bodies, fast)
+        solver.arrays.covectors, solver.arrays.residual = self.covectors, self.residual
         solver.weigh(self.c, self.w)
         return solver
 
     def _run(self, fast: bool, active: np.ndarray | None, far: int = 0) -> tuple[int, np.ndarray, np.ndarray]:
         solver = self.solver(fast)
-        solver.far = far
-        y = np.zeros((self.forest.count, 12))
-        lanes = self.position[solver.lane_body]
-        runs = np.ones(len(y), np.int64) if active is None else active
-        bad = solver.direction(self.Q, self.Q_tilde, self.position, lanes, runs, y)
+        solver.arrays.far = far
+        y = np.zeros((self.n, 12))
+        bad = solver.direction(self.Q, self.Q_tilde, self.is_free if active is None else active, y)
         return bad, y, solver.multiplier
 
     def sweep(self, fast: bool, active: np.ndarray | None = None, far: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -133,9 +127,8 @@ class RandomTree:
         """Steps of bodies without stress: Newton's, and the response to the push."""
         solver = self.solver(fast)
         solver.weigh_response(self.w)
-        y, y_push = np.zeros((2, self.forest.count, 12))
-        lanes, runs = self.position[solver.lane_body], np.ones(len(y), np.int64)
-        assert solver.respond(self.Q, self.Q_tilde, self.push, self.position, lanes, runs, y, y_push) == -1
+        y, y_push = np.zeros((2, self.n, 12))
+        assert solver.respond(self.Q, self.Q_tilde, self.push, self.is_free, y, y_push) == -1
         return y, y_push
 
     def sweep_status(self) -> int:
@@ -173,12 +166,11 @@ class RandomTree:
         return g.ravel()
 
     def _system(self, stress: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The saddle matrix, and the right-hand sides of the bodies and of the rows."""
-        f, r = self.forest, self.rows
-        size = 12 * f.count
-        H, g, W = np.zeros((size, size)), np.zeros(size), np.zeros((3 * r.count, size))
-        for b in f.body:
-            at = slice(12 * self.position[b], 12 * self.position[b] + 12)
+        """The saddle matrix, and the right-hand sides of bodies and rows; of a fixed body the unit matrix and 0."""
+        r, size = self.rows, 12 * self.n
+        H, g, W = np.eye(size), np.zeros(size), np.zeros((3 * r.count, size))
+        for b in self.forest.body:
+            at = slice(12 * b, 12 * b + 12)
             H[at, at], g[at] = self.hessian(b, stress), self.gradient(b, stress)
         c = np.zeros((r.count, 3))
         for t in range(r.count):
@@ -187,11 +179,11 @@ class RandomTree:
                     c[t] += self.weights[t, side] @ self.Q[b]
                 elif side == 0:
                     c[t] = self.residual[self.special[t]]
-                if self.position[b] < 0:
+                if not self.is_free[b]:
                     continue
                 plain = np.einsum("i,xy->xiy", self.weights[t, side], np.eye(3))
                 a = self.covectors[self.special[t], side] if self.special[t] >= 0 else plain
-                W[3 * t : 3 * t + 3, 12 * self.position[b] : 12 * self.position[b] + 12] = a.reshape(3, 12)
+                W[3 * t : 3 * t + 3, 12 * b : 12 * b + 12] = a.reshape(3, 12)
         return np.block([[H, -W.T], [W, np.diag(self.compliance.ravel())]]), g, c.ravel()
 
     def dense(self) -> tuple[np.ndarray, np.ndarray]:
@@ -205,8 +197,7 @@ class RandomTree:
         K, g, c = self._system(0.0)
         pushed = np.zeros_like(g)
         for b in self.forest.body:
-            at = 12 * self.position[b]
-            pushed[at : at + 12] = (self.mass[b] @ self.push[b]).ravel()
+            pushed[12 * b : 12 * b + 12] = (self.mass[b] @ self.push[b]).ravel()
         sides = np.stack([np.concatenate([g, c]), np.concatenate([pushed, -c])], axis=1)
         self.c = kept
         first, second = np.linalg.solve(K, sides)[: len(g)].T

@@ -23,6 +23,9 @@ from dovetail.constitution import AffineBodyConstitution
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot, halfplane, label_surface, trimesh
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.contact import Contact
+from dovetail.solver.iteration import Iteration
+from dovetail.solver.potential import Evaluation
+from dovetail.solver.solution import Tolerances
 from dovetail.world.simulation import Simulation
 
 __all__ = [
@@ -243,54 +246,65 @@ class Probe:
         self.contact: Contact = contact
         self.Q = self.simulation.state.Q.copy()
         self.h = self.simulation.dt
-        fixed = self.simulation.system.bodies.is_fixed
+        self.model = self.simulation.model
+        fixed = self.model.bodies.is_fixed
         n = len(fixed)
         everyone = np.array([(i, j) for i in range(n) for j in range(i + 1, n)], np.int64).reshape(-1, 2)
         self.blocks = Blocks(fixed, everyone)
-        self._island = np.zeros(n, np.int64)
+        self.at: Evaluation | None = None
 
     def look(self, Q: np.ndarray, motion: np.ndarray | None = None) -> None:
         """Search for contacts at Q and lag friction there; `motion` (n, 4, 3) is the largest that will follow.
 
         Raises SolverError where surfaces touch.
         """
-        system = self.simulation.system
         self.contact.forget()
-        system.islands.restart()
-        system.begin_contacts(Q.copy(), Q + (0.0 if motion is None else motion), self.h)
+        self.model.prepare(self.h, np.ones(len(Q)))
+        y = np.zeros((len(Q), 12)) if motion is None else -motion.reshape(-1, 12)
+        self.iteration = Iteration(self.model, Q.copy(), self.h, Tolerances())
+        self.iteration.begin_contacts(y * self.model.bodies.is_free[:, None])
 
     def energy(self, Q: np.ndarray, look: bool = True) -> float:
         """Energy of contact at Q times h²; without `look` by the candidates and friction of the last search."""
         if look:
             self.look(Q)
-        return self.contact.energy(Q)
+        # a sum over those of the bodies would round differently
+        self.at, E = self.model.potential.bare(Q), np.zeros(len(Q))
+        assert self.at.contacts is not None
+        self.contact.at(Q, self.at.contacts, np.ones(len(Q), np.int64), E)
+        return float(E.sum())
+
+    @property
+    def count(self) -> int:
+        """How many contacts were active at the last energy."""
+        assert self.at is not None and self.at.contacts is not None
+        return self.at.contacts.count
 
     def contacts(self) -> list[tuple[int, int, int, tuple[int, ...], float]]:
         """Active contacts of the last energy: kind, body a, body b (−1: half-plane), vertices of the meshes, distance.
 
         Of a half-plane the second "vertex" is its number.
         """
-        scene, contact = self.contact.scene, self.contact
-        found = []
-        for k in range(contact.count):
-            kind, a, b, *x = contact.candidates.pairs[contact.bodies[k, 2]].tolist()
+        scene = self.contact.scene
+        assert self.at is not None and self.at.contacts is not None
+        active, found = self.at.contacts, []
+        for k in range(active.count):
+            kind, a, b, *x = active.candidates.pairs[active.candidate[k]].tolist()
             split, corners = {0: (1, 4), 1: (2, 4), 2: (1, 3), 3: (1, 1)}[kind]
             owners = [a if i < split else b for i in range(corners)]
             start = [int(scene.x_base[body] + scene.vertex_start[scene.shape_of[body]]) for body in owners]
             vertices = tuple(x[i] - start[i] for i in range(corners)) + ((x[1],) if b < 0 else ())
-            found.append((kind, a, b, vertices, float(np.sqrt(contact.contacts[k, 11]))))
+            found.append((kind, a, b, vertices, float(np.sqrt(active.squared[k]))))
         return found
 
     def free_share(self, Q: np.ndarray, motion: np.ndarray) -> float:
         """Share of the motion (n, 4, 3) from Q that the solver would allow, the smallest of all islands."""
-        system = self.simulation.system
-        free = system.position >= 0
-        y = np.zeros_like(system.blocks.g)
-        y[system.position[free]] = -motion[free].reshape(-1, 12)
+        y = -motion.reshape(-1, 12) * self.model.bodies.is_free[:, None]
         self.look(Q, 8.0 * motion)  # with room to spare: it shall be collisions that bound the step
-        E = system.energies(Q, Q)
-        system.prepare_step(Q, Q, y, E)
-        return float(system.free_path(Q, y).min())
+        self.iteration.cover(y)
+        self.iteration.measure(y)
+        self.iteration.free_share(y)
+        return float(self.model.islands.alpha[: self.model.islands.count].min())
 
     def derivatives(self, Q: np.ndarray, look: bool = True, stride: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero.
@@ -302,16 +316,19 @@ class Probe:
         blocks, n = self.blocks, len(Q)
         for array in (blocks.g, blocks.D, blocks.U):
             array[:] = 0.0
-        self.contact.assemble(Q, False, blocks)
+        assert self.at is not None and self.at.contacts is not None
+        self.contact.assemble(Q, self.at.contacts, self.model.bodies.is_free, blocks)
         g, H = np.zeros((n, 12)), np.zeros((n, 12, n, 12))
         for a in range(n):
             if blocks.position[a] < 0:
                 continue
-            g[a] = blocks.g[blocks.position[a]]
-            upper = np.triu(blocks.D[blocks.position[a]])
+            g[a] = blocks.g[a]
+            upper = np.triu(blocks.D[a])
             H[a, :, a] = upper + np.triu(upper, 1).T
             for b in range(n):
                 if blocks.position[b] > blocks.position[a]:
-                    U = blocks.U[blocks.block_of(a, b)]
+                    place = np.empty(1, np.int64)
+                    blocks.locate(np.array([a]), np.array([b]), place)
+                    U = blocks.U[place[0]]
                     H[a, :, b], H[b, :, a] = U, U.T
         return g.reshape(-1), H.reshape(12 * n, 12 * n)

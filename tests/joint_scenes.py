@@ -258,7 +258,7 @@ class Bench:
         """The scene as solver arrays with the parameters of its first step, for tests of energies and derivatives."""
         simulation = Simulation(self.scene)
         simulation.joints.refresh(simulation.dt)
-        simulation.system.prepare(simulation.dt, 1.0)
+        simulation.model.prepare(simulation.dt, np.ones(simulation.model.bodies.count))
         return simulation
 
     def accessor(self) -> AffineBodyStateAccessorFeature:

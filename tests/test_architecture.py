@@ -23,7 +23,19 @@ LAYERS = {
     "solver": {"solver"},
     "world": {"world", "scene", "constitution", "geometry", "solver"},
 }
-SHARED = {"builtin", "errors", "files", "logger", "resident_thread", "timer", "typing", "unit", "values"}
+SHARED = {
+    "builtin",
+    "checked",
+    "errors",
+    "files",
+    "logger",
+    "messages",
+    "resident_thread",
+    "timer",
+    "typing",
+    "unit",
+    "values",
+}
 """Modules beside the layers that every layer may use; they use no layer."""
 
 HEAVY = {"numba", "llvmlite", "scipy", "trimesh", "meshio", "rich", "viser"}
@@ -134,11 +146,14 @@ def test_no_file_is_too_long():
 
 
 def test_nothing_can_execute_what_a_file_says():
-    """Loading a scene or a dump must not run code: no pickle, eval or exec anywhere."""
+    """Loading a scene or a dump must not run code: no pickle, eval or exec anywhere.
+
+    But for compiled kernels, in the user's own cache: machine code, which is loaded in order to be run.
+    """
     unsafe_modules = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
     unsafe_calls = {"eval", "exec", "compile", "__import__"}
     wrong = []
-    for path in MODULES:
+    for path in [path for path in MODULES if dotted(path) != "dovetail.solver.kernel_files"]:
         wrong += [f"{dotted(path)} imports {name}" for name in imports(path) if name.split(".")[0] in unsafe_modules]
         for node in ast.walk(tree(path)):
             if not isinstance(node, ast.Call):

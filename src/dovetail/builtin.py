@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self
 
+from dovetail.checked import shown
 from dovetail.errors import ConstitutionError
 
 __all__ = [
@@ -223,7 +224,7 @@ class UIDRegister:
             if key in (entry.uid, entry.name):
                 return entry
         raise ConstitutionError(
-            f"{type(self).__name__}: nothing is registered under {key!r}; known are "
+            f"{type(self).__name__}: nothing is registered under {shown(key)}; known are "
             + ", ".join(f"{e.uid} {e.name}" for e in self)
             + "."
         )

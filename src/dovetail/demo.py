@@ -126,7 +126,7 @@ class Press:
 
     def _control(self) -> None:
         """Before every step: the motor's target runs ahead, and the scale answers to its load."""
-        self.motor.drive.aim = _SPEED * (self.sim.time + _DT)
+        self.motor.drive.target = _SPEED * (self.sim.time + _DT)
         stiffness, damping = _SCALE
         self.scale.force = self._weight - stiffness * self.scale.distance - damping * self.scale.velocity
 

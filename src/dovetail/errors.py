@@ -25,6 +25,8 @@ from __future__ import annotations
 
 import builtins
 
+from dovetail.messages import shortened
+
 __all__ = [
     "AnimationError",
     "ArgumentType",
@@ -47,7 +49,10 @@ __all__ = [
 
 
 class DovetailError(builtins.Exception):
-    """Root of all errors raised on purpose."""
+    """Root of all errors raised on purpose; long names in its message are cut."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(shortened(each) if isinstance(each, str) else each for each in arguments))
 
 
 class CollectionError(DovetailError):

@@ -38,6 +38,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from dovetail.checked import checked, shown
 from dovetail.constitution.joint import EdgeJoint, VertexJoint
 from dovetail.constitution.laws import Damper, DryFriction, Hold, Limit, Servo, Spring
 from dovetail.constitution.terms import (
@@ -58,7 +59,6 @@ from dovetail.constitution.terms import (
 from dovetail.errors import ConstitutionError
 from dovetail.solver import coordinate as _coordinates  # noqa: F401  the built-in names are taken
 from dovetail.solver import law as _laws  # noqa: F401
-from dovetail.solver.energy import slide as _slide  # noqa: F401
 from dovetail.solver.joint import function as _solver
 from dovetail.solver.joint.derivatives import check_derivatives, complaint, refuse_stray_indices
 from dovetail.solver.kernel import jit_enabled
@@ -106,6 +106,7 @@ def energy(rows: int, parameters: tuple[str, ...] = ()) -> Callable[[_Definition
     return lambda function: _add(_solver.ENERGIES, decorate, function, "(F, p, exact, g, H)")
 
 
+@checked(ConstitutionError)
 def coordinate(rows: int, period: float = 0.0) -> Callable[[_Definition], _solver.Coordinate]:
     """Register x(F, exact, dx, d2x), a scalar of `rows` rows that jumps by `period`, 0 if it never does."""
     decorate = _solver.coordinate(rows, period)
@@ -119,9 +120,9 @@ def law(parameters: tuple[str, ...] = ()) -> Callable[[_Definition], _solver.Law
 
 
 def _names(kind: str, parameters: Any) -> tuple[str, ...]:
-    if isinstance(parameters, str) or not all(isinstance(name, str) for name in parameters):
+    if not isinstance(parameters, (tuple, list)) or not all(isinstance(name, str) for name in parameters):
         raise ConstitutionError(
-            f"{kind}: parameters = {parameters!r}; give a tuple with a name for each entry of p, ('c [N·m·s]',)."
+            f"{kind}: parameters = {shown(parameters)}; give a tuple with a name for each entry of p, ('c [N·m·s]',)."
         )
     return tuple(parameters)
 

@@ -10,13 +10,14 @@ from pathlib import Path
 __all__ = ["atomic_write"]
 
 
-def atomic_write(path: Path, content: bytes | str) -> None:
+def atomic_write(path: Path, content: bytes | str, durable: bool = True) -> None:
     """Replace the file at `path` by `content` in one step (text is stored as UTF-8, newlines as given).
 
     The content goes to a temporary file in the same folder, is flushed to the disk, and only then takes
     the name `path`. A failure at any moment leaves the old file as it was and no new one behind. A
     symbolic link keeps pointing to the file that is replaced. Raises OSError; the caller says what was
-    being written.
+    being written. Not `durable`, the disk is not waited for: a crash of the machine may leave the new name with
+    less than its content.
     """
     target = path.resolve()
     if not target.parent.is_dir():
@@ -28,8 +29,9 @@ def atomic_write(path: Path, content: bytes | str) -> None:
     try:
         with draft.open("xb") as stream:
             stream.write(payload)
-            stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         if target.exists():
             draft.chmod(target.stat().st_mode & 0o777)
         draft.replace(target)

@@ -18,6 +18,8 @@ import time
 from enum import IntEnum
 from typing import ClassVar
 
+from dovetail.messages import shortened
+
 __all__ = ["Level", "Logger"]
 
 _NAME = "dovetail"
@@ -88,7 +90,7 @@ def _say(level: int, message: str) -> None:
         return
     if _stderr not in _logger.handlers:
         _logger.addHandler(_stderr)
-    _logger.log(level, "%s", message, stacklevel=3)
+    _logger.log(level, "%s", shortened(message), stacklevel=3)
 
 
 class Logger:

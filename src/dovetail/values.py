@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dovetail.checked import LARGEST, checked, numbers, shown
 from dovetail.errors import DovetailError
 
 __all__ = [
@@ -59,9 +60,9 @@ class _Scalar(Generic[Number]):
     def Value(cls, x: float) -> Number:
         """`x` as a Python number, if the type can hold it."""
         try:
-            number: Number = np.array(x, cls.dtype).item()
-        except (OverflowError, ValueError, TypeError) as error:
-            raise DovetailError(f"{cls.__name__}.Value: cannot hold {x!r}; {error}.") from None
+            number: Number = np.array(x, cls.dtype).reshape(()).item()
+        except (OverflowError, ValueError, TypeError, Warning):
+            raise DovetailError(f"{cls.__name__}.Value: cannot hold {shown(x)}.") from None
         return number
 
     @classmethod
@@ -135,10 +136,10 @@ class _Array:
     @classmethod
     def Values(cls, values: ArrayLike) -> NDArray[np.float64]:
         """A copy of the given numbers in this shape."""
-        try:
-            array = np.array(values, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DovetailError(f"{cls.__name__}.Values: {values!r} are not numbers; {error}.") from None
+        given = numbers(values)
+        if given is None:
+            raise DovetailError(f"{cls.__name__}.Values: {shown(values)} are not numbers.")
+        array = given.copy()
         if array.shape not in (cls._shape, cls._accepted()):
             raise DovetailError(
                 f"{cls.__name__}.Values: an array of shape {array.shape} was given; {cls._shape} is needed."
@@ -159,6 +160,7 @@ class _Vector(_Array):
         return cls._shape[:1]
 
     @classmethod
+    @checked(DovetailError)
     def Unit(cls, i: int) -> NDArray[np.float64]:
         """Zeros with a one in component `i`."""
         size = cls._shape[0]
@@ -177,6 +179,7 @@ class _Vector(_Array):
         return cls.Unit(1)
 
     @classmethod
+    @checked(DovetailError)
     def LinSpaced(
         cls, start: float, end: float, n: float | None = None, step: float | None = None
     ) -> NDArray[np.float64]:
@@ -185,7 +188,9 @@ class _Vector(_Array):
         A third argument changes nothing and is checked: a whole number is the vector's size, another one the step.
         """
         size = cls._shape[0]
-        numbers = np.linspace(start, end, size).reshape(cls._shape)
+        if not (abs(float(start)) <= LARGEST and abs(float(end)) <= LARGEST):
+            raise DovetailError(f"{cls.__name__}.LinSpaced: from {start} to {end}; give numbers up to {LARGEST:g}.")
+        numbers = np.linspace(float(start), float(end), size).reshape(cls._shape)
         spacing = (end - start) / (size - 1)
         given = n if step is None else step
         if given is not None and not (step is None and given == size) and not np.isclose(given, spacing):

@@ -35,9 +35,9 @@ def test_inner_stages_do_not_count_for_outer_ones(stages, monkeypatch):
 
 def test_stages_add_up_to_the_step_and_the_solver_is_left_as_it_was(stages):
     before = [owner.__dict__[name] for methods in stages.stages().values() for owner, name in methods]
-    spent, counts = stages.profile("net 4", 5)
+    spent, counts = stages.profile("net 100", 5)
     assert sum(spent.values()) == pytest.approx(counts["ms"])
     assert spent["factor"] > 0 and spent["read-back"] > 0 and counts["iterations"] >= 1
     assert before == [owner.__dict__[name] for methods in stages.stages().values() for owner, name in methods]
-    page = stages.render({"net 4": (spent, {**counts, "ms": 10.0})}, quick=False)
+    page = stages.render({"net 100": (spent, {**counts, "ms": 10.0})}, quick=False)
     assert "| factor |" in page and page.count("% of a step on average") == 3

@@ -155,7 +155,7 @@ def test_a_heap_in_long_steps_converges():
 
 def islands(stage: Stage) -> list[set[int]]:
     """Groups of bodies that the last Newton iteration stepped together."""
-    of = stage.world._simulation.system.islands.of  # type: ignore[union-attr]
+    of = stage.world._simulation.model.islands.of  # type: ignore[union-attr]
     return [set(np.flatnonzero(of == m).tolist()) for m in range(of.max() + 1)]
 
 

@@ -66,7 +66,7 @@ def moment(mass, Q, V):
 @integrators
 def test_linear_momentum_is_kept_to_round_off_in_every_step(kinds, integrator):
     simulation = cloud(kinds, integrator)
-    mass, state = simulation.system.bodies.mass, simulation.state
+    mass, state = simulation.model.bodies.mass, simulation.state
     size = np.abs(mass @ state.V)[:, 0].sum()
     before = (mass @ state.V)[:, 0].sum(axis=0)
     for frame in range(1, FRAMES + 1):
@@ -80,7 +80,7 @@ def test_linear_momentum_is_kept_to_round_off_in_every_step(kinds, integrator):
 @integrators
 def test_angular_momentum_is_changed_by_the_integrator_alone(kinds, integrator):
     simulation = cloud(kinds, integrator)
-    mass, state = simulation.system.bodies.mass, simulation.state
+    mass, state = simulation.model.bodies.mass, simulation.state
     size = np.abs(mass @ state.V).sum() * np.abs(state.Q).max()
     V_before = state.V.copy()
     for frame in range(1, FRAMES + 1):
@@ -101,7 +101,7 @@ def test_angular_momentum_itself_is_kept_with_the_order_of_the_integrator():
     for integrator in ("bdf1", "bdf2"):
         for dt in (0.01, 0.005):
             simulation = cloud(list(JOINTS.values()), integrator, dt, moved=False)
-            mass, state = simulation.system.bodies.mass, simulation.state
+            mass, state = simulation.model.bodies.mass, simulation.state
             start = moment(mass, state.Q, state.V)
             for frame in range(round(0.2 / dt)):
                 simulation.advance(frame + 1)

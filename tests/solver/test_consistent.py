@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dense_blocks import assemble
 from joint_scenes import Bench, axis_angle, cross_matrix, everything_on
 
 from dovetail.constitution import (
@@ -16,10 +17,10 @@ from dovetail.constitution import (
 from dovetail.solver import consistent
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.integrator import INTEGRATORS, same_for_all
-from dovetail.solver.joint.rate_laws import RateLaws
-from dovetail.solver.joint.terms import Laws, Terms
-from dovetail.solver.load.loads import Loads
-from dovetail.solver.system import System
+from dovetail.solver.joint.laws import LawBatch, Laws
+from dovetail.solver.joint.rows import Rows
+from dovetail.solver.model import Model
+from dovetail.solver.potential import Potential
 
 H = 0.01
 STIFF, SOFT = 1e8, 1e3
@@ -43,33 +44,42 @@ def mechanism(rng: np.random.Generator, *, potential: str = "OrthoPotential", ka
     bench.join(AffineBodyPrismaticJoint, made[1:2], made[2:3], (2.5, 0, 0), (2.5, 1, 0), name="slider",
                extras=everything_on(AffineBodyPrismaticJoint, rng))  # fmt: skip
     simulation = bench.lowered()
-    system = simulation.system
-    system.contributions = [part for part in system.contributions if not isinstance(part, RateLaws)]
-    return simulation
+    potential = simulation.model.potential
+    assert potential.laws is not None
+    slow = Laws(potential.laws.coordinates, [batch for batch in potential.laws.batches if batch.start < 0])
+    assert 0 < slow.count < potential.laws.count
+    given = (potential.bodies, potential.points, potential.slides, slow, potential.exact)
+    model = Model(Potential(*given, [other for other in potential.others if other is not potential.soft_transforms]))
+    model.prepare(H, np.ones(model.bodies.count))
+    return model, simulation.state
 
 
-def flat(system: System, rows: np.ndarray) -> np.ndarray:
+def free(model: Model) -> np.ndarray:
+    return model.bodies.is_free != 0
+
+
+def flat(model: Model, rows: np.ndarray) -> np.ndarray:
     """(n, 4, 3) → the unknowns of the free bodies in body order."""
-    return rows[system.position >= 0].ravel()
+    return rows[free(model)].ravel()
 
 
-def dense_mass(system: System) -> np.ndarray:
-    M = [np.kron(m, np.eye(3)) for m in system.bodies.mass[system.position >= 0]]
+def dense_mass(model: Model) -> np.ndarray:
+    M = [np.kron(m, np.eye(3)) for m in model.bodies.mass[free(model)]]
     out = np.zeros((12 * len(M), 12 * len(M)))
     for k, block in enumerate(M):
         out[12 * k : 12 * k + 12, 12 * k : 12 * k + 12] = block
     return out
 
 
-def constraints(system: System):
+def constraints(model: Model):
     """Functions c(Q) with weights k, so that k/2 ‖c‖² are the energies that a start sees, with their shares.
 
     Shapes: AᵀA − 1, where w‖G‖² has k = 2w; joints: gaps W Q; sliders r × t; laws: their coordinate.
     """
-    bodies, found = system.bodies, []
-    for b in np.flatnonzero(system.position >= 0):
-        stiffness = (4.0 if bodies.model[b] == 1 else 1.0) * system.w[b]
-        share = 2 * stiffness / (system.largest_moment[b] + 2 * stiffness)
+    bodies, potential, found = model.bodies, model.potential, []
+    for b in np.flatnonzero(free(model)):
+        stiffness = (4.0 if bodies.model[b] == 1 else 1.0) * potential.weights.w[b]
+        share = 2 * stiffness / (bodies.largest_moment[b] + 2 * stiffness)
 
         def strain(Q, b=b):
             A = Q[b, 1:].T
@@ -77,37 +87,35 @@ def constraints(system: System):
 
         SHAPES[strain] = b
         found.append((strain, 0.5 * stiffness * share))
-    for part in system.contributions:
-        if isinstance(part, Laws):
-            found += [coordinate_of(system, part, m) for m in range(len(part.of))]
-        elif isinstance(part, Terms):
-            found += [slide_of(part, k) for k in range(part.stencils.count)]
-        elif hasattr(part, "stencils"):
-            found += [coincide_of(part, k) for k in range(part.stencils.count)]
+    for batch in potential.laws.batches:
+        found += [coordinate_of(model, batch, m) for m in range(batch.count)]
+    found += [slide_of(potential.slides, k) for k in range(potential.slides.count)]
+    found += [coincide_of(potential.points, k) for k in range(potential.points.count)]
     return [f for f in found if f[1] > 0.0]
 
 
-def gathered(stencils, k: int, Q: np.ndarray) -> np.ndarray:
-    return stencils.W[k] @ np.concatenate([Q[stencils.left[k]], Q[stencils.right[k]]])
+def gathered(rows: Rows, k: int, Q: np.ndarray) -> np.ndarray:
+    return rows.W[k] @ np.concatenate([Q[rows.left[k]], Q[rows.right[k]]])
 
 
-def coincide_of(part, k: int):
-    return lambda Q: gathered(part.stencils, k, Q)[0], part.K[k]
+def coincide_of(points: Rows, k: int):
+    return lambda Q: gathered(points, k, Q)[0], points.K[k]
 
 
-def slide_of(part: Terms, k: int):
+def slide_of(slides: Rows, k: int):
     def across(Q: np.ndarray) -> np.ndarray:
-        return np.cross(*gathered(part.stencils, k, Q))
+        return np.cross(*gathered(slides, k, Q))
 
     SLIDERS.append(across)
-    return across, part.p[k, 0]
+    return across, slides.K[k]
 
 
-def coordinate_of(system: System, part: Laws, m: int):
-    stencils, k = part.coordinates.stencils, part.of[m]
+def coordinate_of(model: Model, batch: LawBatch, m: int):
+    c, k = model.potential.laws.coordinates, batch.of[m]
+    W = c.W[c.first[k] : c.first[k + 1]]
 
     def x(Q: np.ndarray) -> np.ndarray:
-        F = gathered(stencils, k, Q)
+        F = W @ np.concatenate([Q[c.left[k]], Q[c.right[k]]])
         if len(F) == 2:
             return np.array([F[0] @ F[1]])
         ni, bi, nj, bj = F
@@ -115,16 +123,16 @@ def coordinate_of(system: System, part: Laws, m: int):
 
     x0 = float(x(STATE["Q"])[0])
     step = 1e-4
-    phi = part.law.function
+    phi = batch.law.function
 
     def slope(at: float) -> float:
         d = np.zeros(2)
-        phi(at, part.p[m], d)
+        phi(at, batch.p[m], d)
         return d[0]
 
     curvature = (slope(x0 + step) - slope(x0 - step)) / (2 * step)
-    J = jacobian(system, x)
-    stiff = curvature * float((J @ np.linalg.solve(dense_mass(system), J.T))[0, 0])
+    J = jacobian(model, x)
+    stiff = curvature * float((J @ np.linalg.solve(dense_mass(model), J.T))[0, 0])
     return x, curvature * stiff / (1 + stiff)
 
 
@@ -133,22 +141,22 @@ SLIDERS: list[Any] = []
 SHAPES: dict[Any, int] = {}
 
 
-def spin_of(system: System, state, b: int) -> np.ndarray:
+def spin_of(model: Model, state, b: int) -> np.ndarray:
     """The unknowns of the turning of body b alone that has the angular momentum of its velocity."""
-    a, mass = state.Q[b, 1:], system.bodies.mass[b]
+    a, mass = state.Q[b, 1:], model.bodies.mass[b]
     S = mass[1:, 1:] - np.outer(mass[0, 1:], mass[0, 1:]) / mass[0, 0]
     turning = sum(S[i, j] * ((a[i] @ a[j]) * np.eye(3) - np.outer(a[j], a[i])) for i in range(3) for j in range(3))
     omega = np.linalg.solve(turning, np.cross(a, S @ state.V[b, 1:]).sum(axis=0))
     rows = np.zeros_like(state.V)
     rows[b, 1:] = np.cross(omega, a)
-    return flat(system, rows)
+    return flat(model, rows)
 
 
-def jacobian(system: System, c, Q: np.ndarray | None = None, step: float = 1e-6) -> np.ndarray:
+def jacobian(model: Model, c, Q: np.ndarray | None = None, step: float = 1e-6) -> np.ndarray:
     """∂c/∂(unknowns) by central differences; c is at most quadratic, or smooth on the scale of 1."""
     Q = STATE["Q"] if Q is None else Q
     columns = []
-    for b in np.flatnonzero(system.position >= 0):
+    for b in np.flatnonzero(free(model)):
         for i in range(4):
             for a in range(3):
                 plus, minus = Q.copy(), Q.copy()
@@ -158,13 +166,11 @@ def jacobian(system: System, c, Q: np.ndarray | None = None, step: float = 1e-6)
     return np.array(columns).T
 
 
-def gradient(system: System, Q: np.ndarray) -> np.ndarray:
+def gradient(model: Model, Q: np.ndarray) -> np.ndarray:
     """∇ of all energies but the kinetic one, by the tested assembly."""
-    system.prepare(H, 0.0)
-    system.assemble(Q, Q, exact=True)
-    order = system.position[system.position >= 0]
-    g = system.blocks.g[order].ravel()
-    system.prepare(H, 4.0)
+    model.prepare(H, np.zeros(len(Q)))
+    g = assemble(model, Q, Q, exact=True).g[free(model)].ravel()
+    model.prepare(H, np.full(len(Q), 4.0))
     return g
 
 
@@ -175,37 +181,33 @@ def test_a_start_is_that_of_the_dense_equations(potential, kappa, rng):
 
     For shapes the spin of V stands for V̂ in the last term.
     """
-    simulation = mechanism(rng, potential=potential, kappa=kappa)
-    system, state = simulation.system, simulation.state
-    for part in system.contributions:
-        if isinstance(part, Laws):
-            part.past[:] = part.p  # targets at rest
-    state.V[:] = rng.normal(size=state.V.shape) * (system.position >= 0)[:, None, None]
+    model, state = mechanism(rng, potential=potential, kappa=kappa)
+    model.potential.laws.past[:] = model.potential.laws.p  # targets at rest
+    state.V[:] = rng.normal(size=state.V.shape) * free(model)[:, None, None]
     STATE["Q"] = state.Q.copy()
-    M = dense_mass(system)
-    terms = [(jacobian(system, c), c, k) for c, k in constraints(system)]
+    M = dense_mass(model)
+    terms = [(jacobian(model, c), c, k) for c, k in constraints(model)]
     P = M + sum(k * J.T @ J for J, _, k in terms)
     a = np.zeros_like(state.Q)
-    a[:, 0, 2] = np.where(system.position >= 0, -9.8, 0.0)
-    V_hat = np.linalg.solve(P, M @ flat(system, state.V))
-    g = gradient(system, state.Q)
-    system.loads = Loads([], system.position, system.bodies.gravity, system.mass_inverse)
-    V, total, inner = consistent_start(system, state, H, a.copy(), np.ones(len(state.Q), np.bool_))
+    a[:, 0, 2] = np.where(free(model), -9.8, 0.0)
+    V_hat = np.linalg.solve(P, M @ flat(model, state.V))
+    g = gradient(model, state.Q)
+    V, total, inner = consistent_start(model, state, H, a.copy(), np.ones(len(state.Q), np.bool_))
     # differences of 1e-6 leave 1e-9 of J, and P has a condition of up to 1e10 where bodies are stiff
-    np.testing.assert_allclose(flat(system, V), V_hat, atol=2e-5)
+    np.testing.assert_allclose(flat(model, V), V_hat, atol=2e-5)
     bends = np.zeros(len(M))
     for J, c, k in terms:
-        rate = flat(system, V)
+        rate = flat(model, V)
         if c in SLIDERS:
             rate = rate - np.linalg.pinv(J) @ (J @ rate)  # what it resists is left out
         elif c in SHAPES:
-            rate = spin_of(system, state, SHAPES[c])
+            rate = spin_of(model, state, SHAPES[c])
         rows = np.zeros_like(state.Q)
-        rows[system.position >= 0] = rate.reshape(-1, 4, 3)
-        later, earlier = (jacobian(system, c, state.Q + step * rows) for step in (1e-4, -1e-4))
+        rows[free(model)] = rate.reshape(-1, 4, 3)
+        later, earlier = (jacobian(model, c, state.Q + step * rows) for step in (1e-4, -1e-4))
         bends += k * J.T @ ((later - earlier) / 2e-4 @ rate)
-    wanted = np.linalg.solve(P, M @ flat(system, a) - g / H**2 - bends)
-    found = flat(system, 0.5 * (total + inner))
+    wanted = np.linalg.solve(P, M @ flat(model, a) - g / H**2 - bends)
+    found = flat(model, 0.5 * (total + inner))
     np.testing.assert_allclose(found, wanted, atol=1e-3 * np.abs(wanted).max())
 
 
@@ -217,14 +219,12 @@ def test_a_rigid_motion_is_left_alone_and_gets_its_centripetal_acceleration(pote
     inertia_axes = (0.3, 0.3, 0.3)  # a cube: its axis of rotation stays
     bench.box("box", inertia_axes, (1, 2, 3), rotation=turned, potential=potential, kappa=STIFF)
     simulation = bench.lowered()
-    system, state = simulation.system, simulation.state
+    model, state = simulation.model, simulation.state
     omega = np.array([0.5, -1.0, 2.0])
     spin = cross_matrix(omega)
     state.V[0, 1:] = (spin @ state.Q[0, 1:].T).T
     state.V[0, 0] = 1.0, -2.0, 0.5
-    V, total, inner = consistent_start(
-        system, state, H, np.array([[[0, 0, -9.8], *np.zeros((3, 3))]]), np.ones(1, bool)
-    )
+    V, total, inner = consistent_start(model, state, H, np.array([[[0, 0, -9.8], *np.zeros((3, 3))]]), np.ones(1, bool))
     np.testing.assert_allclose(V, state.V, atol=1e-9)
     A = 0.5 * (total + inner)[0]
     # the filter takes 1/(1 + ω²h²) off, 1e-4 here and four times that of ARAP
@@ -234,18 +234,17 @@ def test_a_rigid_motion_is_left_alone_and_gets_its_centripetal_acceleration(pote
 
 def test_exact_joints_hold_for_velocity_and_acceleration(rng):
     """J V̂ = 0, and the rate of that along Q̇ = V̂, V̇ = Â: J Â + (∂J/∂Q V̂) V̂ = 0."""
-    simulation = mechanism(rng, exact=1)
-    system, state = simulation.system, simulation.state
-    state.V[:] = rng.normal(size=state.V.shape) * (system.position >= 0)[:, None, None]
-    system.prepare(H, 4.0)
-    joints = system.exact_joints
-    assert joints is not None and {len(rows.stencils.W[0]) for rows in joints.rows} == {1, 2}
+    model, state = mechanism(rng, exact=1)
+    state.V[:] = rng.normal(size=state.V.shape) * free(model)[:, None, None]
+    model.prepare(H, np.full(len(state.Q), 4.0))
+    points, slides = model.potential.points, model.potential.slides
+    assert model.potential.exact is not None and points.count > points.exact == 0 and slides.count > slides.exact == 0
     a = np.zeros_like(state.Q)
-    V, total, inner = consistent_start(system, state, H, a, np.ones(len(state.Q), np.bool_))
+    V, total, inner = consistent_start(model, state, H, a, np.ones(len(state.Q), np.bool_))
     A = 0.5 * (total + inner)
-    for rows in joints.rows:
+    for rows in (points, slides):
         for k in range(rows.count):
-            u, du, ddu = (gathered(rows.stencils, k, X) for X in (state.Q, V, A))
+            u, du, ddu = (gathered(rows, k, X) for X in (state.Q, V, A))
             if len(u) == 1:
                 rate, second = du[0], ddu[0]
             else:
@@ -255,25 +254,23 @@ def test_exact_joints_hold_for_velocity_and_acceleration(rng):
             np.testing.assert_allclose(second, 0.0, atol=1e-6)  # h²Â is solved for to 1e-12
 
 
-def test_bodies_that_are_rough_keep_their_velocity(rng):
-    simulation = mechanism(rng)
-    system, state = simulation.system, simulation.state
+def test_bodies_that_need_bdf1_keep_their_velocity(rng):
+    model, state = mechanism(rng)
     state.V[:] = rng.normal(size=state.V.shape)
     smooth = np.zeros(len(state.Q), np.bool_)
     smooth[-1] = True
     a = rng.normal(size=state.Q.shape)
-    V, total, inner = consistent_start(system, state, H, a.copy(), smooth)
+    V, total, inner = consistent_start(model, state, H, a.copy(), smooth)
     np.testing.assert_array_equal(V[:-1], state.V[:-1])
     np.testing.assert_array_equal(total[:-1], a[:-1])
     np.testing.assert_array_equal(inner[:-1], state.A[:-1])
     assert not (V[-1] == state.V[-1]).all()
-    assert system.blocks.active.all()
+    np.testing.assert_array_equal(model.islands.unconverged, model.bodies.is_free)
 
 
 @pytest.mark.parametrize("gamma", [100.0, np.inf])
-def test_sweeps_and_blocks_give_the_same_start(gamma, rng, monkeypatch):
+def test_sweeps_and_blocks_give_the_same_start(gamma, rng):
     """A tree of forty links under load: the start by dual sweeps, and by the block system once the trees are felled."""
-    monkeypatch.setattr(consistent, "_FAST", 0.0)  # the noise below changes spins at once, so V̂ has others than Vₙ
     bench = Bench({"dt": H, "integrator/type": "ctr"}, gravity=(0, 0, -9.8))
     size = (0.1, 0.02, 0.02)
     base = bench.box("base", size, (-0.05, 0, 0), fixed=True)
@@ -283,16 +280,19 @@ def test_sweeps_and_blocks_give_the_same_start(gamma, rng, monkeypatch):
     bench.join(AffineBodyRevoluteJoint, [base, *bodies[:-1]], bodies, pins - half, pins + half, strength=gamma)
     bench.run(20)
     simulation = bench.world._simulation
-    system, state = simulation.system, simulation.state
-    assert system.trees is not None and system.trees.complete
-    state.V += 0.1 * rng.normal(size=state.V.shape) * (system.position >= 0)[:, None, None]
+    model, state = simulation.model, simulation.state
+    assert model.directions.sweep is not None
+    np.testing.assert_array_equal(model.directions.sweep.lawless, model.bodies.is_free)
+    # noise that changes spins at once, so that V̂ has others than Vₙ, and fast ones: a third of a radian in a step
+    state.V += 10.0 * rng.normal(size=state.V.shape) * free(model)[:, None, None]
+    assert 0.3 < H * np.abs(state.V[:, 1:]).max() < 0.5
     a = np.zeros_like(state.Q)
     a[1:, 0, 2] = -9.8
     smooth = np.ones(len(state.Q), np.bool_)
-    swept = [x.copy() for x in consistent_start(system, state, H, a.copy(), smooth)]
-    assert gamma < np.inf or not system.blocks.laid_out, "no block was needed"
-    system.trees = None
-    blocked = consistent_start(system, state, H, a.copy(), smooth)
+    swept = [x.copy() for x in consistent_start(model, state, H, a.copy(), smooth)]
+    assert not model.directions.blocks.laid_out, "no block was needed"
+    model.directions.sweep = None
+    blocked = consistent_start(model, state, H, a.copy(), smooth)
     for one, two in zip(swept, blocked, strict=True):
         one, two = one[1:], two[1:]  # the base is fixed
         # sweeps take a body for a rigid one with a stiffness of 8w on all strains: 1/(ω²h²) = 1e-3 of the strain rates
@@ -308,7 +308,7 @@ def test_bodies_that_turn_by_a_radian_a_step_start_by_blocks(monkeypatch):
     asked = []
     monkeypatch.setattr(consistent, "_solve", lambda *given, solve=consistent._solve: asked.append(solve(*given)))
     bench.run(1)
-    assert bench.world._simulation.system.trees is not None and len(asked) == 1
+    assert bench.world._simulation.model.directions.sweep is not None and len(asked) == 1
     bench.world._simulation.state.V *= 0.5
     bench.run(1)
     assert len(asked) == 1
@@ -326,20 +326,21 @@ def test_spinning_bodies_start_by_sweeps_with_their_spin_and_its_gyroscopic_torq
     pins = np.array([(0.3 * k, 0, 0) for k in range(links)])
     bench.join(AffineBodySphericalJoint, bodies[:-1], bodies[1:], pins, strength=np.inf)
     simulation = bench.lowered()
-    system, state = simulation.system, simulation.state
-    assert system.trees is not None and system.trees.complete
+    model, state = simulation.model, simulation.state
+    assert model.directions.sweep is not None
+    np.testing.assert_array_equal(model.directions.sweep.lawless, model.bodies.is_free)
     arm, at_pin = np.array([0.15, 0, 0]), np.zeros(3)
     for k in range(1, links + 1):
         omega = 3.0 * rng.normal(size=3)
         state.V[k, 0], state.V[k, 1:] = at_pin + np.cross(omega, arm), np.cross(omega, state.Q[k, 1:])
         at_pin = state.V[k, 0] + np.cross(omega, arm)
-    system.prepare(H, same_for_all(INTEGRATORS["ctr"], links + 1).weight)
+    model.prepare(H, same_for_all(INTEGRATORS["ctr"], links + 1).weight)
     a = np.zeros_like(state.Q)
     a[1:, 0, 2] = -9.8
-    smooth = system.position >= 0
-    for trees in (system.trees, None):
-        system.trees = trees
-        starts.append([x.copy() for x in consistent_start(system, state, H, a.copy(), smooth)])
+    smooth = free(model)
+    for sweep in (model.directions.sweep, None):
+        model.directions.sweep = sweep
+        starts.append([x.copy() for x in consistent_start(model, state, H, a.copy(), smooth)])
     (V, _, inner), (V_block, _, inner_block) = starts
     np.testing.assert_allclose(V, state.V, atol=1e-8 * np.abs(state.V).max())
     np.testing.assert_allclose(V_block, state.V, atol=1e-8 * np.abs(state.V).max())

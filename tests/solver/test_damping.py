@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.damping import adapt, add_inertia
+from dovetail.solver.damping import Damping
 
 OF = np.array([0, 0, 1, -1])
 
 
 def adapted(alpha, sigma):
-    sigma, size = np.array(sigma, float), np.ones(2)
-    some = adapt(OF, np.array(alpha, float), size, sigma)
-    return sigma.tolist(), size.tolist(), some
+    damping, size = Damping(np.zeros((4, 4, 4))), np.ones(2)
+    damping.sigma[:], damping.acts = sigma, any(sigma)
+    damping.update(OF, np.array(alpha, float), size)
+    return damping.sigma.tolist(), size.tolist(), damping.acts
 
 
 def test_it_grows_in_islands_whose_step_is_blocked():
@@ -34,8 +35,17 @@ def test_an_island_that_has_grown_takes_the_largest_of_its_parts():
 def test_the_inertia_is_that_of_the_kinetic_term():
     rng = np.random.default_rng(3)
     mass = rng.normal(size=(3, 4, 4))
-    position, active = np.array([1, -1, 0]), np.array([1, 0])
-    D = np.zeros((2, 12, 12))
-    add_inertia(position, active, mass, np.array([2.0, 5.0, 3.0]), D)
-    np.testing.assert_allclose(D[1], 0.0)  # does not run
-    np.testing.assert_allclose(D[0], 3.0 * np.kron(mass[2], np.eye(3)), rtol=1e-15)
+    damping, D = Damping(mass), np.zeros((3, 12, 12))
+    damping.sigma[:], damping.acts = (2.0, 5.0, 3.0), True
+    damping.add(np.array([0, 0, 1]), D)
+    np.testing.assert_allclose(D[:2], 0.0)  # do not run
+    np.testing.assert_allclose(D[2], 3.0 * np.kron(mass[2], np.eye(3)), rtol=1e-15)
+
+
+def test_a_new_step_begins_without():
+    damping, D = Damping(np.ones((4, 4, 4))), np.zeros((4, 12, 12))
+    damping.update(OF, np.array([0.05, 1.0]), np.ones(2))
+    assert damping.acts
+    damping.begin()
+    damping.add(np.ones(4, np.int64), D)
+    assert not damping.acts and not damping.sigma.any() and not D.any()

@@ -11,7 +11,6 @@ from dovetail.constitution import (
     AffineBodyRevoluteJoint,
     AffineBodySphericalJoint,
 )
-from dovetail.solver import nets
 
 EXACT = float("inf")
 
@@ -51,7 +50,9 @@ def net(bench: Bench, side: int, strength: float, offset: float = 0.0, hinge: bo
 
 def taken(bench: Bench) -> np.ndarray:
     """Flags of the bodies in nets."""
-    return bench.lowered().system.blocks.in_net
+    directions = bench.lowered().model.directions
+    directions.need_blocks()
+    return directions.blocks.in_net
 
 
 def test_a_net_is_taken_and_fixed_bodies_are_in_none():
@@ -90,24 +91,23 @@ def test_bodies_without_inertia_are_in_no_net():
     assert not taken(bench).any()
 
 
-def motion(taking: bool, frames: int, monkeypatch, strength: float, **config) -> tuple[np.ndarray, np.ndarray]:
+def motion(taking: bool, frames: int, strength: float, **config) -> tuple[np.ndarray, np.ndarray]:
     """States of all frames and reactions at the end, of two nets."""
-    monkeypatch.setattr(nets, "_SLOWER", 0.0 if taking else 1e9)
-    monkeypatch.setattr(nets, "_ALONE", 0.0 if taking else 1e9)
-    bench = Bench({"dt": 0.01, **TIGHT, **config}, gravity=(0.0, 0.0, -9.8))
+    direction = {"newton/direction": "net" if taking else "factor"}
+    bench = Bench({"dt": 0.01, **TIGHT, **config, **direction}, gravity=(0.0, 0.0, -9.8))
     joints = [*net(bench, 4, strength, hinge=True), *net(bench, 3, 30.0, offset=2.0)]
     bodies = [slot.geometry for slot, _ in bench.scene.geometries if "kappa" in slot.geometry.instances]
     states = bench.run(frames, lambda: np.concatenate([body.transforms.values.copy() for body in bodies]))
-    assert bench.world._simulation.system.blocks.in_net.any() == taking
+    assert bench.world._simulation.model.directions.blocks.in_net.any() == taking
     return np.array(states), np.concatenate([joint["reaction/force"].ravel() for joint in joints])
 
 
 @pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
 @pytest.mark.parametrize("strength", [100.0, EXACT])
-def test_nets_move_the_same_either_way(strength, integrator, monkeypatch):
+def test_nets_move_the_same_either_way(strength, integrator):
     config = {"integrator/type": integrator}
-    found, forces = motion(True, 8, monkeypatch, strength, **config)
-    expected, others = motion(False, 8, monkeypatch, strength, **config)
+    found, forces = motion(True, 8, strength, **config)
+    expected, others = motion(False, 8, strength, **config)
     # tolerances of 1e-8 m/s · 0.01 s, and eight steps that pass errors on
     np.testing.assert_allclose(found, expected, atol=1e-8)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())

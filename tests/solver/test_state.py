@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from plain_bodies import plain_bodies
 from scenes import cross_matrix, rotation
 
 from dovetail.solver.integrator import INTEGRATORS, Methods
@@ -11,7 +12,7 @@ from dovetail.solver.load.loads import accelerate
 from dovetail.solver.predict import first_guess, predict
 from dovetail.solver.state import State
 
-FREE, FIXED = np.array([0, 1]), np.array([-1, 0])
+IS_FREE = np.array([0, 1])
 
 
 def random_state(rng: np.random.Generator) -> State:
@@ -24,14 +25,15 @@ def random_state(rng: np.random.Generator) -> State:
 def test_the_prediction_is_that_of_the_table(name, is_dynamic, rng):
     method, state, h = INTEGRATORS[name], random_state(rng), 0.03
     gravity, F = rng.normal(size=(2, 3)), rng.normal(size=(2, 4, 3))
-    inverse = np.linalg.inv(np.array([np.cov(rng.normal(size=(4, 50))) for _ in range(2)]))
+    mass = np.array([np.cov(rng.normal(size=(4, 50))) for _ in range(2)])
+    inverse = np.linalg.inv(mass)
     found = np.empty((2, 4, 3))
     flags = np.array([is_dynamic, 1])
     accelerations = np.empty((2, 4, 3))
-    accelerate(FIXED, gravity, inverse, F, accelerations)
+    accelerate(plain_bodies(mass, is_fixed=1 - IS_FREE, gravity=gravity), F, accelerations)
     methods = Methods(method, np.zeros(2, np.bool_))
     predict(
-        methods.prediction, methods.of, h, FIXED, flags[::-1].copy(), accelerations, state.Q, state.V, state.Q_before,
+        methods.prediction, methods.of, h, IS_FREE, flags[::-1].copy(), accelerations, state.Q, state.V, state.Q_before,
         state.V_before, found,
     )  # fmt: skip
     a = inverse[1] @ F[1]
@@ -55,7 +57,7 @@ def test_the_first_guess_of_a_spinning_body_is_a_rotation():
     Q_tilde = Q.copy()
     Q_tilde[0, 1:] += h * (cross_matrix(omega) @ Q[0, 1:].T).T
     out = np.empty_like(Q)
-    first_guess(h, np.ones(1), np.array([0]), Q, Q_tilde, np.zeros_like(Q), out)
+    first_guess(h, np.ones(1), np.array([1]), Q, Q_tilde, np.zeros_like(Q), out)
     A = out[0, 1:].T
     np.testing.assert_allclose(A.T @ A, np.eye(3), atol=1e-11)  # the polar iteration stops at 1e-6, squared
     angle = np.arctan(np.linalg.norm(omega) * h)  # of the polar rotation of 1 + h[ω]×
@@ -68,7 +70,7 @@ def test_the_first_guess_carries_internal_accelerations_and_leaves_fixed_bodies(
     A = np.zeros_like(Q)
     A[:, 0] = [1.0, -2.0, 3.0]
     out = np.empty_like(Q)
-    first_guess(0.2, np.array([1.0, 4.0]), FIXED, Q, Q, A, out)
+    first_guess(0.2, np.array([1.0, 4.0]), IS_FREE, Q, Q, A, out)
     assert (out[0] == Q[0]).all()
     np.testing.assert_allclose(out[1, 0], 0.01 * A[1, 0], rtol=1e-15)
 
@@ -79,7 +81,7 @@ def test_a_commit_moves_the_present_into_the_past(name, rng):
     before = State(**{k: np.copy(v) for k, v in state.arrays().items()})
     Q, Q_tilde = rng.normal(size=(2, 2, 4, 3))
     past, V_start = rng.normal(size=(2, 2, 4, 3))
-    state.commit(Methods(method, np.zeros(2, np.bool_)), h, FIXED, Q, Q_tilde, past.copy(), V_start)
+    state.commit(Methods(method, np.zeros(2, np.bool_)), h, IS_FREE, Q, Q_tilde, past.copy(), V_start)
     d, d0, d1, carry = method.rates
     np.testing.assert_array_equal(state.Q, Q)
     np.testing.assert_array_equal(state.Q_before, before.Q)
@@ -90,17 +92,17 @@ def test_a_commit_moves_the_present_into_the_past(name, rng):
     assert state.dt_before == h
 
 
-def test_a_rough_body_takes_the_step_as_bdf1(rng):
+def test_a_body_that_needs_bdf1_takes_the_step_as_that(rng):
     """Prediction, weight and new velocity come from the row of its own method."""
-    rough, position = np.array([False, True]), np.array([0, 1])
-    methods = Methods(INTEGRATORS["ctr"], rough)
+    is_free = np.ones(2, np.int64)
+    methods = Methods(INTEGRATORS["ctr"], np.array([False, True]))
     np.testing.assert_array_equal(methods.weight, [4.0, 1.0])
     state, a, found = random_state(rng), rng.normal(size=(2, 4, 3)), np.empty((2, 4, 3))
     Q, V = state.Q.copy(), state.V.copy()
-    predict(methods.prediction, methods.of, 0.1, position, np.ones(2, int), a, Q, V, Q, V, found)
+    predict(methods.prediction, methods.of, 0.1, is_free, np.ones(2, int), a, Q, V, Q, V, found)
     np.testing.assert_allclose(found, Q + 0.1 * V + np.array([0.0025, 0.01])[:, None, None] * a, rtol=1e-13)
     new = rng.normal(size=(2, 4, 3))
-    state.commit(methods, 0.1, position, new, found, Q.copy(), V)
+    state.commit(methods, 0.1, is_free, new, found, Q.copy(), V)
     np.testing.assert_allclose(state.V[0], (20 * (new - Q) - V)[0], rtol=1e-12)
     np.testing.assert_allclose(state.V[1], (10 * (new - Q))[1], rtol=1e-12)
 

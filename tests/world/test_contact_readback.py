@@ -185,7 +185,7 @@ def test_a_step_that_was_broken_off_leaves_nothing_behind_that_the_next_one_reli
     for _ in range(4):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             calls.clear()
-            patch.setattr("dovetail.solver.system.System.moved", interrupted)
+            patch.setattr("dovetail.solver.contact.contact.Contact.record_motion", interrupted)
             stage.world.advance()
         for now, then in zip(read_state(stage.world), before, strict=True):
             np.testing.assert_array_equal(now, then)

@@ -61,7 +61,7 @@ FLAWS: dict[str, tuple[Callable[[Path], object], str]] = {
     "header not a table": (lambda path: replace_header(path, b"[1]"), "is damaged"),
     "newer version": (
         lambda path: rewrite(path, lambda header, arrays: header.update(version=99)),
-        "has version 99 of the format, this program reads version 1",
+        "has version 99 of the format, this program reads version 2",
     ),
     "other format": (lambda path: rewrite(path, lambda header, arrays: header.update(format="x")), "of the format"),
     "other frame": (lambda path: rewrite(path, lambda header, arrays: header.update(frame=7)), "it is frame 7"),
@@ -135,7 +135,7 @@ def test_a_dump_of_another_scene_is_refused(start, caplog):
     second = start(heavier)
     with caplog.at_level(logging.ERROR, "dovetail"):
         assert second.recover(2) is False
-    assert "is of another scene: bodies, masses or joints differ" in caplog.text
+    assert "is of another scene: bodies, masses, joints, surfaces" in caplog.text
 
 
 def test_a_workspace_that_vanished_makes_dump_fail_softly(start, tmp_path, caplog):

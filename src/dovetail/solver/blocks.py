@@ -1,7 +1,9 @@
-"""The linear system of one Newton iteration: a symmetric matrix of 12×12 blocks over the bodies that can move.
+"""The linear system of one Newton iteration: a symmetric matrix of 12×12 blocks, a row for every body that can move.
 
-It is factored as long as the factor has not many more blocks than the matrix; else conjugate gradients solve it. Nets
-(nets.py) have no blocks off the diagonal; they are factored by the forces in their points.
+All arrays are by body; in which order bodies are eliminated is known here and in linear/ alone. A part of the matrix
+(bodies that blocks connect) is factored as long as its factor has not many more blocks than itself; else conjugate
+gradients solve it, unless it has exact joints, which ask for a factor. Nets (nets.py) have no blocks off the diagonal;
+they are factored by the forces in their points.
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.buffers import aligned
+from dovetail.solver.islands import components
+from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.linear.conjugate import conjugate_gradients, symmetrise
-from dovetail.solver.linear.ordering import Structure, find_block, structure_of, without_fill
-from dovetail.solver.linear.points import Points
-from dovetail.typing import Array, Indices
+from dovetail.solver.linear.dual import solve_points
+from dovetail.solver.linear.ordering import Structure, has_blocks, locate, structure_of, without_fill
+from dovetail.solver.linear.points import Net
+from dovetail.solver.record import Record, f8, i8
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Blocks"]
 
@@ -28,120 +34,189 @@ _NONE: Indices = np.zeros((0, 2), np.int64)
 _SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 1.0)  # of the diagonal, where an incomplete factor breaks down
 
 
-class Blocks:
-    """Gradient, diagonal and off-diagonal blocks in elimination order, on a fixed structure.
+@kernel
+def _without(active: Indices, some: Indices, others: Indices, out: Indices) -> None:
+    """out ← active bodies that are neither among some nor among others."""
+    for b in range(len(active)):
+        out[b] = active[b] if not (some[b] or others[b]) else 0
 
-    position (n,)            place of each body in the elimination order; −1 for a fixed body
-    g (m, 12)                gradient, to be overwritten by the solution
-    D (m, 12, 12)            diagonal blocks (upper triangles), overwritten by the factor if direct
-    U (k, 12, 12)            off-diagonal blocks, overwritten by the factor if direct
-    direct                   whether the matrix is factored; only then may it be indefinite, which `factor` tells
-    active (m,)              1 for rows that take part; the others belong to islands that have converged
-    base_D, base_U           what never changes between iterations: linear joints
-    in_net (n,)              whether points join a body, and nothing else
-    points                   these points, if there are nets
 
-    Without pairs there are no blocks yet (`laid_out`), and positions are in the order of the bodies.
+@kernel
+def _clear(active: Indices, b: Array) -> None:
+    """b ← 0 for bodies that are not active."""
+    for k in range(len(active)):
+        if not active[k]:
+            for i in range(12):
+                b[k, i] = 0.0
+
+
+class Blocks(Record):
+    """Gradient, diagonal and off-diagonal blocks on a fixed structure.
+
+    order (m,), position (n,)   bodies in the order of elimination, and where each is in it; −1 for a fixed body
+    row_start, column           off-diagonal blocks by place in that order, see linear/ordering.py
+    g (n, 12)                   gradient
+    D (n, 12, 12)               diagonal blocks (upper triangles), overwritten by the factor
+    U (k, 12, 12)               off-diagonal blocks, overwritten by the factor
+    R (n, 12)                   reciprocals of the factor's diagonal
+    base_D, base_U              what never changes between iterations: linear joints
+    in_net (n,)                 1 for bodies that points join, and nothing else
+    iterative (n,)              1 for bodies whose part conjugate gradients solve; it must be positive definite
     """
 
-    def __init__(self, is_fixed: Indices, pairs: Indices | None, may_iterate: bool = False) -> None:
-        self._may_iterate = may_iterate
+    order: Indices = i8(1)
+    position: Indices = i8(1)
+    row_start: Indices = i8(1)
+    column: Indices = i8(1)
+    g: Array = f8(2)
+    D: Array = f8(3)
+    U: Array = f8(3)
+    R: Array = f8(2)
+    base_D: Array = f8(3)
+    base_U: Array = f8(3)
+    in_net: Indices = i8(1)
+    iterative: Indices = i8(1)
+
+    def __init__(self, is_fixed: Indices, pairs: Indices | None = None) -> None:
+        n = len(is_fixed)
         self._free = np.flatnonzero(np.asarray(is_fixed) == 0)
-        self._node = np.full(len(is_fixed), -1)
+        self._node = np.full(n, -1)
         self._node[self._free] = np.arange(len(self._free))
-        self.position = self._node.copy()
-        self.g = aligned(len(self._free), 12)
-        self.g.fill(0.0)
-        self.active: Indices = np.ones(len(self._free), np.int64)
-        self.laid_out = False
-        self.direct = True
-        self.in_net = np.zeros(len(is_fixed), np.bool_)
-        self.points: Points | None = None
+        g, none = aligned(n, 12), np.zeros((0, 12, 12))
+        g.fill(0.0)
+        super().__init__(
+            order=self._free, position=self._node.copy(), row_start=np.zeros(len(self._free) + 1, np.int64),
+            column=np.zeros(0, np.int64), g=g, D=none, U=none, R=np.zeros((0, 12)), base_D=none, base_U=none,
+            in_net=np.zeros(n, np.int64), iterative=np.zeros(n, np.int64),
+        )  # fmt: skip
+        self.net: Net | None = None
+        self.laid_out = self._iterates = False
+        self._rest = np.zeros(n, np.int64)
         if pairs is not None:
             self.restructure(pairs)
 
-    def restructure(self, pairs: Indices, joined: Indices = _NONE) -> None:
-        """Lay the blocks out anew for these body pairs (k, 2); positions change, base blocks must be filled again.
+    def restructure(
+        self, pairs: Indices, joined: Indices = _NONE, may_iterate: Flags | None = None, always: bool = False
+    ) -> None:
+        """Lay the blocks out anew for these body pairs (k, 2); base blocks must be filled again.
 
-        joined (t, 2) are the bodies of the points of nets. `add_points` is to follow in the same order.
+        joined (t, 2) are the bodies of the points of nets, `add_points` is to follow in the same order. may_iterate
+        (n,) says whose part conjugate gradients may solve where that is less work, or `always`.
         """
+        n = len(self.position)
         if not self.laid_out:
             self.laid_out = True
-            self.D = np.zeros((len(self._free), 12, 12))
-            self.base_D = np.zeros_like(self.D)
-            self._R = np.zeros((len(self._free), 12))
+            self.D, self.base_D, self.R = np.zeros((n, 12, 12)), np.zeros((n, 12, 12)), np.zeros((n, 12))
         edges = self._node[np.asarray(pairs, np.int64).reshape(-1, 2)]
         edges = edges[(edges >= 0).all(axis=1)]
         structure = structure_of(len(self._free), edges)
-        sparse = without_fill(structure, edges) if self._may_iterate and len(self._free) > _BODIES else structure
-        self.direct = len(structure.column) <= _FILL * len(sparse.column)
-        if not self.direct:
-            structure = sparse
-        self.structure: Structure = structure
+        self.iterative[:] = 0
+        if may_iterate is not None and may_iterate.any() and (always or len(self._free) > _BODIES):
+            structure, chosen = _by_parts(structure, edges, may_iterate[self._free], always)
+            self.iterative[self._free[chosen]] = 1
+        self._iterates = bool(self.iterative.any())
+        self.structure = structure
         self.position[self._free] = structure.position
-        self.row_start, self.column = structure.row_start, structure.column
+        order = np.empty_like(self._free)
+        order[structure.position] = self._free
+        self.order, self.row_start, self.column = order, structure.row_start, structure.column
         self.U = np.zeros((len(structure.column), 12, 12))
         self.base_U = np.zeros_like(self.U)
-        self.in_net[:] = False
-        self.in_net[joined] = True
-        self.in_net[self.position < 0] = False
-        self._by_blocks = np.ones(len(self._free), np.int64)
-        self._by_blocks[self.position[self.in_net]] = 0
-        self.points = Points(self.position[joined]) if len(joined) else None
+        self.in_net[:] = 0
+        self.in_net[joined] = 1
+        self.in_net[self.position < 0] = 0
+        self.net = Net(np.where(self.position[joined] >= 0, joined, -1)) if len(joined) else None
+
+    def take_up(self) -> None:
+        """Have no blocks any more."""
+        self.laid_out = self._iterates = False
+        self.net = None
+        self.position[:] = self._node
+        self.in_net[:] = self.iterative[:] = 0
 
     def clear_base(self) -> None:
         """Forget what never changes."""
         self.base_D[:] = 0.0
         self.base_U[:] = 0.0
-        if self.points is not None:
-            self.points.clear()
+        if self.net is not None:
+            self.net.clear()
 
     def add_points(self, pairs: Indices, W: Array, K: Array) -> None:
         """Add K WᵀW ⊗ I₃ with weights W (k, 8) on body pairs (k, 2), of those that are in nets."""
-        if self.points is not None:
-            inside = self.in_net[pairs].any(axis=1)
-            self.points.add(W[inside], K[inside])
+        if self.net is not None:
+            inside = (self.in_net[pairs] != 0).any(axis=1)
+            self.net.add(W[inside], K[inside])
 
-    def block_of(self, left: int, right: int) -> int:
-        """Off-diagonal block that couples two bodies; −1 if either is fixed. Rows are of the earlier position."""
-        row, column = int(self.position[left]), int(self.position[right])
-        if row < 0 or column < 0:
-            return -1
-        return int(find_block(self.row_start, self.column, min(row, column), max(row, column)))
+    def locate(self, first: Indices, second: Indices, block: Indices) -> None:
+        """block ← off-diagonal blocks of pairs of bodies, see linear/ordering.py."""
+        locate(first, second, self.position, self.row_start, self.column, block)
 
-    def factor(self) -> int:
-        """Factor the matrix. Returns −1, or the body at which it is not positive definite."""
-        if self.direct:
-            bad, active = -1, self.active
-            if self.points is not None:
-                bad, active = self.points.factor(active, self.D), active * self._by_blocks
-            if bad < 0:
-                bad = factor(self.row_start, self.column, active, self.D, self.U, self._R)
-            return -1 if bad < 0 else int(np.flatnonzero(self.position == bad)[0])
+    def has(self, count: int, bodies: Indices) -> bool:
+        """Whether there is a block for every pair of free bodies among the first `count` rows."""
+        return bool(has_blocks(count, bodies, self.position, self.row_start, self.column))
+
+    def iterates(self, active: Indices) -> bool:
+        """Whether conjugate gradients solve the part of an active body (n,)."""
+        return self._iterates and bool((active * self.iterative).any())
+
+    def by_factor(self, active: Indices) -> Indices:
+        """1 for the active bodies (n,) whose rows are factored in blocks: neither in nets nor iterative."""
+        if self.net is None and not self._iterates:
+            return active
+        _without(active, self.in_net, self.iterative, self._rest)
+        return self._rest
+
+    def factor(self, active: Indices) -> int:
+        """Factor the rows of active bodies. Returns −1, or a body at which they are not positive definite."""
+        bad = -1 if self.net is None else self.net.factor(active, self.D)
+        if bad < 0:
+            rest = self.by_factor(active)
+            bad = int(factor(self.order, self.row_start, self.column, rest, self.D, self.U, self.R))
+        if bad < 0 and self.iterates(active):
+            bad = self._factor_incomplete(active * self.iterative)
+        return bad
+
+    def _factor_incomplete(self, active: Indices) -> int:
         symmetrise(self.D)
         diagonal = np.einsum("kii->ki", self.D)
+        bad = -1
         for shift in _SHIFTS:
             self._factor_D, self._factor_U = self.D.copy(), self.U.copy()
             np.einsum("kii->ki", self._factor_D)[:] += shift * diagonal
-            bad = factor(self.row_start, self.column, self.active, self._factor_D, self._factor_U, self._R)
+            bad = int(factor(self.order, self.row_start, self.column, active, self._factor_D, self._factor_U, self.R))
             if bad < 0:
                 return -1
-        return int(np.flatnonzero(self.position == bad)[0])
+        return bad
 
-    def solve(self, b: Array, tolerance: float = _TOLERANCE) -> Array:
-        """b (m, 12) ← H⁻¹ b with the factor in place; with b = g the Newton direction is −b.
+    def solve(self, active: Indices, b: Array, tolerance: float = _TOLERANCE) -> Array:
+        """b (n, 12) ← H⁻¹ b of active bodies with the factor in place, 0 for the others.
 
         The tolerance is that of conjugate gradients.
         """
-        if self.direct:
-            active = self.active
-            if self.points is not None:
-                self.points.solve(active, self.D, b)
-                active = active * self._by_blocks
-            solve(self.row_start, self.column, active, self.D, self.U, self._R, b)
-        else:
-            conjugate_gradients(
-                self.row_start, self.column, self.active, self.D, self.U, self._factor_D, self._factor_U, self._R,
-                tolerance, _ROUNDS, b,
-            )  # fmt: skip
+        if self.net is not None:
+            solve_points(self.net, active, self.D, b)
+        if self._iterates:
+            chosen = active * self.iterative
+            if chosen.any():
+                conjugate_gradients(self, chosen, self._factor_D, self._factor_U, tolerance, _ROUNDS, b)
+        solve(self.order, self.row_start, self.column, self.by_factor(active), self.D, self.U, self.R, b)
+        _clear(active, b)
         return b
+
+
+def _by_parts(structure: Structure, edges: Indices, may_iterate: Flags, always: bool) -> tuple[Structure, Indices]:
+    """The structure without fill in the parts that conjugate gradients solve, and the nodes in these."""
+    sparse = without_fill(structure, edges)
+    part = components(len(may_iterate), edges)
+    order = np.argsort(structure.position)
+    filled = np.bincount(part[order], np.diff(structure.row_start), len(part))
+    given = np.bincount(part[order], np.diff(sparse.row_start), len(part))
+    pays = (filled > _FILL * given) & (np.bincount(part, minlength=len(part)) > _BODIES)
+    pays |= always
+    pays[part[~may_iterate]] = False
+    chosen = pays[part]
+    if not chosen.any():
+        return structure, np.zeros(0, np.int64)
+    columns = [(sparse if taken else structure).columns_of(row) for row, taken in enumerate(chosen[order].tolist())]
+    row_start = np.cumsum([0, *(len(c) for c in columns)])
+    return Structure(structure.position, row_start, np.concatenate(columns)), np.flatnonzero(chosen)

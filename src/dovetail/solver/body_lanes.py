@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba.extending import intrinsic
-
 from dovetail.solver.emit import Emitter, Matrix, emitted
 from dovetail.solver.emit_algebra import PAIRS, cross, dot, full, inverse, product, times
 
@@ -90,11 +88,11 @@ def _uncoupled(S: Matrix, k: Any, A: Matrix, r: Matrix, w: list[Any]) -> Matrix:
 
 
 def _emit_start(e: Emitter) -> None:
-    # arguments: first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push
+    # arguments: first, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push
     first = e.index(0)
-    Q, V, a = (e.neighbours(k, first, 12) for k in (8, 9, 7))
-    M, inverse_M = (e.neighbours(k, first, 16) for k in (2, 3))
-    squared, scale = (e.wide(e.scalars(6, e.times(first, 0)).at(k)) for k in range(2))
+    Q, V, a = (e.neighbours(k, first, 12) for k in (7, 8, 6))
+    M, inverse_M = (e.neighbours(k, first, 16) for k in (1, 2))
+    squared, scale = (e.wide(e.scalars(5, e.times(first, 0)).at(k)) for k in range(2))
     A, rates = [Q[3:6], Q[6:9], Q[9:12]], [V[3:6], V[6:9], V[9:12]]
     light = 1.0 / M[0]
     S = full([M[5 + 4 * i + j] - light * (M[1 + i] * M[1 + j]) for i, j in PAIRS])
@@ -115,12 +113,12 @@ def _emit_start(e: Emitter) -> None:
             for x in range(3)
         ]
 
-    k, filtered = e.lanes(4, first).at(0), e.lanes(5, first).at(0)
+    k, filtered = e.lanes(3, first).at(0), e.lanes(4, first).at(0)
     world, stiffness = full(moments), 2.0 * filtered + (1.0 / 3.0) * trace
     heavy = product(S, rates)
     omega = turned(heavy)
     more = caused(_uncoupled(world, stiffness, A, heavy, omega))
-    e.put_neighbours(11, first, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
+    e.put_neighbours(9, first, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
     along, speed = [dot(omega, row) for row in A], dot(omega, omega)
     bend = 2.0 * squared * filtered
     G = _strain(A)
@@ -128,30 +126,14 @@ def _emit_start(e: Emitter) -> None:
     for n, (i, j) in enumerate(PAIRS):
         metric = G[n] + 1.0 if i == j else G[n]
         C.append(k * G[n] + bend * (speed * metric - along[i] * along[j]))
-    g = e.gathered(10, 1, first)
-    for i, row in enumerate(full(C)):
-        for x in range(3):
-            g[3 + 3 * i + x] = g[3 + 3 * i + x] + dot(row, [A[0][x], A[1][x], A[2][x]])
+    g = [[dot(row, [A[0][x], A[1][x], A[2][x]]) for x in range(3)] for row in full(C)]
     pushed = product(S, [a[3:6], a[6:9], a[9:12]])
-    r = [[squared * pushed[i][x] + (light * M[1 + i]) * g[x] - g[3 + 3 * i + x] for x in range(3)] for i in range(3)]
+    r = [[squared * pushed[i][x] - g[i][x] for x in range(3)] for i in range(3)]
     extra = _uncoupled(world, stiffness, A, r, turned(r))
-    forces = [[extra[i][x] - g[3 + 3 * i + x] for x in range(3)] for i in range(3)]
-    push = []
-    for n, value in enumerate(caused(forces)):
-        push.append(squared * a[n] + value - inverse_M[4 * (n // 3)] * g[n % 3])
-    e.put_neighbours(12, first, push)
+    forces = [[extra[i][x] - g[i][x] for x in range(3)] for i in range(3)]
+    e.put_neighbours(10, first, [squared * a[n] + value for n, value in enumerate(caused(forces))])
 
 
-guess_of_eight = intrinsic(
-    lambda context, first, scale, Q, Q_tilde, A, out, change: emitted(
-        _emit_guess, first, scale, Q, Q_tilde, A, out, change
-    )
-)
-energy_of_eight = intrinsic(
-    lambda context, first, mass, c, w, Q, Q_tilde, E: emitted(_emit_energy, first, mass, c, w, Q, Q_tilde, E)
-)
-start_of_eight = intrinsic(
-    lambda context, first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push: emitted(
-        _emit_start, first, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push
-    )
-)
+guess_of_eight = emitted(_emit_guess, "first, scale, Q, Q_tilde, A, out, change")
+energy_of_eight = emitted(_emit_energy, "first, mass, c, w, Q, Q_tilde, E")
+start_of_eight = emitted(_emit_start, "first, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push")

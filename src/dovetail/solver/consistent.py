@@ -18,12 +18,10 @@ Nothing but Q, V and the last two targets is needed.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dovetail.errors import SolverError
-from dovetail.solver.articulated.trees import Trees
+from dovetail.solver.articulated.trees import Sweep
 from dovetail.solver.assembly.start import (
     aim_at_start,
     assemble_shapes,
@@ -33,8 +31,11 @@ from dovetail.solver.assembly.start import (
     turn_to_acceleration,
 )
 from dovetail.solver.contribution import Start
+from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
+from dovetail.solver.joint.row_algebra import curve_rows
+from dovetail.solver.joint.rows import assemble_rows, linearise_rows
+from dovetail.solver.model import Model
 from dovetail.solver.state import State
-from dovetail.solver.system import System
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["consistent_start"]
@@ -44,121 +45,120 @@ _WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which swe
 _FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 
 
-def consistent_start(system: System, state: State, h: float, a: Array, smooth: Flags) -> tuple[Array, Array, Array]:
+def consistent_start(model: Model, state: State, h: float, a: Array, smooth: Flags) -> tuple[Array, Array, Array]:
     """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
 
     a is the acceleration by gravity and loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for
     the others Vₙ, a and the internal acceleration of the last step. Accelerations of fixed bodies are arbitrary. They
     are buffers, which the next start uses again.
     """
-    room, loaded = system.start_buffers, a is not system.loads.free_fall
-    V = room.spare()
-    inner = room.spare(V)
-    total = room.spare(V, inner)
-    np.copyto(V, state.V)
-    if not smooth.all():
+    room, loaded, bodies = model.start_buffers, a is not model.loads.free_fall, model.bodies
+    start = model.start
+    start.begin(state.Q, state.V, h, h / (state.dt_before or h))
+    V, inner = start.V, room.spare()
+    total = room.spare(inner)
+    all_smooth = bool(smooth.all())
+    if not all_smooth:
         np.copyto(inner, state.A)
-    if loaded or not smooth.all():
+    if loaded or not all_smooth:
         np.copyto(total, a)
         a = total  # loads at the end of the step are computed in the same array
-    blocks, trees = system.blocks, system.trees
-    start = Start(state.Q, V, h, h / (state.dt_before or h), system.mass_inverse)
-    if smooth.any():
-        if trees is None or not trees.all_lawless:
-            system.need_blocks()
-        system.islands.select(smooth)
-        try:
-            swept = None if trees is None else _sweep(system, trees, start, a, total, inner)
-            if swept is not None:
-                blocks.active -= swept
-            else:
-                np.copyto(V, state.V)  # which a first of two sweeps may have filtered
-                if not blocks.laid_out:
-                    system.need_blocks()
-                    system.islands.select(smooth)
-            if swept is None or blocks.active.any():
-                _solve(system, start, a, total, inner)
-        finally:
-            blocks.active.fill(1)
-    for contribution in system.contributions:
-        contribution.accept_start(start, smooth)
+    active = bodies.is_free if all_smooth else bodies.is_free * smooth
+    if active.any():
+        swept = None if model.directions.sweep is None else _sweep(model, start, active, a, total, inner)
+        if swept is None:
+            np.copyto(V, state.V)  # which a first of two sweeps may have filtered
+        rest = active if swept is None else active - swept
+        if rest.any():
+            _solve(model, start, rest, a, total, inner)
+    if model.potential.laws is not None:
+        accept_start(model.potential.laws, h, state.Q, V, smooth)
     return V, total, inner
 
 
-def _sweep(system: System, trees: Trees, start: Start, a: Array, total: Array, inner: Array) -> Indices | None:
-    """The start of bodies in trees, by a dual sweep; 1 for their rows (free,), or None if there is no such start.
+def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, inner: Array) -> Indices | None:
+    """The start of bodies in trees, by a dual sweep; 1 for these (n,), or None if there is no such start.
 
     A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
     Trees with laws are left out, so nothing but points that coincide acts: no targets, no curvature but that of shapes.
     """
-    position, chosen = system.position, system.blocks.active
-    active = chosen if trees.all_lawless else chosen * trees.lawless
-    if not active.any():
+    sweep, weights = model.directions.sweep, model.potential.weights
+    assert isinstance(sweep, Sweep)
+    chosen = active * sweep.lawless
+    if not chosen.any():
         return None
-    Q, V, room = start.Q, start.V, system.start_buffers
-    aims = room.spare(V, inner, total)
-    push = room.spare(V, inner, total, aims)
-    turn = start.h * _aim(system, start, active, a, aims, push)
+    Q, V, h, room = start.Q, start.V, start.h, model.start_buffers
+    aims = room.spare(inner, total)
+    push = room.spare(inner, total, aims)
+    turn = h * float(aim_at_start(weights, chosen, h, _FAR, a, Q, V, aims, push))
     if turn > _WILD:
         return None
-    found = trees.filter(Q, aims, push, active)
+    found = sweep.filter(Q, aims, push, chosen)
     if found is None:
         return None
-    scatter(position, active, found[0], 1.0 / _FAR, V)
+    scatter(chosen, found[0], 1.0 / _FAR, V)
     if turn > _FAST:
-        _aim(system, start, active, a, aims, push)
-        found = trees.filter(Q, aims, push, active)
+        # the curvature along the filtered velocity
+        aim_at_start(weights, chosen, h, _FAR, a, Q, V, aims, push)
+        found = sweep.filter(Q, aims, push, chosen)
         if found is None:
             return None
-    close_start(position, active, start.h, found[1], 1.0, _at_end(system, start), total, inner)
-    return active
+    close_start(chosen, h, found[1], 1.0, _at_end(model, start), total, inner)
+    return chosen
 
 
-def _aim(system: System, start: Start, active: Indices, a: Array, aims: Array, push: Array) -> float:
-    """Both right-hand sides of a sweep but for the joints, which it knows; the largest rate [1/s].
-
-    The second one has the curvature along start.V.
-    """
-    g = system.blocks.g
-    g.fill(0.0)
-    fastest: float = aim_at_start(
-        system.position, active, system.bodies.mass, system.mass_inverse, system.largest_moment, system.w, start.h,
-        _FAR, a, start.Q, start.V, g, aims, push,
-    )  # fmt: skip
-    return fastest
-
-
-def _solve(system: System, start: Start, a: Array, total: Array, inner: Array) -> None:
-    """start.V, total and inner of the bodies whose rows are active."""
-    bodies, blocks, position = system.bodies, system.blocks, system.position
-    active, mass = blocks.active, bodies.mass
-    Q, V, h = start.Q, start.V, start.h
-    filtered, start = np.empty(bodies.count), replace(start, drift=np.zeros_like(blocks.g))
-    assemble_shapes(
-        position, active, bodies.model, mass, system.largest_moment, system.w, blocks.base_D, Q, filtered, blocks.g,
-        blocks.D,
-    )  # fmt: skip
-    if len(blocks.U):
-        np.copyto(blocks.U, blocks.base_U)
-    for contribution in system.contributions:
-        contribution.add_start(start, blocks)
-    gradient = blocks.g.copy()
-    bad = blocks.factor()
+def _solve(model: Model, start: Start, active: Indices, a: Array, total: Array, inner: Array) -> None:
+    """start.V, total and inner of active bodies (n,), by the block system."""
+    potential, directions = model.potential, model.directions
+    mass, exact, laws = model.bodies.mass, potential.exact, potential.laws
+    directions.need_blocks()
+    blocks = directions.blocks
+    Q, V, h, g, D, U = start.Q, start.V, start.h, blocks.g, blocks.D, blocks.U
+    filtered = start.filtered
+    start.drift.fill(0.0)
+    assemble_shapes(potential.weights, active, blocks.base_D, Q, filtered, g, D)
+    if len(U):
+        np.copyto(U, blocks.base_U)
+    kept = [] if exact is None else exact.release()  # a start obeys joints, whatever the multipliers are
+    for rows in (potential.points, potential.slides):
+        linearise_rows(rows, active, Q)
+        if exact is not None:
+            rows.C[rows.exact :] = 0.0
+        assemble_rows(rows, False, g, D, U)
+    if exact is not None:
+        exact.begin_start()
+        if exact.combined.count:
+            exact.linearise(Q, active)
+            exact.combined.C.fill(0.0)
+            exact.combined.assemble(Q, False, g, D, U)
+        exact.resume(kept)
+    weight = np.zeros(0) if laws is None else np.zeros(len(laws.acting))
+    if laws is not None:
+        start_laws(laws, start, g, D, U, weight)
+    for other in potential.others:
+        other.add_start(start, blocks)
+    gradient = g.copy()
+    bad = blocks.factor(active)
     if bad >= 0:
         raise SolverError(
-            f"the linear system is singular at {bodies.name(bad)} at the start of the step; "
+            f"the linear system is singular at {model.bodies.name(bad)} at the start of the step; "
             "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
         )
-    set_momentum(position, active, mass, V, h, start.drift, blocks.g)
-    scatter(position, active, system.solve(blocks.g), 1.0, V)
-    np.copyto(blocks.g, gradient)
-    turn_to_acceleration(position, active, mass, filtered, h, a, Q, V, blocks.g)
-    for contribution in system.contributions:
-        contribution.add_curvature(start, blocks)
-    close_start(position, active, h, system.solve(blocks.g), -1.0, _at_end(system, start), total, inner)
+    set_momentum(mass, active, V, h, start.drift, g)
+    scatter(active, directions.solve(Q, g, active), 1.0, V)
+    np.copyto(g, gradient)
+    turn_to_acceleration(mass, active, filtered, h, a, Q, V, g)
+    curve_rows(potential.slides, V, h, g)
+    if laws is not None:
+        curve_laws(laws, start, weight, g)
+    if exact is not None:
+        exact.add_curvature(h, Q, V, g)
+    for other in potential.others:
+        other.add_curvature(start, blocks)
+    close_start(active, h, directions.solve(Q, g, active), -1.0, _at_end(model, start), total, inner)
 
 
-def _at_end(system: System, start: Start) -> Array:
+def _at_end(model: Model, start: Start) -> Array:
     """The acceleration by gravity and loads at Qₙ + hV̂."""
-    loads = system.loads
+    loads = model.loads
     return loads.accelerations(start.Q + start.h * start.V) if loads.act else loads.free_fall

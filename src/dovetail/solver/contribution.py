@@ -1,4 +1,4 @@
-"""Contributions: energies beyond a body's own, added to the block system and to the energies of islands.
+"""Contributions: energies beyond those of bodies, joint rows and laws, and what a consistent start asks of all.
 
 **Targets that move.** A stiff term follows its target, so at a consistent start (consistent.py) it has the velocity and
 the acceleration of the target, not zero. They are those of the parabola through the targets of the last two steps and
@@ -10,13 +10,13 @@ and of r, the length of this step over that of the last,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.buffers import aligned
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Flags, Indices
+from dovetail.solver.record import Record, f8, real
+from dovetail.typing import Array, Indices
 
 __all__ = ["Contribution", "Start", "motion"]
 
@@ -27,38 +27,52 @@ def motion(ratio: float, now: float, before: float) -> tuple[float, float]:
     return (now + ratio * ratio * before) / (1.0 + ratio), 2.0 * ratio * (now - ratio * before) / (1.0 + ratio)
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(Record):
     """A consistent start in the making, see consistent.py.
 
     Q, V (n, 4, 3)       positions; velocities Vₙ, which become V̂ before curvatures are asked for
     h, ratio             length of the step [s], and over that of the last step
-    mass_inverse         M̂⁻¹ (n, 4, 4)
-    drift (free, 12)     what the velocity of targets that move adds: −h² K times that velocity, times h
+    mass_inverse         M̂⁻¹ (n, 4, 4), 0 of fixed bodies
+    drift (n, 12)        what the velocity of targets that move adds: −h² K times that velocity, times h
+    filtered (n,)        weight of every shape in the filter
     """
 
-    Q: Array
-    V: Array
-    h: float
-    ratio: float
-    mass_inverse: Array
-    drift: Array = field(default_factory=lambda: np.zeros((0, 12)))
+    Q: Array = f8(3)
+    V: Array = f8(3)
+    h: float = real()
+    ratio: float = real()
+    mass_inverse: Array = f8(3)
+    drift: Array = f8(2)
+    filtered: Array = f8(1)
+
+    def __init__(self, mass_inverse: Array) -> None:
+        n = len(mass_inverse)
+        super().__init__(
+            Q=np.zeros((n, 4, 3)), V=aligned(n, 4, 3), h=1.0, ratio=1.0, mass_inverse=mass_inverse,
+            drift=np.zeros((n, 12)), filtered=np.zeros(n),
+        )  # fmt: skip
+
+    def begin(self, Q: Array, V: Array, h: float, ratio: float) -> None:
+        """Start from a state; its positions and velocities are copied."""
+        np.copyto(self.Q, Q)
+        np.copyto(self.V, V)
+        if h != self.h or ratio != self.ratio:
+            self.h, self.ratio = h, ratio
+
+    def renew(self) -> None:
+        """A step was broken off: have h and the ratio set anew."""
+        self.h = 0.0
 
 
 class Contribution:
-    """An energy of several bodies: soft transforms, joints, laws, articulations, contact."""
+    """An energy of several bodies beyond those that every scene has: soft transforms, articulations, users' terms."""
 
     def pairs(self) -> Indices:
         """Body pairs (k, 2) that its Hessian couples."""
         return np.zeros((0, 2), np.int64)
 
-    @property
-    def points(self) -> int:
-        """How many of the pairs, from the first on, are coupled by one point each: K WᵀW ⊗ 1 with constant W."""
-        return 0
-
     def add_constant(self, blocks: Blocks) -> None:
-        """Add what never changes to base_D and base_U; called once per structure."""
+        """Find the blocks it adds to; called once per structure."""
 
     def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
         """E[owner of the bodies concerned] += value at Q, which may be infinite where Q is not allowed.
@@ -82,10 +96,7 @@ class Contribution:
     def add_curvature(self, start: Start, blocks: Blocks) -> None:
         """Add h² times the second derivative of the gradient along V̂; none where the energy is quadratic."""
 
-    def accept_start(self, start: Start, smooth: Flags) -> None:
-        """Prepare for a step that begins with V̂ on the smooth bodies (n,) and is taken as bdf1 by the others."""
-
-    def rough(self) -> Indices:
+    def needs_bdf1(self) -> Indices:
         """Bodies that cannot have a consistent start: a step takes them as bdf1."""
         return np.zeros(0, np.int64)
 

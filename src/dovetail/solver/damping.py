@@ -13,7 +13,7 @@ import numpy as np
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["adapt", "add_inertia"]
+__all__ = ["Damping"]
 
 _BLOCKED = 0.1  # share of a step below which it counts as blocked
 _FREE = 0.5  # and above which it counts as free
@@ -23,7 +23,7 @@ _LEAST = 0.3  # σ below which it is dropped
 
 
 @kernel
-def adapt(of: Indices, alpha: Array, size: Array, sigma: Array) -> bool:
+def _update(of: Indices, alpha: Array, size: Array, sigma: Array) -> bool:
     """σ (n,) ← σ for the next step, size (m,) ← what an undamped step might measure; whether any σ is left.
 
     alpha (m,) is the share of the present step that is free.
@@ -48,13 +48,40 @@ def adapt(of: Indices, alpha: Array, size: Array, sigma: Array) -> bool:
 
 
 @kernel
-def add_inertia(position: Indices, active: Indices, mass: Array, sigma: Array, D: Array) -> None:
-    """D += σM in the rows that are active."""
-    for b in range(len(position)):
-        k = position[b]
-        if k < 0 or not active[k] or sigma[b] == 0.0:
+def _add_inertia(active: Indices, mass: Array, sigma: Array, D: Array) -> None:
+    """D += σM of active bodies."""
+    for b in range(len(active)):
+        if not active[b] or sigma[b] == 0.0:
             continue
         for i in range(4):
             for j in range(4):
                 for x in range(3):
-                    D[k, 3 * i + x, 3 * j + x] += sigma[b] * mass[b, i, j]
+                    D[b, 3 * i + x, 3 * j + x] += sigma[b] * mass[b, i, j]
+
+
+class Damping:
+    """σ of every body in the step at hand."""
+
+    def __init__(self, mass: Array) -> None:
+        self._mass, self.sigma, self.acts = mass, np.zeros(len(mass)), False
+
+    def begin(self) -> None:
+        """A new step begins without."""
+        if self.acts:
+            self.sigma.fill(0.0)
+        self.acts = False
+
+    def renew(self) -> None:
+        """A step was broken off: nothing of it is left."""
+        self.acts = True
+        self.begin()
+
+    def update(self, of: Indices, alpha: Array, size: Array) -> None:
+        """Learn from a step of the islands of which α (m,) is free; size (m,) ← that of an undamped one."""
+        if self.acts or alpha.min(initial=1.0) < _BLOCKED:
+            self.acts = bool(_update(of, alpha, size, self.sigma))
+
+    def add(self, active: Indices, D: Array) -> None:
+        """D += σM of active bodies."""
+        if self.acts:
+            _add_inertia(active, self._mass, self.sigma, D)

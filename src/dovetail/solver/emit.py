@@ -7,12 +7,14 @@ into arrays are `Memory`: `at(k)` is a number k doubles further on.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.extending import intrinsic
 
 __all__ = ["LANES", "Emitter", "Matrix", "Memory", "Number", "Vector3", "emitted"]
 
@@ -336,11 +338,17 @@ class Emitter:
         return [Number(self._builder, row) for row in rows]
 
 
-def emitted(emit: Callable[[Emitter], None], *kinds: Any) -> tuple[Any, Callable[..., Any]]:
-    """Signature and code of an intrinsic that takes arrays and integers of these kinds and returns nothing."""
+def emitted(emit: Callable[[Emitter], None], arguments: str) -> Any:
+    """A function for kernels that takes these arguments, arrays and integers, does what is emitted, returns nothing."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         emit(Emitter(context, builder, signature.args, values))
         return context.get_dummy_value()
 
-    return types.void(*kinds), generate
+    def typed(context: Any, *kinds: Any) -> Any:
+        return types.void(*kinds), generate
+
+    names = ["context", *arguments.replace(",", " ").split()]
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return intrinsic(typed)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.assembly.bodies import ORTHO
-from dovetail.solver.joint.rate_laws import RateLaws
+from dovetail.solver.bodies import ORTHO
+from dovetail.solver.joint.laws import law_energies
+from dovetail.solver.joint.rows import row_energies
+from dovetail.solver.model import Model
 from dovetail.solver.state import State
-from dovetail.solver.system import System
 
 __all__ = ["energies"]
 
 
-def energies(system: System, state: State, h: float) -> dict[str, float]:
+def energies(model: Model, state: State, h: float) -> dict[str, float]:
     """Energies [J] by name.
 
     kinetic          ½ V·M V of the bodies that have inertia; fixed and quasi-static ones have none
@@ -26,7 +27,7 @@ def energies(system: System, state: State, h: float) -> dict[str, float]:
     soft_transform   the same of soft transforms
     barrier          of contacts
     """
-    bodies = system.bodies
+    bodies = model.bodies
     free = (bodies.is_fixed == 0) & (bodies.external_kinetic == 0)
     moving = free & (bodies.is_dynamic != 0)
     M, Q = bodies.mass, state.Q
@@ -34,25 +35,28 @@ def energies(system: System, state: State, h: float) -> dict[str, float]:
     found = {
         "kinetic": 0.5 * float(np.einsum("nix,nij,njx->", V, M[moving], V)),
         "gravity": -float(np.einsum("nx,ni,nix->", bodies.gravity[free], M[free, 0], Q[free])),
-        "shape": _shape(system, state),
+        "shape": _shape(model, state),
         "joint": 0.0,
         "soft_transform": 0.0,
         "barrier": 0.0,
     }
-    for contribution in system.contributions:
-        if isinstance(contribution, RateLaws):
-            continue
-        if contribution is system.contact:
-            found["barrier"] = system.contact.survey(Q, state.Q_before, h).energy / (h * h)
-        else:
-            name = "soft_transform" if contribution is system.soft_transforms else "joint"
-            found[name] += contribution.energy(Q) / (h * h)
+    potential, nobody, E = model.potential, np.zeros(len(Q), np.int64), np.zeros(1)
+    row_energies(potential.points, Q, nobody, E)
+    row_energies(potential.slides, Q, nobody, E)
+    if potential.laws is not None:
+        law_energies(potential.laws, Q, nobody, E, True)
+    found["joint"] += float(E[0]) / (h * h)
+    for other in potential.others:
+        name = "soft_transform" if other is potential.soft_transforms else "joint"
+        found[name] += other.energy(Q) / (h * h)
+    if model.contact is not None:
+        found["barrier"] = model.contact.survey(Q, state.Q_before, h).energy / (h * h)
     return found
 
 
-def _shape(system: System, state: State) -> float:
+def _shape(model: Model, state: State) -> float:
     """By the singular values σ of A: κV Σ(σ² − 1)² and κV Σ(σ − 1)²."""
-    bodies = system.bodies
+    bodies = model.bodies
     sigma = np.linalg.svd(state.Q[:, 1:], compute_uv=False)
     strain = np.where((bodies.model == ORTHO)[:, None], sigma**2 - 1.0, sigma - 1.0)
     return float(np.sum(np.where(bodies.is_fixed == 0, bodies.stiffness, 0.0) * np.sum(strain**2, axis=1)))

@@ -72,20 +72,20 @@ INTEGRATORS = {
 
 
 class Methods:
-    """The integrator of each body in one step: bdf1 where `rough` (n,) is true, else the method given.
+    """The integrator of each body in one step: bdf1 where `needs_bdf1` (n,) is true, else the method given.
 
-    of (n,)               row of the tables below
-    rough, smooth (n,)    which take bdf1, and which do not
-    rough_count           how many take bdf1
+    of (n,)                    row of the tables below
+    needs_bdf1, smooth (n,)    which take bdf1, and which do not
+    bdf1_count                 how many take bdf1
     prediction (2, 5)     α₀, α₁, β₀, β₁, σ
     rates (2, 4)          δ, δ₀, δ₁, ε
     weight (n,)           c
     """
 
-    def __init__(self, method: Integrator, rough: Flags) -> None:
+    def __init__(self, method: Integrator, needs_bdf1: Flags) -> None:
         self.is_consistent = method.is_consistent
-        self.rough, self.smooth, self.rough_count = rough, ~rough, int(rough.sum())
-        self.of: Indices = rough.astype(np.int64)
+        self.needs_bdf1, self.smooth, self.bdf1_count = needs_bdf1, ~needs_bdf1, int(needs_bdf1.sum())
+        self.of: Indices = needs_bdf1.astype(np.int64)
         self.prediction, self.rates, weights = _beside_bdf1(method)
         self.weight: Array = weights[self.of]
 

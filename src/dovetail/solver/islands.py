@@ -8,12 +8,15 @@ and the Newton direction of coupled bodies is never scaled in parts.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dovetail.solver.kernel import kernel
+from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Islands", "unite", "unite_pairs"]
+__all__ = ["Islands", "components", "unite", "unite_pairs"]
 
 
 @kernel
@@ -32,101 +35,130 @@ def unite(parent: Indices, a: int, b: int) -> None:
 
 
 @kernel
-def unite_pairs(parent: Indices, position: Indices, pairs: Indices, count: int) -> None:
+def unite_pairs(parent: Indices, is_free: Indices, pairs: Indices, count: int) -> None:
     """Unite the first `count` pairs of free bodies."""
     for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
-        if b >= 0 and position[a] >= 0 and position[b] >= 0:
+        if b >= 0 and is_free[a] and is_free[b]:
             unite(parent, a, b)
 
 
-@kernel
-def _number(parent: Indices, position: Indices, runs: Indices, of: Indices, running: Indices) -> tuple[int, bool]:
-    """of (n,) ← island of each body, −1 where fixed; bodies of islands that run are set running.
-
-    Returns the number of islands and whether a body runs that did not.
-    """
-    count = 0
-    for b in range(len(position)):
-        if position[b] < 0:
-            of[b] = -1
-        elif parent[b] == b:
-            of[b] = count
-            running[count] = 0
-            count += 1
-        else:
-            # a parent precedes its members, so it already has its number
-            of[b] = of[parent[b]]
-    for b in range(len(position)):
-        if of[b] >= 0 and runs[b]:
-            running[of[b]] = 1
-    revived = False
-    for b in range(len(position)):
-        if of[b] >= 0 and running[of[b]] and not runs[b]:
-            runs[b] = 1
-            revived = True
-    return count, revived
+def components(nodes: int, pairs: Indices) -> Indices:
+    """For every node (nodes,) the smallest one that pairs (k, 2) connect it with."""
+    parent = np.arange(nodes)
+    unite_pairs(parent, np.ones(nodes, np.int64), np.ascontiguousarray(pairs), len(pairs))
+    while not np.array_equal(parent, parent[parent]):
+        parent = parent[parent]
+    return parent
 
 
-@kernel
-def _activate(position: Indices, runs: Indices | Flags, active: Indices) -> None:
-    for b in range(len(position)):
-        if position[b] >= 0:
-            active[position[b]] = runs[b]
+class Islands(Record):
+    """Which island each body is in, and how far each has come. Of what is by island, `count` entries are valid.
 
+    of (n,)               island of a body, −1 where it is fixed
+    is_free (n,)          1 for bodies that can move
+    unconverged (n,)      1 for bodies that can move until their island has converged
+    marks (n,)            1 for bodies that a guard is concerned with in the step at hand
+    on_exact_joint (n,)   1 for bodies on exact joints
+    mechanism (n,)        island of a body by joints alone
+    parent, joined        sets of bodies in the making, and the pairs (k, 2) that joints unite
 
-@kernel
-def _finish(of: Indices, done: Flags, runs: Indices) -> None:
-    for b in range(len(of)):
-        if of[b] >= 0 and done[of[b]]:
-            runs[b] = 0
+    by island:
 
-
-@kernel
-def _total(of: Indices, E: Array, out: Array) -> None:
-    for m in range(len(out)):
-        out[m] = 0.0
-    for b in range(len(of)):
-        if of[b] >= 0:
-            out[of[b]] += E[b]
-
-
-class Islands:
-    """Which island each body is in, and which bodies still run.
-
-    of (n,)           island of a body, −1 where it is fixed
-    runs (n,)         1 until the island of a body has converged
-    running (m,)      the same by island
-    active (free,)    the same by position in the elimination order; shared with the block system
-    mechanism (n,)    island of a body by joints alone
+    running, guarded, has_exact    1 where it has not converged, a guard is concerned, a body is on an exact joint
+    size, before, by_body (n,)     of its step in units of the tolerances, and of the last one, also by body
+    alpha                          share of the step that it takes
+    total, limit                   energy, and what it must not exceed
+    done, last, curved             1 where it ends, where a whole step is the last, where the step is curved
+    tried, shortest, ended         islands that are tried on the guess, see convergence.py
     """
 
-    def __init__(self, position: Indices, joined: Indices, active: Indices) -> None:
-        self._position, self._joined = position, joined
-        self._themselves = np.arange(len(position))
-        self._parent = np.empty(len(position), np.int64)
-        self._running = np.empty(len(position), np.int64)
-        self.of = np.empty(len(position), np.int64)
-        self.runs = np.ones(len(position), np.int64)
-        self.active = active
-        self._some_finished = True
-        self.separate()
-        self.number()
-        self.mechanism = self.of.copy()
+    count: int = integer()
+    of: Indices = i8(1)
+    is_free: Indices = i8(1)
+    unconverged: Indices = i8(1)
+    marks: Indices = i8(1)
+    on_exact_joint: Indices = i8(1)
+    mechanism: Indices = i8(1)
+    parent: Indices = i8(1)
+    joined: Indices = i8(2)
+    running: Indices = i8(1)
+    guarded: Indices = i8(1)
+    has_exact: Indices = i8(1)
+    size: Array = f8(1)
+    before: Array = f8(1)
+    by_body: Array = f8(1)
+    alpha: Array = f8(1)
+    total: Array = f8(1)
+    limit: Array = f8(1)
+    done: Indices = i8(1)
+    last: Indices = i8(1)
+    curved: Indices = i8(1)
+    tried: Indices = i8(1)
+    shortest: Array = f8(1)
+    ended: Indices = i8(1)
+
+    def __init__(self, is_free: Indices, joined: Indices, on_exact_joint: Indices) -> None:
+        n = len(is_free)
+        whole = {
+            name: np.zeros(n, np.int64) for name in ("of", "marks", "mechanism", "running", "guarded", "has_exact")
+        }
+        whole |= {name: np.zeros(n, np.int64) for name in ("done", "last", "curved", "tried", "ended")}
+        numbers = {name: np.zeros(n) for name in ("size", "before", "by_body", "alpha", "total", "limit", "shortest")}
+        free = np.ascontiguousarray(is_free, np.int64)
+        super().__init__(
+            count=0, is_free=free, unconverged=free.copy(),
+            on_exact_joint=np.ascontiguousarray(on_exact_joint, np.int64), parent=np.arange(n),
+            joined=np.ascontiguousarray(joined, np.int64), **whole, **numbers,
+        )  # fmt: skip
+        self._by_joints = False
+        self.restart()
+        self.by_joints()
+        self.mechanism[:] = self.of
 
     def separate(self) -> Indices:
         """Start from the joints alone; the parents of the sets, to be united further before `number`."""
-        self._parent[:] = self._themselves
-        unite_pairs(self._parent, self._position, self._joined, len(self._joined))
-        return self._parent
+        _separate(self)
+        self._by_joints = False
+        return self.parent
 
     def number(self) -> bool:
         """Number the islands; one runs if any of its bodies does. True if a body runs that did not."""
-        self.count, revived = _number(self._parent, self._position, self.runs, self.of, self._running)
-        self.running = self._running[: self.count]
-        if revived:
-            self.reactivate()
+        count, revived = _number(self)
+        if count != self.count:
+            self.count = count
         return bool(revived)
+
+    @property
+    def are_by_joints(self) -> bool:
+        """Whether joints alone make the islands."""
+        return self._by_joints
+
+    def by_joints(self) -> None:
+        """Let joints alone make the islands."""
+        if not self._by_joints:
+            self.separate()
+            self.number()
+            self._by_joints = True
+
+    def restart(self) -> None:
+        """Let all bodies run."""
+        _restart(self)
+
+    def begin(self) -> None:
+        """Start a step: joints alone make the islands, all of which run, and nothing is known of steps."""
+        self.by_joints()
+        _begin(self)
+
+    def renew(self) -> None:
+        """A step was broken off: joints alone make the islands, and all bodies run."""
+        self.count, self._by_joints = 0, False
+        self.by_joints()
+        self.restart()
+
+    def finish(self, done: Indices) -> None:
+        """Stop the islands where `done` (≥ m,) is not 0."""
+        _finish(self, done)
 
     def mechanisms_of(self, some: Flags) -> Flags:
         """True for all bodies (n,) that joints connect to one of these (n,); fixed bodies connect nothing."""
@@ -136,41 +168,82 @@ class Islands:
         found: Flags = marked[self.mechanism]
         return found
 
-    def restart(self) -> None:
-        """Let all bodies run."""
-        if self._some_finished:
-            self.runs.fill(1)
-            self.running.fill(1)
-            self.active.fill(1)
-            self._some_finished = False
+    def sum(self, values: Array) -> Array:
+        """Sum of values (n,) over the bodies of each island (m,)."""
+        of = self.of
+        return np.bincount(of[of >= 0], values[of >= 0], minlength=self.count).astype(float)
 
-    def finish(self, done: Flags) -> None:
-        """Stop the islands where `done` (m,) is true."""
-        self._some_finished = True
-        _finish(self.of, done, self.runs)
-        self.running[done] = 0
-        self.reactivate()
 
-    def reactivate(self) -> None:
-        """Follow a change of positions or of what runs."""
-        _activate(self._position, self.runs, self.active)
+@kernel
+def _separate(s: Islands) -> None:
+    for b in range(len(s.parent)):
+        s.parent[b] = b
+    unite_pairs(s.parent, s.is_free, s.joined, len(s.joined))
 
-    def select(self, bodies: Flags) -> None:
-        """Let the rows of some bodies (n,) alone be active, until the next `restart`."""
-        _activate(self._position, bodies, self.active)
 
-    def ones(self) -> Array:
-        """A new array with a 1 for every island."""
-        alpha = np.empty(self.count)
-        alpha.fill(1.0)
-        return alpha
+@kernel
+def _number(s: Islands) -> tuple[int, bool]:
+    """of ← island of each body, −1 where fixed; all bodies of an island are unconverged if one of them is.
 
-    def none(self) -> Flags:
-        """A new array with False for every island."""
-        return np.zeros(self.count, np.bool_)
+    What is known by body (marks, exact joints, sizes) becomes known by island. Returns the number of islands and
+    whether a body runs that did not.
+    """
+    of, unconverged, running = s.of, s.unconverged, s.running
+    for b in range(len(of)):
+        if of[b] >= 0 and s.count > 0:
+            s.by_body[b] = s.before[of[b]]
+    count = 0
+    for b in range(len(of)):
+        if not s.is_free[b]:
+            of[b] = -1
+        elif s.parent[b] == b:
+            of[b] = count
+            running[count] = s.guarded[count] = s.has_exact[count] = 0
+            s.before[count] = -1.0
+            count += 1
+        else:
+            # a parent precedes its members, so it already has its number
+            of[b] = of[s.parent[b]]
+    for b in range(len(of)):
+        m = of[b]
+        if m >= 0:
+            running[m] |= unconverged[b]
+            s.guarded[m] |= s.marks[b]
+            s.has_exact[m] |= s.on_exact_joint[b]
+            # islands that are what they were keep their sizes
+            s.before[m] = s.by_body[b] if s.before[m] < 0.0 or s.before[m] == s.by_body[b] else math.inf
+    revived = False
+    for b in range(len(of)):
+        if of[b] >= 0 and running[of[b]] and not unconverged[b]:
+            unconverged[b] = 1
+            revived = True
+    return count, revived
 
-    def total(self, E: Array) -> Array:
-        """Sum over the bodies of each island."""
-        out = np.empty(self.count)
-        _total(self.of, E, out)
-        return out
+
+@kernel
+def _restart(s: Islands) -> None:
+    for b in range(len(s.of)):
+        s.unconverged[b] = s.is_free[b]
+    for m in range(s.count):
+        s.running[m] = 1
+
+
+@kernel
+def _begin(s: Islands) -> None:
+    _restart(s)
+    for m in range(s.count):
+        s.before[m] = math.inf
+        s.guarded[m] = 0
+    for b in range(len(s.of)):
+        if s.of[b] >= 0:
+            s.guarded[s.of[b]] |= s.marks[b]
+
+
+@kernel
+def _finish(s: Islands, done: Indices) -> None:
+    for b in range(len(s.of)):
+        if s.of[b] >= 0 and done[s.of[b]]:
+            s.unconverged[b] = 0
+    for m in range(s.count):
+        if done[m]:
+            s.running[m] = 0

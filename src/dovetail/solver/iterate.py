@@ -1,117 +1,106 @@
-"""What one Newton iteration does to islands: measure a step, shorten it, take it.
+"""What one Newton iteration does to islands: measure a step, take it, compare energies.
 
-Steps are −y with y (free, 12) by position in the elimination order; α (m,) is the share of it that an island takes.
+Steps are −y with y (n, 12) by body, 0 for those that do not move; α is the share of it that an island takes.
 """
 
 from __future__ import annotations
 
 import math
 
+from dovetail.solver.bodies import Bodies
+from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import determinant
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array
 
-__all__ = ["SLACK", "damp", "keep_from_inverting", "measure", "move", "settle", "shorten", "stop_rising"]
+__all__ = ["SLACK", "damp", "keep_from_inverting", "measure", "move", "set_limits", "shorten", "total_by_island"]
 
 _TURN = -0.5  # cosine between two directions below which the second one turns back
 SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
 
 
 @kernel
-def measure(
-    position: Indices, centre: Array, half: Array, island: Indices, active: Indices, y: Array, step_tol: float,
-    rate_tol: float, size: Array,
-) -> tuple[float, float]:  # fmt: skip
-    """size (m,) ← full step of each island in units of the tolerances; returns the largest step [m] and rate.
+def measure(bodies: Bodies, s: Islands, y: Array, step_tol: float, rate_tol: float) -> tuple[float, float]:
+    """size ← full step of each island in units of the tolerances, α ← 1; returns the largest step [m] and rate.
 
     A step is the largest motion of a corner of a body's box along an axis, a rate the largest change of an entry of A.
-    NaN is passed on: comparisons are written so that it wins.
+    Infinite where y is not finite.
     """
-    largest_step = 0.0
-    largest_rate = 0.0
-    for m in range(len(size)):
-        size[m] = 0.0
-    for b in range(len(position)):
-        k = position[b]
-        if k < 0 or not active[k]:
+    centre, half = bodies.centre, bodies.half
+    largest_step = largest_rate = 0.0
+    for m in range(s.count):
+        s.size[m] = 0.0
+        s.alpha[m] = 1.0
+    for b in range(len(s.of)):
+        m = s.of[b]
+        if m < 0:
             continue
-        step = 0.0
-        rate = 0.0
+        step = rate = total = 0.0
         for x in range(3):
-            middle = y[k, x]
-            spread = 0.0
+            middle, spread = y[b, x], 0.0
             for i in range(3):
-                entry = y[k, 3 + 3 * i + x]
+                entry = y[b, 3 + 3 * i + x]
                 middle += centre[b, i] * entry
                 spread += half[b, i] * abs(entry)
-                if not abs(entry) <= rate:
-                    rate = abs(entry)
-            reach = abs(middle) + spread
-            if not reach <= step:
-                step = reach
-        m = island[b]
-        for value in (step / step_tol, rate / rate_tol):
-            if not value <= size[m]:
-                size[m] = value
-        if not step <= largest_step:
-            largest_step = step
-        if not rate <= largest_rate:
-            largest_rate = rate
+                rate = max(rate, abs(entry))
+                total += entry
+            total += middle
+            step = max(step, abs(middle) + spread)
+        if not abs(total) < math.inf:
+            step = rate = math.inf
+        s.size[m] = max(s.size[m], max(step / step_tol, rate / rate_tol))
+        largest_step, largest_rate = max(largest_step, step), max(largest_rate, rate)
     return largest_step, largest_rate
 
 
 @kernel
-def settle(size: Array, alpha: Array, ccd_tol: float, running: Indices, done: Flags) -> int:
-    """done ← islands whose full step is within the tolerances and free; returns how many run on."""
-    left = 0
-    for m in range(len(size)):
-        done[m] = running[m] != 0 and size[m] <= 1.0 and alpha[m] >= ccd_tol
-        if running[m] and not done[m]:
-            left += 1
-    return left
-
-
-@kernel
-def keep_from_inverting(island: Indices, Q: Array, alpha: Array) -> bool:
+def keep_from_inverting(s: Islands, Q: Array) -> bool:
     """α ← 0 in islands where a body would be turned inside out; True if there are any.
 
     A flattened body may be so by round-off in the last step, which no energy tests.
     """
     found = False
-    for b in range(len(island)):
-        if island[b] >= 0 and not determinant(Q, b) > 0.0:
-            alpha[island[b]] = 0.0
+    for b in range(len(s.of)):
+        if s.of[b] >= 0 and not determinant(Q, b) > 0.0:
+            s.alpha[s.of[b]] = 0.0
             found = True
     return found
 
 
 @kernel
-def stop_rising(E: Array, E_before: Array, alpha: Array) -> int:
-    """α ← 0 in islands that would gain energy (or whose energy is no number); returns how many there are."""
-    rising = 0
-    for m in range(len(E)):
-        if not E[m] <= E_before[m] * (1.0 + SLACK):
-            alpha[m] = 0.0
-            rising += 1
-    return rising
+def total_by_island(s: Islands, E: Array) -> None:
+    """total ← sum of the energies E (n,) over the bodies of each island."""
+    for m in range(s.count):
+        s.total[m] = 0.0
+    for b in range(len(s.of)):
+        if s.of[b] >= 0:
+            s.total[s.of[b]] += E[b]
 
 
 @kernel
-def shorten(E: Array, limit: Array, running: Indices, done: Flags, alpha: Array, halve: bool) -> int:
+def set_limits(s: Islands, E: Array) -> None:
+    """limit ← what the energies of islands must not exceed, E (n,) being those of now; round-off is no rise."""
+    total_by_island(s, E)
+    for m in range(s.count):
+        s.limit[m] = s.total[m] * (1.0 + SLACK)
+
+
+@kernel
+def shorten(s: Islands, halve: bool) -> int:
     """How many searching islands have energies above their limit; their α is halved."""
     rising = 0
-    for m in range(len(E)):
-        if running[m] and not done[m] and not E[m] <= limit[m]:
+    for m in range(s.count):
+        if s.running[m] and not s.done[m] and not s.total[m] <= s.limit[m]:
             rising += 1
             if halve:
-                alpha[m] *= 0.5
+                s.alpha[m] *= 0.5
     return rising
 
 
 @kernel
-def _unstretch(y: Array, k: int, alpha: float, b: int, Q: Array) -> None:
+def _unstretch(y: Array, alpha: float, b: int, Q: Array) -> None:
     """A ← A (1 − G/(2 + tr G)), G = α²yᵀy, of one body: see `move`."""
-    y0, y1, y2 = y[k, 3:6], y[k, 6:9], y[k, 9:12]
+    y0, y1, y2 = y[b, 3:6], y[b, 6:9], y[b, 9:12]
     xx = y0[0] * y0[0] + y0[1] * y0[1] + y0[2] * y0[2]
     yy = y1[0] * y1[0] + y1[1] * y1[1] + y1[2] * y1[2]
     zz = y2[0] * y2[0] + y2[1] * y2[1] + y2[2] * y2[2]
@@ -127,10 +116,8 @@ def _unstretch(y: Array, k: int, alpha: float, b: int, Q: Array) -> None:
 
 
 @kernel
-def move(
-    position: Indices, island: Indices, active: Indices, turns: Flags, y: Array, alpha: Array, Q: Array, out: Array
-) -> None:
-    """out ← Q − α y, α by island, on the bodies of islands that run; where turns (m,), without the stretch of it.
+def move(s: Islands, y: Array, Q: Array, out: Array) -> None:
+    """out ← Q − α y; where the step is curved, without the stretch of it.
 
     A turn ω along a straight line stretches a body: AᵀA − 1 grows by G = α²yᵀy, of the size ω², beyond what the step
     asks for. On a stiff body that is a large stress, by which the next iteration would go astray. To first order in G
@@ -140,45 +127,37 @@ def move(
     takes it out, and turns no body inside out. Points move by terms of second order, so that joints open by these:
     it is for steps that another one follows.
     """
-    for b in range(len(position)):
-        k = position[b]
-        if k < 0 or not active[k]:
-            for i in range(4):
-                for x in range(3):
-                    out[b, i, x] = Q[b, i, x]
-            continue
-        share = alpha[island[b]]
+    for b in range(len(s.of)):
+        m = s.of[b]
+        share = s.alpha[m] if m >= 0 else 0.0
         for i in range(4):
             for x in range(3):
-                out[b, i, x] = Q[b, i, x] - share * y[k, 3 * i + x]
-        if turns[island[b]]:
-            _unstretch(y, k, share, b, out)
+                out[b, i, x] = Q[b, i, x] - share * y[b, 3 * i + x]
+        if m >= 0 and s.curved[m]:
+            _unstretch(y, share, b, out)
 
 
 @kernel
-def damp(
-    position: Indices, island: Indices, active: Indices, done: Flags, y: Array, before: Array, sums: Array, alpha: Array
-) -> None:
-    """Shorten steps that turn back: α ≤ |y₀|/(|y₀| + |y|) in islands where y points against the direction y₀ before it.
+def damp(s: Islands, y: Array, before: Array) -> None:
+    """Shorten steps that turn back: α ≤ |y₀|/(|y₀| + |y|) in guarded islands where y points against the last one, y₀.
 
     Contact changes stiffness within a step so much that full steps can swing about a minimum without getting nearer.
-    `before` (n, 12)
-    holds the last direction by body and receives this one; sums (m, 3) is scratch.
+    `before` (n, 12) holds the last direction by body and receives this one. Uses total and limit as scratch.
     """
-    for m in range(len(alpha)):
-        for i in range(3):
-            sums[m, i] = 0.0
-    for b in range(len(position)):
-        k = position[b]
-        if k < 0 or not active[k]:
+    # |y₀|² and |y|² by island, then their product
+    old, new, both = s.total, s.limit, s.shortest
+    for m in range(s.count):
+        old[m] = new[m] = both[m] = 0.0
+    for b in range(len(s.of)):
+        m = s.of[b]
+        if m < 0:
             continue
-        m = island[b]
         for i in range(12):
-            sums[m, 0] += y[k, i] * before[b, i]
-            sums[m, 1] += before[b, i] * before[b, i]
-            sums[m, 2] += y[k, i] * y[k, i]
-            before[b, i] = y[k, i]
-    for m in range(len(alpha)):
-        old, new = math.sqrt(sums[m, 1]), math.sqrt(sums[m, 2])
-        if not done[m] and sums[m, 0] < _TURN * old * new:
-            alpha[m] = min(alpha[m], old / (old + new))
+            both[m] += y[b, i] * before[b, i]
+            old[m] += before[b, i] * before[b, i]
+            new[m] += y[b, i] * y[b, i]
+            before[b, i] = y[b, i]
+    for m in range(s.count):
+        last, now = math.sqrt(old[m]), math.sqrt(new[m])
+        if s.guarded[m] and not s.done[m] and both[m] < _TURN * last * now:
+            s.alpha[m] = min(s.alpha[m], last / (last + now))

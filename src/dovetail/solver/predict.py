@@ -21,7 +21,7 @@ def predict(
     table: Array,
     method: Indices,
     h: float,
-    position: Indices,
+    is_free: Indices,
     is_dynamic: Indices,
     a: Array,
     Q: Array,
@@ -32,11 +32,11 @@ def predict(
 ) -> None:
     """Q̃ of every body from the accelerations a; row method[b] of the table has its coefficients, see integrator.py.
 
-    A fixed body (position −1) stays where it is. A quasi-static one (is_dynamic = 0) forgets its velocity and history.
+    A fixed body stays where it is. A quasi-static one (is_dynamic = 0) forgets its velocity and history.
     """
     for b in range(len(Q)):
         a0, a1, b0, b1, s = table[method[b]]
-        if position[b] < 0:
+        if not is_free[b]:
             for i in range(4):
                 for x in range(3):
                     Q_tilde[b, i, x] = Q[b, i, x]
@@ -74,14 +74,14 @@ def _guess(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, o
 
 
 @kernel
-def _guesses(scale: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+def _guesses(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
     R, change = np.empty((3, 3)), np.zeros(LANES)
     done = tried = 0
     for b in range(len(Q)):
         if b < done:
             continue
         free = 0
-        while b >= tried and free < min(LANES, len(Q) - b) and position[b + free] >= 0:
+        while b >= tried and free < min(LANES, len(Q) - b) and is_free[b + free]:
             free += 1
         if _BY_EIGHT and free == LANES:
             guess_of_eight(b, scale, Q, Q_tilde, A, out, change)
@@ -93,7 +93,7 @@ def _guesses(scale: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array
                 continue
             # one of the eight is strained too much for a few sweeps
             tried = b + LANES
-        if position[b] >= 0:
+        if is_free[b]:
             _guess(scale, Q, Q_tilde, A, b, R, out)
         else:
             for i in range(4):
@@ -101,7 +101,7 @@ def _guesses(scale: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array
                     out[b, i, x] = Q[b, i, x]
 
 
-def first_guess(h: float, weight: Array, position: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+def first_guess(h: float, weight: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
     """Q̃ moved by the internal acceleration A of the last step, re-rotated, with the present stretch carried along.
 
     X = Q̃ + h²/c A, weight (n,) = c;   p ← X's origin;   A ← R(X) · (1 + ½(AᵀA − 1)),  R the polar rotation.
@@ -110,4 +110,4 @@ def first_guess(h: float, weight: Array, position: Indices, Q: Array, Q_tilde: A
     acceleration does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape
     energy punishes.
     """
-    _guesses(h * h / weight, position, Q, Q_tilde, A, out)
+    _guesses(h * h / weight, is_free, Q, Q_tilde, A, out)

@@ -16,6 +16,7 @@ An array is shared, not copied. Setting an attribute of a record takes a microse
 
 from __future__ import annotations
 
+import struct
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,15 @@ from dovetail.solver.kernel import jit_enabled
 __all__ = ["Record", "b1", "f8", "i8", "integer", "nested", "real"]
 
 _HEAD = 5  # words of an array before its shape: two owners, size, bytes of an item, address
+
+
+_DOUBLE, _INTEGER = struct.Struct("d"), struct.Struct("q")
+
+
+def _bits(value: float) -> int:
+    """The integer with the bits of a float."""
+    bits: int = _INTEGER.unpack(_DOUBLE.pack(value))[0]
+    return bits
 
 
 class _Field:
@@ -54,12 +64,16 @@ class _Field:
     def describe(self, value: Any, words: Any, at: int) -> None:
         """Write what kernels read."""
         if self.kind is not None:
-            words[at] = value.address
+            words[at] = value._pointer
         elif self.dimensions == 0:
-            words[at : at + 1].view(self.dtype)[0] = value
+            words[at] = value if self.dtype.kind != "f" else _bits(value)
         else:
-            address = value.__array_interface__["data"][0]
-            words[at : at + self.words] = (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides)
+            words[at + 2], words[at + 3] = value.size, value.itemsize
+            words[at + 4] = value.__array_interface__["data"][0]
+            at += _HEAD
+            for number in value.shape + value.strides:
+                words[at] = number
+                at += 1
 
 
 def f8(dimensions: int) -> Any:
@@ -97,7 +111,7 @@ class Record:
 
     fields: ClassVar[dict[str, _Field]] = {}
     _at: ClassVar[dict[str, int]] = {}
-    address: int
+    _pointer: int
 
     def __init_subclass__(cls) -> None:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, _Field)}
@@ -118,8 +132,9 @@ class Record:
     _numba_type_: ClassVar[Any] = None
 
     def __init__(self, **values: Any) -> None:
-        object.__setattr__(self, "_words", np.zeros(self._size, np.int64))
-        object.__setattr__(self, "address", self._words.__array_interface__["data"][0])
+        words = np.zeros(self._size, np.int64)
+        object.__setattr__(self, "_words", memoryview(words.data))  # which Python writes to in a third of the time
+        object.__setattr__(self, "_pointer", words.__array_interface__["data"][0])
         if values.keys() != self.fields.keys():
             raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}; got {', '.join(values)}")
         for name, value in values.items():

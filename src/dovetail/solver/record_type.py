@@ -24,7 +24,7 @@ __all__ = ["record_type"]
 _SCALARS = {"f": types.float64, "i": types.int64, "b": types.boolean}
 
 
-class RecordType(types.Type):
+class RecordType(types.Type):  # type: ignore[misc]
     """The type of a record class; members are (name, type)."""
 
     def __init__(self, name: str, members: tuple[tuple[str, Any], ...]) -> None:
@@ -72,7 +72,7 @@ def _load(context: Any, builder: Any, record: RecordType, pointer: Any, name: st
 
 @unbox(RecordType)  # type: ignore[untyped-decorator]
 def _unbox(record: RecordType, value: Any, c: Any) -> NativeValue:
-    address = c.pyapi.object_getattr_string(value, "address")
+    address = c.pyapi.object_getattr_string(value, "_pointer")
     pointer = c.pyapi.long_as_voidptr(address)
     c.pyapi.decref(address)
     return NativeValue(pointer)

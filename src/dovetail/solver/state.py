@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -15,26 +16,27 @@ __all__ = ["State", "write_columns"]
 
 @kernel
 def _commit(
-    table: Array, method: Indices, h: float, weight: Array, position: Indices, new: Array, Q_tilde: Array,
-    V_start: Array, Q: Array, Q_before: Array, V_before: Array, A: Array,
+    table: Array, method: Indices, h: float, weight: Array, is_free: Indices, new: Array, Q_tilde: Array,
+    V_start: Array, Q: Array, Q_before: Array, out: tuple[Array, Array, Array],
 ) -> None:  # fmt: skip
-    """Q_before ← the new positions, V_before ← their rates, A: in place of what is no longer needed."""
+    """out ← the new positions, their rates, and the internal acceleration."""
+    Q_out, V_out, A_out = out
     for b in range(len(Q)):
         d, d0, d1, carry = table[method[b]]
-        if position[b] < 0:
+        if not is_free[b]:
             d, d0, d1, carry = 0.0, 0.0, 0.0, 0.0
         # loops without branches over entries, which compilers turn into vector code
         for i in range(4):
             for x in range(3):
-                V_before[b, i, x] = (d * new[b, i, x] + d0 * Q[b, i, x]) / h
-                A[b, i, x] = weight[b] * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
+                V_out[b, i, x] = (d * new[b, i, x] + d0 * Q[b, i, x]) / h
+                A_out[b, i, x] = weight[b] * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
         if d1 != 0.0 or carry != 0.0:
             for i in range(4):
                 for x in range(3):
-                    V_before[b, i, x] += d1 * Q_before[b, i, x] / h + carry * V_start[b, i, x]
+                    V_out[b, i, x] += d1 * Q_before[b, i, x] / h + carry * V_start[b, i, x]
         for i in range(4):
             for x in range(3):
-                Q_before[b, i, x] = new[b, i, x]
+                Q_out[b, i, x] = new[b, i, x]
 
 
 @kernel
@@ -57,6 +59,8 @@ class State:
     Q_before, V_before   one step earlier; equal to Q and V at the start
     A                    internal acceleration −M⁻¹∇(potentials) over the last step; only shapes the first guess
     dt_before            length of the last step [s]; 0 at the start
+
+    A step that is accepted writes to other arrays than those that the state had at its start.
     """
 
     Q: Array
@@ -65,6 +69,9 @@ class State:
     V_before: Array
     A: Array
     dt_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._spare = np.empty_like(self.Q), np.empty_like(self.Q), np.empty_like(self.Q)
 
     @classmethod
     def without_past(cls, Q: Array, V: Array) -> State:
@@ -88,20 +95,24 @@ class State:
         return self.Q - h * self.V + 0.5 * h * h * acceleration, self.V - h * acceleration
 
     def commit(
-        self, methods: Methods, h: float, position: Indices, Q: Array, Q_tilde: Array, Q_before: Array, V_start: Array
+        self, methods: Methods, h: float, is_free: Indices, Q: Array, Q_tilde: Array, Q_before: Array, V_start: Array
     ) -> None:
         """Accept Q as the state at the end of a step of length h.
 
-        Q_before is the past that the step was shown, and is handed over: the state takes the array for itself. V_start
-        is the velocity that the step began with.
+        Q_before is the past that the step was shown, V_start the velocity that it began with.
         """
+        Q_new, V_new, A_new = self._spare
         _commit(
-            methods.rates, methods.of, h, methods.weight, position, Q, Q_tilde, V_start, self.Q, Q_before,
-            self.V_before, self.A,
-        )  # fmt: skip
-        self.Q, self.Q_before = Q_before, self.Q
-        self.V, self.V_before = self.V_before, self.V
+            methods.rates, methods.of, h, methods.weight, is_free, Q, Q_tilde, V_start, self.Q, Q_before, self._spare
+        )
+        self._spare = self.Q_before, self.V_before, self.A
+        self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
         self.dt_before = h
+
+    def keep(self) -> Callable[[], None]:
+        """A function that goes back to the present state, once, whatever a step has done to it."""
+        kept = {**vars(self)}
+        return lambda: vars(self).update(kept)
 
     def arrays(self) -> dict[str, Array]:
         """Everything a dump must save, by name."""

@@ -10,11 +10,13 @@ from typing import Any
 
 from dovetail.errors import NewtonStalled
 from dovetail.solver.consistent import consistent_start
+from dovetail.solver.first_iterate import TRIALS
 from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods, same_for_all
-from dovetail.solver.newton import TRIALS, Solution, Tolerances, minimise
+from dovetail.solver.model import Model
+from dovetail.solver.newton import minimise
 from dovetail.solver.predict import first_guess, predict
+from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State
-from dovetail.solver.system import System
 from dovetail.typing import Array
 
 __all__ = ["StepReport", "step"]
@@ -34,8 +36,8 @@ class StepReport:
     detections      how often they were looked for
     islands         groups of bodies that were solved apart from each other, at the end of the step
     friction_loss   energy that friction has turned into heat [J]
-    rough           bodies that took the step as bdf1 although the integrator is ctr
-    open            where it has not converged: the exact joint that is open the most, in words
+    bdf1_bodies     bodies that took the step as bdf1 although the integrator is ctr
+    open_joint      where it has not converged: the exact joint that is open the most, in words
     """
 
     dt: float
@@ -50,8 +52,8 @@ class StepReport:
     detections: int = 0
     islands: int = 0
     friction_loss: float = 0.0
-    rough: int = 0
-    open: str = ""
+    bdf1_bodies: int = 0
+    open_joint: str = ""
 
     def complaint(self, tolerances: Tolerances) -> str:
         """What to tell the user where the iteration limit was reached."""
@@ -59,7 +61,11 @@ class StepReport:
             f"Newton stopped after {self.iterations} iterations, the last step moved a vertex by {self.step:.2g} m "
             f"(tolerance {tolerances.velocity_tol:.2g} m/s · dt) and an entry of A by {self.rate:.2g} "
             f"(tolerance {tolerances.transrate_tol:.2g} /s · dt). "
-            + (f"The {self.open}: contact is in its way, or joints contradict each other. " if self.open else "")
+            + (
+                f"The {self.open_joint}: contact is in its way, or joints contradict each other. "
+                if self.open_joint
+                else ""
+            )
             + "Try a smaller dt or a larger newton/max_iter"
         )
 
@@ -70,17 +76,17 @@ def _method(state: State, integrator: Integrator, one_step_start: bool) -> Integ
     return INTEGRATORS["bdf1"] if first and one_step_start and integrator.looks_back else integrator
 
 
-def _of_contacts(system: System, state: State, solution: Solution, h: float) -> dict[str, Any]:
+def _of_contacts(model: Model, state: State, solution: Solution, h: float) -> dict[str, Any]:
     """The part of the report that concerns contact."""
-    contact = system.contact
+    contact = model.contact
     if contact is None:
-        return {"islands": system.islands.count}
+        return {"islands": model.islands.count}
     _, lost = contact.friction.slips(state.Q, solution.Q)
     return {
-        "contacts": contact.lagged_count,
+        "contacts": contact.count_at_start,
         "candidates": contact.candidates.count,
         "detections": contact.watch.looks,
-        "islands": system.islands.count,
+        "islands": model.islands.count,
         "friction_loss": lost / (h * h),
     }
 
@@ -96,31 +102,30 @@ class _Attempt:
     solution: Solution
 
 
-def _attempt(system: System, state: State, h: float, methods: Methods, tolerances: Tolerances) -> _Attempt:
-    bodies, position, Q = system.bodies, system.position, state.Q
+def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances: Tolerances) -> _Attempt:
+    """One step with given methods. The state is not changed, and the same is computed from the same state again."""
+    bodies, Q = model.bodies, state.Q
     Q_before, V_before = state.past(h)
-    system.prepare(h, methods.weight)
-    if system.exact_joints is not None:
-        system.exact_joints.begin(h)
-    buffers = system.buffers
-    V_start, a, A_guess = state.V, system.loads.accelerations(Q), state.A
+    model.prepare(h, methods.weight)
+    V_start, a, A_guess = state.V, model.loads.accelerations(Q), state.A
     if methods.is_consistent:
-        V_start, a, A_guess = consistent_start(system, state, h, a, methods.smooth)
-    Q_tilde = buffers.spare()
-    Q_guess = buffers.spare(Q_tilde)
-    predict(methods.prediction, methods.of, h, position, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde)
-    first_guess(h, methods.weight, position, Q, Q_tilde, A_guess, Q_guess)
+        V_start, a, A_guess = consistent_start(model, state, h, a, methods.smooth)
+    Q_tilde, Q_guess = model.potential.Q_tilde, model.buffers.spare()
+    predict(
+        methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde
+    )
+    first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
-    if len(system.without_inertia):
-        Q_guess[system.without_inertia] = Q[system.without_inertia]
+    if len(model.without_inertia):
+        Q_guess[model.without_inertia] = Q[model.without_inertia]
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = TRIALS if state.dt_before > 0.0 else 0
-    solution = minimise(system, Q, Q_guess, Q_tilde, h, tolerances, trials)
+    solution = minimise(model, Q, Q_guess, h, tolerances, trials)
     return _Attempt(methods, Q_before, V_start, Q_tilde, solution)
 
 
 def step(
-    system: System,
+    model: Model,
     state: State,
     h: float,
     integrator: Integrator,
@@ -133,25 +138,24 @@ def step(
     Where the iteration limit is reached the last iterate is taken, unless `strict` makes that an error.
     """
     method = _method(state, integrator, one_step_start)
-    methods = same_for_all(method, system.bodies.count)
-    if method.is_consistent and (now := system.rough(state.Q, h)).any():
+    methods = same_for_all(method, model.bodies.count)
+    if method.is_consistent and (now := model.needs_bdf1(state.Q, h)).any():
         methods = Methods(method, now)
-    trial = _attempt(system, state, h, methods, tolerances)
+    trial = _attempt(model, state, h, methods, tolerances)
     work = trial.solution
-    while method.is_consistent and system.touches and (late := system.rough(work.Q, h) & ~methods.rough).any():
+    while method.is_consistent and model.guards and (late := model.needs_bdf1(work.Q, h) & ~methods.needs_bdf1).any():
         # a contact has begun: its mechanism takes the step again, as bdf1
-        methods = Methods(method, methods.rough | late)
-        trial = _attempt(system, state, h, methods, tolerances)
+        methods = Methods(method, methods.needs_bdf1 | late)
+        trial = _attempt(model, state, h, methods, tolerances)
         work = trial.solution.after(work)
-    joints = system.exact_joints
-    is_open = "" if joints is None or work.converged else joints.widest(work.Q, system.blocks)
+    exact = model.potential.exact
+    is_open = "" if exact is None or work.converged else exact.widest(work.Q, model.bodies.is_free)
     report = StepReport(
         h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
-        **_of_contacts(system, state, work, h), rough=methods.rough_count, open=is_open,
+        **_of_contacts(model, state, work, h), bdf1_bodies=methods.bdf1_count, open_joint=is_open,
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    system.soft_transforms.commit()
-    state.commit(trial.methods, h, system.position, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start)
-    system.commit(h, report.converged)
+    state.commit(trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start)
+    model.commit(h, report.converged)
     return report

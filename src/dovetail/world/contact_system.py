@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import WorldError
 from dovetail.geometry import Geometry
 from dovetail.typing import Indices
@@ -47,6 +48,7 @@ class ContactSystemFeature(Feature):
         """All names that the other calls take."""
         return [f"{kind}+{part}" for part in "NF" for kind in _KINDS]
 
+    @checked(WorldError)
     def contact_energy(self, primitive_type: str, geometry: Geometry) -> None:
         """One instance for each contact: its vertices `topo` and `energy`."""
         found = self._primitives(primitive_type)
@@ -55,11 +57,13 @@ class ContactSystemFeature(Feature):
             topo = np.stack([topo[:, 0], found.plane], axis=1)
         _write(geometry, {"topo": topo.astype(np.int32), "energy": found.energy})
 
+    @checked(WorldError)
     def contact_gradient(self, primitive_type: str, geometry: Geometry) -> None:
         """One instance for each vertex of each contact: its number `i` and `grad`; a vertex may come more than once."""
         found = self._primitives(primitive_type)
         _write(geometry, {"i": self._numbers(found.x).reshape(-1), "grad": found.gradient.reshape(-1, 3)})
 
+    @checked(WorldError)
     def contact_hessian(self, primitive_type: str, geometry: Geometry) -> None:
         """One instance for each two vertices of each contact: `i`, `j` and the block `hess`, to be summed up."""
         found = self._primitives(primitive_type)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import checked
+from dovetail.errors import WorldError
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.readback import ContactList
 from dovetail.solver.state import State
-from dovetail.solver.system import Bodies
 from dovetail.typing import Indices
 from dovetail.world.lower.bodies import BodyTable
 from dovetail.world.lower.contacts import surface_of
@@ -47,8 +49,11 @@ class Contacts(ContactList):
     def __len__(self) -> int:
         return len(self.gap)
 
+    @checked(WorldError)
     def names(self, k: int) -> tuple[str, str]:
         """The two sides of contact k: object, instance, geometry."""
+        if not -len(self) <= k < len(self):
+            raise WorldError(f"Contacts.names: there are {len(self)} contacts, there is no contact {k}.")
         a, b = self.bodies[k].tolist()
         other = self._name(b) if b >= 0 else f"half-plane '{self._plane_names[self.plane[k]]}'"
         return self._name(a), other

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dovetail.checked import checked
 from dovetail.errors import WorldError
 from dovetail.logger import Logger
 from dovetail.world.features import FeatureCollection
@@ -20,6 +21,7 @@ _warned = False
 class EngineStatus:
     """Something that happened in a step: type "error", "warning" or "info", and the message."""
 
+    @checked(WorldError)
     def __init__(self, type: str, what: str) -> None:
         self._type, self._what = type, what
 
@@ -51,6 +53,7 @@ class EngineStatusCollection:
     def __init__(self) -> None:
         self._entries: list[EngineStatus] = []
 
+    @checked(WorldError)
     def push_back(self, status: EngineStatus) -> None:
         self._entries.append(status)
 
@@ -77,6 +80,7 @@ class Engine:
     work. The workspace is created if its parent exists.
     """
 
+    @checked(WorldError)
     def __init__(
         self, backend_name: str = "cpu", workspace: str | Path = "./", config: Mapping[str, Any] | None = None
     ) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import WorldError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rows import rows_to_transforms, transforms_to_rows
@@ -43,9 +44,10 @@ class FeatureCollection:
     def find(self, key: str) -> Feature | None: ...
     @overload
     def find(self, key: type[_Feature]) -> _Feature | None: ...
+    @checked(WorldError)
     def find(self, key: str | type[Feature]) -> Feature | None:
         """By name or class; None where this world does not have it."""
-        return self._features.get(key if isinstance(key, str) else key.FeatureName)
+        return self._features.get(key if isinstance(key, str) else getattr(key, "FeatureName", ""))
 
     def to_json(self) -> list[str]:
         return sorted(self._features)
@@ -71,6 +73,7 @@ class AffineBodyStateAccessorFeature(Feature):
     def body_count(self) -> int:
         return self._simulation.table.count
 
+    @checked(WorldError)
     def create_geometry(self, body_offset: int = 0, body_count: int | None = None) -> SimplicialComplex:
         """A geometry without mesh whose instances stand for bodies `body_offset` … ."""
         total = self.body_count()
@@ -85,6 +88,7 @@ class AffineBodyStateAccessorFeature(Feature):
         geometry.instances.resize(count)
         return geometry
 
+    @checked(WorldError)
     def copy_to(self, geometry: SimplicialComplex) -> None:
         """Fill the attributes `transform` and `velocity` of the geometry, those it has."""
         bodies = self._bodies(geometry)
@@ -93,17 +97,22 @@ class AffineBodyStateAccessorFeature(Feature):
             if name in geometry.instances:
                 geometry.instances[name] = rows_to_transforms(rows[bodies], corner)
 
+    @checked(WorldError)
     def copy_transform_to(self, buffer_view: Any, body_offset: int = 0, body_count: int | None = None) -> None:
         """Write transforms into memory of the caller: an array (n, 4, 4), or what NumPy can see as one."""
         self._copy_rows(self._simulation.state.Q, 1.0, buffer_view, body_offset, body_count)
 
+    @checked(WorldError)
     def copy_velocity_to(self, buffer_view: Any, body_offset: int = 0, body_count: int | None = None) -> None:
         """Write rates of transforms into memory of the caller."""
         self._copy_rows(self._simulation.state.V, 0.0, buffer_view, body_offset, body_count)
 
     def _copy_rows(self, rows: Any, corner: float, buffer: Any, offset: int, count: int | None) -> None:
         bodies = self._bodies(self.create_geometry(offset, count))
-        target = np.asarray(buffer)
+        try:
+            target = np.asarray(buffer)
+        except (TypeError, ValueError):  # rows of different length
+            target = np.zeros(0)
         wanted = (len(bodies), 4, 4)
         if target.shape != wanted or target.dtype != np.float64 or not target.flags.writeable:
             raise WorldError(
@@ -112,6 +121,7 @@ class AffineBodyStateAccessorFeature(Feature):
             )
         target[...] = rows_to_transforms(rows[bodies], corner)
 
+    @checked(WorldError)
     def copy_from(self, geometry: SimplicialComplex) -> None:
         """Replace transforms and velocities of the bodies by those attributes of the geometry that it has."""
         bodies = self._bodies(geometry)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.constitution.place import Place
-from dovetail.solver.joint.stops import Stops
+from dovetail.solver.joint.coordinates import Coordinates
+from dovetail.typing import Array
 from dovetail.world.lower.lowered import LawOnJoints
 
 __all__ = ["keep_inside"]
@@ -17,16 +18,16 @@ __all__ = ["keep_inside"]
 _ROOM = 1e-6
 
 
-def keep_inside(use: LawOnJoints, where: str) -> None:
+def keep_inside(use: LawOnJoints, slacks: Array, coordinates: Coordinates, where: str) -> None:
     """Put the bounds of a hard limit, as just read, where the barrier has them; refuse joints beyond them.
 
-    `where` names the coordinate; room is given the first time.
+    slacks (m, 2) is how far behind the bounds that were asked for those are, of the whole batch; `where` names the
+    coordinate. Room is given the first time.
     """
     stops = use.laws
-    assert isinstance(stops, Stops)
     lower, upper, strength = stops.p[use.rows, :3].T
     hard = np.isinf(strength)
-    x = stops.coordinates.value[stops.of[use.rows]]
+    x = coordinates.value[stops.of[use.rows]]
     place = Place(use.entry.kind.__name__, "joint", use.entry.count, use.entry.slot.object_name)
     unit = use.coordinate.unit
     empty = np.flatnonzero(hard & ~(upper > lower))
@@ -34,7 +35,7 @@ def keep_inside(use: LawOnJoints, where: str) -> None:
         at = int(empty[0])
         raise place.error(f"has lower = upper = {lower[at]:g} [{unit}]; a hard limit needs a range, give one.", at)
     room = _ROOM * np.minimum(1.0, upper - lower)
-    slack = stops.slack[use.rows]
+    slack = slacks[use.rows]
     fresh = np.isnan(slack[:, 0]) & hard
     gaps = np.stack([x - lower, upper - x], axis=1)
     slack[fresh] = np.clip(room[:, None] - gaps, 0.0, 2.0 * room[:, None])[fresh]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import WorldError
 from dovetail.typing import ArrayLike
 from dovetail.world.features import Feature
@@ -33,17 +34,21 @@ class AffineBodyPushFeature(Feature):
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
 
+    @checked(WorldError)
     def set(self, bodies: ArrayLike, forces: ArrayLike, points: ArrayLike) -> None:
         """Replace all pushes: numbers of bodies (k,), forces (k, 3) [N], points (k, 3) in the bodies [m]."""
-        numbers = np.array(bodies, np.int64).reshape(-1)
-        f, x = (np.array(given, float).reshape(-1, 3) for given in (forces, points))
+        numbers = np.array(bodies).reshape(-1)
+        f, x = (np.array(given, float) for given in (forces, points))
         count = self._simulation.table.count
+        if any(given.size % 3 for given in (f, x)):
+            raise WorldError(f"AffineBodyPushFeature: forces of shape {f.shape}, points of {x.shape}; give (k, 3).")
+        f, x = f.reshape(-1, 3), x.reshape(-1, 3)
         if not len(numbers) == len(f) == len(x):
             raise WorldError(
                 f"AffineBodyPushFeature: {len(numbers)} bodies, {len(f)} forces and {len(x)} points were given; "
                 "give one force and one point for each body."
             )
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < count):
+        if not np.isin(numbers, np.arange(count)).all():
             raise WorldError(
                 f"AffineBodyPushFeature: bodies {numbers.tolist()} were given, there are 0 to {count - 1}."
             )
@@ -55,7 +60,7 @@ class AffineBodyPushFeature(Feature):
                 f"{x[at].tolist()} [m]; give finite numbers."
             )
         material = np.hstack([np.ones((len(x), 1)), x])
-        self._simulation.pushes.set(numbers, material[:, :, None] * f[:, None, :])
+        self._simulation.pushes.set(numbers.astype(np.int64), material[:, :, None] * f[:, None, :])
 
     def clear(self) -> None:
         """Let go of all bodies."""

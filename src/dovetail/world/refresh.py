@@ -10,7 +10,7 @@ from dovetail.errors import ConstitutionError
 from dovetail.geometry import Geometry
 from dovetail.geometry.rows import q_to_rows, transforms_to_rows
 from dovetail.solver.load import BodyForces
-from dovetail.solver.system import System
+from dovetail.solver.model import Model
 from dovetail.typing import Array
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 
@@ -28,8 +28,8 @@ def _carries(geometry: Geometry, uid: int) -> bool:
 class BodyRefresh:
     """Soft transforms (16) and external forces (666) of all bodies that have them."""
 
-    def __init__(self, table: BodyTable, system: System, forces: BodyForces) -> None:
-        self._table, self._system, self._forces = table, system, forces
+    def __init__(self, table: BodyTable, model: Model, forces: BodyForces) -> None:
+        self._table, self._model, self._forces = table, model, forces
         self._soft = [entry for entry in table.geometries if _carries(entry.geometry, _SOFT_TRANSFORM)]
         self._forced = [entry for entry in table.geometries if _carries(entry.geometry, _BODY_FORCE)]
 
@@ -42,7 +42,7 @@ class BodyRefresh:
 
     def _read_soft_transforms(self) -> None:
         bodies, strengths, targets = [], [], []
-        fixed = self._system.bodies.is_fixed
+        fixed = self._model.bodies.is_fixed
         for entry in self._soft:
             instances = entry.geometry.instances
             on = (instances.slot("is_constrained").values != 0) & (fixed[entry.bodies] == 0)
@@ -53,9 +53,9 @@ class BodyRefresh:
             strengths.append(instances.slot("strength_ratio").values[on])
             targets.append(transforms_to_rows(instances.slot("aim_transform").values[on]))
         if bodies:
-            self._system.soft_transforms.set(*(np.concatenate(part) for part in (bodies, strengths, targets)))
+            self._model.potential.soft_transforms.set(*(np.concatenate(part) for part in (bodies, strengths, targets)))
         else:
-            self._system.soft_transforms.set(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 4, 3)))
+            self._model.potential.soft_transforms.set(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 4, 3)))
 
     def _read_forces(self) -> None:
         bodies, forces = [], []

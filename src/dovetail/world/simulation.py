@@ -5,7 +5,9 @@ Kept apart from `World` so that importing dovetail does not import the compiler.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from dovetail import builtin
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
+from dovetail.geometry import SimplicialComplex
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver import kernel
@@ -20,14 +23,16 @@ from dovetail.solver.contact.readback import Survey
 from dovetail.solver.energy_report import energies
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.load import BodyForces
-from dovetail.solver.newton import Tolerances
+from dovetail.solver.model import Model
+from dovetail.solver.potential import Potential
+from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import State, write_columns
 from dovetail.solver.step import StepReport, step
-from dovetail.solver.system import System
+from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
-from dovetail.world.dump import fingerprint
+from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.joints import Joints
 from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
@@ -35,6 +40,8 @@ from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
 from dovetail.world.sanity.surfaces import Surfaces
+from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
+from dovetail.world.step_length import step_length
 
 __all__ = ["Simulation"]
 
@@ -56,7 +63,7 @@ class Simulation:
         self.articulations = ExternalArticulations(scene, lowered, self.table)
         self._couplings = lowered.couplings
         soft = [] if lowered.couplings is None or lowered.couplings.soft is None else [lowered.couplings.soft]
-        energies = [*lowered.energies, *lowered.laws, *self.articulations.contributions, *soft]
+        others = [*lowered.terms, *self.articulations.contributions, *soft]
         joined = lowered.pairs
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
@@ -66,11 +73,17 @@ class Simulation:
             planes = plane_names(scene)
             self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined)
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
-        self.system = System(bodies, energies, [forces, self.pushes, *lowered.loads], self.contact, lowered.exact)
+        potential = Potential(bodies, lowered.points, lowered.slides, lowered.laws, lowered.exact, others, self.contact)
+        self.model = Model(potential, [forces, self.pushes, *lowered.loads], config["newton/direction"])
         self.state = State.without_past(Q, V)
-        self.joints = Joints(lowered, multi_turn=config["joint/angle"] == "multi_turn")
+        self.joints = Joints(lowered, self.model.stops, multi_turn=config["joint/angle"] == "multi_turn")
         self.joints.start(self.state)
-        self._body_refresh = BodyRefresh(self.table, self.system, forces)
+        coupled = [] if self._couplings is None else self._couplings.changing()
+        own = [self._friction_dissipated, self._time]
+        self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
+        self.last: tuple[int, StepReport | None] = 0, None
+        """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
+        self._body_refresh = BodyRefresh(self.table, self.model, forces)
         self._integrator = INTEGRATORS[config["integrator/type"]]
         self._one_step_start = config["integrator/bdf2_start"] == "bdf1"
         self._strict = bool(config["extras/strict_mode/enable"])
@@ -91,7 +104,8 @@ class Simulation:
     def dt(self) -> float:
         """The step length [s] as it is in the config now."""
         assert self._dt is not None
-        return float(self._dt.values[0])
+        h = float(self._dt.values[0])
+        return h if 1e-9 <= h <= 1e9 else step_length(self._scene.config)
 
     @property
     def time(self) -> float:
@@ -99,36 +113,50 @@ class Simulation:
         return float(self._time[0])
 
     def advance(self, frame: int) -> StepReport:
-        """Compute frame `frame`; if anything is raised, the state is that of the frame before."""
-        h = self.dt
-        if not 0.0 < h < np.inf:
-            self._scene.config.validate("dt")
+        """Compute frame `frame`; if anything is raised, an interrupt too, all is as it was in the frame before.
+
+        But for what animations have written, to attributes or to the state: that stays.
+        """
+        before, h = self.last, self.dt
         with Timer("Animate"):
             self._scene.animator.run(frame, h)
+        undo = keep(self.model, self.state)
+        self._copies.keep()
+        try:
+            report = self._step(h)
+            self.last = frame, report
+        except BaseException as error:
+            while self.last is before:
+                with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
+                    self._copies.undo()
+                    self.joints.forget()
+                    undo()
+                    break
+            if isinstance(error, SolverError):
+                raise type(error)(f"World.advance: frame {frame}: {error}.") from None
+            raise
+        if not report.converged:
+            Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
+        return report
+
+    def _step(self, h: float) -> StepReport:
+        """Read the attributes, take a step of length h, and all that follows from it."""
         self._body_refresh.run()
         self.joints.refresh(h)
         self.articulations.refresh(self.state)
         if self._couplings is not None:
             self._couplings.refresh()
-        try:
-            with Timer("Newton Iteration"):
-                report = step(
-                    self.system, self.state, h, self._integrator, self._tolerances, self._one_step_start, self._strict
-                )
-        except BaseException as error:
-            if self.contact is not None:
-                self.contact.forget()  # what it knows belongs to a state that was not taken
-            if isinstance(error, SolverError):
-                raise type(error)(f"World.advance: frame {frame}: {error}.") from None
-            raise
+        # what overflows in a step ends in NotFinite
+        with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
+            report = step(
+                self.model, self.state, h, self._integrator, self._tolerances, self._one_step_start, self._strict
+            )
         self._friction_dissipated += report.friction_loss
         self._time += h
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
         if self._couplings is not None:
             self._couplings.commit(h)
-        if not report.converged:
-            Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
         return report
 
     def retrieve(self) -> None:
@@ -166,7 +194,7 @@ class Simulation:
 
     def energies(self) -> dict[str, float]:
         """Energies of the present state [J], and what friction has dissipated so far."""
-        found = energies(self.system, self.state, self._last_dt)
+        found = energies(self.model, self.state, self._last_dt)
         return {**found, "friction_dissipated": float(self._friction_dissipated[0])}
 
     def write_state(self, bodies: Indices, Q: Array | None, V: Array | None) -> None:
@@ -180,7 +208,7 @@ class Simulation:
         if V is not None:
             self.state.V[bodies] = V
         self.state.forget(bodies)
-        self.system.disturb()
+        self.model.invalidate()
         self.joints.resync(self.state)
 
     def arrays(self) -> dict[str, Array]:
@@ -188,7 +216,7 @@ class Simulation:
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
         own = {"friction_dissipated": self._friction_dissipated, "time": self._time}
         own |= {} if self._couplings is None else self._couplings.arrays()
-        return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.system.arrays(), **own}
+        return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.model.arrays(), **own}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
@@ -198,18 +226,33 @@ class Simulation:
         self.articulations.restore(arrays)
         if self._couplings is not None:
             self._couplings.restore(arrays)
-        self.system.restore(arrays)
+        self.model.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
         self._time[:] = arrays["time"]
 
+    def flaw(self, scene: str, arrays: dict[str, Array]) -> str:
+        """What is wrong with arrays that say they are of a scene with this fingerprint; nothing if they can be taken.
+
+        A kernel trusts indices: whatever passes here cannot make one read or write beside its arrays.
+        """
+        if scene != self.fingerprint:
+            return "is of another scene: bodies, masses, joints, surfaces, half-planes or materials differ"
+        return (
+            layout_flaw(arrays, self.arrays())
+            or number_flaw(arrays)
+            or ("" if self.contact is None else contact_flaw(arrays, self.contact.scene))
+        )
+
+    @cached_property
     def fingerprint(self) -> str:
-        """Equal for scenes that a dump can be exchanged between."""
-        bodies = self.system.bodies
+        """Equal for scenes that a dump can be exchanged between; nothing in it changes while the world runs."""
+        bodies = self.model.bodies
         constant = {
             name: np.asarray(getattr(bodies, name))
             for name in ("mass", "stiffness", "model", "is_fixed", "is_dynamic", "external_kinetic")
         }
-        return fingerprint({**constant, **self.joints.constants(), **self.articulations.constants()})
+        contact = {} if self.contact is None else contact_constants(self.contact.scene)
+        return fingerprint({**constant, **self.joints.constants(), **self.articulations.constants(), **contact})
 
 
 def _check_constitutions(scene: Scene) -> None:
@@ -218,6 +261,8 @@ def _check_constitutions(scene: Scene) -> None:
         geometry: Any = slot.geometry
         if geometry.type() == "ImplicitGeometry":
             continue
+        if isinstance(geometry, SimplicialComplex) and (flaw := geometry.flaw()):
+            raise ConstitutionError(f"World.init: geometry {slot.id()} of '{slot.object_name}' {flaw}.")
         uids = [uid_of(geometry)]
         for name in (builtin.constraint_uids, builtin.extra_constitution_uids):
             found = geometry.meta.find(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dovetail.checked import checked
 from dovetail.errors import DovetailError, WorldError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.logger import Logger
@@ -12,7 +13,7 @@ from dovetail.scene import Scene
 from dovetail.timer import Timer
 from dovetail.typing import Array
 from dovetail.world.contact_system import ContactSystemFeature
-from dovetail.world.dump import last_frame, layout, read_dump, write_dump
+from dovetail.world.dump import last_frame, read_dump, write_dump
 from dovetail.world.engine import Engine, EngineStatus
 from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, FeatureCollection
 from dovetail.world.push import AffineBodyPushFeature
@@ -36,7 +37,7 @@ class World:
             world.advance()
             world.retrieve()
 
-    A call that fails leaves the last good frame in place.
+    A call that fails leaves the last good frame in place, and so does Ctrl-C: a run may go on as if nothing had been.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -46,8 +47,6 @@ class World:
         self._scene: Scene | None = None
         self._simulation: Simulation | None = None
         self._checker: SanityChecker | None = None
-        self._report: StepReport | None = None
-        self._frame = 0
         self._valid = False
         self._refused = False
 
@@ -75,7 +74,6 @@ class World:
                     return
         self._scene, self._simulation = scene, simulation
         scene.freeze("the world")
-        self._frame = 0
         self._valid = True
         self._engine.offered = self.features()
 
@@ -86,12 +84,11 @@ class World:
             return
         try:
             with Timer("Pipeline"):
-                self._report = simulation.advance(self._frame + 1)
+                simulation.advance(self._frame + 1)
         except DovetailError as error:
             self._engine.status().push_back(EngineStatus("error", str(error)))
             raise
-        self._frame += 1
-        self._engine.last_step = self._frame, self._report
+        self._engine.last_step = simulation.last
 
     def sync(self) -> None:
         """Wait for the engine; on a CPU `advance` has finished when it returns."""
@@ -123,6 +120,7 @@ class World:
         """
         return self._initialised("energies").energies()
 
+    @checked(WorldError)
     def joint_frames(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
         """Where the joints of a geometry sit on their bodies: rows by name, each (2, n, 4), [0] left, [1] right.
 
@@ -146,7 +144,7 @@ class World:
     @property
     def report(self) -> StepReport | None:
         """What happened in the last step; None before the first."""
-        return self._report
+        return None if self._simulation is None else self._simulation.last[1]
 
     @property
     def scene(self) -> Scene:
@@ -185,12 +183,13 @@ class World:
         if simulation is None:
             return False
         try:
-            write_dump(self._workspace, self._frame, simulation.fingerprint(), simulation.arrays())
+            write_dump(self._workspace, self._frame, simulation.fingerprint, simulation.arrays())
         except OSError as error:
             Logger.error(f"World.dump: frame {self._frame} could not be saved in '{self._workspace}': {error}.")
             return False
         return True
 
+    @checked(WorldError)
     def recover(self, dst_frame: int | None = None) -> bool:
         """Go back (or forward) to a dumped frame, by default the largest; False, and no change, where there is none.
 
@@ -200,37 +199,37 @@ class World:
         if simulation is None:
             return False
         frame = last_frame(self._workspace) if dst_frame is None else int(dst_frame)
-        arrays = read_dump(self._workspace, frame, simulation.fingerprint(), simulation.arrays())
-        if arrays is None:
+        found = read_dump(self._workspace, frame)
+        if found is None:
             return False
-        simulation.restore(arrays)
-        self._frame = frame
+        if flaw := simulation.flaw(*found):
+            Logger.error(f"World.recover: frame {frame} in '{self._workspace}' {flaw}; nothing was changed.")
+            return False
+        simulation.restore(found[1])
+        simulation.last = frame, self.report
         return True
 
     def state(self) -> WorldState:
         """The present frame as a value, to go back to with `restore`; the scene's attributes are not part of it."""
         simulation = self._initialised("state")
         arrays = {name: array.copy() for name, array in simulation.arrays().items()}
-        return WorldState(self._frame, simulation.fingerprint(), arrays)
+        return WorldState(self._frame, simulation.fingerprint, arrays)
 
+    @checked(WorldError)
     def restore(self, state: WorldState) -> None:
         """Go back (or forward) to a state of this world or of one with an equal scene; what follows is bit-identical.
 
         Attributes follow at the next `retrieve`.
         """
         simulation = self._initialised("restore")
-        if state.scene != simulation.fingerprint():
-            raise WorldError(
-                f"World.restore: the state of frame {state.frame} is of another scene: bodies, masses or joints "
-                "differ; nothing was changed."
-            )
-        if layout(state.arrays) != layout(simulation.arrays()):
-            raise WorldError(
-                f"World.restore: the state of frame {state.frame} holds other arrays than this scene needs; "
-                "nothing was changed."
-            )
+        if flaw := simulation.flaw(state.scene, state.arrays):
+            raise WorldError(f"World.restore: the state of frame {state.frame} {flaw}; nothing was changed.")
         simulation.restore({name: array.copy() for name, array in state.arrays.items()})
-        self._frame = state.frame
+        simulation.last = state.frame, self.report
+
+    @property
+    def _frame(self) -> int:
+        return 0 if self._simulation is None else self._simulation.last[0]
 
     @property
     def _workspace(self) -> Path:

@@ -7,10 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Self
 
+from dovetail.checked import checked
 from dovetail.errors import WorldError
 from dovetail.files import atomic_write
 from dovetail.typing import Array
-from dovetail.world.dump import of_other_version, pack, unpack
+from dovetail.world.dump import header_flaw, pack, read_content, unpack
 
 __all__ = ["WorldState"]
 
@@ -28,6 +29,7 @@ class WorldState:
     scene: str = field(repr=False)
     arrays: dict[str, Array] = field(repr=False)
 
+    @checked(WorldError)
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, whole or not at all; one that exists is replaced."""
         try:
@@ -36,14 +38,15 @@ class WorldState:
             raise WorldError(f"WorldState.save: cannot write '{path}': {error.strerror or error}.") from error
 
     @classmethod
+    @checked(WorldError)
     def load(cls, path: str | PathLike[str]) -> Self:
         """The state in a file that `save` wrote; nothing in it is executed."""
         try:
-            header, arrays = unpack(Path(path).read_bytes())
-            if flaw := of_other_version(header):
+            header, arrays = unpack(read_content(Path(path)))
+            if flaw := header_flaw(header):
                 raise ValueError(f"it {flaw}")
-            return cls(int(header["frame"]), str(header["scene"]), arrays)
+            return cls(header["frame"], str(header["scene"]), arrays)
         except OSError as error:
             raise WorldError(f"WorldState.load: cannot read '{path}': {error.strerror or error}.") from error
         except Exception as error:  # a damaged archive can fail anywhere in zip, NumPy or JSON
-            raise WorldError(f"WorldState.load: '{path}' is damaged or not a saved state ({error}).") from None
+            raise WorldError(f"WorldState.load: '{path}' is damaged or not a saved state ({error!s:.200}).") from None

@@ -24,20 +24,18 @@ from dovetail.constitution import (
     AffineBodyUniversalJoint,
     SoftTransformConstraint,
 )
-from dovetail.solver.articulated import trees
 
 EXACT = float("inf")
 
 
-@pytest.fixture(autouse=True)
-def _sweep_everything(monkeypatch):
-    monkeypatch.setattr(trees, "_FEWEST", (1, 1))
+SWEEP = {"newton/direction": "sweep"}
 
 
 def swept(bench: Bench) -> np.ndarray:
     """Flags of the bodies in trees."""
-    found = bench.lowered().system.trees
-    return np.zeros(0, bool) if found is None else found.forest.place >= 0
+    bench.scene.config["newton/direction"] = "sweep"
+    found = bench.lowered().model.directions.sweep
+    return np.zeros(0, bool) if found is None else found.in_trees != 0
 
 
 def chain(bench: Bench, kind, links: int, strength=EXACT, **more):
@@ -73,13 +71,13 @@ def tree(bench: Bench, bodies: int, strength) -> list:
     return joints
 
 
-def motion(build, sweeps: bool, frames: int, monkeypatch, **config) -> tuple[np.ndarray, np.ndarray]:
+def motion(build, sweeps: bool, frames: int, **config) -> tuple[np.ndarray, np.ndarray]:
     """States of all frames and reactions at the end, with and without the sweep."""
-    monkeypatch.setattr(trees, "_FEWEST", (1, 1) if sweeps else (10**9, 10**9))
-    bench = Bench({"dt": 0.01, **TIGHT, **config}, gravity=(0.0, 0.0, -9.8))
+    direction = {"newton/direction": "sweep" if sweeps else "factor"}
+    bench = Bench({"dt": 0.01, **TIGHT, **config, **direction}, gravity=(0.0, 0.0, -9.8))
     joints = build(bench)
     states = bench.run(frames, lambda: np.stack([g.transforms.values.copy() for g in bodies_of(bench)[-1:]]))
-    assert (bench.world._simulation.system.trees is not None) == sweeps
+    assert (bench.world._simulation.model.directions.sweep is not None) == sweeps
     return np.array(states), np.concatenate([j["reaction/force"].ravel() for j in joints])
 
 
@@ -89,20 +87,20 @@ def bodies_of(bench: Bench):
 
 @pytest.mark.parametrize("strength", [(EXACT,), (100.0,), (EXACT, 100.0, 30.0, EXACT)])
 @pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
-def test_sweep_and_block_system_end_at_the_same_minimiser(strength, integrator, monkeypatch):
+def test_sweep_and_block_system_end_at_the_same_minimiser(strength, integrator):
     config = {"integrator/type": integrator}
     build = lambda bench: tree(bench, 15, strength)  # noqa: E731
-    found, forces = motion(build, True, 5, monkeypatch, **config)
-    expected, others = motion(build, False, 5, monkeypatch, **config)
+    found, forces = motion(build, True, 5, **config)
+    expected, others = motion(build, False, 5, **config)
     # tolerances of 1e-8 m/s · 0.01 s, and five steps that pass errors on
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
 
 
-def test_a_long_chain_is_the_same_either_way(monkeypatch):
+def test_a_long_chain_is_the_same_either_way():
     build = lambda bench: [chain(bench, AffineBodyRevoluteJoint, 40)]  # noqa: E731
-    found, forces = motion(build, True, 5, monkeypatch)
-    expected, others = motion(build, False, 5, monkeypatch)
+    found, forces = motion(build, True, 5)
+    expected, others = motion(build, False, 5)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
 
@@ -130,10 +128,10 @@ def driven(bench: Bench, kind, strength=EXACT) -> list:
 @pytest.mark.parametrize("kind", [AffineBodyDrivingRevoluteJoint, AffineBodyRevoluteJointLimit])
 @pytest.mark.parametrize("strength", [EXACT, 100.0])
 @pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
-def test_few_drives_and_limits_are_rows_of_the_sweep(kind, strength, integrator, monkeypatch):
+def test_few_drives_and_limits_are_rows_of_the_sweep(kind, strength, integrator):
     build, config = lambda bench: driven(bench, kind, strength), {"integrator/type": integrator}
-    found, forces = motion(build, True, 6, monkeypatch, **config)
-    expected, others = motion(build, False, 6, monkeypatch, **config)
+    found, forces = motion(build, True, 6, **config)
+    expected, others = motion(build, False, 6, **config)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
 
@@ -154,13 +152,13 @@ HELD = AffineBodyDistanceJoint, AffineBodyPlanarJoint, AffineBodyScrewJoint, Aff
 @pytest.mark.parametrize(
     ("kind", "strength"), [(kind, 100.0) for kind in SLIDERS + HELD] + [(kind, EXACT) for kind in SLIDERS]
 )
-def test_few_joints_of_other_kinds_are_rows_of_the_sweep(kind, strength, monkeypatch):
+def test_few_joints_of_other_kinds_are_rows_of_the_sweep(kind, strength):
     build = lambda bench: with_an_odd_joint(bench, kind, strength)  # noqa: E731
     bench = Bench()
     build(bench)
     assert swept(bench).sum() == 41
-    found, forces = motion(build, True, 5, monkeypatch)
-    expected, others = motion(build, False, 5, monkeypatch)
+    found, forces = motion(build, True, 5)
+    expected, others = motion(build, False, 5)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
 
@@ -181,12 +179,12 @@ def weak_drive(sc) -> None:
     ids=["capped drive", "damper", "dry friction"],
 )
 @pytest.mark.parametrize("integrator", ["bdf1", "ctr"])
-def test_laws_of_rates_and_constant_forces_are_rows_of_the_sweep(extra, integrator, monkeypatch):
+def test_laws_of_rates_and_constant_forces_are_rows_of_the_sweep(extra, integrator):
     build = lambda bench: with_an_odd_joint(bench, AffineBodyRevoluteJoint, EXACT, [extra])  # noqa: E731
     # what is left of closed joints, 1e-13 of the scene, the block system makes up by steps that shrink by a twentieth
     config = {"integrator/type": integrator, "newton/velocity_tol": 1e-10, "newton/transrate_tol": 1e-10}
-    found, forces = motion(build, True, 5, monkeypatch, **config)
-    expected, others = motion(build, False, 5, monkeypatch, **config)
+    found, forces = motion(build, True, 5, **config)
+    expected, others = motion(build, False, 5, **config)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
 
@@ -202,7 +200,7 @@ def test_exact_sliders_of_two_joints_between_the_same_bodies_are_left_to_the_blo
 
 @pytest.mark.parametrize("dt", [0.01, 1 / 24])
 def test_exact_chains_hold_and_never_gain_energy(dt):
-    bench = Bench({"dt": dt}, gravity=(0.0, 0.0, -9.8))
+    bench = Bench({"dt": dt, **SWEEP}, gravity=(0.0, 0.0, -9.8))
     joint = chain(bench, AffineBodyRevoluteJoint, 60)
     energies = [sum(bench.world._simulation.energies().values())]
     energies += bench.run(30, lambda: sum(bench.world._simulation.energies().values()))
@@ -224,30 +222,58 @@ def test_a_chain_goes_to_the_sweep_and_a_ring_does_not():
 
 
 def test_bodies_it_cannot_describe_are_left_to_the_block_system():
-    def slider(bench: Bench):
+    def screw(bench: Bench):
         bodies = [bench.box("a", fixed=True)], [bench.box("b")]
-        return bench.join(AffineBodyPrismaticJoint, *bodies, (0, 0, 0), (1, 0, 0), strength=EXACT)
+        return bench.join(AffineBodyScrewJoint, *bodies, (0, 0, 0), (1, 0, 0), strength=EXACT)
 
     for build in (
         lambda bench: chain(bench, AffineBodySphericalJoint, 5, potential="ARAP"),
         lambda bench: chain(bench, AffineBodySphericalJoint, 5, kappa=1e4),
-        slider,
+        screw,
     ):
-        bench = Bench()
+        bench = Bench(SWEEP)
         build(bench)
-        system = bench.lowered().system
-        assert system.trees is None or not system.trees.inside.any()
+        sweep = bench.lowered().model.directions.sweep
+        assert sweep is None or not sweep.fits.any()
 
 
-def test_a_drive_takes_a_small_island_out():
-    bench = Bench(gravity=(0.0, 0.0, -9.8))
-    slot = bench.box("base", fixed=True)
-    arm = bench.box("arm", at=(0.5, 0.0, 0.0))
-    bench.join(
-        AffineBodyRevoluteJoint, [slot], [arm], (0.25, 0, 0), (0.25, 1, 0), strength=EXACT,
-        extras=[lambda sc: AffineBodyDrivingRevoluteJoint().apply_to(sc, 10.0)],
-    )  # fmt: skip
-    assert not swept(bench).any()
+def arm(bench: Bench) -> list:
+    """A single arm on a driven hinge."""
+    slot, arm = bench.box("base", fixed=True), bench.box("arm", at=(0.5, 0.0, 0.0))
+
+    def drive(sc) -> None:
+        AffineBodyDrivingRevoluteJoint().apply_to(sc, 10.0)
+        sc.edges["driving/is_constrained"] = 1
+        sc.edges["aim_angle"] = 0.4
+
+    return [
+        bench.join(AffineBodyRevoluteJoint, [slot], [arm], (0.25, 0, 0), (0.25, 1, 0), strength=EXACT, extras=[drive])
+    ]
+
+
+def slider(bench: Bench) -> list:
+    """A single body on an exact slider."""
+    bodies = [bench.box("a", fixed=True)], [bench.box("b")]
+    return [bench.join(AffineBodyPrismaticJoint, *bodies, (0, 0, 0), (1, 0, 1), strength=EXACT)]
+
+
+@pytest.mark.parametrize("build", [arm, slider])
+def test_single_bodies_with_drives_and_sliders_are_swept(build):
+    bench = Bench()
+    build(bench)
+    assert swept(bench).sum() == 1
+    found, forces = motion(build, True, 5)
+    expected, others = motion(build, False, 5)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())
+
+
+def test_few_bodies_on_penalties_are_left_to_the_block_system_unless_the_sweep_is_asked_for():
+    for direction, links, taken in (("auto", 5, 0), ("sweep", 5, 5), ("auto", 40, 40)):
+        bench = Bench({"newton/direction": direction})
+        chain(bench, AffineBodySphericalJoint, links, strength=100.0)
+        sweep = bench.lowered().model.directions.sweep
+        assert (0 if sweep is None else sweep.in_trees.sum()) == taken
 
 
 def test_doubled_exact_joints_are_left_to_the_block_system():
@@ -259,7 +285,7 @@ def test_doubled_exact_joints_are_left_to_the_block_system():
 
 
 def test_a_soft_transform_takes_its_island_out_for_as_long_as_it_acts():
-    bench = Bench({"dt": 0.01}, gravity=(0.0, 0.0, -9.8))
+    bench = Bench({"dt": 0.01, **SWEEP}, gravity=(0.0, 0.0, -9.8))
     joint = chain(bench, AffineBodySphericalJoint, 5)
     shape = bench.scene.objects.find("links")[0].geometries.pairs()
     links = next(iter(shape))[0].geometry
@@ -267,18 +293,20 @@ def test_a_soft_transform_takes_its_island_out_for_as_long_as_it_acts():
     links.instances["aim_transform"] = links.transforms.values
     links.instances["is_constrained"] = 0
     bench.run(1)
-    system = bench.world._simulation.system
-    assert system.trees.complete
+    model = bench.world._simulation.model
+    sweep, free = model.directions.sweep, model.bodies.is_free
+    np.testing.assert_array_equal(sweep.fits, free)
     links.instances["is_constrained"] = 1
     bench.run(1)
-    assert not system.trees.inside.any()
+    assert not sweep.fits.any()
     links.instances["is_constrained"] = 0
     bench.run(1)
-    assert system.trees.complete and joint["gap"].max() < 1e-12
+    np.testing.assert_array_equal(sweep.fits, free)
+    assert joint["gap"].max() < 1e-12
 
 
 @pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
-def test_trees_that_do_not_suit_the_sweep_move_beside_others_as_they_would_alone(integrator, monkeypatch):
+def test_trees_that_do_not_suit_the_sweep_move_beside_others_as_they_would_alone(integrator):
     """Two chains hang on the same base; one ends in a block of lead, beside which its links are soft."""
 
     def build(bench: Bench) -> list:
@@ -293,7 +321,7 @@ def test_trees_that_do_not_suit_the_sweep_move_beside_others_as_they_would_alone
         return [first, second]
 
     config = {"integrator/type": integrator}
-    found, forces = motion(build, True, 8, monkeypatch, **config)
-    expected, others = motion(build, False, 8, monkeypatch, **config)
+    found, forces = motion(build, True, 8, **config)
+    expected, others = motion(build, False, 8, **config)
     np.testing.assert_allclose(found, expected, atol=1e-8)
     np.testing.assert_allclose(forces, others, atol=1e-5 * np.abs(others).max())

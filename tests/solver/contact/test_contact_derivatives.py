@@ -133,8 +133,8 @@ def test_friction_derivatives_are_those_of_its_energy(names, slip):
     rough, smooth = (close_pair(np.random.default_rng(8), names, mu) for mu in (0.5, 0.0))
     for probe in (rough, smooth):
         probe.look(probe.Q)
-    assert rough.contact.friction_count > 0 and smooth.contact.friction_count == 0
-    epsilon = rough.contact.epsilon
+    assert rough.contact.friction.count > 0 and smooth.contact.friction.count == 0
+    epsilon = rough.contact.friction.epsilon
     Q = slid(rng, rough, slip * epsilon)
 
     def friction(Q: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -160,7 +160,7 @@ def test_friction_resists_along_its_slip_as_long_as_steps_may_turn_that_round(sl
     """Half of f₁ stands in for f₀″ = 0 beyond ε; the gradient is the same."""
     probe = close_pair(np.random.default_rng(8), ("box", "box"), 0.5)
     probe.look(probe.Q)
-    Q = slid(np.random.default_rng(5), probe, slip * probe.contact.epsilon)
+    Q = slid(np.random.default_rng(5), probe, slip * probe.contact.friction.epsilon)
     (g, H), (g_long, H_long) = (probe.derivatives(Q, look=False, stride=s) for s in (0.0, np.inf))
     np.testing.assert_array_equal(g, g_long)
     values = np.linalg.eigvalsh(H_long - H)
@@ -186,10 +186,10 @@ def test_one_sliding_contact_agrees_with_ipctk():
         Q = probe.Q.copy()
         Q[0, 0, :2] += slip * np.array([0.6, -0.8])
         E = kappa * ipctk.barrier(gap**2, d_hat**2) + mu * normal * ipctk.smooth_friction_f0(
-            slip, probe.contact.epsilon
+            slip, probe.contact.friction.epsilon
         )
         g, _ = probe.derivatives(Q, look=False)
-        tangential = mu * normal * ipctk.smooth_friction_f1(slip, probe.contact.epsilon)
+        tangential = mu * normal * ipctk.smooth_friction_f1(slip, probe.contact.friction.epsilon)
         assert probe.energy(Q, look=False) == pytest.approx(h2 * E, rel=1e-10)
         np.testing.assert_allclose(g[:3], h2 * np.array([0.6 * tangential, -0.8 * tangential, -normal]), rtol=1e-10)
 

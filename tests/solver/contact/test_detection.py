@@ -176,7 +176,7 @@ def test_energy_is_that_of_all_pairs_of_features_each_counted_once(rng, names):
     energy, count = expected_energy(probe, meshes)
     assert count > 0
     assert probe.energy(probe.Q) == pytest.approx(energy, rel=1e-9)
-    assert probe.contact.count == count
+    assert probe.count == count
     names_of_pairs = [(kind, a, b, vertices) for kind, a, b, vertices, _ in probe.contacts()]
     assert len(set(names_of_pairs)) == count
 
@@ -194,7 +194,7 @@ def test_no_contact_is_missed_while_bodies_stay_within_their_budgets(rng, names)
         probe.Q = start + motion
         energy, count = expected_energy(probe, meshes)
         assert probe.energy(probe.Q, look=False) == pytest.approx(energy, rel=1e-9, abs=1e-300)
-        assert probe.contact.count == count
+        assert probe.count == count
 
 
 def test_a_vertex_meets_a_half_plane_once(rng):

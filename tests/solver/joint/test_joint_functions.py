@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_blocks import gradient, hessian
 from joint_scenes import random_rotation
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS
+from dovetail.solver.joint.coordinates import Coordinates
+from dovetail.solver.joint.function import COORDINATES, ENERGIES, LAWS, EnergyFunction
+from dovetail.solver.joint.laws import LawBatch, Laws, assemble_laws, law_energies
 from dovetail.solver.joint.stencil import Stencils
-from dovetail.solver.joint.terms import Coordinates, Laws, Terms
+from dovetail.solver.joint.terms import Terms
 from dovetail.world.lower import joints as _built_in  # noqa: F401  registers the functions
 
 STEP = 1e-5
@@ -20,13 +23,41 @@ FD_TOL = 1e-7
 SEEDS = range(8)
 
 
-def over(registry, name="function"):
-    """Every function of a registry that the package itself defines."""
-    own = [f for f in registry.values() if f.function.__module__.startswith("dovetail.")]
+def _parallel(F, p, exact, g, H):
+    """ψ = K/2 |u × v|², an energy as users write them: the package's own joints are rows and laws."""
+    K = p[0]
+    uu = F[0] * F[0] + F[1] * F[1] + F[2] * F[2]
+    vv = F[3] * F[3] + F[4] * F[4] + F[5] * F[5]
+    uv = F[0] * F[3] + F[1] * F[4] + F[2] * F[5]
+    for a in range(3):
+        u, v = F[a], F[3 + a]
+        g[a] = K * (vv * u - uv * v)
+        g[3 + a] = K * (uu * v - uv * u)
+        for b in range(3):
+            same = 1.0 if a == b else 0.0
+            H[6 * a + b] = K * (vv * same - v * F[3 + b])
+            H[6 * (3 + a) + 3 + b] = K * (uu * same - u * F[b])
+            mixed = u * F[3 + b] - uv * same
+            if exact > 0.0:
+                mixed += u * F[3 + b] - v * F[b]
+            H[6 * a + 3 + b] = K * mixed
+            H[6 * (3 + b) + a] = K * mixed
+    c0 = F[1] * F[5] - F[2] * F[4]
+    c1 = F[2] * F[3] - F[0] * F[5]
+    c2 = F[0] * F[4] - F[1] * F[3]
+    return 0.5 * K * (c0 * c0 + c1 * c1 + c2 * c2)
+
+
+PARALLEL = EnergyFunction("parallel", _parallel, (True, True, False, True, True), 2, ("K [kg]",))
+
+
+def over(registry, name="function", more=()):
+    """Every function of a registry that the package itself defines, and more."""
+    own = [f for f in registry.values() if f.function.__module__.startswith("dovetail.")] + list(more)
     return pytest.mark.parametrize(name, own, ids=[f.name for f in own])
 
 
-energies, coordinates, laws = over(ENERGIES), over(COORDINATES), over(LAWS)
+energies, coordinates, laws = over(ENERGIES, more=[PARALLEL]), over(COORDINATES), over(LAWS)
 
 
 def slopes(f, x):
@@ -277,29 +308,15 @@ def test_a_compiled_batch_pulls_derivatives_back_to_the_bodies(function, exact):
             expected_g[body] += G[s]
             for t, other in enumerate((i, j)):
                 expected_H[body, :, :, other] += full[s, :, :, t]
-    g, H = dense(blocks)
+    g, H = gradient(blocks).ravel(), hessian(blocks)
     assert np.abs(g - expected_g.reshape(-1)).max() <= 1e-12 * np.abs(expected_g).max()
     assert np.abs(H - expected_H.reshape(48, 48)).max() <= 1e-12 * np.abs(expected_H).max()
-
-
-def dense(blocks):
-    """Gradient and Hessian of a block system in the order of the bodies; every body free."""
-    n = len(blocks.D)
-    H = np.zeros((n, 12, n, 12))
-    for row in range(n):
-        H[row, :, row] = np.triu(blocks.D[row]) + np.triu(blocks.D[row], 1).T
-        for e in range(blocks.row_start[row], blocks.row_start[row + 1]):
-            H[row, :, blocks.column[e]] = blocks.U[e]
-            H[blocks.column[e], :, row] = blocks.U[e].T
-    order = blocks.position
-    return blocks.g[order].ravel(), H[order][:, :, order].reshape(12 * n, 12 * n)
 
 
 @over(COORDINATES, "coordinate")
 @laws
 def test_a_law_acts_on_the_chosen_coordinates_only(coordinate, function):
     stencils, Q, F = random_batch(coordinate.rows)
-    batch = Coordinates(coordinate, stencils)
     chosen = np.array([3, 0])
     p = np.sort(np.random.default_rng(7).uniform(0.5, 2, (2, len(function.parameters))), axis=1)
     if function.name == "stop":
@@ -308,4 +325,56 @@ def test_a_law_acts_on_the_chosen_coordinates_only(coordinate, function):
     if coordinate.period:
         x -= coordinate.period * np.round(x / coordinate.period)  # nearest to the committed value, 0
     expected = sum(phi(function, x_k, p_k)[0] for x_k, p_k in zip(x, p, strict=True))
-    assert Laws(function, batch, chosen, p).energy(Q) == pytest.approx(expected, rel=1e-12)
+    found = np.zeros(1)
+    law_energies(
+        Laws(Coordinates([(coordinate, stencils)]), [LawBatch(function, chosen, p)]), Q, np.zeros(4, int), found
+    )
+    assert found[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_laws_on_several_kinds_of_coordinates_pull_their_derivatives_back_to_the_bodies(exact):
+    """All coordinates in one table, some with two laws and some with none: g = φ′∇x, H = φ″∇x∇xᵀ + φ′∇²x."""
+    kinds = sorted(
+        (f for f in COORDINATES.values() if f.function.__module__.startswith("dovetail.")), key=lambda f: f.name
+    )
+    sets = [random_batch(kind.rows, seed=11 + k) for k, kind in enumerate(kinds)]
+    Q = sets[0][1]
+    table = Coordinates([(kind, stencils) for kind, (stencils, _, _) in zip(kinds, sets, strict=True)])
+    rng = np.random.default_rng(9)
+    batches = []
+    for function in (LAWS["spring"], LAWS["limit"]):
+        of = rng.permutation(table.count)[: table.count // 2 + 2]
+        batches.append(
+            LawBatch(function, of, np.sort(rng.uniform(0.5, 2, (len(of), len(function.parameters))), axis=1))
+        )
+    blocks = Blocks(np.zeros(4, np.int64), table.pairs)
+    table.locate(blocks)
+    all_laws = Laws(table, batches)
+    assemble_laws(all_laws, exact, Q, blocks.g, blocks.D, blocks.U)
+    expected_g, expected_H, expected_E = np.zeros((4, 4, 3)), np.zeros((4, 4, 3, 4, 4, 3)), 0.0
+    flat = [
+        (kind, stencils, k) for kind, (stencils, _, _) in zip(kinds, sets, strict=True) for k in range(stencils.count)
+    ]
+    for batch in batches:
+        for number, p in zip(batch.of, batch.p, strict=True):
+            kind, stencils, k = flat[number]
+            W, bodies = stencils.W[k], (stencils.left[k], stencils.right[k])
+            x, dx, d2x = x_of(kind, (W @ np.vstack([Q[b] for b in bodies])).ravel())
+            if kind.period:
+                x -= kind.period * np.round(x / kind.period)
+            value, first, second = phi(batch.law, x, p)
+            expected_E += value
+            H = second * np.outer(dx, dx) + (first * d2x if exact else 0.0)
+            G = first * (W.T @ dx.reshape(-1, 3)).reshape(2, 4, 3)
+            full = np.einsum("ru,rasb,sv->uavb", W, H.reshape(kind.rows, 3, kind.rows, 3), W).reshape(2, 4, 3, 2, 4, 3)
+            for s, body in enumerate(bodies):
+                expected_g[body] += G[s]
+                for t, other in enumerate(bodies):
+                    expected_H[body, :, :, other] += full[s, :, :, t]
+    E = np.zeros(1)
+    law_energies(all_laws, Q, np.zeros(4, int), E)
+    # sums of some ten terms, each with round-off of 1e-15
+    assert E[0] == pytest.approx(expected_E, rel=1e-12)
+    assert np.abs(gradient(blocks).ravel() - expected_g.ravel()).max() <= 1e-12 * np.abs(expected_g).max()
+    assert np.abs(hessian(blocks) - expected_H.reshape(48, 48)).max() <= 1e-12 * np.abs(expected_H).max()

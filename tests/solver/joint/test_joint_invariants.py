@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_blocks import gradient, hessian
 from joint_scenes import JOINTS, Bench, cross_matrix, everything_on, random_rotation
 
 from dovetail import constitution as c
 from dovetail.constitution.joint.frame import anchors
 from dovetail.geometry.rows import rows_to_transforms
+from dovetail.solver.joint.laws import assemble_laws, law_energies
+from dovetail.solver.joint.rows import assemble_rows, linearise_rows, row_energies
 
 REMOVED = {
     c.AffineBodySphericalJoint: 3,
@@ -31,7 +34,7 @@ seeds = pytest.mark.parametrize("seed", range(4))
 def pair(kind, seed, extras=True):
     """Two bodies in random poses with three joints of one kind between them: solver arrays, joints, generator."""
     rng = np.random.default_rng(seed)
-    bench = Bench()
+    bench = Bench({"newton/direction": "factor"})
     left = bench.box("left", (0.3, 0.2, 0.4), at=rng.normal(size=3), rotation=random_rotation(rng))
     right = bench.box("right", (0.2, 0.5, 0.3), at=rng.normal(size=3), rotation=random_rotation(rng))
     points = rng.normal(size=(2, 3, 3))
@@ -45,35 +48,39 @@ def disturbed(simulation, rng, size=0.1):
 
 
 def joint_energy(simulation, Q):
-    return sum(contribution.energy(Q) for contribution in simulation.system.contributions)
+    """Energy of everything between the bodies: rows, laws and what else there is."""
+    potential, owner, E = simulation.model.potential, np.zeros(len(Q), np.int64), np.zeros(1)
+    for rows in (potential.points, potential.slides):
+        row_energies(rows, Q, owner, E)
+    if potential.laws is not None:
+        law_energies(potential.laws, Q, owner, E)
+    return E[0] + sum(other.energy(Q) for other in potential.others)
+
+
+def assemble_joints(simulation, Q, exact):
+    """The blocks with everything between the bodies, and nothing of the bodies themselves."""
+    potential, directions = simulation.model.potential, simulation.model.directions
+    directions.need_blocks()
+    blocks = directions.blocks
+    blocks.g[:], blocks.D[:], blocks.U[:] = 0.0, blocks.base_D, blocks.base_U
+    for rows in (potential.points, potential.slides):
+        linearise_rows(rows, simulation.model.bodies.is_free, Q)
+        assemble_rows(rows, exact, blocks.g, blocks.D, blocks.U)
+    if potential.laws is not None:
+        assemble_laws(potential.laws, exact, Q, blocks.g, blocks.D, blocks.U)
+    for other in potential.others:
+        other.assemble(Q, exact, blocks)
+    return blocks
 
 
 def joint_gradient(simulation, Q):
     """∂E/∂Q (n, 4, 3) of everything between the bodies."""
-    blocks = simulation.system.blocks
-    blocks.g[:] = 0.0
-    for contribution in simulation.system.contributions:
-        contribution.assemble(Q, True, blocks)
-    return blocks.g[blocks.position].reshape(-1, 4, 3)
+    return gradient(assemble_joints(simulation, Q, True)).reshape(-1, 4, 3)
 
 
 def joint_hessian(simulation, Q):
     """Safe Hessian (24, 24) of the joints between two bodies: what is constant, and what is assembled at Q."""
-    blocks = simulation.system.blocks
-    for array in (blocks.base_D, blocks.base_U):
-        array[:] = 0.0
-    for contribution in simulation.system.contributions:
-        contribution.add_constant(blocks)
-    blocks.D[:], blocks.U[:] = blocks.base_D, blocks.base_U
-    for contribution in simulation.system.contributions:
-        contribution.assemble(Q, False, blocks)
-    first, second = blocks.position
-    H = np.zeros((2, 12, 2, 12))
-    for body, place in enumerate((first, second)):
-        H[body, :, body] = np.triu(blocks.D[place]) + np.triu(blocks.D[place], 1).T
-    H[0, :, 1] = blocks.U[0] if first < second else blocks.U[0].T
-    H[1, :, 0] = H[0, :, 1].T
-    return H.reshape(24, 24)
+    return hessian(assemble_joints(simulation, Q, False))
 
 
 def moment(Q, G):
@@ -119,7 +126,7 @@ def test_joint_removes_relative_motions(kind, seed):
     """Of the six ways in which the right body can move as a rigid one, the joint's Hessian resists so many."""
     assert kind in REMOVED, "how many relative motions does the new joint remove? Add it to the table"
     rng = np.random.default_rng(seed)
-    bench = Bench()
+    bench = Bench({"newton/direction": "factor"})
     left = bench.box("left", at=rng.normal(size=3), rotation=random_rotation(rng))
     right = bench.box("right", at=rng.normal(size=3), rotation=random_rotation(rng))
     bench.join(kind, [left], [right], *rng.normal(size=(2, 3)), strength=100.0)

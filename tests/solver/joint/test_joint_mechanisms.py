@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_blocks import assemble, energies, gradient, hessian
 from joint_scenes import JOINTS, Bench, everything_on, random_rotation
 
 STEP = 1e-6
@@ -18,7 +19,7 @@ def mechanism(seed):
     of a compressed body the assembled Hessian is not the exact one.
     """
     rng = np.random.default_rng(seed)
-    bench = Bench()
+    bench = Bench({"newton/direction": "factor"})
     bodies = [
         bench.box(
             f"body {k}", rng.uniform(0.2, 0.6, 3), at=rng.normal(size=3), rotation=random_rotation(rng),
@@ -42,74 +43,57 @@ def mechanism(seed):
                 bench.join(kind, left, right, *points, strength=rng.uniform(10, 100, len(mine)), extras=on)
     simulation = bench.lowered()
     Q = simulation.state.Q
-    free = simulation.system.position >= 0
+    free = simulation.model.bodies.is_free != 0
     Q_tilde = Q + 0.03 * rng.normal(size=Q.shape)
     stretched = Q * np.array([1.0, 1.1, 1.1, 1.1])[:, None] + 0.03 * rng.normal(size=Q.shape)
     Q = np.where(free[:, None, None], stretched, Q)
-    return simulation.system, Q, Q_tilde, rng
+    return simulation.model, Q, Q_tilde, rng
 
 
-def energy(system, Q, Q_tilde):
-    return system.energies(Q, Q_tilde).sum()
+def energy(model, Q, Q_tilde):
+    return energies(model, Q, Q_tilde).sum()
 
 
-def gradient(system, Q, Q_tilde):
+def slope(model, Q, Q_tilde):
     """∂E/∂Q (n, 4, 3), zero for fixed bodies."""
-    system.assemble(Q, Q_tilde, True)
-    g = np.zeros((BODIES, 12))
-    free = system.position >= 0
-    g[free] = system.blocks.g[system.position[free]]
-    return g.reshape(BODIES, 4, 3)
+    return gradient(assemble(model, Q, Q_tilde, True)).reshape(BODIES, 4, 3)
 
 
-def hessian_times(system, Q, Q_tilde, d):
+def hessian_times(model, Q, Q_tilde, d):
     """H d (n, 4, 3) from the assembled blocks."""
-    system.assemble(Q, Q_tilde, True)
-    blocks, position = system.blocks, system.position
-    free = position >= 0
-    x = np.zeros((len(blocks.D), 12))
-    x[position[free]] = d.reshape(BODIES, 12)[free]
-    y = np.zeros_like(x)
-    for row in range(len(x)):
-        y[row] += (np.triu(blocks.D[row]) + np.triu(blocks.D[row], 1).T) @ x[row]
-        for e in range(blocks.row_start[row], blocks.row_start[row + 1]):
-            y[row] += blocks.U[e] @ x[blocks.column[e]]
-            y[blocks.column[e]] += blocks.U[e].T @ x[row]
-    out = np.zeros((BODIES, 12))
-    out[free] = y[position[free]]
-    return out.reshape(BODIES, 4, 3)
+    return (hessian(assemble(model, Q, Q_tilde, True)) @ d.ravel()).reshape(BODIES, 4, 3)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_assembled_gradient_is_the_derivative_of_the_energy(seed):
-    system, Q, Q_tilde, _ = mechanism(seed)
-    g = gradient(system, Q, Q_tilde)
+    model, Q, Q_tilde, _ = mechanism(seed)
+    g = slope(model, Q, Q_tilde)
     differences = np.zeros_like(g)
     for place in np.ndindex(g.shape):
-        if system.position[place[0]] >= 0:
+        if model.bodies.is_free[place[0]]:
             e = np.zeros_like(Q)
             e[place] = STEP
-            differences[place] = (energy(system, Q + e, Q_tilde) - energy(system, Q - e, Q_tilde)) / (2 * STEP)
+            differences[place] = (energy(model, Q + e, Q_tilde) - energy(model, Q - e, Q_tilde)) / (2 * STEP)
     # round-off 1e-16·E/STEP with E some ten times the gradient, truncation STEP² times third derivatives
     assert np.abs(g - differences).max() <= 1e-7 * np.abs(g).max()
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_assembled_hessian_is_the_derivative_of_the_gradient(seed):
-    system, Q, Q_tilde, rng = mechanism(seed)
+    model, Q, Q_tilde, rng = mechanism(seed)
     for _ in range(6):
-        d = rng.normal(size=Q.shape) * (system.position >= 0)[:, None, None]
-        ahead, behind = (gradient(system, Q + s * STEP * d, Q_tilde) for s in (1, -1))
+        d = rng.normal(size=Q.shape) * model.bodies.is_free[:, None, None]
+        ahead, behind = (slope(model, Q + s * STEP * d, Q_tilde) for s in (1, -1))
         differences = (ahead - behind) / (2 * STEP)
         # as above, for the differences of gradients
-        assert np.abs(hessian_times(system, Q, Q_tilde, d) - differences).max() <= 1e-7 * np.abs(differences).max()
+        assert np.abs(hessian_times(model, Q, Q_tilde, d) - differences).max() <= 1e-7 * np.abs(differences).max()
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_safe_system_of_a_mechanism_can_always_be_factored(seed):
     """Far from equilibrium, where the exact Hessian may be indefinite, the safe one is positive definite."""
-    system, Q, Q_tilde, rng = mechanism(seed)
-    free = (system.position >= 0)[:, None, None]
+    model, Q, Q_tilde, rng = mechanism(seed)
+    free = model.bodies.is_free[:, None, None]
     for size in (0.1, 0.3):
-        system.assemble(Q + size * rng.normal(size=Q.shape) * free, Q_tilde, False)
-        assert system.blocks.factor() == -1
+        blocks = assemble(model, Q + size * rng.normal(size=Q.shape) * free, Q_tilde, False)
+        assert blocks.factor(model.bodies.is_free) == -1

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from joint_scenes import Bench, axis_angle
 
-from dovetail.constitution import AffineBodyRevoluteJoint
-from dovetail.solver.joint.exact_rows import Rows
+from dovetail.constitution import AffineBodyPrismaticJoint, AffineBodyRevoluteJoint
 from dovetail.solver.joint.readback import ALIGN_AXIS, ALIGN_FRAME, PART_ALONG, PART_ANYWHERE, PART_NOWHERE, JointFrames
+from dovetail.solver.joint.row_algebra import add_row_forces
+from dovetail.solver.joint.rows import linearise_rows
 
 
 def frames(parts: int, aligns: int) -> JointFrames:
@@ -43,15 +44,23 @@ def test_a_gap_is_the_farther_of_two_points_and_may_be_free_along_the_axis():
     assert found == pytest.approx(2.0 * np.sin(0.1), rel=1e-14)
 
 
-def test_points_that_coincide_pull_the_same_way_as_constraints_in_general(rng):
+@pytest.mark.parametrize("kind", [AffineBodyRevoluteJoint, AffineBodyPrismaticJoint])
+def test_multipliers_pull_on_the_right_body_by_the_transposed_derivative_of_their_rows(kind, rng):
     bench = Bench()
     left, right = bench.box("left", (0.2, 0.2, 0.2), (0.0, 0.0, 0.0)), bench.box("right", (0.2, 0.2, 0.2), (0.4, 0, 0))
-    bench.join(AffineBodyRevoluteJoint, [left], [right], (0.2, -0.1, 0.0), (0.2, 0.1, 0.0), strength=np.inf)
+    bench.join(kind, [left], [right], (0.2, -0.1, 0.0), (0.2, 0.1, 0.0), strength=np.inf)
     simulation = bench.lowered()
-    rows = simulation.system.exact_joints.coinciding
-    rows.force[:] = rng.normal(size=rows.force.shape)
-    found, expected = np.zeros((2, 1, 4, 3))
-    rows.add_forces(simulation.state.Q, found)
-    Rows.add_forces(rows, simulation.state.Q, expected)
-    np.testing.assert_allclose(found, expected, rtol=1e-14)  # the same sums
-    assert np.abs(found).max() > 0.1
+    model, Q = simulation.model, simulation.state.Q
+    for rows in (model.potential.points, model.potential.slides):
+        linearise_rows(rows, model.bodies.is_free, Q)
+        rows.force[:] = rng.normal(size=rows.force.shape)
+        found, expected = np.zeros((1, 4, 3)), np.zeros((2, 12))
+        add_row_forces(rows, 0.5, Q, found)
+        for k, force in enumerate(rows.force):
+            F = rows.W[k] @ Q.reshape(8, 3)
+            # J of a point is W, that of a slide δu × v + u × δv
+            pulls = [force] if len(F) == 1 else [np.cross(F[1], force), np.cross(force, F[0])]
+            expected += (rows.W[k].T @ np.array(pulls)).reshape(2, 12)
+        np.testing.assert_allclose(found[0].ravel(), -expected[1], rtol=1e-13, atol=1e-15)  # the same sums
+        assert rows.count == 0 or np.abs(found).max() > 0.1
+    assert model.potential.slides.count == (2 if kind is AffineBodyPrismaticJoint else 0)

@@ -54,9 +54,9 @@ def test_an_edge_from_a_node_to_itself_is_a_loop():
 
 def found(bench):
     simulation = bench.lowered()
-    system = simulation.system
-    bodies = system.bodies
-    return redundancies(system.exact_joints, simulation.state.Q, bodies.mass, bodies.is_fixed)
+    model = simulation.model
+    bodies = model.bodies
+    return redundancies(model.potential.exact, simulation.state.Q, bodies.mass, bodies.is_fixed)
 
 
 def door(*strengths):

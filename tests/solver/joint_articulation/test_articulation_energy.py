@@ -6,19 +6,20 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dense_blocks import gradient, hessian
 from scenes import rotation
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.coordinate import angle, projection
-from dovetail.solver.joint.articulation import Articulations, Members
+from dovetail.solver.joint.articulation import Articulations
+from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.joint.stencil import Stencils
-from dovetail.solver.joint.terms import Coordinates
 
 # Two articulations on seven bodies: joints 0 to 3 and joints 4 to 5; body 6 has none. An angle and a projection may
 # join the same pair, and body 1 is in three joints.
 ANGLES = np.array([[0, 1], [3, 1], [4, 5]])
 PROJECTIONS = np.array([[1, 2], [0, 1], [5, 4]])
-ANGLE_ENTRIES, PROJECTION_ENTRIES = np.array([0, 2, 4]), np.array([1, 3, 5])
+OF = np.array([0, 3, 1, 4, 2, 5])  # coordinate of every entry: angles come first, then projections
 START = np.array([0, 4, 6])
 BODIES = 7
 
@@ -38,11 +39,8 @@ def stencils(pairs, rows, rng):
 @pytest.fixture
 def system(rng):
     """Articulations with random mass matrices, targets and states, and the blocks of all bodies."""
-    parts = [
-        Members(Coordinates(angle, stencils(ANGLES, 4, rng)), np.arange(3), ANGLE_ENTRIES),
-        Members(Coordinates(projection, stencils(PROJECTIONS, 2, rng)), np.arange(3), PROJECTION_ENTRIES),
-    ]
-    articulations = Articulations(parts, START)
+    coordinates = Coordinates([(angle, stencils(ANGLES, 4, rng)), (projection, stencils(PROJECTIONS, 2, rng))])
+    articulations = Articulations(coordinates, OF, START)
     for a in range(2):
         root = rng.normal(size=articulations.matrix(a).shape)
         articulations.matrix(a)[:] = root @ root.T
@@ -60,17 +58,7 @@ def derivatives(articulations, Q, exact, fixed=()):
     blocks = Blocks(is_fixed, articulations.pairs())
     articulations.add_constant(blocks)
     articulations.assemble(Q, exact, blocks)
-    g, H = np.zeros((BODIES, 12)), np.zeros((BODIES, 12, BODIES, 12))
-    for i, row in enumerate(blocks.position):
-        if row < 0:
-            continue
-        g[i] = blocks.g[row]
-        H[i, :, i] = np.triu(blocks.D[row]) + np.triu(blocks.D[row], 1).T
-        for j, column in enumerate(blocks.position):
-            if column > row and blocks.block_of(i, j) >= 0:
-                H[i, :, j] = blocks.U[blocks.block_of(i, j)]
-                H[j, :, i] = H[i, :, j].T
-    return g, H
+    return gradient(blocks), hessian(blocks).reshape(BODIES, 12, BODIES, 12)
 
 
 def differences(function, Q):
@@ -155,8 +143,8 @@ def test_moving_all_bodies_together_costs_nothing(system, rng):
 def test_an_angle_that_passes_half_a_turn_has_changed_by_little():
     W = np.zeros((1, 4, 8))
     W[0, [0, 1, 2, 3], [2, 3, 6, 7]] = 1.0
-    hinge = Coordinates(angle, Stencils(np.array([0]), np.array([1]), W, np.array([0])))
-    articulations = Articulations([Members(hinge, np.array([0]), np.array([0]))], np.array([0, 1]))
+    hinge = Coordinates([(angle, Stencils(np.array([0]), np.array([1]), W, np.array([0])))])
+    articulations = Articulations(hinge, np.array([0]), np.array([0, 1]))
 
     def turned(by):
         Q = np.concatenate([np.zeros((2, 1, 3)), np.tile(np.eye(3), (2, 1, 1))], axis=1)

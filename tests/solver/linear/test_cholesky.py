@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.linear.cholesky import solve
+from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 
 
 def system(bodies: int, pairs: np.ndarray, fixed: np.ndarray, rng: np.random.Generator) -> tuple[Blocks, np.ndarray]:
@@ -25,18 +27,24 @@ def system(bodies: int, pairs: np.ndarray, fixed: np.ndarray, rng: np.random.Gen
                 H[left, :, right, :] += S[a, :, b, :]
     blocks = Blocks(fixed, pairs)
     for b in range(bodies):
-        if blocks.position[b] >= 0:
-            blocks.D[blocks.position[b]] = H[b, :, b, :]
-    for i, j in pairs:
-        s = blocks.block_of(i, j)
+        blocks.D[b] = H[b, :, b, :]
+    for (i, j), s in zip(pairs, located(blocks, pairs), strict=True):
         if s >= 0:
-            first, second = (i, j) if blocks.position[i] < blocks.position[j] else (j, i)
-            blocks.U[s] = H[first, :, second, :]
+            blocks.U[s] = H[i, :, j, :]
+        elif s != NO_BLOCK:
+            blocks.U[flipped(s)] = H[j, :, i, :]
     return blocks, H
 
 
+def located(blocks: Blocks, pairs: np.ndarray) -> np.ndarray:
+    """Blocks of pairs of bodies."""
+    found = np.empty(len(pairs), np.int64)
+    blocks.locate(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), found)
+    return found
+
+
 def random_pairs(bodies: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    return np.array([rng.choice(bodies, 2, replace=False) for _ in range(count)]).reshape(-1, 2)
+    return np.array([rng.choice(bodies, 2, replace=False) for _ in range(count)], np.int64).reshape(-1, 2)
 
 
 @pytest.mark.parametrize(("bodies", "joints", "held"), [(1, 0, 0), (2, 1, 0), (6, 5, 1), (12, 20, 2), (25, 40, 0)])
@@ -47,19 +55,20 @@ def test_the_solution_is_that_of_the_dense_system(bodies, joints, held, rng):
     blocks, H = system(bodies, pairs, fixed, rng)
     g = rng.normal(size=(bodies, 12))
     free = np.flatnonzero(fixed == 0)
-    blocks.g[blocks.position[free]] = g[free]
+    blocks.g[:] = g
     expected = np.linalg.solve(H[np.ix_(free, range(12), free, range(12))].reshape(12 * len(free), -1), g[free].ravel())
-    assert blocks.factor() == -1
-    found = blocks.solve(blocks.g)[blocks.position[free]].ravel()
+    assert blocks.factor(1 - fixed) == -1
+    found = blocks.solve(1 - fixed, blocks.g)[free].ravel()
     # condition numbers of these matrices stay below 1e5, times 1e-16 round-off, with room for two decades
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
-def test_fixed_bodies_have_no_rows_and_no_blocks(rng):
+def test_fixed_bodies_have_no_place_and_no_blocks():
     blocks = Blocks(np.array([0, 1, 0]), np.array([[0, 1], [1, 2], [0, 2]]))
-    assert blocks.position[1] == -1 and len(blocks.D) == 2 and len(blocks.U) == 1
-    assert blocks.block_of(0, 1) == blocks.block_of(1, 2) == -1
-    assert blocks.block_of(0, 2) == blocks.block_of(2, 0) == 0
+    assert blocks.position[1] == -1 and len(blocks.order) == 2 and len(blocks.U) == 1
+    found = located(blocks, np.array([[0, 1], [1, 2], [0, 2], [2, 0]]))
+    assert found[0] == found[1] == NO_BLOCK
+    assert sorted(found[2:]) == [flipped(0), 0]  # one block, which is the transposed for one of the two
 
 
 @pytest.mark.parametrize("flaw", [np.nan, -1e6, np.inf])
@@ -67,35 +76,40 @@ def test_the_body_that_spoils_the_matrix_is_named(flaw, rng):
     bodies = 8
     for spoiled in range(bodies):
         blocks, _ = system(bodies, random_pairs(bodies, 0, rng), np.zeros(bodies, np.int64), rng)
-        blocks.D[blocks.position[spoiled], 4, 4] = flaw
+        blocks.D[spoiled, 4, 4] = flaw
         if np.isinf(flaw):  # an infinite entry makes the pivots after it NaN
-            blocks.D[blocks.position[spoiled], 4, 6] = flaw
-        assert blocks.factor() == spoiled
+            blocks.D[spoiled, 4, 6] = flaw
+        assert blocks.factor(np.ones(bodies, np.int64)) == spoiled
 
 
 def test_a_singular_coupling_is_found_where_it_is_eliminated(rng):
     blocks = Blocks(np.zeros(2, np.int64), np.array([[0, 1]]))
     blocks.D[:] = np.eye(12)
     blocks.U[0] = 1.5 * np.eye(12)  # [[1, 1.5], [1.5, 1]] is indefinite: the second pivot is 1 − 1.5²
-    assert blocks.position[blocks.factor()] == 1
+    assert blocks.position[blocks.factor(np.ones(2, np.int64))] == 1
 
 
 def test_a_scene_without_free_bodies_has_nothing_to_solve():
     blocks = Blocks(np.ones(3, np.int64), np.array([[0, 1]]))
-    assert blocks.factor() == -1 and blocks.solve(blocks.g).shape == (0, 12)
+    nobody = np.zeros(3, np.int64)
+    blocks.g[:] = 1.0
+    assert blocks.factor(nobody) == -1 and not blocks.solve(nobody, blocks.g).any()
 
 
-def test_rows_that_do_not_take_part_are_left_alone(rng):
+def test_bodies_that_do_not_take_part_have_no_solution_and_disturb_none(rng):
     """Two pairs of bodies; the second has converged, and may even be singular."""
     pairs = np.array([[0, 1], [2, 3]])
     blocks, H = system(4, pairs, np.zeros(4, np.int64), rng)
     g = rng.normal(size=(4, 12))
-    blocks.g[blocks.position] = g
-    settled = blocks.position[[2, 3]]
-    blocks.active[settled] = 0
-    blocks.D[settled[0], 0, 0] = np.nan
-    assert blocks.factor() == -1
-    y = blocks.solve(blocks.g)[blocks.position]
+    blocks.g[:] = g
+    active = np.array([1, 1, 0, 0])
+    blocks.D[2, 0, 0] = np.nan
+    assert blocks.factor(active) == -1
+    kept = g.copy()
+    solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, kept)
+    y = blocks.solve(active, blocks.g)
     expected = np.linalg.solve(H[:2, :, :2].reshape(24, 24), g[:2].ravel())
     np.testing.assert_allclose(y[:2].ravel(), expected, rtol=0, atol=1e-9 * np.abs(expected).max())  # as above
-    np.testing.assert_array_equal(y[2:], g[2:])
+    np.testing.assert_array_equal(y[2:], 0.0)
+    np.testing.assert_array_equal(kept[:2], y[:2])
+    np.testing.assert_array_equal(kept[2:], g[2:])  # the kernel leaves them alone

@@ -7,10 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dovetail.solver.linear.points import Points, neighbours
+from dovetail.solver.linear.dual import solve_points
+from dovetail.solver.linear.points import Net, neighbours
 
 
-class Net:
+class Joined:
     """Random bodies joined by random points, one point to the ground; the dense matrix of the whole.
 
     Some are indefinite alone, in a direction in which a point holds them to the ground.
@@ -40,21 +41,21 @@ class Net:
             self.H[12 * b : 12 * b + 12, 12 * b : 12 * b + 12] += self.B[b]
 
     def solved(self, right: np.ndarray, active: np.ndarray | None = None) -> tuple[int, np.ndarray]:
-        points = Points(self.rows)
+        points = Net(self.rows)
         points.add(self.W[:2], self.K[:2])
         points.add(self.W[2:], self.K[2:])
         active = np.ones(len(self.B), np.int64) if active is None else active
         D, y = self.B.copy(), right.reshape(-1, 12).copy()
         bad = points.factor(active, D)
         if bad < 0:
-            points.solve(active, D, y)
+            solve_points(points, active, D, y)
         return bad, y
 
 
 @pytest.mark.parametrize(("bodies", "points"), [(1, 1), (3, 3), (8, 12), (20, 35), (6, 40)])
 @pytest.mark.parametrize("stiffness", [1.0, 1e3, 1e9])
 def test_the_solution_is_that_of_the_dense_system(bodies, points, stiffness, rng):
-    net = Net(bodies, points, rng, stiffness)
+    net = Joined(bodies, points, rng, stiffness)
     b = rng.normal(size=12 * bodies)
     bad, y = net.solved(b)
     assert bad == -1
@@ -64,7 +65,7 @@ def test_the_solution_is_that_of_the_dense_system(bodies, points, stiffness, rng
 
 
 def test_bodies_that_are_indefinite_alone_are_held_by_their_points(rng):
-    net = Net(12, 24, rng, 1e4, negative=5)
+    net = Joined(12, 24, rng, 1e4, negative=5)
     assert np.linalg.eigvalsh(net.B)[:5, 0].max() < 0.0 < np.linalg.eigvalsh(net.H)[0]
     b = rng.normal(size=144)
     bad, y = net.solved(b)
@@ -77,7 +78,7 @@ def test_bodies_that_are_indefinite_alone_are_held_by_their_points(rng):
 def test_a_matrix_that_is_indefinite_as_a_whole_is_refused(rng):
     refused = 0
     for stiffness in (1e-3, 1e4):
-        net = Net(12, 24, rng, stiffness, negative=5)
+        net = Joined(12, 24, rng, stiffness, negative=5)
         definite = np.linalg.eigvalsh(net.H)[0] > 0.0
         assert (net.solved(np.zeros(144))[0] == -1) == definite
         refused += not definite
@@ -86,7 +87,7 @@ def test_a_matrix_that_is_indefinite_as_a_whole_is_refused(rng):
 
 @pytest.mark.parametrize("flaw", [np.nan, np.inf])
 def test_a_body_that_is_not_finite_is_refused(flaw, rng):
-    net = Net(5, 8, rng, 10.0)
+    net = Joined(5, 8, rng, 10.0)
     net.B[3, 4, 4:6] = flaw
     with np.errstate(invalid="ignore"):  # plain loops warn
         assert net.solved(np.zeros(60))[0] >= 0
@@ -94,7 +95,7 @@ def test_a_body_that_is_not_finite_is_refused(flaw, rng):
 
 def test_rows_that_do_not_take_part_are_left_alone(rng):
     """Two nets; the second has converged, and may even be singular."""
-    net = Net(10, 16, rng, 10.0)
+    net = Joined(10, 16, rng, 10.0)
     apart = np.array([(a, b) for a, b in net.rows if (a < 5) == (b < 5) or a < 0])
     kept = np.array([k for k, (a, b) in enumerate(net.rows) if (a < 5) == (b < 5) or a < 0])
     net.rows, net.W, net.K = apart, net.W[kept], net.K[kept]
@@ -109,9 +110,9 @@ def test_rows_that_do_not_take_part_are_left_alone(rng):
 
 
 def test_a_point_without_stiffness_holds_nothing(rng):
-    net = Net(4, 6, rng, 10.0)
+    net = Joined(4, 6, rng, 10.0)
     net.K[4:] = 0.0
-    less = Net.__new__(Net)
+    less = Joined.__new__(Joined)
     less.__dict__ = {**net.__dict__, "rows": net.rows[:4], "W": net.W[:4], "K": net.K[:4]}
     b = rng.normal(size=48)
     # the same matrix in another order of elimination: condition numbers near 1e3

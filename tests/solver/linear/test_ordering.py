@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.solver.linear.ordering import Structure, find_block, structure_of
+from dovetail.solver.linear.ordering import NO_BLOCK, Structure, find_block, flipped, has_blocks, locate, structure_of
 
 
 def chain(n: int) -> list[tuple[int, int]]:
@@ -123,3 +123,27 @@ def test_blocks_are_found_by_row_and_column(graph):
     for row in range(count):
         for column in range(row + 1, count):
             assert find_block(found.row_start, found.column, row, column) == present.get((row, column), -1)
+
+
+def test_the_block_of_two_bodies_is_located_from_either_side_and_there_is_none_for_fixed_ones(graph):
+    """Bodies are numbered apart from nodes: every third one is fixed, and has none."""
+    count, pairs = graph
+    found = structure(count, pairs)
+    bodies = np.flatnonzero(np.arange(2 * count + 2) % 3 != 0)[:count]
+    position = np.full(2 * count + 2, -1)
+    position[bodies] = found.position
+    first, second = (np.ascontiguousarray(part.ravel()) for part in np.meshgrid(*(2 * [np.arange(len(position))])))
+    located = np.empty(len(first), np.int64)
+    locate(first, second, position, found.row_start, found.column, located)
+    present = {(k, c): s for k, row in enumerate(rows(found)) for s, c in enumerate(row, found.row_start[k])}
+    for a, b, block in zip(first.tolist(), second.tolist(), located.tolist(), strict=True):
+        row, column = int(position[a]), int(position[b])
+        if min(row, column) < 0 or (min(row, column), max(row, column)) not in present:
+            assert block == NO_BLOCK
+        else:
+            there = present[min(row, column), max(row, column)]
+            assert block == (there if row < column else flipped(there))
+    near = np.stack([first, second], axis=1)
+    for pair, block in zip(near, located, strict=True):
+        free = (position[pair] >= 0).all() and pair[0] != pair[1]
+        assert has_blocks(1, pair[None], position, found.row_start, found.column) == (block != NO_BLOCK or not free)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.chunks import Chunks
 from dovetail.solver.articulated.layout import FRAME, KEPT, PLACES, entries
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.sweeps import sweep
 from dovetail.solver.articulated.tree import Forest
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.buffers import aligned
 from dovetail.solver.emit import LANES
 from dovetail.typing import Array, Indices
@@ -24,38 +26,37 @@ class Articulated:
 
     weights (t, 2, 4), compliance (t, 3), special (t,) are given in the order of `rows`: those of the near and the far
     body, K⁻¹, and −1 or the number of a row that is linearised anew in every iteration (covectors, residual).
-    multiplier (t, 3) receives λ, in that order. lane_body (8n,) are the bodies in the lanes of chunks. far is 1 where
-    what the way up leaves to the way down is written past the caches.
+    multiplier (t, 3) receives λ, in that order.
     """
 
     def __init__(
-        self, forest: Forest, rows: Rows, weights: Array, compliance: Array, special: Indices, mass: Array,
-        inertia: Array, stiffness: Array, kinetic: Array, fast: bool = True,
+        self, forest: Forest, rows: Rows, weights: Array, compliance: Array, special: Indices, bodies: Bodies,
+        fast: bool = True,
     ) -> None:  # fmt: skip
-        self.forest, self.rows = forest, rows
-        self.weights, self.special = weights, special
-        self.compliance = np.concatenate([compliance, np.zeros((_SPARE, 3))])
-        self._mass, self._inertia = mass, inertia
-        self.covectors, self.residual = np.zeros((0, 2, 3, 4, 3)), np.zeros((0, 3))
-        self.chunks = chunks = Chunks(forest, rows, weights, compliance, special, mass, stiffness, kinetic, fast)
-        self.lane_body = forest.body[chunks.lane]
-        self._lane_own = 3 * rows.upward[chunks.lane]
-        self._lane_child = 3 * rows.upward[forest.children[chunks.lane]]
-        plain = chunks.plain_places
-        self._R, self._L, self._u = np.zeros((plain, 3, 3)), np.zeros((plain, 3, 3)), np.zeros((plain, 2, 12))
-        self._frame = aligned(chunks.fast_chunks * FRAME * LANES)
-        self._constants = aligned(chunks.table.shape[1], LANES)
-        self._C, self._lines = aligned(entries(4) + 12, LANES), aligned(12, LANES, LANES)
-        self._starts = np.zeros((PLACES, LANES), np.int64)
-        self._Phi, self._Y = aligned(rows.phi_size), aligned(chunks.y_size)
-        self.far = int(len(self._frame) + len(self._Y) > _FAR)
-        self._multiplier = np.zeros((rows.count + _SPARE, 3))
-        # of a second right-hand side, which consistent starts alone have
-        self._second, self._kept = self._multiplier[:0], self._frame[:0]
+        self.forest, self.rows, self._bodies = forest, rows, bodies
+        self.chunks = n = Chunks(
+            forest, rows, weights, compliance, special, bodies.mass, bodies.stiffness, bodies.kinetic, fast
+        )
+        plain, specials = n.plain_places, int(special.max(initial=-1)) + 1
+        frame, Y = aligned(n.fast_chunks * FRAME * LANES), aligned(n.y_size)
+        self.arrays = SweepArrays(
+            upwards=n.upwards, case=n.case, first=n.first, size=n.size, uniform=n.uniform, store=n.store,
+            points_at=n.points_at, lanes_at=n.lanes_at, rigid=n.rigid, lane_body=forest.body[n.lane], lane_kind=n.kind,
+            lane_child=3 * rows.upward[forest.children[n.lane]], lane_own=3 * rows.upward[n.lane], points=n.points,
+            body=forest.body, children=forest.children, upward=rows.upward, ground=rows.ground, other=rows.other,
+            phi_start=rows.phi_start, y_start=rows.y_start, widest=rows.widest, weights=weights, special=special,
+            covectors=np.zeros((specials, 2, 3, 4, 3)), residual=np.zeros((specials, 3)),
+            compliance=np.concatenate([compliance, np.zeros((_SPARE, 3))]), constants=aligned(n.table.shape[1], LANES),
+            C=aligned(entries(4) + 12, LANES), lines=aligned(12, LANES, LANES),
+            starts=np.zeros((PLACES, LANES), np.int64), frame=frame, kept=frame[:0], R=np.zeros((plain, 3, 3)),
+            L=np.zeros((plain, 3, 3)), u=np.zeros((plain, 2, 12)),
+            Phi=aligned(rows.phi_size), Y=Y, multiplier=np.zeros((rows.count + _SPARE, 3)), second=np.zeros((0, 3)),
+            far=int(len(frame) + len(Y) > _FAR),
+        )  # fmt: skip
 
     @property
     def multiplier(self) -> Array:
-        return self._multiplier[: self.rows.count]
+        return self.arrays.multiplier[: self.rows.count]
 
     def weigh(self, c: Array, w: Array) -> None:
         """Set the weights c of the kinetic and w of the shape terms, by body."""
@@ -65,43 +66,30 @@ class Articulated:
         """Set the weight w of the shape terms for `respond`, whose bodies have no stress and 1 as c."""
         self._free_weights = self._weighed(np.ones_like(w), w, np.zeros_like(w))
 
-    def _weighed(self, c: Array, w: Array, stress: Array) -> tuple[Array, Array, Array, Array]:
-        return c, w, stress, self.chunks.weighed(self._mass, self._inertia, c, w, stress)
+    def _weighed(self, c: Array, w: Array, stress: Array) -> SweepWeights:
+        table = self.chunks.weighed(self._bodies.mass, self._bodies.inertia, c, w, stress)
+        return SweepWeights(c=c.copy(), w=w.copy(), stress=stress.copy(), table=table)
 
-    def direction(
-        self, Q: Array, Q_tilde: Array, position: Indices, lane_position: Indices, active: Indices, y: Array
-    ) -> int:
-        """y[position] ← Newton step (Q − y) of the bodies where active[position]; lane_position = position[lane_body].
+    def direction(self, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> int:
+        """y (n, 12) ← Newton step (Q − y) of active bodies (n,); −1, or a body whose rows depend on each other."""
+        return self._sweep(self._weights, active, Q, Q_tilde, 0, Q, y, y)
 
-        Returns −1, or a body whose rows depend on each other.
-        """
-        return self._sweep(self._weights, Q, Q_tilde, position, lane_position, active, y, None, y)
-
-    def respond(
-        self, Q: Array, Q_tilde: Array, push: Array, position: Indices, lane_position: Indices, active: Indices,
-        y: Array, y_push: Array,
-    ) -> int:  # fmt: skip
-        """Like `direction` for bodies without stress, and y_push[position] ← P⁻¹ M push, P the same matrix.
+    def respond(self, Q: Array, Q_tilde: Array, push: Array, active: Indices, y: Array, y_push: Array) -> int:
+        """Like `direction` for bodies without stress, and y_push ← P⁻¹ M push, P the same matrix.
 
         Gaps count in y, and with the other sign in y_push: there joints pull bodies together.
         """
-        if not len(self._second):
-            self._second, self._kept = np.zeros_like(self._multiplier), aligned(self.chunks.fast_chunks * KEPT * LANES)
-        return self._sweep(self._free_weights, Q, Q_tilde, position, lane_position, active, y, push, y_push)
+        if not len(self.arrays.second):
+            self.arrays.kept = aligned(self.chunks.fast_chunks * KEPT * LANES)
+            self.arrays.second = np.zeros_like(self.arrays.multiplier)  # the last one: its length tells of both
+        return self._sweep(self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
 
     def _sweep(
-        self, weights: tuple[Array, Array, Array, Array], Q: Array, Q_tilde: Array, position: Indices,
-        lane_position: Indices, active: Indices, y: Array, push: Array | None, y_push: Array,
+        self, weights: SweepWeights, active: Indices, Q: Array, Q_tilde: Array, two: int, push: Array, y: Array,
+        y_push: Array,
     ) -> int:  # fmt: skip
-        f, r, n = self.forest, self.rows, self.chunks
-        c, w, stress, table = weights
-        two, push = (0, Q) if push is None else (1, push)
         bad: int = sweep(
-            n.balls, n.hinges, n.upwards, n.case, n.first, n.size, n.uniform, n.store, n.points_at, n.lanes_at, n.rigid,
-            self.lane_body, lane_position, n.kind, self._lane_child, self._lane_own, n.points, table, f.body,
-            f.children, r.upward, r.ground, r.other, r.phi_start, r.y_start, r.widest, self.weights, self.special,
-            self._mass, self._inertia, c, w, stress, self.covectors, self.compliance, self.residual, active, position,
-            Q, Q_tilde, two, push, self._constants, self._C, self._lines, self._starts, self._frame, self._kept,
-            self._R, self._L, self._u, self._Phi, self._Y, self._multiplier, self._second, y, y_push, self.far,
+            self.chunks.balls, self.chunks.hinges, self.arrays, self._bodies, weights, active, Q, Q_tilde, two, push, y,
+            y_push,
         )  # fmt: skip
         return bad

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import intrinsic
-
 from dovetail.solver.articulated.eliminations import carry, reduced, solved_columns
 from dovetail.solver.articulated.lanes import Local, moved_by
 from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, JOINT, MOTION, OWN
@@ -67,7 +65,7 @@ def _emit_up(children: int) -> Any:
 
 def _emit_down(children: int) -> Any:
     def emit(e: Emitter) -> None:
-        # arguments: position, place, constants, points, at, frame, frame_at, caused, c_at, force, starts, Y, y_at,
+        # arguments: body, place, constants, points, at, frame, frame_at, caused, c_at, force, starts, Y, y_at,
         # initial, i_at, y
         own = e.listed(9, 10, LANES * JOINT, 3)
         Y: Memory = e.lanes(11, e.index(12))
@@ -86,31 +84,15 @@ def _emit_down(children: int) -> Any:
 
 
 def up_of(children: int) -> Any:
-    emit = _emit_up(children)
-
-    def typed(
-        context: Any, body: Any, place: Any, constants: Any, points: Any, at: Any, Q: Any, Q_tilde: Any, frame: Any,
-        frame_at: Any, two: Any, push: Any, caused: Any, c_at: Any, Phi: Any, starts: Any, Y: Any, y_at: Any, soft: Any,
-        compliance: Any, second: Any, far: Any,
-    ) -> Any:  # fmt: skip
-        return emitted(
-            emit, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, two, push, caused, c_at, Phi, starts,
-            Y, y_at, soft, compliance, second, far,
-        )  # fmt: skip
-
-    return intrinsic(typed)
+    return emitted(
+        _emit_up(children),
+        "body, place, constants, points, at, Q, Q_tilde, frame, frame_at, two, push, caused, c_at, Phi, starts, Y, "
+        "y_at, soft, compliance, second, far",
+    )
 
 
 def down_of(children: int) -> Any:
-    emit = _emit_down(children)
-
-    def typed(
-        context: Any, position: Any, place: Any, constants: Any, points: Any, at: Any, frame: Any, frame_at: Any,
-        caused: Any, c_at: Any, force: Any, starts: Any, Y: Any, y_at: Any, initial: Any, i_at: Any, y: Any,
-    ) -> Any:  # fmt: skip
-        return emitted(
-            emit, position, place, constants, points, at, frame, frame_at, caused, c_at, force, starts, Y, y_at,
-            initial, i_at, y,
-        )  # fmt: skip
-
-    return intrinsic(typed)
+    return emitted(
+        _emit_down(children),
+        "body, place, constants, points, at, frame, frame_at, caused, c_at, force, starts, Y, y_at, initial, i_at, y",
+    )

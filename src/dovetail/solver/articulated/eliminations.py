@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from numba.extending import intrinsic
-
 from dovetail.solver.articulated.layout import entry, right_side, room_for_second, second_side, stride
 from dovetail.solver.emit import LANES, Emitter, Matrix, Memory, Number, emitted
 from dovetail.solver.emit_algebra import difference, dot, full, inverse, product, transposed
@@ -219,27 +217,18 @@ def _emit_substitute(below: int, own: int) -> Any:
 
 
 def eliminate_of(children: tuple[int, ...], own: int) -> Any:
-    emit = _emit_eliminate(children, own)
-    return intrinsic(
-        lambda context, C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours: emitted(
-            emit, C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
-        )
+    return emitted(
+        _emit_eliminate(children, own),
+        "C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours",
     )
 
 
 def eliminate_wide_of(below: int, own: int) -> Any:
-    emit = _emit_eliminate_wide(below, own)
-    return intrinsic(
-        lambda context, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far: (
-            emitted(emit, C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far)
-        )
+    return emitted(
+        _emit_eliminate_wide(below, own),
+        "C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far",
     )
 
 
 def substitute_of(below: int, own: int) -> Any:
-    emit = _emit_substitute(below, own)
-    return intrinsic(
-        lambda context, Y, y_at, multiplier, own_at, child_at, two, second: emitted(
-            emit, Y, y_at, multiplier, own_at, child_at, two, second
-        )
-    )
+    return emitted(_emit_substitute(below, own), "Y, y_at, multiplier, own_at, child_at, two, second")

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import intrinsic
-
 from dovetail.solver.articulated.layout import CONSTANTS, entry, right_side, second_side
 from dovetail.solver.body_lanes import polar_of_eight
 from dovetail.solver.emit import LANES, Emitter, Matrix, Number, Vector3, emitted
@@ -213,7 +211,7 @@ def moved_by(e: Emitter, triples: int, force: Vector3) -> list[Any]:
 
 def _emit_motion(triples: int, own: int) -> Any:
     def emit(e: Emitter) -> None:
-        # arguments: position, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y
+        # arguments: body, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y
         place, below = e.index(1), triples - own
         force = e.picked(9, 10, place, 3 * below) if below else []
         force += e.picked(9, 11, place, 3 * own)
@@ -223,28 +221,14 @@ def _emit_motion(triples: int, own: int) -> Any:
 
 
 def local_of(triples: int, below: int | None = None) -> Any:
-    emit = _emit_local(triples, below)
-
-    def typed(
-        context: Any, body: Any, place: Any, constants: Any, points: Any, at: Any, Q: Any, Q_tilde: Any, frame: Any,
-        frame_at: Any, C: Any, rows: Any, two: Any, push: Any, caused: Any, c_at: Any, far: Any,
-    ) -> Any:  # fmt: skip
-        return emitted(
-            emit, body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at, far
-        )
-
-    return intrinsic(typed)
+    return emitted(
+        _emit_local(triples, below),
+        "body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at, far",
+    )
 
 
 def motion_of(triples: int, own: int) -> Any:
-    emit = _emit_motion(triples, own)
-
-    def typed(
-        context: Any, position: Any, place: Any, constants: Any, points: Any, at: Any, frame: Any, frame_at: Any,
-        caused: Any, c_at: Any, force: Any, child_at: Any, own_at: Any, y: Any,
-    ) -> Any:  # fmt: skip
-        return emitted(
-            emit, position, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y
-        )
-
-    return intrinsic(typed)
+    return emitted(
+        _emit_motion(triples, own),
+        "body, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y",
+    )

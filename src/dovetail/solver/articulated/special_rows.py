@@ -1,89 +1,179 @@
-"""Rows of the sweep that are linearised anew in every iteration: laws of joint coordinates, and sliders."""
+"""Rows of the sweep that are linearised anew in every iteration: laws on joint coordinates, and slides.
+
+**Laws.** With x the coordinate and φ the sum of its laws, the force along ∇x after a step −y is λ = φ′ − φ″∇x·y: the
+row
+
+    φ′/φ″ − ∇x·y = λ/φ″          a joint row with residual φ′/φ″ and compliance 1/φ″
+
+Up to three coordinates of a joint share a triple; rows without a law are idle, and so are those with φ′ = φ″ = 0. Where
+laws are a constant force, as that of a drive at its limit, φ″ is taken for a tiny part of what resists the row. The
+curvature φ′∇²x of the coordinate is left out, as the sweep leaves out that of the bodies.
+
+**Slides.** C − J y = λ/K with C and J of rows.py, a triple each. An exact slide has K⁻¹ = 0 and says nothing along v,
+so that its rows are those along two directions e₁, e₂ across v, and an idle one. The curvature λ·∇²C is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
 import numpy as np
 
-from dovetail.solver.articulated.articulated import Articulated
-from dovetail.solver.articulated.law_rows import linearise_laws
-from dovetail.solver.articulated.slide_rows import linearise_slides, tell_slides
-from dovetail.solver.contribution import Contribution
-from dovetail.solver.joint.exact import ExactJoints
-from dovetail.solver.joint.exact_rows import Parallel
-from dovetail.solver.joint.stops import Stops
-from dovetail.solver.joint.terms import Laws, Terms
+from dovetail.solver.articulated.arrays import SweepArrays
+from dovetail.solver.joint.coordinates import compliance as yields_of
+from dovetail.solver.joint.laws import Laws, linearise_laws
+from dovetail.solver.joint.rows import Rows
+from dovetail.solver.joint.stencil import gather
+from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["SpecialRows", "is_special"]
+__all__ = ["SpecialRows"]
+
+_TINY = 1e-10
 
 
-def is_special(contribution: Contribution) -> bool:
-    """Whether a contribution can be such rows: all laws but hard limits, and sliders."""
-    if isinstance(contribution, Terms):
-        return contribution.function.name == "slide" and bool((contribution.p[:, 0] > 0.0).all())
-    return isinstance(contribution, Laws) and not isinstance(contribution, Stops)
+@kernel
+def _place_laws(
+    laws: Laws, triple: Indices, number: Indices, row: Indices, flipped: Indices, mass_inverse: Array, s: SweepArrays
+) -> None:
+    """Rows of the laws as linearised; triple (a,) is −1 for those in no tree."""
+    c = laws.coordinates
+    for i in range(len(laws.acting)):
+        t, k = triple[i], laws.acting[i]
+        if t < 0:
+            continue
+        n, x, J, slope, bend = number[i], row[i], laws.J[i], laws.slope[i], laws.bend[i]
+        acts = slope != 0.0 or bend > 0.0
+        for side in range(2):
+            own = 1 - side if flipped[t] else side
+            for e in range(12):
+                s.covectors[n, side, x, e // 3, e % 3] = J[own, e] if acts else 0.0
+        resists = yields_of(J, c.left[k], c.right[k], mass_inverse)
+        stiffness = max(bend, _TINY / resists) if resists > 0.0 else 1.0
+        s.residual[n, x] = slope / stiffness if acts else 0.0
+        s.compliance[t, x] = 1.0 / stiffness if acts else 1.0
+
+
+@kernel
+def _set_across(v: Array, e: Array) -> None:
+    """e (3×3) ← two unit vectors across v (3), and zero."""
+    least = 0
+    for a in range(1, 3):
+        if abs(v[a]) < abs(v[least]):
+            least = a
+    i, j = (least + 1) % 3, (least + 2) % 3
+    length = math.sqrt(v[i] * v[i] + v[j] * v[j])
+    e[:] = 0.0
+    e[0, i], e[0, j] = v[j] / length, -v[i] / length
+    size = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        e[1, a] = (v[b] * e[0, c] - v[c] * e[0, b]) / size
+
+
+@kernel
+def _place_slides(
+    rows: Rows, triple: Indices, first: int, flipped: Indices, Q: Array, directions: Array, s: SweepArrays
+) -> None:
+    """Rows of the slides at Q, from number `first` on; triple (k,) is −1 for those in no tree.
+
+    directions (k, 3, 3) ← those that rows are taken along: the axes, or e₁, e₂ and none.
+    """
+    F, C, W = np.empty(6), np.empty(3), rows.W
+    for k in range(len(rows.left)):
+        t, n, exact = triple[k], first + k, k >= rows.exact
+        if t < 0:
+            continue
+        gather(W, k, rows.left[k], rows.right[k], Q, F)
+        if exact:
+            _set_across(F[3:], directions[k])
+        else:
+            directions[k] = 0.0
+            for a in range(3):
+                directions[k, a, a] = 1.0
+        for a in range(3):
+            i, j = (a + 1) % 3, (a + 2) % 3
+            C[a] = F[i] * F[3 + j] - F[j] * F[3 + i]
+        for x in range(3):
+            e = directions[k, x]
+            s.residual[n, x] = e[0] * C[0] + e[1] * C[1] + e[2] * C[2]
+            s.compliance[t, x] = 1.0 / rows.K[k] if not exact else (0.0 if x < 2 else 1.0)
+            for side in range(2):
+                columns = 4 * (side if not flipped[t] else 1 - side)
+                for i in range(4):
+                    along_u, along_v = W[k, 0, columns + i], W[k, 1, columns + i]
+                    for a in range(3):
+                        # e·(δu × v) = δu·(v × e),  e·(u × δv) = δv·(e × u)
+                        b, c = (a + 1) % 3, (a + 2) % 3
+                        value = along_u * (F[3 + b] * e[c] - F[3 + c] * e[b])
+                        s.covectors[n, side, x, i, a] = value + along_v * (e[b] * F[c] - e[c] * F[b])
+
+
+@kernel
+def _export_slides(rows: Rows, triple: Indices, near: Indices, swept: Indices, directions: Array, force: Array) -> None:
+    """λ of exact slides ← their forces in axes of the world, of the bodies that are swept."""
+    for k in range(rows.exact, len(rows.left)):
+        t = triple[k]
+        if t >= 0 and swept[near[t]]:
+            for a in range(3):
+                rows.multiplier[k, a] = force[t, 0] * directions[k, 0, a] + force[t, 1] * directions[k, 1, a]
 
 
 class SpecialRows:
-    """All rows of a system that can be special; pairs (k, 2) are their bodies."""
+    """All rows of a potential that can be special.
 
-    def __init__(
-        self, contributions: Sequence[Contribution], exact_joints: ExactJoints | None, mass_inverse: Array
-    ) -> None:
-        found = [c for c in contributions if is_special(c)]
-        self._laws = [c for c in found if isinstance(c, Laws)]
-        self._slides: list[Terms | Parallel] = [c for c in found if isinstance(c, Terms)]
-        if exact_joints is not None and exact_joints.parallel.count:
-            self._slides.append(exact_joints.parallel)
-        self._mass_inverse = mass_inverse
-        self.pairs = np.concatenate(
-            [np.zeros((0, 2), np.int64), *(c.pairs() for c in self._laws), *(c.pairs() for c in self._slides)]
-        )
-        self._directions = [np.zeros((c.stencils.count, 3, 3)) for c in self._slides]
+    pairs (k, 2) are the bodies of their triples: those of laws first, one for up to three coordinates of a joint, then
+    those of slides.
+    """
 
-    def place(self, triples: Indices, numbers: Indices, flipped: Indices, sweep: Articulated) -> None:
+    def __init__(self, laws: Laws | None, slides: Rows, mass_inverse: Array) -> None:
+        self._laws, self._slides, self._mass_inverse = laws, slides, mass_inverse
+        self._number, self._row = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        pairs = np.zeros((0, 2), np.int64)
+        if laws is not None:
+            joint = laws.coordinates.joint[laws.acting]
+            order = np.argsort(joint, kind="stable")
+            fresh = np.flatnonzero(np.diff(joint[order], prepend=-1))
+            rank = np.arange(len(order)) - np.repeat(fresh, np.diff(fresh, append=len(order)))
+            new = rank % 3 == 0
+            self._number, self._row = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+            self._number[order], self._row[order] = np.cumsum(new) - 1, rank % 3
+            pairs = laws.pairs[order[new]]
+        self._law_triples = len(pairs)
+        self.pairs = np.concatenate([pairs, slides.pairs])
+        self._directions = np.zeros((slides.count, 3, 3))
+
+    def place(self, triples: Indices, numbers: Indices, near: Indices, flipped: Indices, arrays: SweepArrays) -> None:
         """Rows `numbers` are the triples of these places in the sweep; the others belong to no tree."""
-        self._sweep, self._flipped = sweep, flipped
-        self._triple = np.full(len(self.pairs), -1)
-        self._triple[numbers] = triples
-        sweep.covectors = np.zeros((len(self.pairs), 2, 3, 4, 3))
-        sweep.residual = np.zeros((len(self.pairs), 3))
+        self._arrays, self._flipped, self._near = arrays, flipped, near
+        triple = np.full(len(self.pairs), -1)
+        triple[numbers] = triples
+        self._law_triple = triple[: self._law_triples][self._number] if self._law_triples else self._number
+        self._slide_triple = np.ascontiguousarray(triple[self._law_triples :])
+        arrays.covectors = np.zeros((len(self.pairs), 2, 3, 4, 3))
+        arrays.residual = np.zeros((len(self.pairs), 3))
+        arrays.compliance[triples] = 1.0
+        self._with_laws = bool((self._law_triple >= 0).any())
+        self._with_slides = bool((self._slide_triple >= 0).any())
+        exact = self._slide_triple[self._slides.exact :]
+        self.are_curved = bool((exact >= 0).any())  # a whole step leaves exact slides open
 
     def linearise(self, Q: Array) -> None:
         """Take the rows at Q."""
-        first, sweep = 0, self._sweep
-        for law in self._laws:
-            c, s = law.coordinates, law.coordinates.stencils
-            linearise_laws(
-                c.address, c.function.period, law.law.address, s.left, s.right, s.W, law.of, law.reference, law.p,
-                law.scale, self._mass_inverse, self._triple, self._flipped, Q, sweep.covectors, sweep.residual,
-                sweep.compliance, first,
-            )  # fmt: skip
-            first += len(law.of)
-        for slides, directions in zip(self._slides, self._directions, strict=True):
-            s, exact = slides.stencils, isinstance(slides, Parallel)
-            K = slides.K if isinstance(slides, Parallel) else np.ascontiguousarray(slides.p[:, 0])
-            linearise_slides(
-                s.left, s.right, s.W, K, exact, self._triple, self._flipped, Q, sweep.covectors, sweep.residual,
-                sweep.compliance, directions, first,
-            )  # fmt: skip
-            first += s.count
+        if self._with_laws:
+            assert self._laws is not None
+            linearise_laws(self._laws, Q)
+            _place_laws(
+                self._laws, self._law_triple, self._number, self._row, self._flipped, self._mass_inverse, self._arrays
+            )
+        if self._with_slides:
+            _place_slides(
+                self._slides, self._slide_triple, self._law_triples, self._flipped, Q, self._directions, self._arrays
+            )
 
-    @property
-    def are_curved(self) -> bool:
-        """Whether a whole step leaves some exact rows open: there are sliders among them."""
-        count = self._slides[-1].count if self._slides and isinstance(self._slides[-1], Parallel) else 0
-        return count > 0 and bool((self._triple[len(self.pairs) - count :] >= 0).any())
-
-    def tell(self, near: Indices, position: Indices, inside: Indices) -> None:
-        """Hand the multipliers of exact sliders over. near (t,) are bodies, inside (free,) says which are swept."""
+    def export_multipliers(self, swept: Indices) -> None:
+        """Hand the multipliers of exact slides over; swept (n,) says of which bodies."""
         if self.are_curved:
-            slides = self._slides[-1]
-            assert isinstance(slides, Parallel)
-            first = len(self.pairs) - slides.count
-            tell_slides(
-                self._triple, first, near, position, inside, self._directions[-1], self._sweep.multiplier,
-                slides.multiplier,
-            )  # fmt: skip
+            _export_slides(
+                self._slides, self._slide_triple, self._near, swept, self._directions, self._arrays.multiplier
+            )

@@ -23,6 +23,7 @@ These are the plain loops that define what is computed. `lanes.py` says the comm
 
 from __future__ import annotations
 
+from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.compliance import (
     body_gradient,
     motion,
@@ -33,6 +34,7 @@ from dovetail.solver.articulated.compliance import (
 )
 from dovetail.solver.articulated.layout import room_for_second as _room_for_second
 from dovetail.solver.articulated.layout import stride as _stride
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -95,24 +97,21 @@ def _gauss_jordan(A: Array, eliminated: int, rows: int, columns: int) -> bool:
 
 @kernel
 def eliminate_place(
-    i: int, body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices, phi_start: Indices,
-    y_start: Indices, weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array, stress: Array,
-    covectors: Array, compliance: Array, residual: Array, Q: Array, Q_tilde: Array, two: int, push: Array, A: Array,
-    Z: Array, small: Array, R: Array, L: Array, u: Array, k: int, Phi: Array, Y: Array, second: Array,
+    i: int, s: SweepArrays, bodies: Bodies, given: SweepWeights, Q: Array, Q_tilde: Array, two: int, push: Array,
+    A: Array, Z: Array, small: Array, k: int,
 ) -> bool:  # fmt: skip
     """Phi ← Φ, ρ and Y ← Y, y of place i. False if a pivot is not positive: rows that depend on each other.
 
-    upward, ground (m + 1)       triples to the parent and to fixed bodies by place; other (t) the far body
-    phi_start, y_start (m + 1)   where the blocks of each place lie
-    weights (t, 2, 4)            of the points on the near and the far body, or
-    covectors (s, 2, 3, 4, 3)    any rows, where special (t) ≥ 0; residual (s, 3) is their c
-    compliance (t, 3)            K⁻¹
-    w, stress (n)                weights of the shape term, for strains and for the stress
     push (n, 4, 3), second (t, 3)   if `two`: d of a second right-hand side M d, and ρ or y of it
-    R, L, u [k]                  frame and gradients of the body, for the way back
-    A, Z, small (3, 4, 3)        scratch
+    R, L, u [k]                     frame and gradients of the body, for the way back
+    A, Z, small (3, 4, 3)           scratch
     """
-    b = body[i]
+    children, upward, ground, other = s.children, s.upward, s.ground, s.other
+    phi_start, y_start, weights, special = s.phi_start, s.y_start, s.weights, s.special
+    covectors, compliance, residual = s.covectors, s.compliance, s.residual
+    R, L, u, Phi, Y, second = s.R, s.L, s.u, s.Phi, s.Y, s.second
+    mass, inertia, c, w, stress = bodies.mass, bodies.inertia, given.c, given.w, given.stress
+    b = s.body[i]
     stiffness = strain_stiffness(c[b], w[b], inertia, b)
     set_frame(c[b], stress[b], inertia, Q, b, R[k], L[k], small[0], small[1])
     body_gradient(mass, c[b], stress[b], Q, Q_tilde, b, small[0], small[1])
@@ -137,14 +136,14 @@ def eliminate_place(
         for e in range(12):
             u[k, n, e] = Z[rows + n, e]
     for r in range(rows):
-        for s in range(r, rows + columns):
+        for q in range(r, rows + columns):
             total = 0.0
             for e in range(12):
-                total += Z[r, e] * Z[s, e]
-            if s < rows:
-                A[r, s] = A[s, r] = total
+                total += Z[r, e] * Z[q, e]
+            if q < rows:
+                A[r, q] = A[q, r] = total
             else:
-                A[r, s] = -total
+                A[r, q] = -total
     for r in range(rows):
         x = r % 3
         t, side = _triple(i, children, upward, ground, r // 3)
@@ -167,19 +166,19 @@ def eliminate_place(
         size = 3 * (upward[j + 1] - upward[j])
         for r in range(size):
             at = phi_start[j] + r * stride(size)
-            for s in range(size):
-                A[row + r, row + s] += Phi[at + s]
+            for q in range(size):
+                A[row + r, row + q] += Phi[at + q]
             A[row + r, rows] += Phi[at + size]
         row += size
     fine = _gauss_jordan(A, below, rows, columns)
     for r in range(rows):
         if two:
             second[_triple(i, children, upward, ground, r // 3)[0], r % 3] = A[r, rows + 1]
-        for s in range(mine + 1):
+        for q in range(mine + 1):
             if r < below:
-                Y[y_start[i] + r * stride(mine) + s] = A[r, below + s]
+                Y[y_start[i] + r * stride(mine) + q] = A[r, below + q]
             else:
-                Phi[phi_start[i] + (r - below) * stride(mine) + s] = A[r, below + s]
+                Phi[phi_start[i] + (r - below) * stride(mine) + q] = A[r, below + q]
         if r >= below and room_for_second(mine):
             Phi[phi_start[i] + (r - below) * stride(mine) + mine + 1] = A[r, rows + 1] if two else 0.0
     return fine
@@ -187,16 +186,18 @@ def eliminate_place(
 
 @kernel
 def substitute_place(
-    i: int, body: Indices, children: Indices, upward: Indices, ground: Indices, y_start: Indices, weights: Array,
-    special: Indices, mass: Array, inertia: Array, c: Array, w: Array, covectors: Array, Z: Array, small: Array,
-    R: Array, L: Array, u: Array, k: int, Y: Array, two: int, multiplier: Array, second: Array, row: int, y: Array,
-    y_second: Array,
+    i: int, arrays: SweepArrays, bodies: Bodies, given: SweepWeights, Z: Array, small: Array, k: int, two: int,
+    y: Array, y_second: Array,
 ) -> None:  # fmt: skip
-    """multiplier ← λ of the triples below place i, y[row] (12) ← the Newton step of its body: Q − y.
+    """multiplier ← λ of the triples below place i, y (12) of its body ← its Newton step: Q − y.
 
     If `two`, likewise with the second right-hand side.
     """
-    b = body[i]
+    children, upward, ground, y_start = arrays.children, arrays.upward, arrays.ground, arrays.y_start
+    weights, special, covectors = arrays.weights, arrays.special, arrays.covectors
+    R, L, u, Y, multiplier, second = arrays.R, arrays.L, arrays.u, arrays.Y, arrays.multiplier, arrays.second
+    mass, inertia, c, w = bodies.mass, bodies.inertia, given.c, given.w
+    b = arrays.body[i]
     stiffness = strain_stiffness(c[b], w[b], inertia, b)
     mine = 3 * (upward[i + 1] - upward[i])
     below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
@@ -219,6 +220,6 @@ def substitute_place(
         motion(mass, c[b], stiffness, R[k], L[k], b, Z, 1, small[0])
         for e in range(12):
             if n == 0:
-                y[row, e] = small[0, e // 3, e % 3]
+                y[b, e] = small[0, e // 3, e % 3]
             else:
-                y_second[row, e] = small[0, e // 3, e % 3]
+                y_second[b, e] = small[0, e // 3, e % 3]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.cousins import down_of, up_of
 from dovetail.solver.articulated.eliminations import eliminate_of, eliminate_wide_of, substitute_of
 from dovetail.solver.articulated.lanes import local_of, motion_of
 from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, FRAME, JOINT, KEPT, MOTION, OWN
 from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.emit import LANES
 from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Indices
@@ -51,25 +53,22 @@ def _know(kinds: Indices, table: Array, first: int, constants: Array) -> None:
 
 
 @kernel
-def _find(
-    first: int, size: int, some: int, children: Indices, upward: Indices, phi_start: Indices, body: Indices,
-    all_active: bool, active: Indices, position: Indices, spare: int, starts: Indices,
-) -> bool:  # fmt: skip
+def _find(s: SweepArrays, first: int, size: int, some: int, all_active: bool, active: Indices, spare: int) -> bool:
     """starts (rows, 8) ← where cousins with `some` children read and write, see layout.py; False if none of them runs.
 
     Those that rest write the forces below them to the spare triples.
     """
-    runs = all_active
+    starts, runs = s.starts, all_active
     for lane in range(LANES):
         i = first + min(lane, size - 1)
-        starts[OWN, lane], starts[JOINT, lane] = phi_start[i], 3 * upward[i]
+        starts[OWN, lane], starts[JOINT, lane] = s.phi_start[i], 3 * s.upward[i]
         if some:
-            j = children[i]
-            starts[FIRST_CHILD, lane] = phi_start[j]
-            starts[FIRST_CHILD + 1, lane] = phi_start[j + some - 1]
-            starts[CHILDREN, lane] = 3 * upward[j]
+            j = s.children[i]
+            starts[FIRST_CHILD, lane] = s.phi_start[j]
+            starts[FIRST_CHILD + 1, lane] = s.phi_start[j + some - 1]
+            starts[CHILDREN, lane] = 3 * s.upward[j]
         if not all_active:
-            if active[position[body[i]]]:
+            if active[s.body[i]]:
                 runs = True
             else:
                 starts[CHILDREN, lane] = spare
@@ -78,47 +77,39 @@ def _find(
 
 @kernel
 def sweep(
-    balls: int | None, hinges: int | None, upwards: Indices, case: Indices, first: Indices, size: Indices,
-    uniform: Indices, store: Indices, points_at: Indices, lanes_at: Indices, rigid: Indices, lane_body: Indices,
-    lane_position: Indices, lane_kind: Indices, lane_child: Indices, lane_own: Indices, points: Array, table: Array,
-    body: Indices, children: Indices, upward: Indices, ground: Indices, other: Indices, phi_start: Indices,
-    y_start: Indices, widest: int, weights: Array, special: Indices, mass: Array, inertia: Array, c: Array, w: Array,
-    stress: Array, covectors: Array, compliance: Array, residual: Array, active: Indices, position: Indices, Q: Array,
-    Q_tilde: Array, two: int, push: Array, constants: Array, C: Array, lines: Array, starts: Indices, frame: Array,
-    kept: Array, R: Array, L: Array, u: Array, Phi: Array, Y: Array, multiplier: Array, second: Array, y: Array,
-    y_second: Array, far: int,
+    balls: int | None, hinges: int | None, s: SweepArrays, bodies: Bodies, given: SweepWeights, active: Indices,
+    Q: Array, Q_tilde: Array, two: int, push: Array, y: Array, y_second: Array,
 ) -> int:  # fmt: skip
     """Frames, compliances and eliminations up to the roots, then multipliers and steps down; see sweep.py.
 
-    upwards, case, first, size, uniform, store, points_at, lanes_at, rigid (n)   of the chunks; see chunks.py
-    lane_body, lane_kind (8n), points, table   bodies of eight lanes, their points and constants
-    compliance, multiplier (t + 8, 3)          compliances at the end are zero, as in rigid chunks
-    far                                        1 if frames and Y are to be written past the caches
+    y (n, 12) ← Newton step of active bodies (n,), and y_second if `two`, for a second right-hand side M push. Returns
+    −1, or the body at which a pivot is not positive (plain places only; elsewhere NaN will show).
 
-    Returns −1, or the body at which a pivot is not positive (plain places only; elsewhere NaN will show).
-
-    One function, since handing over so many arrays takes as long as the way down a hundred bodies, and code of a
-    kernel that another one calls is compiled twice, which would add seven seconds to a first run.
+    One function, since code of a kernel that another one calls is compiled twice, which would add seven seconds to a
+    first run.
     """
+    case, first, size, uniform, store = s.case, s.first, s.size, s.uniform, s.store
+    points_at, lanes_at, rigid, points = s.points_at, s.lanes_at, s.rigid, s.points
+    lane_body, lane_kind, lane_child, lane_own = s.lane_body, s.lane_kind, s.lane_child, s.lane_own
+    body, children, upward, phi_start, y_start = s.body, s.children, s.upward, s.phi_start, s.y_start
+    compliance, constants, C, lines, starts = s.compliance, s.constants, s.C, s.lines, s.starts
+    frame, kept, Phi, Y, multiplier, second, far = s.frame, s.kept, s.Phi, s.Y, s.multiplier, s.second, s.far
+    table, widest = given.table, s.widest
     all_active = True
-    for k in range(len(active)):
-        all_active = all_active and active[k] != 0
+    for i in range(len(body)):
+        all_active = all_active and active[body[i]] != 0
     A, Z, small = np.empty((3 * widest, 3 * widest + 2)), np.empty((3 * widest + 2, 12)), np.empty((3, 4, 3))
     held = -1
     bad = -1
     spare = 3 * len(compliance) - 3 * LANES
     # ---- the way up
-    for n in upwards:
+    for n in s.upwards:
         kind, start = case[n], first[n]
         if kind == PLAIN:
             for lane in range(size[n] - 1, -1, -1):
                 i = start + lane
-                if active[position[body[i]]]:
-                    fine = eliminate_place(
-                        i, body, children, upward, ground, other, phi_start, y_start, weights, special, mass, inertia,
-                        c, w, stress, covectors, compliance, residual, Q, Q_tilde, two, push, A, Z, small, R, L, u,
-                        store[n] + lane, Phi, Y, second,
-                    )  # fmt: skip
+                if active[body[i]]:
+                    fine = eliminate_place(i, s, bodies, given, Q, Q_tilde, two, push, A, Z, small, store[n] + lane)
                     if not fine:
                         bad = body[i]
             continue
@@ -130,9 +121,7 @@ def sweep(
         if balls is not None:
             if kind == 0 or kind == 3 or kind == ROPES:
                 soft, y_at = 1 - rigid[n], lanes_at[n]
-                if not _find(
-                    start, size[n], some, children, upward, phi_start, body, all_active, active, position, spare, starts
-                ):
+                if not _find(s, start, size[n], some, all_active, active, spare):
                     continue
                 if kind == 0:
                     _up_0(
@@ -161,7 +150,7 @@ def sweep(
         own, y_size = upward[start + 1] - upward[start], y_start[start + 1] - y_start[start]
         for lane in range(size[n] - 1, -1, -1):
             i, j = start + lane, children[start] + lane * some
-            if not all_active and not active[position[body[i]]]:
+            if not all_active and not active[body[i]]:
                 continue
             mine, y_at = phi_start[i], y_start[start] + lane * y_size
             ours, theirs = 3 * (upward[start] + lane * own), 3 * upward[j]
@@ -186,12 +175,8 @@ def sweep(
         if kind == PLAIN:
             for lane in range(size[n]):
                 i = start + lane
-                row = position[body[i]]
-                if active[row]:
-                    substitute_place(
-                        i, body, children, upward, ground, y_start, weights, special, mass, inertia, c, w, covectors, Z,
-                        small, R, L, u, store[n] + lane, Y, two, multiplier, second, row, y, y_second,
-                    )  # fmt: skip
+                if active[body[i]]:
+                    substitute_place(i, s, bodies, given, Z, small, store[n] + lane, two, y, y_second)
             continue
         if uniform[n] < 0 or uniform[n] != held:
             _know(lane_kind, table, LANES * n, constants)
@@ -202,13 +187,11 @@ def sweep(
         at, p, q = points_at[n], LANES * n, LANES * FRAME * store[n]
         is_cousin = kind == 0 or kind == 3 or kind == ROPES
         if is_cousin:
-            if not _find(
-                start, size[n], some, children, upward, phi_start, body, all_active, active, position, spare, starts
-            ):
+            if not _find(s, start, size[n], some, all_active, active, spare):
                 continue
         else:
             for lane in range(size[n]):
-                if not all_active and not active[position[body[start + lane]]]:
+                if not all_active and not active[body[start + lane]]:
                     continue
                 y_at = y_start[start] + lane * (y_start[start + 1] - y_start[start])
                 ours, theirs = own_at + lane * own, child_at + lane * below
@@ -223,35 +206,29 @@ def sweep(
             o = q + LANES * (FRAME - MOTION) if column == 0 else LANES * KEPT * store[n]
             if balls is not None:
                 if kind == ROPE:
-                    _motion_11(
-                        lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z
-                    )
+                    _motion_11(lane_body, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
                 elif is_cousin:
                     y_at = lanes_at[n]
                     initial = Y if column == 0 else kept
                     r = y_at + LANES * 9 * some if column == 0 else o + LANES * MOTION
                     if kind == 0:
                         _down_0(
-                            lane_position, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
+                            lane_body, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
                             initial, r, z,
                         )  # fmt: skip
                     elif kind == ROPES:
                         _down_1(
-                            lane_position, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
+                            lane_body, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
                             initial, r, z,
                         )  # fmt: skip
                     else:
                         _down_2(
-                            lane_position, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
+                            lane_body, p, constants, points, at, frame, q, caused, o, force, starts, Y, y_at,
                             initial, r, z,
                         )  # fmt: skip
             if hinges is not None:
                 if kind == 1:
-                    _motion_2(
-                        lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z
-                    )
+                    _motion_2(lane_body, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
                 elif kind == 4:
-                    _motion_22(
-                        lane_position, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z
-                    )
+                    _motion_22(lane_body, p, constants, points, at, frame, q, caused, o, force, lane_child, lane_own, z)
     return bad

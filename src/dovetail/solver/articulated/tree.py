@@ -39,17 +39,17 @@ class Forest:
         return len(self.body)
 
 
-def _edges(position: Indices, pairs: Indices) -> Indices:
+def _edges(is_free: Indices, pairs: Indices) -> Indices:
     """Distinct pairs (k, 2) of free bodies, smaller body first."""
-    free = pairs[(position[pairs] >= 0).all(axis=1)]
-    keys = np.unique(free.min(axis=1) * len(position) + free.max(axis=1))
-    return np.stack([keys // len(position), keys % len(position)], axis=1)
+    free = pairs[(is_free[pairs] != 0).all(axis=1)]
+    keys = np.unique(free.min(axis=1) * len(is_free) + free.max(axis=1))
+    return np.stack([keys // len(is_free), keys % len(is_free)], axis=1)
 
 
-def tree_islands(island: Indices, count: int, position: Indices, pairs: Indices) -> Flags:
+def tree_islands(island: Indices, count: int, is_free: Indices, pairs: Indices) -> Flags:
     """Which of the islands (count,) are trees; island (n,) is −1 for fixed bodies."""
     bodies = np.bincount(island[island >= 0], minlength=count)
-    edges = np.bincount(island[_edges(position, pairs)[:, 0]], minlength=count)
+    edges = np.bincount(island[_edges(is_free, pairs)[:, 0]], minlength=count)
     found: Flags = edges == bodies - 1
     return found
 
@@ -90,14 +90,14 @@ def _breadth_first(
     children[len(body)] = count
 
 
-def plant(position: Indices, pairs: Indices, island: Indices, chosen: Flags, grounded: Indices) -> Forest:
+def plant(is_free: Indices, pairs: Indices, island: Indices, chosen: Flags, grounded: Indices) -> Forest:
     """The trees of the chosen islands. A root is the first body of an island that a fixed one holds, or its first.
 
     grounded are the bodies that are joined with fixed ones.
     """
-    n = len(position)
+    n = len(is_free)
     member = (island >= 0) & np.append(chosen, False)[island]
-    edges = _edges(position, pairs)
+    edges = _edges(is_free, pairs)
     edges = np.ascontiguousarray(edges[member[edges[:, 0]]])
     preferred = np.zeros(n, np.int64)
     preferred[grounded] = -1

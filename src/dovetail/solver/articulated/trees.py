@@ -1,71 +1,64 @@
-"""The islands of a system that the dual sweep solves: trees of stiff bodies, held together by points.
+"""The sweep as a direction: trees of stiff bodies, held together by points.
 
-An island goes to the sweep if its joints form a tree, its bodies have inertia and the OrthoPotential, are stiff enough
-for what compliance.py leaves out, and are joined by nothing but coinciding points and directions, penalty or exact, in
-any mixture, also to fixed bodies, with few sliders, drives, limits, dampers and the like. Exact rows must be
-independent of each other. All other islands, and for one step those in which a soft transform acts, are left to the
-block system.
+A mechanism goes to the sweep if its joints form a tree, its bodies have inertia and the OrthoPotential, are stiff
+enough for what compliance.py leaves out, and are joined by nothing but points, slides and laws, penalty or exact, in
+any mixture, also to fixed bodies. Exact rows must be independent of each other. It is left to the block system in steps
+in which a soft transform acts on it, and in iterations in which it touches anything.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from dovetail.solver.articulated.articulated import Articulated
 from dovetail.solver.articulated.rows import Rows
-from dovetail.solver.articulated.special_rows import SpecialRows, is_special
+from dovetail.solver.articulated.special_rows import SpecialRows
 from dovetail.solver.articulated.tree import plant, tree_islands
-from dovetail.solver.assembly.bodies import ORTHO
+from dovetail.solver.bodies import ORTHO
 from dovetail.solver.buffers import aligned
-from dovetail.solver.contribution import Contribution
-from dovetail.solver.energy.coincide import Coincide
 from dovetail.solver.islands import Islands
-from dovetail.solver.joint.exact import ExactJoints
-from dovetail.solver.joint.exact_rows import Coinciding
+from dovetail.solver.joint.rows import Rows as JointRows
 from dovetail.solver.kernel import kernel
+from dovetail.solver.potential import Evaluation, Potential
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Trees"]
+__all__ = ["Sweep"]
 
 _SOFT = 0.02  # second moments c·tr(S) over 8h²κV from which on a body does not count as stiff
 _PARALLEL = 1e-8  # share of a row that the other rows of its joint do not explain, below which it depends on them
+_FEWEST = 32  # bodies in trees of penalties, below which blocks are as fast (benchmarks/joints.py)
+_PER_SPECIAL = 12, 6  # bodies for every joint with laws or slides, below which there are many: penalties, exact joints
+_CROWD = 64  # bodies in mechanisms with many such joints, from which on blocks are faster (benchmarks/small.py)
 
 
 class _Points:
-    """Rows of coinciding points from all contributions, then exact ones (`exact_from`), special ones (`special_from`).
+    """Triples of the points of all joints, penalties first, then exact ones (`exact_from`), then special ones.
 
     pairs (k, 2), W (k, 8), joint (k,), compliance (k,) = K⁻¹
     """
 
-    def __init__(
-        self, contributions: Sequence[Contribution], exact_joints: ExactJoints | None, special_pairs: Indices
-    ) -> None:
-        penalties = [c for c in contributions if isinstance(c, Coincide)]
-        self.exact: Coinciding | None = exact_joints.coinciding if exact_joints is not None else None
-        stencils = [c.stencils for c in penalties] + ([self.exact.stencils] if self.exact is not None else [])
-        self.exact_from = sum(c.stencils.count for c in penalties)
-        self.special_from, special = sum(s.count for s in stencils), len(special_pairs)
-        self.pairs = np.concatenate([*(s.pairs for s in stencils), special_pairs])
-        self.W = np.concatenate([*(s.W[:, 0] for s in stencils), np.zeros((special, 8))])
-        self.joint = np.concatenate([*(s.joint for s in stencils), np.full(special, -1)])
+    def __init__(self, points: JointRows, special_pairs: Indices) -> None:
+        self.rows, self.exact_from = points, points.exact
+        self.special_from, special = points.count, len(special_pairs)
+        self.pairs = np.concatenate([points.pairs, special_pairs])
+        self.W = np.concatenate([points.W[:, 0], np.zeros((special, 8))])
+        self.joint = np.concatenate([points.joint, np.full(special, -1)])
         self.compliance = np.zeros(len(self.pairs))
         self.compliance[self.special_from :] = 1.0
         with np.errstate(divide="ignore"):
-            self.compliance[: self.exact_from] = 1.0 / np.concatenate([np.zeros(0), *(c.K for c in penalties)])
+            self.compliance[: self.exact_from] = 1.0 / points.K[: self.exact_from]
 
 
 @kernel
-def _tell(
-    told: Indices, tells: Indices, half: Indices, near: Indices, position: Indices, inside: Indices, force: Array,
-    multiplier: Array,
-) -> None:  # fmt: skip
-    """multiplier[tells] ← force[told], pairs of triples taken apart, of the trees that the sweep takes."""
+def _export(
+    told: Indices, tells: Indices, half: Indices, near: Indices, swept: Indices, force: Array, multiplier: Array
+) -> None:
+    """multiplier[tells] ← force[told], pairs of triples taken apart, of the bodies that are swept."""
     for k in range(len(told)):
         t = told[k]
-        if not inside[position[near[t]]]:
+        if not swept[near[t]]:
             continue
         for x in range(3):
             if half[t] == 0:
@@ -74,6 +67,15 @@ def _tell(
                 multiplier[tells[k], x] = 0.5 * (force[t, x] - force[t + 1, x])
             else:
                 multiplier[tells[k], x] = 0.5 * (force[t - 1, x] + force[t, x])
+
+
+@kernel
+def _take(active: Indices, found: Array, y: Array) -> None:
+    """y[b] ← found[b] of active bodies."""
+    for b in range(len(y)):
+        if active[b]:
+            for i in range(12):
+                y[b, i] = found[b, i]
 
 
 def _pair_up(rows: Rows, joint: Indices, weights: Array, compliance: Array) -> Indices:
@@ -122,137 +124,136 @@ def _independent(near: Indices, rows: Array, count: int) -> Flags:
     return fine
 
 
-_PER_SPECIAL = 12, 6  # bodies that there must be for every joint with special rows: penalties, exact joints
-_FEWEST = 32, 1  # bodies in trees altogether, below which the sweep costs more than it saves: penalties, exact joints
+class Sweep:
+    """Which bodies the sweep can solve, and the sweep itself.
 
-
-class Trees:
-    """Which bodies the sweep solves, and the sweep itself.
-
-    inside (free,) says by position which bodies it takes, lawless (free,) which of those are in trees of points alone,
-    active (free,) which of them run; `complete` is True where nothing is left to the block system, `all_lawless` where
-    nothing is at a consistent start.
+    in_trees (n,) says which bodies are in trees, fits (n,) which of these are swept in the present step, lawless (n,)
+    which of those are in trees of points alone.
     """
 
-    def __init__(
-        self, contributions: Sequence[Contribution], exact_joints: ExactJoints | None, islands: Islands,
-        position: Indices, model: Indices, mass: Array, inertia: Array, stiffness: Array, kinetic: Array,
-    ) -> None:  # fmt: skip
-        self._position, self._islands = position, islands
-        self._second = 0.5 * np.trace(inertia, axis1=1, axis2=2)
-        self._special = SpecialRows(contributions, exact_joints, np.linalg.inv(mass).astype(float))
-        points = _Points(contributions, exact_joints, self._special.pairs)
-        chosen = tree_islands(islands.of, islands.count, position, points.pairs)
-        joined = np.append(np.zeros(islands.count, np.bool_), False)
-        joined[islands.of[points.pairs]] = True
+    def __init__(self, potential: Potential, islands: Islands, always: bool = False) -> None:
+        bodies = potential.bodies
+        self._potential, self._bodies, self._mechanism = potential, bodies, islands.mechanism
+        self._mechanisms = int(islands.mechanism.max(initial=-1)) + 1
+        self._second = 0.5 * np.trace(bodies.inertia, axis1=1, axis2=2)
+        self._special = SpecialRows(potential.laws, potential.slides, bodies.mass_inverse)
+        points = _Points(potential.points, self._special.pairs)
+        chosen = self._choose(points, always)
+        while not self._grow(points, chosen):
+            pass
+        n = bodies.count
+        self._excluded = np.zeros(n, np.bool_)
+        self._under_special = np.zeros(n, np.bool_)
+        self._under_special[points.pairs[points.special_from :]] = True
+        self._drawn: Indices | None = None
+        self._unfit = np.zeros(n, np.bool_)
+        self._swept = np.zeros(n, np.int64)
+        self._not_exported = False
+        self.in_trees = (self.forest.place >= 0).astype(np.int64)
+        self._found = aligned(3, n, 12) if self.count else np.zeros((3, 0, 12))
+        self._found.fill(0.0)
+        self.fits: Indices = self.in_trees
+        self.lawless: Indices = self.in_trees
+        if self.count:
+            number = self._number[self._rows.source]
+            special = np.where(number >= points.special_from, number - points.special_from, -1)
+            self.sweep = Articulated(self.forest, self._rows, self._weights, self._compliance, special, bodies)
+            placed = np.flatnonzero(special >= 0)
+            self._special.place(placed, special[placed], self._rows.near, self._rows.flipped, self.sweep.arrays)
+            self._told = np.flatnonzero((number >= points.exact_from) & (special < 0))
+            self._tells = number[self._told]
+
+    def _choose(self, points: _Points, always: bool) -> Flags:
+        """Mechanisms that may be swept, as far as one can say without planting them."""
+        potential, bodies, mechanism = self._potential, self._bodies, self._mechanism
+        chosen = tree_islands(mechanism, self._mechanisms, bodies.is_free, points.pairs)
+        joined = np.zeros(self._mechanisms + 1, np.bool_)
+        joined[mechanism[points.pairs]] = True
         chosen &= joined[:-1]
-        unfit = (model != ORTHO) | (kinetic == 0.0)
-        for contribution in contributions:
-            if not isinstance(contribution, Coincide | ExactJoints) and not is_special(contribution):
-                unfit[contribution.pairs()] = True
-        if exact_joints is not None:
-            for rows in exact_joints.combined:
-                unfit[rows.pairs()] = True
+        unfit = (bodies.model != ORTHO) | (bodies.kinetic == 0.0)
+        for other in potential.others:
+            unfit[other.pairs()] = True
+        if potential.laws is not None:
+            stops = [batch.of for batch in potential.laws.batches if batch.is_stop]
+            unfit[potential.laws.coordinates.pairs[np.concatenate([np.zeros(0, np.int64), *stops])]] = True
+        slides = potential.slides
+        unfit[slides.pairs[: slides.exact][slides.K[: slides.exact] <= 0.0]] = True
+        if potential.exact is not None:
+            unfit[potential.exact.combined.entries.body] = True
             # those of two joints between the same bodies may depend on each other
-            sliders = exact_joints.parallel
-            joints = np.unique(np.column_stack([np.sort(sliders.pairs()), sliders.stencils.joint]), axis=0)
+            pairs, joint = slides.pairs[slides.exact :], slides.joint[slides.exact :]
+            joints = np.unique(np.column_stack([np.sort(pairs), joint]), axis=0)
             between, times = np.unique(joints[:, :2], axis=0, return_counts=True)
             unfit[between[times > 1]] = True
         unfit[points.pairs[~np.isfinite(points.compliance)]] = True
         self._leave(chosen, unfit)
-        if np.append(chosen, False)[islands.of].sum() < _FEWEST[exact_joints is not None]:
-            chosen[:] = False
-        while not self._grow(points, chosen):
-            pass
-        self._excluded = np.zeros(len(position), np.bool_)
-        self._under_special = np.zeros(len(position), np.bool_)
-        self._under_special[points.pairs[points.special_from :]] = True
-        self._drawn: Indices | None = None
-        self._untold = False
-        self._responses: Array | None = None
-        if self.count:
-            number = self._number[self._rows.source]
-            special = np.where(number >= points.special_from, number - points.special_from, -1)
-            self.sweep = Articulated(
-                self.forest, self._rows, self._weights, self._compliance, special, mass, inertia, stiffness, kinetic
-            )
-            placed = np.flatnonzero(special >= 0)
-            self._special.place(placed, special[placed], self._rows.flipped, self.sweep)
-            self._told = np.flatnonzero((number >= points.exact_from) & (special < 0))
-            self._tells = number[self._told] - points.exact_from
-            self._exact = points.exact
-        self.relocate()
+        exact = np.zeros(self._mechanisms + 1, np.bool_)
+        exact[mechanism[points.pairs[points.exact_from : points.special_from]]] = True
+        if not always:
+            soft = np.append(chosen & ~exact[:-1], False)
+            if soft[mechanism].sum() < _FEWEST:
+                chosen &= exact[:-1]
+            chosen &= ~self._have_many_special(points, chosen, exact[:-1])
+        return chosen
+
+    def _have_many_special(self, points: _Points, chosen: Flags, exact: Flags) -> Flags:
+        """Mechanisms with so many laws and slides, which plain loops take, that blocks are faster."""
+        of = self._mechanism
+        special = np.zeros(len(of), np.bool_)
+        special[points.pairs[points.special_from :].max(axis=1)] = True
+        bodies = np.bincount(of[of >= 0], minlength=self._mechanisms)
+        odd = np.bincount(of[special & (of >= 0)], minlength=self._mechanisms)
+        many: Flags = odd * np.where(exact, _PER_SPECIAL[1], _PER_SPECIAL[0]) > bodies
+        if bodies[many & chosen].sum() < _CROWD:
+            many &= ~exact
+        return many
 
     def _leave(self, chosen: Flags, unfit: Flags) -> None:
-        """chosen ← False where a body of an island is unfit."""
-        of = self._islands.of
+        """chosen ← False where a body of a mechanism is unfit."""
+        of = self._mechanism
         chosen[of[unfit & (of >= 0)]] = False
 
     def _grow(self, points: _Points, chosen: Flags) -> bool:
-        """Plant the chosen islands; False, and fewer are chosen, if some do not suit the sweep after all.
-
-        That is where exact rows depend on each other, and where too many joints have special rows: their places are
-        taken by plain loops, which cost more than the block system.
-        """
-        of, position = self._islands.of, self._position
-        islands = np.maximum(of[points.pairs[:, 0]], of[points.pairs[:, 1]])
-        self._number = np.flatnonzero(np.append(chosen, False)[islands])
+        """Plant the chosen mechanisms; False, and fewer are chosen, if exact rows of some depend on each other."""
+        of, is_free = self._mechanism, self._bodies.is_free
+        mechanisms = np.maximum(of[points.pairs[:, 0]], of[points.pairs[:, 1]])
+        self._number = np.flatnonzero(np.append(chosen, False)[mechanisms])
         pairs = points.pairs[self._number]
-        free = position[pairs] >= 0
-        self.forest = plant(position, pairs, of, chosen, pairs[free & ~free.all(axis=1, keepdims=True)])
+        free = is_free[pairs] != 0
+        self.forest = plant(is_free, pairs, of, chosen, pairs[free & ~free.all(axis=1, keepdims=True)])
         self._rows = rows = Rows(self.forest, pairs[:, 0], pairs[:, 1])
         weights = points.W[self._number][rows.source].reshape(-1, 2, 4)
         self._weights = np.ascontiguousarray(np.where(rows.flipped[:, None, None] != 0, weights[:, ::-1], weights))
         self._compliance = np.repeat(points.compliance[self._number][rows.source, None], 3, axis=1)
         self._half = _pair_up(rows, points.joint[self._number][rows.source], self._weights, self._compliance)
         exact = self._compliance[:, 0] == 0.0
-        sound = _independent(rows.near[exact], self._weights[exact, 0], len(position))
+        sound = _independent(rows.near[exact], self._weights[exact, 0], len(of))
         self._leave(chosen, ~sound)
-        is_exact = np.zeros(len(chosen), np.bool_)
-        is_exact[of[rows.near[exact]]] = True
-        bodies = np.bincount(of[of >= 0], minlength=len(chosen))
-        with_special = np.unique(rows.near[self._number[rows.source] >= points.special_from])
-        odd = np.bincount(of[with_special], minlength=len(chosen))
-        many = odd * np.where(is_exact, _PER_SPECIAL[1], _PER_SPECIAL[0]) > bodies
-        chosen &= ~many
-        return bool(sound.all()) and not many.any()
+        return bool(sound.all())
 
     @property
     def count(self) -> int:
         """How many bodies are in trees."""
         return self.forest.count
 
-    def relocate(self) -> None:
-        """Follow a change of positions, or of the islands that are excluded for now."""
-        self.inside = self._in_trees_without(self._excluded)
-        self.lawless = self.inside * self._in_trees_without(self._under_special)
-        self.complete, self.all_lawless = bool(self.inside.all()), bool(self.lawless.all())
-        if self.count:
-            self._lane_position = self._position[self.sweep.lane_body]
-
     def _in_trees_without(self, some: Flags) -> Indices:
-        """1 by position (free,) for the bodies of trees that have none of these bodies (n,)."""
-        leave = np.zeros(self._islands.count, np.bool_)
-        of = self._islands.of
+        """1 (n,) for the bodies of trees that have none of these bodies (n,)."""
+        leave, of = np.zeros(self._mechanisms + 1, np.bool_), self._mechanism
         leave[of[some & (of >= 0)]] = True
-        inside = (self.forest.place >= 0) & ~np.append(leave, False)[of]
-        free = np.flatnonzero(self._position >= 0)
-        found = np.zeros(len(free), np.int64)
-        found[self._position[free]] = inside[free]
-        return found
+        return self.in_trees * (1 - leave[of].astype(np.int64))
 
-    def weigh(self, c: Array, w: Array, largest_moment: Array) -> None:
+    def set_weights(self, c: Array, w: Array) -> None:
         """Set the weights of a step, and leave out what does not fit it."""
         self.sweep.weigh(c, w)
         # shapes have the share in the filter that assembly/start.py gives them
-        self.sweep.weigh_response(w * 8.0 * w / (largest_moment + 8.0 * w))
+        self.sweep.weigh_response(w * 8.0 * w / (self._bodies.largest_moment + 8.0 * w))
         # the sweep knows one c; where an integrator treats mechanisms differently, the others are left out
         member = self.forest.body
         self._unfit = (c * self._second > _SOFT * 8.0 * w) | (c != c[member[0]])
         self._drawn = None
 
-    def leave(self, drawn: Indices) -> None:
-        """Leave out the islands of bodies that something else draws in this step."""
+    def exclude(self, drawn: Indices) -> None:
+        """Leave out the mechanisms of bodies that something else draws in this step."""
         if self._drawn is not None and np.array_equal(drawn, self._drawn):
             return
         self._drawn = drawn.copy()
@@ -260,47 +261,56 @@ class Trees:
         excluded[drawn] = True
         if (excluded != self._excluded).any():
             self._excluded = excluded
-            self.relocate()
+            self.fits = self._in_trees_without(excluded)
+        self.lawless = self.fits * self._in_trees_without(self._under_special)
+
+    def renew(self) -> None:
+        """A step was broken off: who fits is found out anew before the next one, and nothing is to be told."""
+        self._excluded, self.fits, self._drawn = np.zeros_like(self._excluded), self.in_trees, None
+        self._swept.fill(0)
+        self._not_exported = False
 
     @property
     def are_curved(self) -> bool:
         """Whether a whole step may leave exact joints open."""
         return self._special.are_curved
 
-    def divide(self, active: Indices) -> Indices | None:
-        """Take what runs of the trees; what is left to the block system, or None if that has nothing to do."""
-        self.active = active if self.complete else active * self.inside
-        rest = None if self.complete else active - self.active
-        return rest if rest is not None and rest.any() else None
+    def direction(self, at: Evaluation, active: Indices, y: Array, all_bodies: bool = False) -> bool:
+        """y (n, 12) ← Newton steps of active bodies (n,), all of which are swept; False if there are none.
 
-    def direction(self, Q: Array, Q_tilde: Array, y: Array) -> bool:
-        """y ← Newton steps of the bodies that run; False if there are none."""
-        self._special.linearise(Q)
-        self._untold = True
-        return self.sweep.direction(Q, Q_tilde, self._position, self._lane_position, self.active, y) < 0
+        `all_bodies` says that these are all that can move.
+        """
+        self._special.linearise(at.Q)
+        # eight bodies at a time are swept, some of which may be among the others
+        found = y if all_bodies else self._found[0]
+        fine = self.sweep.direction(at.Q, self._potential.Q_tilde, active, found) < 0
+        if fine:
+            if not all_bodies:
+                _take(active, found, y)
+            self._swept |= active
+            self._not_exported = True
+        return fine
 
     def filter(self, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[Array, Array] | None:
-        """P⁻¹ M (Q − aims) and P⁻¹(M push − ∇V of joints) of the active bodies by position; None if there is none.
+        """P⁻¹ M (Q − aims) and P⁻¹(M push − ∇V of joints) of active bodies (n, 12); None if there is none.
 
         They are in arrays that are used again. P = M + h²K with K of joints and unstrained bodies. Gaps of joints count
         in the first too, so aims should be far away.
         """
-        if self._responses is None:
-            self._responses = aligned(2, len(active), 12)
-            self._responses.fill(0.0)
-        y, y_push = self._responses
-        bad = self.sweep.respond(Q, aims, push, self._position, self._lane_position, active, y, y_push)
-        if bad < 0 and math.isfinite(self._responses.sum()):
+        y, y_push = self._found[1:]
+        bad = self.sweep.respond(Q, aims, push, active, y, y_push)
+        if bad < 0 and math.isfinite(self._found[1:].sum()):
             return y, y_push
-        self._responses.fill(0.0)
+        self._found[1:] = 0.0
         return None
 
-    def tell(self) -> None:
+    def export_multipliers(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""
-        if self._untold and self._exact is not None:
-            _tell(
-                self._told, self._tells, self._half, self._rows.near, self._position, self.inside,
-                self.sweep.multiplier, self._exact.multiplier,
+        if self._not_exported and self._potential.exact is not None:
+            _export(
+                self._told, self._tells, self._half, self._rows.near, self._swept, self.sweep.multiplier,
+                self._potential.points.multiplier,
             )  # fmt: skip
-            self._special.tell(self._rows.near, self._position, self.inside)
-        self._untold = False
+            self._special.export_multipliers(self._swept)
+        self._swept.fill(0)
+        self._not_exported = False

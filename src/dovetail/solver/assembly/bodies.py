@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from dovetail.solver.blocks import Blocks
+from dovetail.solver.bodies import ARAP, ORTHO, Bodies
 from dovetail.solver.body_lanes import energy_of_eight
 from dovetail.solver.emit import LANES
 from dovetail.solver.energy.arap import add_arap, arap_energy
@@ -14,103 +15,70 @@ from dovetail.solver.energy.kinetic import add_kinetic_hessian, kinetic_energy, 
 from dovetail.solver.energy.ortho import add_ortho, ortho_energy
 from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import determinant
+from dovetail.solver.record import Record, f8, nested
 from dovetail.typing import Array, Indices
 
-__all__ = ["ARAP", "ORTHO", "BodyTerms"]
+__all__ = ["Weights", "add_body_energies", "assemble_bodies"]
 
 _BY_EIGHT = jit_enabled
-ORTHO = 1
-ARAP = 2
+
+
+class Weights(Record):
+    """Bodies, and what weighs their terms in one step: c (n,) the kinetic, w (n,) = h²κV the shape term."""
+
+    bodies: Bodies = nested(Bodies)
+    c: Array = f8(1)
+    w: Array = f8(1)
 
 
 @kernel
-def _assemble_ortho(
-    position: Indices, model: Indices, mass: Array, inertia: Array, c: Array, w: Array, exact: float, base: Array,
-    Q: Array, Q_tilde: Array, active: Indices, g: Array, D: Array,
+def assemble_bodies(
+    weights: Weights, arap: Any, exact: float, Q: Array, Q_tilde: Array, active: Indices, base: Array, g: Array,
+    D: Array,
 ) -> None:  # fmt: skip
-    u, v = np.zeros((3, 12)), np.zeros((3, 12))
+    """g, D ← derivatives on top of the constant blocks, of active bodies; without `exact` positive definite.
+
+    arap is None where no body has that model: its code is then not compiled.
+    """
+    bodies, c, w = weights.bodies, weights.c, weights.w
+    mass, inertia, model = bodies.mass, bodies.inertia, bodies.model
+    u, v, R, K = np.zeros((3, 12)), np.zeros((3, 12)), np.empty((3, 3)), np.empty((3, 3))
     for b in range(len(Q)):
-        k = position[b]
-        if k >= 0 and active[k] and model[b] == ORTHO:
-            set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
-            add_ortho(w[b], c[b], exact, inertia, Q, b, u, v, base, g, D, k)
-            add_kinetic_hessian(mass, c[b], b, D, k)
+        if not active[b]:
+            continue
+        set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, b)
+        if model[b] == ORTHO:
+            add_ortho(w[b], c[b], exact, inertia, Q, b, u, v, base, g, D, b)
+        if arap is not None:  # noqa: SIM102
+            if model[b] == ARAP:
+                add_arap(w[b], c[b], exact, inertia, Q, b, R, K, base, g, D, b)
+        add_kinetic_hessian(mass, c[b], b, D, b)
 
 
 @kernel
-def _assemble_arap(
-    position: Indices, model: Indices, mass: Array, inertia: Array, c: Array, w: Array, exact: float, base: Array,
-    Q: Array, Q_tilde: Array, active: Indices, g: Array, D: Array,
-) -> None:  # fmt: skip
-    R, K = np.empty((3, 3)), np.empty((3, 3))
-    for b in range(len(Q)):
-        k = position[b]
-        if k >= 0 and active[k] and model[b] == ARAP:
-            set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, k)
-            add_arap(w[b], c[b], exact, inertia, Q, b, R, K, base, g, D, k)
-            add_kinetic_hessian(mass, c[b], b, D, k)
-
-
-@kernel
-def _ortho_energies(
-    model: Indices, mass: Array, c: Array, w: Array, Q: Array, Q_tilde: Array, island: Indices, E: Array
-) -> None:
+def add_body_energies(weights: Weights, arap: Any, Q: Array, Q_tilde: Array, owner: Indices, E: Array) -> None:
+    """E[owner] += energies of free bodies; infinite where one is turned inside out."""
+    bodies, c, w = weights.bodies, weights.c, weights.w
+    mass, model = bodies.mass, bodies.model
+    scratch = np.empty((3, 3))
     done = 0
     for b in range(len(Q)):
-        if b < done:
+        if b < done or owner[b] < 0:
             continue
         alike = 0
-        while alike < min(LANES, len(Q) - b) and island[b + alike] == b + alike and model[b + alike] == ORTHO:
+        while alike < min(LANES, len(Q) - b) and owner[b + alike] == b + alike and model[b + alike] == ORTHO:
             alike += 1
         if _BY_EIGHT and alike == LANES:
             energy_of_eight(b, mass, c, w, Q, Q_tilde, E)
             done = b + LANES
             continue
-        if island[b] >= 0 and model[b] == ORTHO:
-            if determinant(Q, b) > 0.0:
-                E[island[b]] += kinetic_energy(mass, c[b], Q, Q_tilde, b) + ortho_energy(w[b], Q, b)
-            else:
-                E[island[b]] = math.inf
-
-
-@kernel
-def _arap_energies(
-    model: Indices, mass: Array, c: Array, w: Array, Q: Array, Q_tilde: Array, island: Indices, E: Array
-) -> None:
-    scratch = np.empty((3, 3))
-    for b in range(len(Q)):
-        if island[b] >= 0 and model[b] == ARAP:
-            if determinant(Q, b) > 0.0:
-                E[island[b]] += kinetic_energy(mass, c[b], Q, Q_tilde, b) + arap_energy(w[b], Q, b, scratch)
-            else:
-                E[island[b]] = math.inf
-
-
-class BodyTerms:
-    """Kinetic and shape terms of all bodies; only the models that occur are ever compiled.
-
-    model (n,) says which shape energy, mass (n, 4, 4) are the moments, inertia (n, 3, 3) = tr(S)1 − S about the
-    centres of mass. c (n,) weighs the kinetic, w (n,) the shape term of each body.
-    """
-
-    def __init__(self, model: Indices, mass: Array, inertia: Array) -> None:
-        self._model, self._mass, self._inertia = model, mass, inertia
-        present = {int(m) for m in np.unique(model)}
-        self._assemblies = [f for m, f in ((ORTHO, _assemble_ortho), (ARAP, _assemble_arap)) if m in present]
-        self._energies = [f for m, f in ((ORTHO, _ortho_energies), (ARAP, _arap_energies)) if m in present]
-
-    def assemble(self, c: Array, w: Array, exact: bool, Q: Array, Q_tilde: Array, blocks: Blocks) -> None:
-        """g, D ← derivatives on top of the constant blocks, in the rows that are active.
-
-        Without `exact` the Hessian is positive definite.
-        """
-        for assemble in self._assemblies:
-            assemble(
-                blocks.position, self._model, self._mass, self._inertia, c, w, float(exact), blocks.base_D, Q,
-                Q_tilde, blocks.active, blocks.g, blocks.D,
-            )  # fmt: skip
-
-    def add_energy(self, c: Array, w: Array, Q: Array, Q_tilde: Array, island: Indices, E: Array) -> None:
-        """E[island] += energies; infinite where a body is turned inside out."""
-        for energies in self._energies:
-            energies(self._model, self._mass, c, w, Q, Q_tilde, island, E)
+        if not determinant(Q, b) > 0.0:
+            E[owner[b]] = math.inf
+            continue
+        value = kinetic_energy(mass, c[b], Q, Q_tilde, b)
+        if model[b] == ORTHO:
+            value += ortho_energy(w[b], Q, b)
+        if arap is not None:  # noqa: SIM102
+            if model[b] == ARAP:
+                value += arap_energy(w[b], Q, b, scratch)
+        E[owner[b]] += value

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.assembly.bodies import ORTHO
+from dovetail.solver.assembly.bodies import Weights
+from dovetail.solver.bodies import ORTHO, Bodies
 from dovetail.solver.body_lanes import start_of_eight
 from dovetail.solver.emit import LANES
 from dovetail.solver.energy.arap import add_arap_gradient
@@ -140,43 +141,43 @@ def _add_curvature(weight: float, h: float, mass: Array, Q: Array, V: Array, b: 
 
 @kernel
 def assemble_shapes(
-    position: Indices, active: Indices, model: Indices, mass: Array, largest_moment: Array, w: Array, base: Array,
-    Q: Array, filtered: Array, g: Array, D: Array,
-) -> None:  # fmt: skip
-    """g ← gradient of the shapes, D ← M + base + Gauss–Newton Hessian, in active rows.
+    weights: Weights, active: Indices, base: Array, Q: Array, filtered: Array, g: Array, D: Array
+) -> None:
+    """g ← gradient of the shapes, D ← M + base + Gauss–Newton Hessian, of active bodies.
 
     filtered (n,) ← its weight, a share of k = 4w, or w for ARAP.
     """
+    bodies, w = weights.bodies, weights.w
     u, v, R = np.zeros((3, 12)), np.zeros((3, 12)), np.empty((3, 3))
     for b in range(len(Q)):
-        k = position[b]
-        if k < 0 or not active[k]:
-            continue
         for i in range(12):
-            g[k, i] = 0.0
+            g[b, i] = 0.0
+        if not active[b]:
+            continue
         stiffness = w[b]
-        if model[b] == ORTHO:
+        if bodies.model[b] == ORTHO:
             stiffness *= 4.0
-            add_ortho_gradient(stiffness, Q, b, g, k)
+            add_ortho_gradient(stiffness, Q, b, g, b)
         else:
-            add_arap_gradient(w[b], Q, b, R, g, k)
-        filtered[b] = _share(stiffness, largest_moment[b])
-        set_gauss_newton(filtered[b], Q, b, u, v, base, D, k)
-        add_kinetic_hessian(mass, 1.0, b, D, k)
+            add_arap_gradient(w[b], Q, b, R, g, b)
+        filtered[b] = _share(stiffness, bodies.largest_moment[b])
+        set_gauss_newton(filtered[b], Q, b, u, v, base, D, b)
+        add_kinetic_hessian(bodies.mass, 1.0, b, D, b)
 
 
 @kernel
 def _aim(
-    mass: Array, mass_inverse: Array, stiffness: Array, filtered: Array, h: float, scale: float, a: Array, Q: Array,
-    V: Array, b: int, k: int, g: Array, aims: Array, push: Array,
+    bodies: Bodies, stiffness: float, filtered: float, h: float, scale: float, a: Array, Q: Array, V: Array, b: int,
+    aims: Array, push: Array,
 ) -> None:  # fmt: skip
     """Aim and push of one body."""
-    add_ortho_gradient(stiffness[b], Q, b, g, k)
-    _add_curvature(filtered[b], h, mass, Q, V, b, g, k)
+    mass, mass_inverse, g = bodies.mass, bodies.mass_inverse, np.zeros((1, 12))
+    add_ortho_gradient(stiffness, Q, b, g, 0)
+    _add_curvature(filtered, h, mass, Q, V, b, g, 0)
     r, S, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     _weigh(mass, V, b, r)
     _turn(mass, Q, b, r, S, w)
-    soft = 2.0 * filtered[b] + (S[0, 0] + S[1, 1] + S[2, 2]) / 3.0
+    soft = 2.0 * filtered + (S[0, 0] + S[1, 1] + S[2, 2]) / 3.0
     _uncouple(S, w, soft, Q, b, r)
     for i in range(4):
         for x in range(3):
@@ -188,34 +189,34 @@ def _aim(
         share = mass[b, 0, 1 + i] / mass[b, 0, 0]
         for x in range(3):
             # of h²Ma − g, about the centre of mass
-            r[i, x] = share * g[k, x] - g[k, 3 + 3 * i + x]
+            r[i, x] = -g[0, 3 + 3 * i + x]
             for j in range(3):
                 r[i, x] += h * h * (mass[b, 1 + i, 1 + j] - share * mass[b, 0, 1 + j]) * a[b, 1 + j, x]
     _turn(mass, Q, b, r, S, w)
     _uncouple(S, w, soft, Q, b, r)
     for i in range(4):
         for x in range(3):
-            value = h * h * a[b, i, x] - mass_inverse[b, i, 0] * g[k, x]
+            value = h * h * a[b, i, x]
             for j in range(1, 4):
-                value += mass_inverse[b, i, j] * (r[j - 1, x] - g[k, 3 * j + x])
+                value += mass_inverse[b, i, j] * (r[j - 1, x] - g[0, 3 * j + x])
             push[b, i, x] = value
 
 
 @kernel
 def aim_at_start(
-    position: Indices, active: Indices, mass: Array, mass_inverse: Array, largest_moment: Array, w: Array, h: float,
-    scale: float, a: Array, Q: Array, V: Array, g: Array, aims: Array, push: Array,
-) -> float:  # fmt: skip
-    """aims ← Q − scale · V, push ← h²a − M⁻¹(g + shapes), of bodies with active rows; aims ← Q of the others.
+    weights: Weights, active: Indices, h: float, scale: float, a: Array, Q: Array, V: Array, aims: Array, push: Array
+) -> float:
+    """aims ← Q − scale · V, push ← h²a − M⁻¹(shapes), of active bodies; aims ← Q of the others.
 
     The shapes, all with the OrthoPotential, have their gradient and h² times their curvature. Both are as uncoupled
-    bodies need them, see the module's equations. g is scratch afterwards. Returns the largest rate [1/s] in A.
+    bodies need them, see the module's equations. Returns the largest rate [1/s] in A.
     """
+    bodies = weights.bodies
     stiffness, filtered, lengths = np.empty(len(Q)), np.empty(len(Q)), np.array([h * h, scale])
     fastest = 0.0
     for b in range(len(Q)):
-        stiffness[b] = 4.0 * w[b]
-        filtered[b] = _share(stiffness[b], largest_moment[b])
+        stiffness[b] = 4.0 * weights.w[b]
+        filtered[b] = _share(stiffness[b], bodies.largest_moment[b])
         for i in range(1, 4):
             for x in range(3):
                 fastest = max(fastest, abs(V[b, i, x]))
@@ -224,14 +225,14 @@ def aim_at_start(
         if b < done:
             continue
         acting = 0
-        while acting < min(LANES, len(Q) - b) and position[b + acting] >= 0 and active[position[b + acting]]:
+        while acting < min(LANES, len(Q) - b) and active[b + acting]:
             acting += 1
         if _BY_EIGHT and acting == LANES:
-            start_of_eight(b, position, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, g, aims, push)
+            start_of_eight(b, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
             done = b + LANES
             continue
         if acting:
-            _aim(mass, mass_inverse, stiffness, filtered, h, scale, a, Q, V, b, position[b], g, aims, push)
+            _aim(bodies, stiffness[b], filtered[b], h, scale, a, Q, V, b, aims, push)
         else:
             for i in range(4):
                 for x in range(3):
@@ -240,57 +241,51 @@ def aim_at_start(
 
 
 @kernel
-def set_momentum(position: Indices, active: Indices, mass: Array, V: Array, h: float, drift: Array, g: Array) -> None:
-    """g ← M V − drift/h in active rows."""
+def set_momentum(mass: Array, active: Indices, V: Array, h: float, drift: Array, g: Array) -> None:
+    """g ← M V − drift/h, of active bodies: the right-hand side of V̂."""
     for b in range(len(V)):
-        k = position[b]
-        if k < 0 or not active[k]:
+        if not active[b]:
             continue
         for i in range(4):
             for x in range(3):
-                value = -drift[k, 3 * i + x] / h
+                total = 0.0
                 for j in range(4):
-                    value += mass[b, i, j] * V[b, j, x]
-                g[k, 3 * i + x] = value
+                    total += mass[b, i, j] * V[b, j, x]
+                g[b, 3 * i + x] = total - drift[b, 3 * i + x] / h
 
 
 @kernel
 def turn_to_acceleration(
-    position: Indices, active: Indices, mass: Array, filtered: Array, h: float, a: Array, Q: Array, V: Array, g: Array
+    mass: Array, active: Indices, filtered: Array, h: float, a: Array, Q: Array, V: Array, g: Array
 ) -> None:
-    """g ← g − h² M a + h² curvature of the shapes along V, in active rows."""
+    """g ← g − h² M a + h² curvature of the shapes along V, of active bodies."""
     for b in range(len(V)):
-        k = position[b]
-        if k < 0 or not active[k]:
+        if not active[b]:
             continue
         for i in range(4):
             for x in range(3):
                 for j in range(4):
-                    g[k, 3 * i + x] -= h * h * mass[b, i, j] * a[b, j, x]
-        _add_curvature(filtered[b], h, mass, Q, V, b, g, k)
+                    g[b, 3 * i + x] -= h * h * mass[b, i, j] * a[b, j, x]
+        _add_curvature(filtered[b], h, mass, Q, V, b, g, b)
 
 
 @kernel
-def scatter(position: Indices, active: Indices, y: Array, scale: float, out: Array) -> None:
-    """out[b] ← scale · y[position of b] for bodies with active rows; the others keep theirs."""
-    for b in range(len(position)):
-        k = position[b]
-        if k >= 0 and active[k]:
+def scatter(active: Indices, y: Array, scale: float, out: Array) -> None:
+    """out[b] ← scale · y[b] for active bodies; the others keep theirs."""
+    for b in range(len(y)):
+        if active[b]:
             for i in range(4):
                 for x in range(3):
-                    out[b, i, x] = scale * y[k, 3 * i + x]
+                    out[b, i, x] = scale * y[b, 3 * i + x]
 
 
 @kernel
-def close_start(
-    position: Indices, active: Indices, h: float, y: Array, scale: float, a_end: Array, a: Array, inner: Array
-) -> None:
-    """Of bodies with active rows, whose Â is scale · y/h²: a ← Â + a_end, inner ← Â − a_end."""
-    for b in range(len(position)):
-        k = position[b]
-        if k >= 0 and active[k]:
+def close_start(active: Indices, h: float, y: Array, scale: float, a_end: Array, a: Array, inner: Array) -> None:
+    """Of active bodies, whose Â is scale · y/h²: a ← Â + a_end, inner ← Â − a_end."""
+    for b in range(len(y)):
+        if active[b]:
             for i in range(4):
                 for x in range(3):
-                    A, end = scale * y[k, 3 * i + x] / (h * h), a_end[b, i, x]
+                    A, end = scale * y[b, 3 * i + x] / (h * h), a_end[b, i, x]
                     a[b, i, x] = A + end
                     inner[b, i, x] = A - end

@@ -1,29 +1,34 @@
 """Candidates: pairs of features that may come into contact.
 
-A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, see kinds.py; of numbers
-(κ, μ, d̂, ξ, ε or patch); and of what is known of its distance, see known.py. With a half-plane, b and the body pair are
-−1.
+A candidate is a row of integers (kind, a, b, x0, x1, x2, x3, body pair) with positions x in X, and of numbers
+(κ, μ, d̂, ξ, ε or patch), kinds.py names the columns; and of what is known of its distance, see known.py. With a
+half-plane, b and the body pair are −1.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_PLANE
+from dovetail.solver.contact.kinds import KIND, X0, A, B, corners_of, split_of
 from dovetail.solver.kernel import kernel
+from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Candidates", "list_vertices", "update_positions"]
 
 
-class Candidates:
+class Candidates(Record):
     """A list: integers `pairs` (k, 8), `numbers` (k, 5) and `known` (k, 2).
 
     Those of half-planes come first, then those of one body pair after the other, in them those of one point and patch.
     """
 
+    pairs: Indices = i8(2)
+    numbers: Array = f8(2)
+    known: Array = f8(2)
+
     def __init__(self, pairs: Indices, numbers: Array, known: Array) -> None:
-        self.pairs, self.numbers, self.known = pairs, numbers, known
+        super().__init__(pairs=pairs, numbers=numbers, known=known)
 
     @classmethod
     def none(cls) -> Candidates:
@@ -39,14 +44,12 @@ class Candidates:
 def _list_vertices(pairs: Indices, x_base: Indices, seen: Indices, out: Indices) -> int:
     count = 0
     for k in range(len(pairs)):
-        kind = pairs[k, 0]
-        corners = 1 if kind == POINT_PLANE else 3 if kind == POINT_EDGE else 4
-        split = 2 if kind == EDGE_EDGE else 1
-        for i in range(corners):
-            x = pairs[k, 3 + i]
+        kind = pairs[k, KIND]
+        for i in range(corners_of(kind)):
+            x = pairs[k, X0 + i]
             if seen[x] == 0:
                 seen[x] = 1
-                body = pairs[k, 1] if i < split else pairs[k, 2]
+                body = pairs[k, A] if i < split_of(kind) else pairs[k, B]
                 out[count, 0] = x
                 out[count, 1] = body
                 out[count, 2] = x - x_base[body]

@@ -12,8 +12,12 @@ import math
 
 import numpy as np
 
-from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_PLANE
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import at_least, measure, squared_distance
+from dovetail.solver.contact.motion import vertex_step
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -28,18 +32,71 @@ def _landing(gap: float, d_hat: float) -> float:
 
 
 @kernel
+def _set_points(pairs: Indices, k: int, V: Array, x_base: Indices, X: Array, y: Array, P: Array, dP: Array) -> None:
+    """P, dP (4, 3) ← the vertices of candidate k and their motion in the step −y."""
+    kind = pairs[k, KIND]
+    for i in range(corners_of(kind)):
+        x, body = pairs[k, X0 + i], pairs[k, A if i < split_of(kind) else B]
+        for axis in range(3):
+            P[i, axis] = X[x, axis]
+            dP[i, axis] = vertex_step(V, x - x_base[body], y, body, axis)
+
+
+@kernel
+def _closing_speed(kind: int, dP: Array) -> float:
+    """How fast two features approach at most, common motion taken out of dP."""
+    corners, split = corners_of(kind), split_of(kind)
+    for axis in range(3):
+        mean = 0.0
+        for i in range(corners):
+            mean += dP[i, axis]
+        for i in range(corners):
+            dP[i, axis] -= mean / corners
+    speed_a = speed_b = 0.0
+    for i in range(corners):
+        speed = math.sqrt(dP[i, 0] ** 2 + dP[i, 1] ** 2 + dP[i, 2] ** 2)
+        if i < split:
+            speed_a = max(speed_a, speed)
+        else:
+            speed_b = max(speed_b, speed)
+    return speed_a + speed_b
+
+
+@kernel
+def _advance(kind: int, P: Array, dP: Array, thickness: float, landing: float, room: float, share: float) -> float:
+    """The part of a share of the step that keeps two features apart by the landing gap, of which `room` is left."""
+    speed = _closing_speed(kind, dP)
+    if share * speed <= room:
+        return share
+    travelled, ahead = 0.0, room / speed
+    for _ in range(_ROUNDS):
+        travelled += ahead
+        if travelled >= share:
+            return share
+        for i in range(corners_of(kind)):
+            for axis in range(3):
+                P[i, axis] += ahead * dP[i, axis]
+        left = math.sqrt(squared_distance(kind, P, 0, 1, 2, 3)) - thickness - landing
+        if left < 0.1 * landing:
+            break
+        ahead = 0.9 * left / speed
+    return min(share, travelled)
+
+
+@kernel
 def free_share(
-    pairs: Indices, numbers: Array, path: Array, known: Array, x_base: Indices, V: Array, plane_normal: Array, X: Array,
-    position: Indices, island: Indices, running: Indices, active: Indices, need: Array, motion: Array, still:
-    float, y: Array, alpha: Array,
-) -> None:  # fmt: skip
-    """alpha[island] ← at most the share of the step −y that keeps every gap of the island open.
+    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array
+) -> None:
+    """alpha of islands ← at most the share of the step −y that keeps every gap of the island open.
 
     Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
     """
     P, dP = np.empty((4, 3)), np.empty((4, 3))
+    pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
+    V, x_base, plane_point, plane_normal = scene.V, scene.x_base, scene.plane_point, scene.plane_normal
+    island, running, alpha = islands.of, islands.running, islands.alpha
     for k in range(len(pairs)):
-        kind, a, b = pairs[k, 0], pairs[k, 1], pairs[k, 2]
+        kind, a, b = pairs[k, KIND], pairs[k, A], pairs[k, B]
         m = island[a]
         if b >= 0 and island[b] >= 0:
             if m >= 0 and m != island[b]:
@@ -48,68 +105,26 @@ def free_share(
         if not running[m]:
             continue
         share = alpha[m]
-        d_hat, thickness = numbers[k, 2], numbers[k, 3]
-        most = need[pairs[k, 7]] if b >= 0 else motion[a] + still
-        gap = (at_least(known, k, path, pairs[k, 7]) if b >= 0 else known[k, 0]) - thickness
-        if share * most <= gap - _landing(gap, d_hat):
-            continue
-        if b >= 0:
-            gap = measure(pairs, k, X, path, known) - thickness
-        landing = _landing(gap, d_hat)
-        room = gap - landing
-        if share * most <= room:
-            continue
-        corners = 1 if kind == POINT_PLANE else 3 if kind == POINT_EDGE else 4
-        split = 2 if kind == EDGE_EDGE else 1
-        for i in range(corners):
-            x, body = pairs[k, 3 + i], a if i < split else b
-            v, row = x - x_base[body], position[body]
+        d_hat, thickness = numbers[k, D_HAT], numbers[k, THICKNESS]
+        if b < 0:
+            plane = pairs[k, X0 + 1]
+            _set_points(pairs, k, V, x_base, X, y, P, dP)
+            height = closing = 0.0
             for axis in range(3):
-                P[i, axis] = X[x, axis]
-                dP[i, axis] = 0.0
-                if row >= 0 and active[row]:
-                    dP[i, axis] = -(
-                        y[row, axis]
-                        + V[v, 0] * y[row, 3 + axis]
-                        + V[v, 1] * y[row, 6 + axis]
-                        + V[v, 2] * y[row, 9 + axis]
-                    )
-        if kind == POINT_PLANE:
-            plane = pairs[k, 4]
-            closing = 0.0
-            for axis in range(3):
+                height += (P[0, axis] - plane_point[plane, axis]) * plane_normal[plane, axis]
                 closing -= dP[0, axis] * plane_normal[plane, axis]
+            gap = height - thickness
+            room = gap - _landing(gap, d_hat)
             if share * closing > room:
                 alpha[m] = room / closing
             continue
-        for axis in range(3):
-            mean = 0.0
-            for i in range(corners):
-                mean += dP[i, axis]
-            for i in range(corners):
-                dP[i, axis] -= mean / corners
-        speed_a = speed_b = 0.0
-        for i in range(corners):
-            speed = math.sqrt(dP[i, 0] ** 2 + dP[i, 1] ** 2 + dP[i, 2] ** 2)
-            if i < split:
-                speed_a = max(speed_a, speed)
-            else:
-                speed_b = max(speed_b, speed)
-        speed = speed_a + speed_b
-        if share * speed <= room:
+        most = share * need[pairs[k, PAIR]]
+        gap = at_least(pairs, known, k, path) - thickness
+        if most <= gap - _landing(gap, d_hat):
             continue
-        travelled = 0.0
-        advance = room / speed
-        for _ in range(_ROUNDS):
-            travelled += advance
-            if travelled >= share:
-                travelled = share
-                break
-            for i in range(corners):
-                for axis in range(3):
-                    P[i, axis] += advance * dP[i, axis]
-            left = math.sqrt(squared_distance(kind, P, 0, 1, 2, 3)) - thickness - landing
-            if left < 0.1 * landing:
-                break
-            advance = 0.9 * left / speed
-        alpha[m] = min(share, travelled)
+        gap = measure(pairs, known, k, X, path) - thickness
+        landing = _landing(gap, d_hat)
+        if most <= gap - landing:
+            continue
+        _set_points(pairs, k, V, x_base, X, y, P, dP)
+        alpha[m] = min(share, _advance(kind, P, dP, thickness, landing, gap - landing, share))

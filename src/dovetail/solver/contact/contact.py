@@ -1,35 +1,39 @@
-"""Contact as a contribution to the potential, and the guard that keeps every step free of intersections.
+"""Contact: its energy at a state, and the guard that keeps every step free of intersections.
 
-begin      the step's length: stiffness and the width of friction
-look       watch over a step: candidates for all that might touch
-lag        contacts and friction at the start of the step
-couple     which bodies a step might bring together
-free_path  how much of a step each island may take: what is watched, and continuous collision detection
-take       book what has been moved
+begin              candidates for a step of length h, contacts and friction at its start
+at                 active contacts of a state, and their energy
+assemble           derivatives of barrier and friction there
+cover, couple, free_share, record_motion     see guard.py
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.active import ActiveContacts, find_active
+from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
-from dovetail.solver.contact.friction import add_friction, friction_energy, lag_friction
+from dovetail.solver.contact.friction import Frictions, add_friction, freeze_friction, friction_energy
+from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
-from dovetail.solver.contact.narrow import narrow
+from dovetail.solver.contact.motion import record_motion, tightest
 from dovetail.solver.contact.normal import add_normal_forces
-from dovetail.solver.contact.readback import Friction, Survey
-from dovetail.solver.contact.rows import add_terms
+from dovetail.solver.contact.readback import Survey
+from dovetail.solver.contact.rows import HessianTerms, add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.threat import unite_threatened
 from dovetail.solver.contact.watch import Watch
-from dovetail.solver.contribution import Contribution, Start
 from dovetail.solver.islands import Islands, unite_pairs
-from dovetail.solver.linear.ordering import has_blocks
-from dovetail.typing import Array, Indices
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Flags, Indices
+
+if TYPE_CHECKING:
+    from dovetail.solver.potential import Evaluation
 
 __all__ = ["Contact"]
 
@@ -38,11 +42,35 @@ _CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
 
-class Contact(Contribution):
-    """All contacts of a system.
+@kernel
+def _mark(s: ActiveContacts, contacts: int, f: Frictions, frictions: int, out: Indices) -> None:
+    """out[b] ← 1 for the bodies of contacts and of friction."""
+    for k in range(contacts):
+        out[s.bodies[k, 0]] = 1
+        if s.bodies[k, 1] >= 0:
+            out[s.bodies[k, 1]] = 1
+    for k in range(frictions):
+        out[f.bodies[k, 0]] = 1
+        if f.bodies[k, 1] >= 0:
+            out[f.bodies[k, 1]] = 1
 
-    Lists live in arrays that grow as needed; `count` and `friction_count` say how much of them is valid.
-    """
+
+@kernel
+def _assemble(
+    s: ActiveContacts, counts: tuple[int, int], candidates: Candidates, scene: ContactScene, f: Frictions,
+    stride: Array, Q_start: Array, Q: Array, active: Indices, blocks: Blocks, terms: HessianTerms,
+) -> None:  # fmt: skip
+    """Add derivatives of barrier and friction; counts are the numbers of contacts and of frictions."""
+    for part in range(2):
+        if part == 0:
+            count = add_normal_forces(s, counts[0], candidates, scene, active, blocks.g, terms)
+        else:
+            count = add_friction(f, counts[1], stride, Q_start, Q, active, blocks.g, terms)
+        add_terms(count, terms, blocks)
+
+
+class Contact:
+    """All contacts of a system: constants, the watch over candidates, and friction of the present step."""
 
     def __init__(
         self,
@@ -55,126 +83,176 @@ class Contact(Contribution):
         friction: bool,
     ) -> None:
         self.scene = scene
-        self._owner = np.where(is_fixed != 0, -1, np.arange(len(is_fixed)))
-        self._mass = np.where(is_fixed != 0, 0.0, mass)
-        self._eps_velocity, self._with_friction = eps_velocity, friction
         bodies = len(is_fixed)
+        self._is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
+        self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
+        self._mass = np.where(self._is_free != 0, mass, 0.0)
+        self._eps_velocity, self._with_friction = eps_velocity, friction
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
-        self.count = self.friction_count = 0
-        self._grow(0)
-        self._runs: Indices = np.ones(bodies, np.int64)
-        self.epsilon = self._h2 = 0.0
+        self.friction = Frictions()
+        self._terms = HessianTerms()
+        self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._stiffness = np.zeros(bodies)
-        self._lagged = self.candidates
-        self._at_start, self._is_at_start = np.zeros(bodies), False  # the barrier's energies that `lag` found
-        self.lagged_count = 0
-
-    def _grow(self, size: int) -> None:
-        """Room for `size` contacts."""
-        self.contacts = np.empty((size, 16))
-        self.bodies = np.empty((size, 3), np.int64)
-        self.frictions = np.empty((size, 16))
-        self.friction_bodies = np.empty((size, 2), np.int64)
-        self._terms = np.empty((2 * size, 11))
-        self._term_bodies = np.empty((2 * size, 2), np.int64)
-
-    # ---- candidates ------------------------------------------------------------------------------------------
+        self._state: object = None  # what the watch has gone to
+        self._survey: ActiveContacts | None = None
+        self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
+        self.count_at_start = 0
 
     @property
     def candidates(self) -> Candidates:
         """Pairs of features that may touch."""
         return self.watch.candidates
 
+    def contacts(self) -> ActiveContacts:
+        """Room for the contacts of a state."""
+        return ActiveContacts(np.zeros((self.scene.x_count, 3)))
+
     def forget(self) -> None:
         """Bodies were moved from outside: nothing is known of what is near, and nothing has rubbed."""
         self.watch.forget()
-        self.friction_count = 0
+        self.friction.count = 0
 
-    def begin(self, Q: Array, h: float) -> None:
-        """Start a step of length h at Q."""
+    # ---- the energy ------------------------------------------------------------------------------------------
+
+    def begin(self, Q: Array, y: Array, h: float, islands: Islands, active: ActiveContacts, E: Array) -> bool:
+        """Start a step of length h at Q that is expected to be −y; False where surfaces intersect already.
+
+        active, E (n,) ← contacts and energies of the barrier at Q, where friction is frozen.
+        """
         self._Q_start = Q
         if h * h != self._h2:
             self._h2 = h * h
-            self.epsilon = self._eps_velocity * h
+            self.friction.epsilon = self._eps_velocity * h
             self._stiffness = self._adaptive(h)
         self.watch.looks = 0
         self.stride.fill(math.inf)
+        self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
+        self.friction.count = 0
+        if self.is_clear:
+            active.count, active.candidates, self.count_at_start = 0, self.watch.candidates, 0
+            return True
+        fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+        self.count_at_start = active.count
+        if fine and self._with_friction:
+            self.friction.make_room(active.count)
+            self.friction.candidates = active.candidates
+            self.friction.count = freeze_friction(active, active.count, active.candidates, self.friction)
+        return fine
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
         return _ADAPTIVE / (_CURVATURE * h * h) * self._mass
 
-    def lag(self, Q: Array) -> bool:
-        """Contacts and friction at the start of the step; False where surfaces intersect already."""
-        self._at_start = np.zeros(len(Q))
-        self.count = self._narrow(Q, self._owner, self._at_start)
-        self._is_at_start = True
-        self.friction_count = 0
-        self.lagged_count, self._lagged = max(self.count, 0), self.candidates
-        if self.count < 0:
-            return False
-        if self._with_friction:
-            self.friction_count = lag_friction(
-                self.count, self.contacts, self.bodies, self.candidates.numbers, self.frictions, self.friction_bodies
-            )
-        return True
+    def _find(
+        self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, owner: Indices, E: Array,
+        stiffness: Array, h2: float,
+    ) -> bool:  # fmt: skip
+        self._state = active if watch is self.watch else None
+        active.candidates = watch.candidates
+        active.make_room(watch.candidates.count)
+        count = find_active(watch, watch.candidates, self.scene, stiffness, h2, Q, runs, owner, active, E)
+        active.count = max(count, 0)
+        return bool(count >= 0)
 
-    def look(
-        self, Q: Array, y: Array, position: Indices, islands: Islands, share: float, commits: Indices | None = None
-    ) -> bool:
-        """Watch over the step −y from Q, at least over a share of it; True if candidates are new."""
-        if not self.watch.look(Q, y, position, islands, share, self.lagged_count, commits):
-            return False
-        if self.candidates.count > len(self.contacts):
-            frictions, bodies = self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count]
-            self._grow(2 * self.candidates.count)
-            self.frictions[: self.friction_count], self.friction_bodies[: self.friction_count] = frictions, bodies
-        return True
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing is near anything: there are no candidates, and no friction."""
+        return self.friction.count == 0 and len(self.watch.candidates.pairs) == 0
 
-    def couple(self, parent: Indices, position: Indices, active: Indices, y: Array) -> None:
-        """Unite bodies that rub, and those that the step −y might bring within the range of the barrier."""
-        unite_pairs(parent, position, self.friction_bodies, self.friction_count)
-        scene, watch, candidates = self.scene, self.watch, self.candidates
-        unite_threatened(
-            parent, position, active, candidates.pairs, candidates.numbers, watch.path, candidates.known, watch.shift,
-            watch.turn, scene.x_base, scene.V, watch.X, y,
-        )  # fmt: skip
+    def at(self, Q: Array, active: ActiveContacts, unconverged: Indices, E: Array) -> None:
+        """active ← contacts at Q of bodies that have not converged (n,), E (n,) += their energies with friction.
 
-    def touching(self) -> Indices:
+        Infinite where a gap is closed.
+        """
+        if self.is_clear:
+            active.count, active.candidates = 0, self.watch.candidates
+            return
+        if not self._find(self.watch, Q, active, unconverged, self._owner, E, self._stiffness, self._h2):
+            E += math.inf
+            return
+        self.add_friction_energy(Q, unconverged, E)
+
+    def add_friction_energy(self, Q: Array, unconverged: Indices, E: Array) -> None:
+        """E (n,) += μλ f₀ at Q."""
+        if self.friction.count:
+            friction_energy(self.friction, self.friction.count, self._Q_start, Q, unconverged, self._owner, E)
+
+    def assemble(self, Q: Array, s: ActiveContacts, active: Indices, blocks: Blocks) -> None:
+        """Add the derivatives of barrier and friction at Q, where the contacts are s, of active bodies."""
+        if s.count or self.friction.count:
+            self._terms.make_room(max(s.count, 2 * self.friction.count))
+            counts = (s.count, self.friction.count)
+            _assemble(
+                s, counts, s.candidates, self.scene, self.friction, self.stride, self._Q_start, Q, active, blocks,
+                self._terms,
+            )  # fmt: skip
+
+    def acts_on(self, s: ActiveContacts, out: Indices) -> None:
+        """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
+        if s.count or self.friction.count:
+            _mark(s, s.count, self.friction, self.friction.count, out)
+
+    def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
-        watch, candidates, near = self.watch, self.candidates, np.empty(self.candidates.count, np.int64)
-        count = reaching(candidates.pairs, candidates.numbers, watch.X, watch.path, _SOON, candidates.known, near)
-        pairs = np.concatenate([candidates.pairs[near[:count], 1:3], self.friction_bodies[: self.friction_count]])
+        candidates, near = self.candidates, np.empty(self.candidates.count, np.int64)
+        count = reaching(candidates, s.X, self.watch.path, _SOON, near)
+        pairs = np.concatenate([candidates.pairs[near[:count], A : B + 1], self.friction.bodies[: self.friction.count]])
         pairs = pairs[pairs[:, 1] >= 0]
         n = len(self._owner)
         key = np.unique(np.minimum(*pairs.T) * n + np.maximum(*pairs.T))
         return np.stack([key // n, key % n], axis=1)
 
-    def fits(self, blocks: Blocks) -> bool:
+    def fits(self, s: ActiveContacts, blocks: Blocks) -> bool:
         """Whether the block system has a place for every active contact and lagged friction."""
-        return bool(
-            has_blocks(self.count, self.bodies, blocks.position, blocks.row_start, blocks.column)
-            and has_blocks(self.friction_count, self.friction_bodies, blocks.position, blocks.row_start, blocks.column)
-        )
+        return blocks.has(s.count, s.bodies) and blocks.has(self.friction.count, self.friction.bodies)
 
-    # ---- steps -----------------------------------------------------------------------------------------------
+    # ---- the guard -------------------------------------------------------------------------------------------
 
-    def free_path(self, y: Array, position: Indices, islands: Islands) -> Array:
-        """Share of the step −y, the last one looked at, that each island may take from the state of the last energy."""
-        scene, watch, candidates = self.scene, self.watch, self.candidates
-        alpha = watch.bound(islands)
-        free_share(
-            candidates.pairs, candidates.numbers, watch.path, candidates.known, scene.x_base, scene.V,
-            scene.plane_normal, watch.X, position, islands.of, islands.running, islands.active, watch.need,
-            watch.motion, watch.still, y, alpha,
-        )  # fmt: skip
-        return alpha
+    def _go_to(self, at: Evaluation) -> ActiveContacts:
+        """Have the watch at a state that was evaluated; its contacts."""
+        assert at.contacts is not None
+        if self._state is not at.contacts and not self.is_clear:
+            self.watch.go_to(at.Q)
+            self._state = at.contacts
+        return at.contacts
 
-    def take(self, alpha: Array, islands: Islands) -> None:
-        """The islands have moved by α of the last step looked at."""
-        self.watch.take(alpha, islands)
+    def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
+        s = self._go_to(at)
+        if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
+            update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
+
+    def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
+        if self.is_clear:
+            return
+        s, watch = self._go_to(at), self.watch
+        if self.friction.count:
+            unite_pairs(parent, self._is_free, self.friction.bodies, self.friction.count)
+        self.acts_on(s, guarded)
+        if watch.candidates.count:
+            unite_threatened(
+                watch.candidates, self.scene, s.X, watch.path, watch.shift, watch.turn, watch.bend,
+                islands.unconverged, self._is_free, y, parent, guarded,
+            )  # fmt: skip
+
+    def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
+        s, watch = self._go_to(at), self.watch
+        tightest(watch, islands)
+        if watch.candidates.count:
+            free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y)
+
+    def record_motion(self, islands: Islands) -> None:
+        record_motion(self.watch, islands)
+
+    def touched(self, Q: Array, h: float) -> Flags:
+        touched = np.zeros(len(self._owner) + 1, np.bool_)
+        if self.is_clear and not self.watch.is_blind:
+            return touched[:-1]
+        touched[self.survey(Q, Q, h).bodies] = True
+        return touched[:-1]
+
+    # ---- what outlives a step, and read-back -----------------------------------------------------------------
 
     def arrays(self) -> dict[str, Array]:
         """What outlives a step."""
@@ -183,90 +261,31 @@ class Contact(Contribution):
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
         self.watch.restore(arrays)
-        self.count = self.friction_count = 0
-        if self.candidates.count > len(self.contacts):
-            self._grow(2 * self.candidates.count)
+        self._renew()
 
-    # ---- contribution ----------------------------------------------------------------------------------------
+    def keep(self) -> Callable[[], None]:
+        """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
+        watch, count_at_start = self.watch.keep(), self.count_at_start
 
-    def mind(self, runs: Indices) -> None:
-        """Contacts are evaluated where one of the bodies runs (n,), now and whenever that array changes."""
-        self._runs = runs
+        def undo() -> None:
+            watch()
+            self.count_at_start = count_at_start
+            self._renew()
 
-    def _narrow(self, Q: Array, owner: Indices, E: Array) -> int:
-        scene, watch, candidates = self.scene, self.watch, self.candidates
-        watch.follow(Q)
-        return int(
-            narrow(
-                candidates.pairs, candidates.numbers, self._stiffness, self._h2, scene.x_base, scene.V,
-                scene.plane_point, scene.plane_normal, watch.X, owner, self._runs, watch.path, candidates.known, E,
-                self.contacts, self.bodies,
-            )
-        )  # fmt: skip
+        return undo
 
-    def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
-        """Barrier and friction; keeps the contacts found at Q for the next assembly. Infinite where a gap is closed."""
-        if self._is_at_start and Q is self._Q_start:
-            E += self._at_start
-        else:
-            self.count = self._narrow(Q, owner, E)
-        self._is_at_start = False
-        if self.count < 0:
-            self.count = 0
-            E += math.inf
-            return
-        friction_energy(
-            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self._Q_start, Q, owner,
-            self._runs, E,
-        )  # fmt: skip
-
-    def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
-        scene, candidates = self.scene, self.candidates
-        normal = add_normal_forces(
-            self.count, self.contacts, self.bodies, candidates.pairs, candidates.numbers, scene.x_base, scene.V,
-            self.watch.X, blocks.position, blocks.active, blocks.g, self._terms, self._term_bodies,
-        )  # fmt: skip
-        self._add_terms(normal, blocks)
-        friction = add_friction(
-            self.friction_count, self.frictions, self.friction_bodies, self.epsilon, self.stride, self._Q_start, Q,
-            blocks.position, blocks.active, blocks.g, self._terms, self._term_bodies,
-        )  # fmt: skip
-        self._add_terms(friction, blocks)
-
-    def add_start(self, start: Start, blocks: Blocks) -> None:
-        """Nothing: bodies in contact have no consistent start."""
-
-    def _add_terms(self, count: int, blocks: Blocks) -> None:
-        add_terms(
-            count, self._terms, self._term_bodies, blocks.position, blocks.row_start, blocks.column, blocks.D, blocks.U
-        )
-
-    # ---- read-back -------------------------------------------------------------------------------------------
-
-    @property
-    def friction(self) -> Friction:
-        """Friction of the last step."""
-        count = self.friction_count
-        return Friction(self.frictions[:count], self.friction_bodies[:count], self._lagged, self.epsilon)
+    def _renew(self) -> None:
+        """Forget what belongs to a single step, with the room for it, which may have been growing."""
+        self._h2, self._state, self._survey = 0.0, None, None
+        self.friction, self._terms = Frictions(), HessianTerms()
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        scene, watch = self.scene, self.watch
-        if watch.is_blind:
-            candidates, path = watch.glance(Q)
-            if candidates.count > len(self.contacts):
-                self._grow(2 * candidates.count)  # nothing has rubbed since `forget`, so nothing is lost
-        else:
-            watch.follow(Q)
-            candidates, path = watch.candidates, watch.path
-        E, everything = np.zeros(1), np.ones(len(Q), np.int64)
-        count = narrow(
-            candidates.pairs, candidates.numbers, self._adaptive(h), h * h, scene.x_base, scene.V, scene.plane_point,
-            scene.plane_normal, watch.X, np.zeros(len(Q), np.int64), everything, path, candidates.known, E,
-            self.contacts, self.bodies,
-        )  # fmt: skip
-        count = max(count, 0)
-        return Survey(
-            scene, self.contacts[:count], self.bodies[:count], candidates, watch.X, float(E[0]), self.friction, Q,
-            Q_start,
-        )  # fmt: skip
+        if self._survey is None:
+            self._survey = self.contacts()
+        active = self._survey
+        watch = self.watch.query(Q) if self.watch.is_blind else self.watch
+        E = np.zeros(1)
+        nobody = np.zeros(len(Q), np.int64)
+        self._find(watch, Q, active, self._everything, nobody, E, self._adaptive(h), h * h)
+        return Survey(self.scene, active, float(E[0]), self.friction, Q, Q_start)

@@ -14,8 +14,23 @@ import numpy as np
 
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.features import near_features
-from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE
+from dovetail.solver.contact.kinds import (
+    D_HAT,
+    EDGE_EDGE,
+    KAPPA,
+    KIND,
+    MU,
+    PAIR,
+    PATCH,
+    POINT_EDGE,
+    SHAPE,
+    THICKNESS,
+    X0,
+    A,
+    B,
+)
 from dovetail.solver.contact.near import near_elements
+from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.separation import separate
 from dovetail.solver.kernel import kernel
@@ -41,8 +56,8 @@ def positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V: Arra
 
 
 def detect(
-    scene: ContactScene, planes: Candidates, old: Candidates, place_of: Indices, near: Indices, slack: Array,
-    path: Array, chosen: Indices, X: Array,
+    scene: ContactScene, room: Room, planes: Candidates, old: Candidates, place_of: Indices, near: Indices,
+    slack: Array, path: Array, chosen: Indices, X: Array,
 ) -> Candidates:  # fmt: skip
     """Candidates with half-planes, and of body pairs `near` (k, 2): those of chosen ones are looked for, others kept.
 
@@ -53,94 +68,86 @@ def detect(
     pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
-    rows, measured, gap = _found(scene, pairs, thickness + d_hat + slack[chosen], thickness + d_hat, X)
+    rows, measured, gap = _found(scene, room, pairs, thickness + d_hat + slack[chosen], thickness + d_hat, X)
     slack[chosen] = np.maximum(slack[chosen], gap - thickness - d_hat)
     kappa, mu, enabled = _models(scene, rows)
-    key = ((rows[:, 7] * 4 + rows[:, 0]) * max(scene.x_count, 1) + rows[:, 3]) * scene.patch_count + rows[:, 8]
-    order = np.argsort(key, kind="stable")
+    key = ((rows[:, PAIR] * 4 + rows[:, KIND]) * max(scene.x_count, 1) + rows[:, X0]) * scene.patch_count
+    order = np.argsort(key + rows[:, PATCH], kind="stable")
+    order = order[enabled[order]]
+    new = rows[order]
+    place = new[:, PAIR].copy()
+    new[:, PAIR] = chosen[place]
+    numbers, known = np.empty((len(new), 5)), np.empty((len(new), 2))
+    numbers[:, KAPPA], numbers[:, MU], numbers[:, SHAPE] = kappa[order], mu[order], measured[order, 0]
+    numbers[:, D_HAT], numbers[:, THICKNESS] = d_hat[place], thickness[place]
+    known[:, 0], known[:, 1] = measured[order, 1], path[new[:, PAIR]]
     first = planes.count
-    size = first + old.count + len(rows)
-    integers, numbers, known = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
-    integers[:first], numbers[:first], known[:first] = planes.pairs, planes.numbers, planes.known
-    count = first + _merge(
-        old.pairs, old.numbers, old.known, place_of, order, rows, measured, kappa, mu, enabled, chosen, d_hat,
-        thickness, path, integers[first:], numbers[first:], known[first:],
+    size = first + old.count + len(new)
+    into, values, distances = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
+    into[:first], values[:first], distances[:first] = planes.pairs, planes.numbers, planes.known
+    count = int(
+        _merge(
+            old.pairs, old.numbers, old.known, new, numbers, known, place_of, first, into, values, distances
+        )
     )  # fmt: skip
-    return Candidates(integers[:count], numbers[:count], known[:count])
+    return Candidates(into[:count], values[:count], distances[:count])
 
 
 def _found(
-    scene: ContactScene, pairs: Indices, reach: Array, rest_reach: Array, X: Array
+    scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, X: Array
 ) -> tuple[Indices, Array, Array]:
     """Features within reach, see near_features, and a distance (k,) that the bodies of each pair have at least."""
     gap, axis = np.empty(len(pairs)), np.empty((len(pairs), 3))
     separate(pairs, _CLEAR * reach, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)
     close = np.flatnonzero(gap <= reach)
     pairs, reach, rest_reach = pairs[close], reach[close], rest_reach[close]
-    found, box = near_elements(scene, pairs, reach, axis[close], X)
+    found, box = near_elements(scene, room, pairs, reach, axis[close], X)
     while True:
-        rows, measured = scene.rows, scene.measured
-        count = near_features(
-            found, box, pairs, reach, rest_reach, scene.triangles, scene.patch, scene.edges, scene.edge_length,
-            scene.shape_of, scene.leaves, scene.element_start, scene.box_start, scene.element_triangle,
-            scene.element_vertices, scene.element_edges, scene.x_base, scene.V, X, rows, measured,
-        )  # fmt: skip
-        if count <= len(rows):
-            rows = rows[:count]
-            rows[:, 7] = close[rows[:, 7]]
-            return rows, measured[:count], gap
-        scene.make_room(2 * count)
+        features = room.features
+        count = near_features(scene, found, box, pairs, reach, rest_reach, X, features)
+        if count <= len(features.rows):
+            rows = features.rows[:count]
+            rows[:, PAIR] = close[rows[:, PAIR]]
+            return rows, features.measured[:count], gap
+        room.make_room(2 * count)
 
 
 @kernel
 def _merge(
-    old_integers: Indices, old_numbers: Array, old_known: Array, place_of: Indices, order: Indices, rows: Indices,
-    measured: Array, kappa: Array, mu: Array, enabled: Flags, chosen: Indices, d_hat: Array, thickness: Array,
-    path: Array, integers: Indices, numbers: Array, known: Array,
+    old_pairs: Indices, old_numbers: Array, old_known: Array, new_pairs: Indices, new_numbers: Array,
+    new_known: Array, place_of: Indices, count: int, pairs: Indices, numbers: Array, known: Array,
 ) -> int:  # fmt: skip
-    """Old candidates whose pair still has a place and new ones that are enabled, by body pair; how many.
+    """pairs, numbers, known ← behind the first `count`, old candidates whose pair still has a place and new ones.
 
-    place_of gives the new number of each old pair, in the same order, or −1 where its candidates are to go. New rows
-    number the chosen pairs.
+    They are sorted by body pair. place_of gives the new number of each old pair, in the same order, or −1 where its
+    candidates are to go. Returns how many there are then.
     """
-    count = old = new = 0
-    while old < len(old_integers) or new < len(order):
-        if new < len(order) and not enabled[order[new]]:
-            new += 1
-            continue
-        if old < len(old_integers) and place_of[old_integers[old, 7]] < 0:
-            old += 1
-            continue
-        if old == len(old_integers) and new == len(order):
-            break
-        pair = chosen[rows[order[new], 7]] if new < len(order) else -1
-        if old < len(old_integers):
-            kept = place_of[old_integers[old, 7]]
-            if pair < 0 or kept < pair:
-                for i in range(7):
-                    integers[count, i] = old_integers[old, i]
-                integers[count, 7] = kept
-                for i in range(5):
-                    numbers[count, i] = old_numbers[old, i]
-                known[count, 0] = old_known[old, 0]
-                known[count, 1] = old_known[old, 1]
-                count += 1
-                old += 1
+    i = j = 0
+    while i < len(old_pairs) or j < len(new_pairs):
+        place = -1
+        if i < len(old_pairs):
+            place = place_of[old_pairs[i, PAIR]]
+            if place < 0:
+                i += 1
                 continue
-        r = order[new]
-        place = rows[r, 7]
-        for i in range(7):
-            integers[count, i] = rows[r, i]
-        integers[count, 7] = pair
-        numbers[count, 0] = kappa[r]
-        numbers[count, 1] = mu[r]
-        numbers[count, 2] = d_hat[place]
-        numbers[count, 3] = thickness[place]
-        numbers[count, 4] = measured[r, 0]
-        known[count, 0] = measured[r, 1]
-        known[count, 1] = path[pair]
+        if j < len(new_pairs) and (place < 0 or new_pairs[j, PAIR] <= place):
+            for e in range(8):
+                pairs[count, e] = new_pairs[j, e]
+            for e in range(5):
+                numbers[count, e] = new_numbers[j, e]
+            for e in range(2):
+                known[count, e] = new_known[j, e]
+            j += 1
+        else:
+            for e in range(8):
+                pairs[count, e] = old_pairs[i, e]
+            pairs[count, PAIR] = place
+            for e in range(5):
+                numbers[count, e] = old_numbers[i, e]
+            for e in range(2):
+                known[count, e] = old_known[i, e]
+            i += 1
         count += 1
-        new += 1
     return count
 
 
@@ -149,16 +156,15 @@ def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Flags]:
 
     An adaptive κ (< 0) of any pair makes the contact adaptive.
     """
-    a, b = rows[:, 1], rows[:, 2]
-    assert scene.vertex_material is not None
+    a, b = rows[:, A], rows[:, B]
     if not scene.has_vertex_materials:
         m, n = scene.material[a], scene.material[b]
         return scene.kappa[m, n], scene.mu[m, n], scene.enabled[m, n] != 0
-    edge_edge_rows, point_edge_rows = rows[:, 0] == EDGE_EDGE, rows[:, 0] == POINT_EDGE
+    edge_edge_rows, point_edge_rows = rows[:, KIND] == EDGE_EDGE, rows[:, KIND] == POINT_EDGE
 
     def element(column: int, body: Indices) -> Indices:
         v = rows[:, column] - scene.x_base[body]
-        own = scene.vertex_material[v]  # type: ignore[index]
+        own = scene.vertex_material[v]
         return np.where(own >= 0, own, scene.material[body])
 
     total = np.zeros((3, len(rows)))
@@ -168,8 +174,8 @@ def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Flags]:
         for j in range(1, 4):
             counts = np.where(edge_edge_rows, j >= 2, i == 0) & ~(point_edge_rows & (j == 3))
             m, n = (
-                element(3 + i, np.where(edge_edge_rows | (i == 0), a, b)),
-                element(3 + j, b if j > 1 else np.where(edge_edge_rows, a, b)),
+                element(X0 + i, np.where(edge_edge_rows | (i == 0), a, b)),
+                element(X0 + j, b if j > 1 else np.where(edge_edge_rows, a, b)),
             )
             total += np.where(counts, [scene.kappa[m, n], scene.mu[m, n], np.ones(len(rows))], 0.0)
             adaptive |= counts & (scene.kappa[m, n] < 0.0)

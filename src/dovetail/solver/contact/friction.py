@@ -5,38 +5,87 @@
 
 Below ε the force grows smoothly from zero: a body at rest creeps by less than eps_velocity. Refreshing λ and T
 inside a step does not converge; one lag per step does.
-
-Rows of `frictions` (k, 16):  ξ_a (4), ξ_b (4), t₁ (3), t₂ (3), μλ, candidate       and of `bodies` (k, 2):  a, b
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
-from dovetail.solver.contact.rows import set_term
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS
+from dovetail.solver.contact.rows import HessianTerms, set_term
 from dovetail.solver.kernel import kernel
+from dovetail.solver.record import Record, f8, i8, real
 from dovetail.typing import Array, Indices
 
-__all__ = ["add_friction", "add_friction_gradient", "friction_energy", "friction_slips", "lag_friction"]
+__all__ = [
+    "Frictions",
+    "add_friction",
+    "add_friction_gradient",
+    "freeze_friction",
+    "friction_energy",
+    "friction_slips",
+]
+
+
+class Frictions(Record):
+    """Lagged friction, of which the first `count` rows are valid; it grows as needed.
+
+    xi (k, 8)             ξ_a, ξ_b as of the contacts
+    tangent (k, 2, 3)     t₁, t₂
+    load (k,)             μλ
+    bodies (k, 2)         a, b; −1 for a half-plane
+    candidate (k,)        row of the candidates at that time, which `candidates` keeps
+    epsilon               ε [m]
+    """
+
+    xi: Array = f8(2)
+    tangent: Array = f8(3)
+    load: Array = f8(1)
+    bodies: Indices = i8(2)
+    candidate: Indices = i8(1)
+    epsilon: float = real()
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.candidates = Candidates.none()
+        super().__init__(
+            xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), bodies=np.empty((0, 2), np.int64),
+            candidate=np.empty(0, np.int64), epsilon=0.0,
+        )  # fmt: skip
+
+    def make_room(self, size: int) -> None:
+        """Room for so many rows; what was there is lost."""
+        if size > len(self.xi):
+            size = 2 * size
+            self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
+            self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
+
+    def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
+        """Forces on bodies a (count, 3) and the energy lost from Q_start to Q, both times h²."""
+        force = np.empty((self.count, 3))
+        lost = friction_slips(self, self.count, Q_start, Q, force)
+        return force, float(lost)
 
 
 @kernel
-def lag_friction(
-    count: int, contacts: Array, contact_bodies: Indices, numbers: Array, frictions: Array, bodies: Indices
-) -> int:
-    """Friction contacts of the present active contacts; returns how many there are."""
+def freeze_friction(s: ActiveContacts, count: int, candidates: Candidates, frictions: Frictions) -> int:
+    """Friction of the present active contacts; returns how many have any."""
     kept = 0
-    for k in range(count):
-        candidate = contact_bodies[k, 2]
-        mu = numbers[candidate, 1]
-        squared = contacts[k, 11]
+    for n in range(count):
+        k = s.candidate[n]
+        mu = candidates.numbers[k, MU]
+        squared = s.squared[n]
         d = math.sqrt(squared)
-        _, first, _ = barrier(squared, numbers[candidate, 3], numbers[candidate, 2])
-        normal_force = -2.0 * d * first * contacts[k, 12] * contacts[k, 14]
+        _, first, _ = barrier(squared, candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
+        normal_force = -2.0 * d * first * s.weight[n] * s.kappa[n]
         if not mu * normal_force > 0.0:
             continue
-        n0, n1, n2 = contacts[k, 8] / d, contacts[k, 9] / d, contacts[k, 10] / d
+        n0, n1, n2 = s.r[n, 0] / d, s.r[n, 1] / d, s.r[n, 2] / d
         # the axis least along n gives a well-conditioned tangent
         if abs(n0) < 0.6:
             t0, t1, t2 = 0.0, n2, -n1
@@ -45,108 +94,97 @@ def lag_friction(
         length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
         t0, t1, t2 = t0 / length, t1 / length, t2 / length
         for i in range(8):
-            frictions[kept, i] = contacts[k, i]
-        frictions[kept, 8] = t0
-        frictions[kept, 9] = t1
-        frictions[kept, 10] = t2
-        frictions[kept, 11] = n1 * t2 - n2 * t1
-        frictions[kept, 12] = n2 * t0 - n0 * t2
-        frictions[kept, 13] = n0 * t1 - n1 * t0
-        frictions[kept, 14] = mu * normal_force
-        frictions[kept, 15] = candidate
-        bodies[kept, 0] = contact_bodies[k, 0]
-        bodies[kept, 1] = contact_bodies[k, 1]
+            frictions.xi[kept, i] = s.xi[n, i]
+        tangent = frictions.tangent[kept]
+        tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
+        tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
+        frictions.load[kept] = mu * normal_force
+        frictions.candidate[kept] = k
+        frictions.bodies[kept, 0], frictions.bodies[kept, 1] = s.bodies[n, 0], s.bodies[n, 1]
         kept += 1
     return kept
 
 
 @kernel
-def _slip(k: int, frictions: Array, a: int, b: int, Q: Array, Q_start: Array) -> tuple[float, float]:
+def _slip(xi: Array, t: Array, bodies: Indices, k: int, Q: Array, Q_start: Array) -> tuple[float, float]:
     """u (2): how far the contact has slid since the start of the step [m]."""
+    a, b = bodies[k, 0], bodies[k, 1]
     x = y = z = 0.0
     for i in range(4):
-        w = frictions[k, i]
+        w = xi[k, i]
         x += w * (Q[a, i, 0] - Q_start[a, i, 0])
         y += w * (Q[a, i, 1] - Q_start[a, i, 1])
         z += w * (Q[a, i, 2] - Q_start[a, i, 2])
         if b >= 0:
-            w = frictions[k, 4 + i]
+            w = xi[k, 4 + i]
             x -= w * (Q[b, i, 0] - Q_start[b, i, 0])
             y -= w * (Q[b, i, 1] - Q_start[b, i, 1])
             z -= w * (Q[b, i, 2] - Q_start[b, i, 2])
-    u = frictions[k, 8] * x + frictions[k, 9] * y + frictions[k, 10] * z
-    v = frictions[k, 11] * x + frictions[k, 12] * y + frictions[k, 13] * z
-    return u, v
+    return t[k, 0, 0] * x + t[k, 0, 1] * y + t[k, 0, 2] * z, t[k, 1, 0] * x + t[k, 1, 1] * y + t[k, 1, 2] * z
 
 
 @kernel
 def friction_energy(
-    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, owner: Indices,
-    runs: Indices, E: Array,
-) -> None:  # fmt: skip
-    """E[owner] += μλ f₀(|u|)."""
+    f: Frictions, count: int, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array
+) -> None:
+    """E[owner] += μλ f₀(|u|) where a body runs."""
+    epsilon, xi, tangent, bodies, load = f.epsilon, f.xi, f.tangent, f.bodies, f.load
     for k in range(count):
         a, b = bodies[k, 0], bodies[k, 1]
         if not (runs[a] or (b >= 0 and runs[b])):
             continue
         m = owner[a] if b < 0 else max(owner[a], owner[b])
-        u, v = _slip(k, frictions, a, b, Q, Q_start)
+        u, v = _slip(xi, tangent, bodies, k, Q, Q_start)
         y = math.sqrt(u * u + v * v)
         f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
-        E[m] += frictions[k, 14] * f0
+        E[m] += load[k] * f0
 
 
 @kernel
-def friction_slips(
-    count: int, frictions: Array, bodies: Indices, epsilon: float, Q_start: Array, Q: Array, force: Array
-) -> float:
+def friction_slips(f: Frictions, count: int, Q_start: Array, Q: Array, force: Array) -> float:
     """force (k, 3) ← friction force on body a, times h²; returns the energy lost to friction in the step, times h²."""
-    lost = 0.0
+    lost, epsilon, xi, tangent, bodies = 0.0, f.epsilon, f.xi, f.tangent, f.bodies
     for k in range(count):
-        u, v = _slip(k, frictions, bodies[k, 0], bodies[k, 1], Q, Q_start)
+        u, v = _slip(xi, tangent, bodies, k, Q, Q_start)
         y = math.sqrt(u * u + v * v)
         f1 = 1.0 / y if y >= epsilon else (2.0 - y / epsilon) / epsilon
-        scale = frictions[k, 14] * f1
+        scale = f.load[k] * f1
         lost += scale * y * y
         for x in range(3):
-            force[k, x] = -scale * (u * frictions[k, 8 + x] + v * frictions[k, 11 + x])
+            force[k, x] = -scale * (u * f.tangent[k, 0, x] + v * f.tangent[k, 1, x])
     return lost
 
 
 @kernel
-def add_friction_gradient(frictions: Array, bodies: Indices, force: Array, position: Indices, g: Array) -> None:
+def add_friction_gradient(f: Frictions, count: int, force: Array, g: Array) -> None:
     """g += gradient, of which the forces (k, 3) on bodies a are known."""
-    for k in range(len(frictions)):
-        for side in range(2):
-            row = position[bodies[k, side]] if bodies[k, side] >= 0 else -1
-            if row >= 0:
-                for i in range(4):
-                    c = -frictions[k, i] if side == 0 else frictions[k, 4 + i]
-                    for x in range(3):
-                        g[row, 3 * i + x] += c * force[k, x]
+    for k in range(count):
+        a, b = f.bodies[k, 0], f.bodies[k, 1]
+        for i in range(4):
+            for x in range(3):
+                g[a, 3 * i + x] -= f.xi[k, i] * force[k, x]
+                if b >= 0:
+                    g[b, 3 * i + x] += f.xi[k, 4 + i] * force[k, x]
 
 
 @kernel
 def add_friction(
-    count: int, frictions: Array, bodies: Indices, epsilon: float, stride: Array, Q_start: Array, Q: Array,
-    position: Indices, active: Indices, g: Array, terms: Array, term_bodies: Indices,
-) -> int:  # fmt: skip
+    f: Frictions, count: int, stride: Array, Q_start: Array, Q: Array, active: Indices, g: Array, terms: HessianTerms
+) -> int:
     """g += gradient; the Hessian (positive semi-definite by nature) as terms, see rows.py. Returns how many.
 
     With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ). Beyond ε the second term is zero: a
     step may then lead far over the point where the slip turns round, and the next one back. As long as the last step
     of a body, stride (n,) [m], could do so, half of f₁ stands in for f₀″; f₁ itself would never lead over it.
     """
-    kept = 0
+    kept, epsilon, xi, tangent, bodies, loads = 0, f.epsilon, f.xi, f.tangent, f.bodies, f.load
     for k in range(count):
         a, b = bodies[k, 0], bodies[k, 1]
-        pa = position[a]
-        pb = position[b] if b >= 0 else -1
-        if not ((pa >= 0 and active[pa]) or (pb >= 0 and active[pb])):
+        if not (active[a] or (b >= 0 and active[b])):
             continue
-        u, v = _slip(k, frictions, a, b, Q, Q_start)
+        u, v = _slip(xi, tangent, bodies, k, Q, Q_start)
         y = math.sqrt(u * u + v * v)
-        load = frictions[k, 14]
+        load, t = loads[k], tangent[k]
         if y >= epsilon:
             f1, f2 = load / y, 0.0
             if y < max(stride[a], stride[b] if b >= 0 else 0.0):
@@ -155,24 +193,20 @@ def add_friction(
             f1 = load * (2.0 - y / epsilon) / epsilon
             f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
-        for side in range(2):
-            row = pa if side == 0 else pb
-            if row < 0:
-                continue
-            for i in range(4):
-                c = f1 * frictions[k, 4 * side + i] if side == 0 else -f1 * frictions[k, 4 * side + i]
-                for x in range(3):
-                    g[row, 3 * i + x] += c * (u * frictions[k, 8 + x] + v * frictions[k, 11 + x])
+        for i in range(4):
+            for x in range(3):
+                force = f1 * (u * t[0, x] + v * t[1, x])
+                g[a, 3 * i + x] += xi[k, i] * force
+                if b >= 0:
+                    g[b, 3 * i + x] -= xi[k, 4 + i] * force
         # across the slip, then along it
         for direction in range(2):
             stiffness, cs, ct = (f1, -cv, cu) if direction == 0 else (f2, cu, cv)
             if stiffness > 0.0:
                 q = math.sqrt(stiffness)
                 set_term(
-                    terms, term_bodies, kept, frictions, k, a, b,
-                    q * (cs * frictions[k, 8] + ct * frictions[k, 11]),
-                    q * (cs * frictions[k, 9] + ct * frictions[k, 12]),
-                    q * (cs * frictions[k, 10] + ct * frictions[k, 13]),
+                    terms, kept, xi, k, a, b, q * (cs * t[0, 0] + ct * t[1, 0]), q * (cs * t[0, 1] + ct * t[1, 1]),
+                    q * (cs * t[0, 2] + ct * t[1, 2]),
                 )  # fmt: skip
                 kept += 1
     return kept

@@ -22,6 +22,7 @@ import numpy as np
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
 from dovetail.solver.contact.near import near_bodies, near_elements
+from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
@@ -196,8 +197,7 @@ def _measure_elements(
 
 @kernel
 def _examine(
-    found: Indices, pairs: Indices, triangles: Indices, edges: Indices, element_triangle: Indices,
-    element_edges: Indices, x_base: Indices, x_material: Indices, enabled: Array, limit: Array, X: Array,
+    scene: ContactScene, found: Indices, pairs: Indices, x_material: Indices, limit: Array, X: Array,
     crossed: Indices, where: Array, nearest: Indices, least: Array, unsure: Indices,
 ) -> int:  # fmt: skip
     """Crossing edges and least squared distances of near elements, by body pair; returns the number of unsure rows.
@@ -205,6 +205,8 @@ def _examine(
     limit (pairs,) is the distance at which two bodies count as touching. Rows of crossed: how many, side of the edge
     (0: a, 1: b), p, q, a, b, c;  of nearest: kind, side, x0 … x3;  of unsure: pair, side, p, q, a, b, c.
     """
+    triangles, edges, x_base, enabled = scene.triangles, scene.edges, scene.x_base, scene.enabled
+    element_triangle, element_edges = scene.element_triangle, scene.element_edges
     x = np.empty((2, 3), np.int64)
     count = 0
     for k in range(len(found)):
@@ -263,7 +265,6 @@ def _owners(scene: ContactScene) -> tuple[Indices, Indices]:
 
 def _materials(scene: ContactScene) -> Indices:
     """Contact element of every position in X."""
-    assert scene.vertex_material is not None
     body, v = _owners(scene)
     own = scene.vertex_material[v]
     return np.where(own >= 0, own, scene.material[body])
@@ -280,7 +281,7 @@ def find_meetings(scene: ContactScene, Q: Array, moved: Indices | None = None) -
     if moved is not None:
         settled[:] = 1
         settled[moved] = 0
-    pairs = near_bodies(scene, settled, (_MARGIN - 0.5) * scene.d_hat, Q)
+    pairs = near_bodies(scene, Room(scene), settled, (_MARGIN - 0.5) * scene.d_hat, Q)
     found = _meetings(scene, pairs[pairs[:, 0] != pairs[:, 1]], Q)
     if moved is not None:
         return found
@@ -298,15 +299,14 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
     a, b = pairs[:, 0], pairs[:, 1]
     thickness = scene.thickness[a] + scene.thickness[b]
     reach, no_axis = thickness + _MARGIN * (scene.d_hat[a] + scene.d_hat[b]), np.zeros((len(pairs), 3))
-    found, _ = near_elements(scene, pairs, reach, no_axis, X)
+    found, _ = near_elements(scene, Room(scene), pairs, reach, no_axis, X)
     limit = thickness + _TOUCH * np.abs(X).max()
     unsure = np.empty((1024, 7), np.int64)
     while True:
         crossed, where = np.zeros((len(pairs), 7), np.int64), np.zeros((len(pairs), 3))
         nearest, least = np.full((len(pairs), 6), -1), np.full(len(pairs), math.inf)
         count = _examine(
-            found, pairs, scene.triangles, scene.edges, scene.element_triangle, scene.element_edges, scene.x_base,
-            _materials(scene), scene.enabled, limit, X, crossed, where, nearest, least, unsure,
+            scene, found, pairs, _materials(scene), limit, X, crossed, where, nearest, least, unsure
         )  # fmt: skip
         if count <= len(unsure):
             break
@@ -347,7 +347,6 @@ def find_sinkings(scene: ContactScene, Q: Array, moved: Indices | None = None) -
     if moved is not None:
         looked_at[:] = False
         looked_at[moved] = True
-    assert scene.plane_subscene is not None
     found = []
     for plane, (point, normal) in enumerate(zip(scene.plane_point, scene.plane_normal, strict=True)):
         height = (X - point) @ normal

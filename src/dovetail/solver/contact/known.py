@@ -5,7 +5,7 @@ distances were asked for. A candidate remembers its distance and the path at the
 nearer by at most what has been added to the path. Most candidates are thus known to be out of reach at a glance, the
 others are measured. No decision depends on which of the two happened: what is not ruled out at a glance is measured.
 
-Rows of `known` (k, 2):  distance, path.  Half-planes are measured every time; of them only the distance counts.
+Rows of `known` (k, 2):  distance, path.  Half-planes are measured every time.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ import math
 
 import numpy as np
 
+from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
-from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_TRIANGLE
+from dovetail.solver.contact.kinds import D_HAT, EDGE_EDGE, KIND, PAIR, POINT_TRIANGLE, THICKNESS, X0, B
+from dovetail.solver.contact.motion import Books
 from dovetail.solver.kernel import kernel
+from dovetail.solver.record import f8, i8
 from dovetail.typing import Array, Indices
 
-__all__ = ["at_least", "follow", "measure", "reaching", "squared_distance"]
+__all__ = ["Watched", "at_least", "follow", "measure", "reaching", "remember", "squared_distance"]
 
 
 @kernel
@@ -35,23 +38,38 @@ def squared_distance(kind: int, P: Array, x0: int, x1: int, x2: int, x3: int) ->
 
 
 @kernel
-def at_least(known: Array, k: int, path: Array, pair: int) -> float:
-    """A distance that candidate k has at least."""
-    return known[k, 0] - (path[pair] - known[k, 1])
+def at_least(pairs: Indices, known: Array, k: int, path: Array) -> float:
+    """A distance that candidate k between two bodies has at least."""
+    return known[k, 0] - (path[pairs[k, PAIR]] - known[k, 1])
 
 
 @kernel
-def measure(pairs: Indices, k: int, X: Array, path: Array, known: Array) -> float:
+def remember(pairs: Indices, known: Array, k: int, path: Array, distance: float) -> None:
+    """Candidate k has this distance now."""
+    known[k, 0] = distance
+    if pairs[k, PAIR] >= 0:
+        known[k, 1] = path[pairs[k, PAIR]]
+
+
+@kernel
+def measure(pairs: Indices, known: Array, k: int, X: Array, path: Array) -> float:
     """Distance of candidate k between two bodies; remembered."""
-    squared = squared_distance(pairs[k, 0], X, pairs[k, 3], pairs[k, 4], pairs[k, 5], pairs[k, 6])
-    known[k, 0] = math.sqrt(squared)
-    known[k, 1] = path[pairs[k, 7]]
+    squared = squared_distance(pairs[k, KIND], X, pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3])
+    remember(pairs, known, k, path, math.sqrt(squared))
     return known[k, 0]
 
 
+class Watched(Books):
+    """Books of motion with the state Q (n, 4, 3) last gone to, and the vertices (v, 3) that candidates speak of."""
+
+    Q: Array = f8(3)
+    vertices: Indices = i8(2)
+
+
 @kernel
-def follow(centre: Array, half: Array, near: Indices, Q: Array, Q_before: Array, path: Array) -> None:
-    """Path (k,) of every near pair += relative motion from Q_before to Q; Q_before ← Q."""
+def follow(watch: Watched, Q: Array) -> None:
+    """Go to the state Q: path of every near pair += relative motion up to there."""
+    centre, half, near, path, Q_before = watch.centre, watch.half, watch.near, watch.path, watch.Q
     n = len(Q)
     shift, turn = np.empty((n, 3)), np.empty(n)
     for b in range(n):
@@ -84,14 +102,14 @@ def follow(centre: Array, half: Array, near: Indices, Q: Array, Q_before: Array,
 
 
 @kernel
-def reaching(pairs: Indices, numbers: Array, X: Array, path: Array, factor: float, known: Array, out: Indices) -> int:
+def reaching(candidates: Candidates, X: Array, path: Array, factor: float, out: Indices) -> int:
     """out ← candidates between bodies nearer than a multiple of the barrier's range; returns how many."""
-    count = 0
+    count, pairs, numbers, known = 0, candidates.pairs, candidates.numbers, candidates.known
     for k in range(len(pairs)):
-        if pairs[k, 2] < 0:
+        if pairs[k, B] < 0:
             continue
-        reach = factor * (numbers[k, 2] + numbers[k, 3])
-        if at_least(known, k, path, pairs[k, 7]) < reach and measure(pairs, k, X, path, known) < reach:
+        reach = factor * (numbers[k, D_HAT] + numbers[k, THICKNESS])
+        if at_least(pairs, known, k, path) < reach and measure(pairs, known, k, X, path) < reach:
             out[count] = k
             count += 1
     return count

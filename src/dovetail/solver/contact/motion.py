@@ -12,57 +12,170 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel
+from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
-__all__ = ["body_motion", "is_spent", "pair_motion", "take", "tightest"]
+__all__ = [
+    "BODIES_SPENT",
+    "BUDGET",
+    "COVERED",
+    "PAIRS_SPENT",
+    "STILL",
+    "USED",
+    "Books",
+    "look_at_step",
+    "pair_motion",
+    "record_motion",
+    "tightest",
+    "vertex_step",
+]
 
 
 @kernel
-def body_motion(
-    centre: Array, half: Array, position: Indices, active: Indices, y: Array, frame: Array, commits: Indices,
-    shift: Array, turn: Array, motion: Array,
-) -> float:  # fmt: skip
-    """shift (n, 3) ← how far the box centre of each body moves in the step −y; turn (n,) ← the most a vertex departs.
+def vertex_step(V: Array, v: int, y: Array, body: int, axis: int) -> float:
+    """How far vertex V[v] of a body moves along an axis in the step −y (n, 12)."""
+    return -(y[body, axis] + V[v, 0] * y[body, 3 + axis] + V[v, 1] * y[body, 6 + axis] + V[v, 2] * y[body, 9 + axis])
 
-    motion (n,) ← farthest that a vertex moves, seen from a frame that moves by −frame. Returns the motion of what
-    stands still.
+
+@kernel
+def _bend(centre: Array, half: Array, Q: Array, y: Array, b: int) -> float:
+    """The most that a vertex of body b departs from a straight step where that is curved (`move` in iterate.py)."""
+    trace = 0.0
+    for i in range(1, 4):
+        for x in range(3):
+            trace += y[b, 3 * i + x] ** 2
+    if trace == 0.0:
+        return 0.0
+    total = 0.0
+    for i in range(3):
+        change = 0.0
+        for j in range(3):
+            G = length = 0.0
+            for x in range(3):
+                G += y[b, 3 + 3 * i + x] * y[b, 3 + 3 * j + x]
+                length += (Q[b, 1 + j, x] - y[b, 3 + 3 * j + x]) ** 2
+            change += abs(G) * math.sqrt(length)
+        total += (abs(centre[b, i]) + half[b, i]) * change
+    return total / (2.0 + trace)
+
+
+class Books(Record):
+    """How far bodies and near pairs move, may move and have moved.
+
+    centre, half (n, 3)      boxes of the bodies in their own frames [m]
+    near (k, 2)              body pairs near each other
+    budget, used (n,)        motion that `near` allows a body, and has seen of it
+    slack, spent (k,)        relative motion that the candidates allow a pair, and have seen of it
+    path (k,)                see known.py
+    shift (n, 3), turn (n,)  how far a box centre moves in the step looked at, and the most a vertex departs from that
+    bend (n,)                which turn contains: the most that a curved step departs from the straight one
+    motion (n,), need (k,)   farthest that a vertex moves, and that the bodies of a pair move relative to each other
+    commits (n,)             1 for bodies that take the step whole
+    planes (3,)              budget, use and motion of what stands still
     """
+
+    centre: Array = f8(2)
+    half: Array = f8(2)
+    near: Indices = i8(2)
+    budget: Array = f8(1)
+    used: Array = f8(1)
+    slack: Array = f8(1)
+    spent: Array = f8(1)
+    path: Array = f8(1)
+    shift: Array = f8(2)
+    turn: Array = f8(1)
+    bend: Array = f8(1)
+    motion: Array = f8(1)
+    need: Array = f8(1)
+    commits: Indices = i8(1)
+    planes: Array = f8(1)
+
+
+BUDGET, USED, STILL = range(3)
+"""Entries of `planes`."""
+
+COVERED, PAIRS_SPENT, BODIES_SPENT = range(3)
+"""What a look at a step finds: nothing to do, candidates of pairs to be renewed, near bodies to be found anew."""
+
+
+@kernel
+def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array) -> int:
+    """Measure the step −y from Q; whether at least a share (n,) of it is covered.
+
+    `in_frame` sees it from a frame that moves with the mean of all bodies, which are in the islands `of` (n,).
+    """
+    frame = np.zeros(3)
+    if in_frame:
+        free = 0
+        for b in range(len(y)):
+            if of[b] >= 0:
+                free += 1
+                for x in range(3):
+                    frame[x] += y[b, x]
+        for x in range(3):
+            frame[x] /= max(free, 1)
+    _body_motion(w, Q, y, frame)
+    pair_motion(w, of)
+    if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
+        return BODIES_SPENT
+    used, motion, budget = w.used, w.motion, w.budget
+    for b in range(len(y)):
+        if used[b] + share[b] * motion[b] > budget[b]:
+            return BODIES_SPENT
+    near, spent, need, slack = w.near, w.spent, w.need, w.slack
+    for k in range(len(near)):
+        if spent[k] + max(share[near[k, 0]], share[near[k, 1]]) * need[k] > slack[k]:
+            return PAIRS_SPENT
+    return COVERED
+
+
+@kernel
+def _body_motion(w: Books, Q: Array, y: Array, frame: Array) -> None:
+    """shift, turn, bend ← those of the step −y; motion ← as seen from a frame that moves by −frame."""
+    centre, half, shift, turn, bend, motion, commits = w.centre, w.half, w.shift, w.turn, w.bend, w.motion, w.commits
     still = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
-    for b in range(len(position)):
-        k = position[b]
-        turn[b] = 0.0
+    w.planes[STILL] = still
+    for b in range(len(y)):
+        rests = True
+        for i in range(12):
+            rests = rests and y[b, i] == 0.0
+        turn[b] = bend[b] = 0.0
         motion[b] = still
         for x in range(3):
             shift[b, x] = 0.0
-        if k < 0 or not active[k]:
+        if rests:
             continue
         apart = 0.0
         for x in range(3):
-            shift[b, x] = -y[k, x]
+            shift[b, x] = -y[b, x]
             for i in range(3):
-                shift[b, x] -= centre[b, i] * y[k, 3 + 3 * i + x]
+                shift[b, x] -= centre[b, i] * y[b, 3 + 3 * i + x]
             apart += (shift[b, x] + frame[x]) ** 2
         # corners lie opposite each other, so four of the eight are enough
         largest = 0.0
         for corner in range(4):
             total = 0.0
             for x in range(3):
-                value = half[b, 0] * y[k, 3 + x]
-                value += half[b, 1] * y[k, 6 + x] if corner & 1 else -half[b, 1] * y[k, 6 + x]
-                value += half[b, 2] * y[k, 9 + x] if corner & 2 else -half[b, 2] * y[k, 9 + x]
+                value = half[b, 0] * y[b, 3 + x]
+                value += half[b, 1] * y[b, 6 + x] if corner & 1 else -half[b, 1] * y[b, 6 + x]
+                value += half[b, 2] * y[b, 9 + x] if corner & 2 else -half[b, 2] * y[b, 9 + x]
                 total += value * value
             largest = max(largest, total)
-        turn[b] = math.sqrt(largest)
+        bend[b] = _bend(centre, half, Q, y, b)
+        turn[b] = math.sqrt(largest) + bend[b]
         motion[b] = math.sqrt(apart) + turn[b]
         if not commits[b]:
             motion[b] += still
-    return still
 
 
 @kernel
-def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, commits: Indices, need: Array) -> None:
-    """need (k,) ← most that the bodies of each pair move relative to each other."""
+def pair_motion(w: Books, island: Indices) -> None:
+    """need ← most that the bodies of each pair move relative to each other."""
+    near, shift, turn, commits, need = w.near, w.shift, w.turn, w.commits, w.need
     for k in range(len(near)):
         a, b = near[k, 0], near[k, 1]
         apart = alone_a = alone_b = 0.0
@@ -77,17 +190,17 @@ def pair_motion(near: Indices, shift: Array, turn: Array, island: Indices, commi
 
 
 @kernel
-def tightest(
-    near: Indices, need: Array, slack: Array, pair_used: Array, island: Indices, running: Indices, budget: Array,
-    used: Array, motion: Array, alpha: Array,
-) -> None:  # fmt: skip
-    """alpha[island] ← at most what the budgets of its bodies and the slacks of their pairs allow."""
+def tightest(w: Books, islands: Islands) -> None:
+    """alpha of islands ← at most what the budgets of their bodies and the slacks of their pairs allow."""
+    island, running, alpha = islands.of, islands.running, islands.alpha
+    pair_motion(w, island)
+    motion, budget, used, near, slack, spent, need = w.motion, w.budget, w.used, w.near, w.slack, w.spent, w.need
     for b in range(len(island)):
         m = island[b]
         if m >= 0 and running[m] and alpha[m] * motion[b] > budget[b] - used[b]:
             alpha[m] = max(budget[b] - used[b], 0.0) / motion[b]
     for k in range(len(near)):
-        left = slack[k] - pair_used[k]
+        left = slack[k] - spent[k]
         for side in range(2):
             m = island[near[k, side]]
             if m >= 0 and running[m] and alpha[m] * need[k] > left:
@@ -95,14 +208,14 @@ def tightest(
 
 
 @kernel
-def take(
-    near: Indices, shift: Array, turn: Array, motion: Array, still: float, island: Indices, alpha: Array, used: Array,
-    pair_used: Array,
-) -> None:  # fmt: skip
+def record_motion(w: Books, islands: Islands) -> None:
     """Book the motion of every body and pair after islands have taken α of the step.
 
     In the frame of the step, what moves less than it is asked to lags behind by the rest.
     """
+    island, alpha, near, shift, turn = islands.of, islands.alpha, w.near, w.shift, w.turn
+    still, used, motion, spent = w.planes[STILL], w.used, w.motion, w.spent
+    w.planes[USED] += still
     for b in range(len(island)):
         share = alpha[island[b]] if island[b] >= 0 else 1.0
         used[b] += share * motion[b] + (1.0 - share) * still
@@ -113,13 +226,4 @@ def take(
         apart = 0.0
         for x in range(3):
             apart += (share_a * shift[a, x] - share_b * shift[b, x]) ** 2
-        pair_used[k] += math.sqrt(apart) + share_a * turn[a] + share_b * turn[b]
-
-
-@kernel
-def is_spent(used: Array, need: Array, share: float, allowed: Array) -> bool:
-    """Whether a share of what is needed exceeds what is left, anywhere."""
-    spent = False
-    for k in range(len(used)):
-        spent = spent or used[k] + share * need[k] > allowed[k]
-    return spent
+        spent[k] += math.sqrt(apart) + share_a * turn[a] + share_b * turn[b]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.surface import morton_order
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from dovetail.solver.contact.room import Room
 
 __all__ = ["boxes_apart", "near_bodies", "near_elements"]
 
@@ -155,10 +159,11 @@ def _keep(pair: int, ea: int, eb: int, count: int, found: Indices) -> int:
 
 @kernel
 def _near_elements(
-    pairs: Indices, reach: Array, axis: Array, shape_of: Indices, leaves: Indices, element_start: Indices,
-    element_points: Indices, x_base: Indices, X: Array, box_start: Indices, box: Array, found: Indices,
-) -> int:  # fmt: skip
+    scene: ContactScene, pairs: Indices, reach: Array, axis: Array, X: Array, box: Array, found: Indices
+) -> int:
     """Rows (pair, element of a, element of b) nearer than the reach of the pair by boxes and its axis; how many."""
+    shape_of, leaves, element_start = scene.shape_of, scene.leaves, scene.element_start
+    element_points, x_base, box_start = scene.element_points, scene.x_base, scene.box_start
     stack = np.empty((4096, 2), np.int64)
     start = np.empty(_FEW)
     count = 0
@@ -205,7 +210,7 @@ def _near_elements(
     return count
 
 
-def near_bodies(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array) -> Indices:
+def near_bodies(scene: ContactScene, room: Room, is_fixed: Indices, budget: Array, Q: Array) -> Indices:
     """Body pairs (k, 2), sorted, that may touch and whose boxes overlap when grown by budgets and ranges.
 
     A body that collides with itself is paired with itself. Two fixed bodies are no pair.
@@ -215,10 +220,10 @@ def near_bodies(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array)
     _body_boxes(scene.shape_of, scene.tree_start, scene.low, scene.high, margin, Q, box)
     solid = np.flatnonzero(scene.shape_of >= 0)
     itself = solid[(scene.self_collides[solid] != 0) & (is_fixed[solid] == 0)]
-    if scene.order_age == 0:
-        scene.order = solid[morton_order(box[solid].mean(axis=1))] if len(solid) else solid
-    scene.order_age = (scene.order_age + 1) % _ORDER_LIFE
-    order = scene.order  # an old one makes for a worse tree, not for other pairs
+    if room.order_age == 0:
+        room.order = solid[morton_order(box[solid].mean(axis=1))] if len(solid) else solid
+    room.order_age = (room.order_age + 1) % _ORDER_LIFE
+    order = room.order  # an old one makes for a worse tree, not for other pairs
     leaves = 1
     while leaves < len(solid):
         leaves *= 2
@@ -237,24 +242,23 @@ def near_bodies(scene: ContactScene, is_fixed: Indices, budget: Array, Q: Array)
     return np.stack([key // len(Q), key % len(Q)], axis=1)
 
 
-def near_elements(scene: ContactScene, pairs: Indices, reach: Array, axis: Array, X: Array) -> tuple[Indices, Array]:
+def near_elements(
+    scene: ContactScene, room: Room, pairs: Indices, reach: Array, axis: Array, X: Array
+) -> tuple[Indices, Array]:
     """Rows (pair, element of a, element of b) of elements nearer than the reach (k,) of their pair, and world boxes.
 
     axis (k, 3) points from a to b, or is zero; elements that are apart along it are left out. Only the boxes of bodies
     in `pairs` are filled, those of a body from box_start on. Both arrays are overwritten by the next call.
     """
     bodies = np.flatnonzero(np.bincount(pairs.reshape(-1), minlength=len(scene.shape_of)))
-    box = scene.box
+    box = room.box
     _refit(
         bodies, scene.shape_of, scene.leaves, scene.element_start, scene.element_points, scene.x_base, X,
         scene.box_start, box,
     )  # fmt: skip
     while True:
-        found = scene.found
-        count = _near_elements(
-            pairs, reach, axis, scene.shape_of, scene.leaves, scene.element_start, scene.element_points, scene.x_base,
-            X, scene.box_start, box, found,
-        )  # fmt: skip
+        found = room.found
+        count = _near_elements(scene, pairs, reach, axis, X, box, found)
         if count <= len(found):
             return found[:count], box
-        scene.found = np.empty((2 * count, 3), np.int64)
+        room.found = np.empty((2 * count, 3), np.int64)

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import math
 
+from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
-from dovetail.solver.contact.rows import set_term
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
+from dovetail.solver.contact.rows import HessianTerms, set_term
+from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
@@ -23,88 +27,71 @@ _WEAK = 1e-6  # mollified pairs below this weight add no Hessian
 
 @kernel
 def _add_mollifier(
-    factor: float, a: int, b: int, x0: int, x1: int, x2: int, x3: int, x_base: Indices, V: Array, position: Indices,
-    X: Array, g: Array,
-) -> None:  # fmt: skip
-    """g += factor ∂|u × v|²: 2(|v|² u − (u·v) v) on u and the same with u, v exchanged on v."""
+    s: ActiveContacts, n: int, factor: float, candidates: Candidates, scene: ContactScene, g: Array
+) -> None:
+    """g += factor ∂|u × v|² of contact n: 2(|v|² u − (u·v) v) on u and the same with u, v exchanged on v."""
+    a, b, k, X, V = s.bodies[n, 0], s.bodies[n, 1], s.candidate[n], s.X, scene.V
+    x0, x1 = candidates.pairs[k, X0], candidates.pairs[k, X0 + 1]
+    x2, x3 = candidates.pairs[k, X0 + 2], candidates.pairs[k, X0 + 3]
+    base_a, base_b = scene.x_base[a], scene.x_base[b]
     uu = uv = vv = 0.0
     for x in range(3):
         u, v = X[x1, x] - X[x0, x], X[x3, x] - X[x2, x]
         uu += u * u
         uv += u * v
         vv += v * v
-    pa, pb = position[a], position[b]
     for x in range(3):
         u, v = X[x1, x] - X[x0, x], X[x3, x] - X[x2, x]
         for i in range(3):
-            if pa >= 0:
-                rest = V[x1 - x_base[a], i] - V[x0 - x_base[a], i]
-                g[pa, 3 + 3 * i + x] += 2.0 * factor * (vv * u - uv * v) * rest
-            if pb >= 0:
-                rest = V[x3 - x_base[b], i] - V[x2 - x_base[b], i]
-                g[pb, 3 + 3 * i + x] += 2.0 * factor * (uu * v - uv * u) * rest
+            rest_a = V[x1 - base_a, i] - V[x0 - base_a, i]
+            rest_b = V[x3 - base_b, i] - V[x2 - base_b, i]
+            g[a, 3 + 3 * i + x] += 2.0 * factor * (vv * u - uv * v) * rest_a
+            g[b, 3 + 3 * i + x] += 2.0 * factor * (uu * v - uv * u) * rest_b
 
 
 @kernel
 def _push(
-    k: int, contacts: Array, bodies: Indices, pairs: Indices, numbers: Array, x_base: Indices, V: Array, X: Array,
-    position: Indices, value: float, first: float, g: Array,
-) -> None:  # fmt: skip
+    s: ActiveContacts, n: int, candidates: Candidates, scene: ContactScene, value: float, first: float, g: Array
+) -> None:
     """g += gradient of one barrier with value b and slope b′."""
-    a, b, candidate = bodies[k, 0], bodies[k, 1], bodies[k, 2]
-    weight, kappa = contacts[k, 12], contacts[k, 14]
-    force = 2.0 * weight * kappa * first
-    for side in range(2):
-        body = a if side == 0 else b
-        row = position[body] if body >= 0 else -1
-        if row < 0:
-            continue
-        for i in range(4):
-            c = force * contacts[k, 4 * side + i]
-            for x in range(3):
-                g[row, 3 * i + x] += c * contacts[k, 8 + x] if side == 0 else -c * contacts[k, 8 + x]
-    if contacts[k, 13] > 0.0:
-        _add_mollifier(
-            kappa * value * contacts[k, 13], a, b, pairs[candidate, 3], pairs[candidate, 4], pairs[candidate, 5],
-            pairs[candidate, 6], x_base, V, position, X, g,
-        )  # fmt: skip
+    a, b, xi, r = s.bodies[n, 0], s.bodies[n, 1], s.xi, s.r
+    force = 2.0 * s.weight[n] * s.kappa[n] * first
+    for i in range(4):
+        for x in range(3):
+            g[a, 3 * i + x] += force * xi[n, i] * r[n, x]
+            if b >= 0:
+                g[b, 3 * i + x] -= force * xi[n, 4 + i] * r[n, x]
+    if s.slope[n] > 0.0:
+        _add_mollifier(s, n, s.kappa[n] * value * s.slope[n], candidates, scene, g)
 
 
 @kernel
-def add_normal_gradient(
-    contacts: Array, bodies: Indices, pairs: Indices, numbers: Array, x_base: Indices, V: Array, X: Array,
-    position: Indices, g: Array,
-) -> None:  # fmt: skip
+def add_normal_gradient(s: ActiveContacts, count: int, candidates: Candidates, scene: ContactScene, g: Array) -> None:
     """g += gradient of the barrier alone."""
-    for k in range(len(contacts)):
-        candidate = bodies[k, 2]
-        value, first, _ = barrier(contacts[k, 11], numbers[candidate, 3], numbers[candidate, 2])
-        _push(k, contacts, bodies, pairs, numbers, x_base, V, X, position, value, first, g)
+    for n in range(count):
+        k = s.candidate[n]
+        value, first, _ = barrier(s.squared[n], candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
+        _push(s, n, candidates, scene, value, first, g)
 
 
 @kernel
 def add_normal_forces(
-    count: int, contacts: Array, bodies: Indices, pairs: Indices, numbers: Array, x_base: Indices, V: Array, X: Array,
-    position: Indices, active: Indices, g: Array, terms: Array, term_bodies: Indices,
+    s: ActiveContacts, count: int, candidates: Candidates, scene: ContactScene, active: Indices, g: Array,
+    terms: HessianTerms,
 ) -> int:  # fmt: skip
     """g += gradient of the barrier; its Hessian as terms, see rows.py. Returns how many terms there are."""
     kept = 0
-    for k in range(count):
-        a, b, candidate = bodies[k, 0], bodies[k, 1], bodies[k, 2]
-        pa = position[a]
-        pb = position[b] if b >= 0 else -1
-        if not ((pa >= 0 and active[pa]) or (pb >= 0 and active[pb])):
+    for n in range(count):
+        a, b, k = s.bodies[n, 0], s.bodies[n, 1], s.candidate[n]
+        if not (active[a] or (b >= 0 and active[b])):
             continue
-        squared, weight, kappa = contacts[k, 11], contacts[k, 12], contacts[k, 14]
-        value, first, second = barrier(squared, numbers[candidate, 3], numbers[candidate, 2])
-        _push(k, contacts, bodies, pairs, numbers, x_base, V, X, position, value, first, g)
-        if weight < _WEAK:
+        squared = s.squared[n]
+        value, first, second = barrier(squared, candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
+        _push(s, n, candidates, scene, value, first, g)
+        if s.weight[n] < _WEAK:
             continue
         # b_dd n nᵀ = (4 b″ + 2 b′/D) r rᵀ
-        scale = math.sqrt(max(weight * kappa * (4.0 * second + 2.0 * first / squared), 0.0))
-        set_term(
-            terms, term_bodies, kept, contacts, k, a, b, scale * contacts[k, 8], scale * contacts[k, 9],
-            scale * contacts[k, 10],
-        )  # fmt: skip
+        scale = math.sqrt(max(s.weight[n] * s.kappa[n] * (4.0 * second + 2.0 * first / squared), 0.0))
+        set_term(terms, kept, s.xi, n, a, b, scale * s.r[n, 0], scale * s.r[n, 1], scale * s.r[n, 2])
         kept += 1
     return kept

@@ -14,7 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_TRIANGLE
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.friction import Frictions
+from dovetail.solver.contact.kinds import (
+    D_HAT,
+    EDGE_EDGE,
+    KIND,
+    POINT_EDGE,
+    POINT_PLANE,
+    POINT_TRIANGLE,
+    THICKNESS,
+    X0,
+)
 from dovetail.solver.contact.readback import Survey, barrier_of
 from dovetail.typing import Array, Indices
 
@@ -41,30 +52,26 @@ class Primitives:
 
 def primitives(survey: Survey, kind: int, friction: bool) -> Primitives:
     """Normal or friction contacts of a kind, as KINDS names them."""
-    candidates = survey.friction.candidates if friction else survey.candidates
-    rows, bodies = survey.contacts, survey.bodies
-    candidate = survey.bodies[:, 2]
-    if friction:
-        rows, bodies = survey.friction.rows, survey.friction.bodies
-        candidate = rows[:, 15].astype(np.int64)
-    chosen = candidates.pairs[candidate, 0] == kind
-    rows, bodies, candidate = rows[chosen], bodies[chosen], candidate[chosen]
+    source: Frictions | ActiveContacts = survey.friction if friction else survey.active
+    candidates = source.candidates
+    chosen = np.flatnonzero(candidates.pairs[source.candidate[: source.count], KIND] == kind)
+    candidate = source.candidate[chosen]
     pairs = candidates.pairs[candidate]
-    x = pairs[:, 3 : 3 + _CORNERS[kind]]
-    w = _weights(survey, kind, x, rows, bodies)
+    x = pairs[:, X0 : X0 + _CORNERS[kind]]
+    w = _weights(survey, kind, x, source.xi[chosen], source.bodies[chosen])
     if friction:
-        energy, gradient, hessian = _friction(survey, rows, bodies)
+        energy, gradient, hessian = _friction(survey, chosen)
     else:
-        energy, gradient, hessian = _normal(rows, candidates.numbers[candidate])
+        energy, gradient, hessian = _normal(survey.active, chosen, candidates.numbers[candidate])
     by_vertex = w[:, :, None] * gradient[:, None]
     if kind == EDGE_EDGE and not friction:
-        by_vertex += _mollifier(survey.X[x], rows, energy)
+        by_vertex += _mollifier(survey.active, chosen, x, energy)
     blocks = np.einsum("ki,kj,kxy->kijxy", w, w, hessian)
-    plane = pairs[:, 4] if kind == POINT_PLANE else np.full(len(pairs), -1)
+    plane = pairs[:, X0 + 1] if kind == POINT_PLANE else np.full(len(pairs), -1)
     return Primitives(x, plane, energy, by_vertex, blocks)
 
 
-def _weights(survey: Survey, kind: int, x: Indices, rows: Array, bodies: Indices) -> Array:
+def _weights(survey: Survey, kind: int, x: Indices, xi: Array, bodies: Indices) -> Array:
     """w (k, n): ξ_a = Σ w_i (1, x̄_i) over the vertices of body a, −ξ_b likewise over those of b."""
     split = 2 if kind == EDGE_EDGE else 1
     w = np.ones(x.shape)
@@ -73,15 +80,15 @@ def _weights(survey: Survey, kind: int, x: Indices, rows: Array, bodies: Indices
         if v.shape[1] < 2:
             continue  # a vertex is its own closest point
         corners = np.concatenate([np.ones((*v.shape, 1)), survey.scene.V[v]], axis=2)
-        found = rows[:, None, 4 * side : 4 * side + 4] @ np.linalg.pinv(corners)
+        found = xi[:, None, 4 * side : 4 * side + 4] @ np.linalg.pinv(corners)
         w[:, columns] = found[:, 0] if side == 0 else -found[:, 0]
     return w
 
 
-def _normal(rows: Array, numbers: Array) -> tuple[Array, Array, Array]:
-    r, squared, weight, kappa = rows[:, 8:11], rows[:, 11], rows[:, 12], rows[:, 14]
-    value, first, second = barrier_of(squared, numbers[:, 3], numbers[:, 2])
-    scale = weight * kappa
+def _normal(s: ActiveContacts, chosen: Indices, numbers: Array) -> tuple[Array, Array, Array]:
+    r, squared = s.r[chosen], s.squared[chosen]
+    value, first, second = barrier_of(squared, numbers[:, THICKNESS], numbers[:, D_HAT])
+    scale = s.weight[chosen] * s.kappa[chosen]
     curvature = scale * (4.0 * second + 2.0 * first / squared)
     return (
         scale * value,
@@ -90,9 +97,9 @@ def _normal(rows: Array, numbers: Array) -> tuple[Array, Array, Array]:
     )
 
 
-def _mollifier(P: Array, rows: Array, energy: Array) -> Array:
-    """κ b m′ ∂|u × v|²/∂x_i (k, 4, 3) of edges with ends P (k, 4, 3)."""
-    weight, slope = rows[:, 12], rows[:, 13]
+def _mollifier(s: ActiveContacts, chosen: Indices, x: Indices, energy: Array) -> Array:
+    """κ b m′ ∂|u × v|²/∂x_i (k, 4, 3) of edges with ends X[x], x (k, 4)."""
+    P, weight, slope = s.X[x], s.weight[chosen], s.slope[chosen]
     u, v = P[:, 1] - P[:, 0], P[:, 3] - P[:, 2]
     uu, uv, vv = (np.einsum("kx,kx->k", s, t)[:, None] for s, t in ((u, u), (u, v), (v, v)))
     by_u, by_v = 2.0 * (vv * u - uv * v), 2.0 * (uu * v - uv * u)
@@ -100,15 +107,15 @@ def _mollifier(P: Array, rows: Array, energy: Array) -> Array:
     return factor * np.stack([-by_u, by_u, -by_v, by_v], axis=1)
 
 
-def _friction(survey: Survey, rows: Array, bodies: Indices) -> tuple[Array, Array, Array]:
-    moved = survey.Q - survey.Q_start
-    slip = np.einsum("ki,kix->kx", rows[:, :4], moved[bodies[:, 0]])
+def _friction(survey: Survey, chosen: Indices) -> tuple[Array, Array, Array]:
+    moved, friction = survey.Q - survey.Q_start, survey.friction
+    xi, bodies, tangents = friction.xi[chosen], friction.bodies[chosen], friction.tangent[chosen]
+    slip = np.einsum("ki,kix->kx", xi[:, :4], moved[bodies[:, 0]])
     on_body = bodies[:, 1] >= 0
-    slip[on_body] -= np.einsum("ki,kix->kx", rows[on_body, 4:8], moved[bodies[on_body, 1]])
-    tangents = rows[:, 8:14].reshape(-1, 2, 3)
+    slip[on_body] -= np.einsum("ki,kix->kx", xi[on_body, 4:], moved[bodies[on_body, 1]])
     P = np.einsum("ksx,ksy->kxy", tangents, tangents)
     u = np.einsum("kxy,ky->kx", P, slip)
-    y, epsilon, load = np.linalg.norm(u, axis=1), survey.friction.epsilon, rows[:, 14]
+    y, epsilon, load = np.linalg.norm(u, axis=1), friction.epsilon, friction.load[chosen]
     slow = y < epsilon
     s = y / epsilon
     f0 = np.where(slow, epsilon * (s * s * (1.0 - s / 3.0) + 1.0 / 3.0), y)

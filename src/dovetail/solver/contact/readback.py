@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
-from dovetail.solver.contact.friction import add_friction_gradient, friction_slips
-from dovetail.solver.contact.kinds import POINT_TRIANGLE
+from dovetail.solver.contact.friction import Frictions, add_friction_gradient
+from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, POINT_TRIANGLE, SHAPE, THICKNESS, X0, B
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["ContactList", "Friction", "Survey", "barrier_of"]
+__all__ = ["ContactList", "Survey", "barrier_of"]
 
 
 @kernel
@@ -36,22 +37,6 @@ def _net(centre: Array, Q: Array, G: Array, force: Array, torque: Array) -> None
                 along_y = G[b, 3 + 3 * k + y] - centre[b, k] * G[b, y]
                 along_z = G[b, 3 + 3 * k + z] - centre[b, k] * G[b, z]
                 torque[b, x] += Q[b, 1 + k, y] * along_z - Q[b, 1 + k, z] * along_y
-
-
-@dataclass(frozen=True)
-class Friction:
-    """Lagged friction of a step: rows as in friction.py, the candidates it came from, and ε = eps_velocity · h [m]."""
-
-    rows: Array
-    bodies: Indices
-    candidates: Candidates
-    epsilon: float
-
-    def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
-        """Forces on bodies a (k, 3) and the energy lost from Q_start to Q, both times h²."""
-        force = np.empty((len(self.rows), 3))
-        lost = friction_slips(len(self.rows), self.rows, self.bodies, self.epsilon, Q_start, Q, force)
-        return force, float(lost)
 
 
 @dataclass(frozen=True)
@@ -78,30 +63,35 @@ class ContactList:
 
 @dataclass(frozen=True)
 class Survey:
-    """All active contacts at a state Q: rows as in narrow.py, their candidates, X, and the barrier's energy · h².
-
-    The rows are scratch of the solver: to be read before the next step.
-    """
+    """All active contacts at a state Q, friction of the step that led there, and the barrier's energy · h²."""
 
     scene: ContactScene
-    contacts: Array
-    bodies: Indices
-    candidates: Candidates
-    X: Array
+    active: ActiveContacts
     energy: float
-    friction: Friction
+    friction: Frictions
     Q: Array
     Q_start: Array
 
+    @property
+    def candidates(self) -> Candidates:
+        return self.active.candidates
+
+    @property
+    def bodies(self) -> Indices:
+        """a, b (k, 2) of all contacts; b = −1 for a half-plane."""
+        return self.active.bodies[: self.active.count]
+
+    @property
+    def candidate(self) -> Indices:
+        """The candidate (k,) that each contact is."""
+        return self.active.candidate[: self.active.count]
+
     def generalised_forces(self) -> Array:
         """G h² (n, 12) on every body, fixed ones included."""
-        position, g = np.arange(len(self.Q)), np.zeros((len(self.Q), 12))
-        add_normal_gradient(
-            self.contacts, self.bodies, self.candidates.pairs, self.candidates.numbers, self.scene.x_base,
-            self.scene.V, self.X, position, g,
-        )  # fmt: skip
+        g = np.zeros((len(self.Q), 12))
+        add_normal_gradient(self.active, self.active.count, self.candidates, self.scene, g)
         force, _ = self.friction.slips(self.Q_start, self.Q)
-        add_friction_gradient(self.friction.rows, self.friction.bodies, force, position, g)
+        add_friction_gradient(self.friction, self.friction.count, force, g)
         return -g
 
     def net_forces(self, centre: Array, h: float) -> tuple[Array, Array]:
@@ -115,50 +105,49 @@ class Survey:
         place = self._places()
         parted = np.flatnonzero(place < 0)
         force, _ = self.friction.slips(self.Q_start, self.Q)
-        rubbing = np.zeros((len(self.contacts), 3))
+        count, friction = self.active.count, self.friction
+        rubbing = np.zeros((count, 3))
         rubbing[place[place >= 0]] = force[place >= 0]
-        a, b, candidate = self.bodies.T
-        r, squared = self.contacts[:, 8:11], self.contacts[:, 11]
-        distance = np.sqrt(squared)
-        numbers = self.candidates.numbers[candidate]
-        rest = self.friction.rows[parted]
-        rest_bodies = self.friction.bodies[parted]
-        rest_candidate = rest[:, 15].astype(np.int64)
-        rest_normal = np.cross(rest[:, 8:11], rest[:, 11:14])
-        rest_plane = _planes(self.friction.candidates, rest_candidate)
-        x_a, x_b = self._images(rest, rest_bodies)
+        r, distance = self.active.r[:count], np.sqrt(self.active.squared[:count])
+        numbers = self.candidates.numbers[self.candidate]
+        rest_bodies, rest_candidate = friction.bodies[parted], friction.candidate[parted]
+        tangent = friction.tangent[parted]
+        rest_normal = np.cross(tangent[:, 0], tangent[:, 1])
+        rest_plane = _planes(friction.candidates, rest_candidate)
+        x_a, x_b = self._images(friction.xi[parted], rest_bodies)
         on_plane = rest_plane >= 0
         point = self.scene.plane_point[rest_plane[on_plane]]
         height = np.einsum("nx,nx->n", x_a[on_plane] - point, rest_normal[on_plane])
         x_b[on_plane] = x_a[on_plane] - height[:, None] * rest_normal[on_plane]
-        rest_gap = np.linalg.norm(x_a - x_b, axis=1) - self.friction.candidates.numbers[rest_candidate, 3]
-        first, _ = self._images(self.contacts, self.bodies)
+        rest_gap = np.linalg.norm(x_a - x_b, axis=1) - friction.candidates.numbers[rest_candidate, THICKNESS]
+        first, _ = self._images(self.active.xi[:count], self.bodies)
         return ContactList(
             point=np.concatenate([first - 0.5 * r, 0.5 * (x_a + x_b)]),
             normal=np.concatenate([r / distance[:, None], rest_normal]),
-            gap=np.concatenate([distance - numbers[:, 3], rest_gap]),
+            gap=np.concatenate([distance - numbers[:, THICKNESS], rest_gap]),
             normal_force=np.concatenate([self._normal_forces(numbers) / (h * h), np.zeros(len(parted))]),
             friction_force=np.concatenate([rubbing, force[parted]]) / (h * h),
-            bodies=np.concatenate([np.stack([a, b], axis=1), rest_bodies]),
-            plane=np.concatenate([_planes(self.candidates, candidate), rest_plane]),
+            bodies=np.concatenate([self.bodies, rest_bodies]),
+            plane=np.concatenate([_planes(self.candidates, self.candidate), rest_plane]),
         )
 
     def _normal_forces(self, numbers: Array) -> Array:
         """−∂E/∂d = −2 d m κ b′ of every contact; see barrier.py."""
-        squared, weight, kappa = self.contacts[:, 11], self.contacts[:, 12], self.contacts[:, 14]
-        _, slope, _ = barrier_of(squared, numbers[:, 3], numbers[:, 2])
-        force: Array = -2.0 * np.sqrt(squared) * weight * kappa * slope
+        s, count = self.active, self.active.count
+        squared = s.squared[:count]
+        _, slope, _ = barrier_of(squared, numbers[:, THICKNESS], numbers[:, D_HAT])
+        force: Array = -2.0 * np.sqrt(squared) * s.weight[:count] * s.kappa[:count] * slope
         return force
 
-    def _images(self, rows: Array, bodies: Indices) -> tuple[Array, Array]:
-        """World positions of the two material points of each row; the second means nothing for a half-plane."""
-        first = np.einsum("ni,nix->nx", rows[:, :4], self.Q[bodies[:, 0]])
-        return first, np.einsum("ni,nix->nx", rows[:, 4:8], self.Q[bodies[:, 1]])
+    def _images(self, xi: Array, bodies: Indices) -> tuple[Array, Array]:
+        """World positions of the two material points (k, 8); the second means nothing for a half-plane."""
+        first = np.einsum("ni,nix->nx", xi[:, :4], self.Q[bodies[:, 0]])
+        return first, np.einsum("ni,nix->nx", xi[:, 4:], self.Q[bodies[:, 1]])
 
     def _places(self) -> Indices:
         """The contact that each friction of the step has become, −1 where the two have parted."""
-        here = _keys(self.bodies[:, 2], self.candidates)
-        keys = np.concatenate([here, _keys(self.friction.rows[:, 15].astype(np.int64), self.friction.candidates)])
+        here, friction = _keys(self.candidate, self.candidates), self.friction
+        keys = np.concatenate([here, _keys(friction.candidate[: friction.count], friction.candidates)])
         order = np.lexsort(keys.T)
         new = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))[: len(keys)]
         name = np.empty(len(keys), np.int64)
@@ -179,13 +168,13 @@ def barrier_of(squared: Array, thickness: Array, d_hat: Array) -> tuple[Array, A
 
 def _keys(candidate: Indices, candidates: Candidates) -> Indices:
     """Rows that are equal for the same features at two states; of a vertex and a patch the triangle does not count."""
-    keys = candidates.pairs[candidate, :7].copy()
-    on_patch = keys[:, 0] == POINT_TRIANGLE
-    keys[on_patch, 4:] = -1
-    keys[on_patch, 4] = candidates.numbers[candidate[on_patch], 4]
+    keys = candidates.pairs[candidate, :PAIR].copy()
+    on_patch = keys[:, KIND] == POINT_TRIANGLE
+    keys[on_patch, X0 + 1 :] = -1
+    keys[on_patch, X0 + 1] = candidates.numbers[candidate[on_patch], SHAPE]
     return keys
 
 
 def _planes(candidates: Candidates, candidate: Indices) -> Indices:
     rows = candidates.pairs[candidate]
-    return np.where(rows[:, 2] < 0, rows[:, 4], -1)
+    return np.where(rows[:, B] < 0, rows[:, X0 + 1], -1)

@@ -85,7 +85,8 @@ def make_shape(vertices: Array, triangles: Indices, edges: Indices, closed: bool
 def _normals(vertices: Array, triangles: Indices) -> Array:
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
-    unit: Array = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    length = np.linalg.norm(normal, axis=1, keepdims=True)
+    unit: Array = normal / np.where(length > 0.0, length, 1.0)  # a triangle without area has none
     return unit
 
 

@@ -1,23 +1,26 @@
 """The watch over bodies: who is near whom, which features may touch, and how far everything may move until a new look.
 
-look     measure a step; look for candidates where less than a share of it would be covered
-follow   go to a state: positions, and the paths of all pairs up to there
-bound    shorten a step to what the candidates cover
-take     book what has been moved
+update_candidates   measure a step; look for candidates where less than a share of it would be covered
+go_to               go to a state: the paths of all pairs up to there
+bound               shorten a step to what the candidates cover
+record_motion       book what has been moved
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from dovetail.solver.contact.candidates import Candidates, list_vertices, update_positions
+from dovetail.solver.contact.candidates import Candidates, list_vertices
 from dovetail.solver.contact.detect import detect, positions
-from dovetail.solver.contact.known import follow
-from dovetail.solver.contact.motion import body_motion, is_spent, pair_motion, take, tightest
+from dovetail.solver.contact.kinds import PAIR
+from dovetail.solver.contact.known import Watched, follow
+from dovetail.solver.contact.motion import BODIES_SPENT, BUDGET, PAIRS_SPENT, STILL, USED, look_at_step, pair_motion
 from dovetail.solver.contact.near import near_bodies
-from dovetail.solver.contact.planes import near_planes
+from dovetail.solver.contact.planes import near_planes, touching_vertices
+from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
 from dovetail.typing import Array, Indices
@@ -25,8 +28,12 @@ from dovetail.typing import Array, Indices
 __all__ = ["Watch"]
 
 _BODY_HEADROOM = 3.0  # budget of a body by its expected motion: boxes of bodies are cheap to look at
+_ALONE_HEADROOM = 48.0  # the same where looks find no candidates: it doubles with each (benchmarks/small.py)
 _HEADROOM = 1.25  # slack of a pair by its expected relative motion: features are not
+_FEW_HEADROOM = 8.0  # the same where there are few candidates: it grows with each look (benchmarks/small.py)
 _SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
+_SMALL = 100  # bodies, up to which a look takes longer than what it finds
+_FEW = 4  # candidates per body, up to which looking for them takes longer than having them
 _CROWD = 4  # more candidates than so many per contact and body ask for a new look once the bodies are slow
 
 
@@ -36,84 +43,65 @@ def _room(motion: Array, d_hat: Array, headroom: float) -> Array:
     return np.maximum(0.5 * d_hat, np.maximum(headroom * motion, slow))
 
 
-class Watch:
-    """Candidates with the budgets of motion that they are complete for.
+class Watch(Watched):
+    """Candidates with the books of motion that they are complete for, see motion.py.
 
-    near (k, 2)          body pairs near each other
-    budget, used (n,)    motion that `near` allows a body, and has seen of it
-    slack, spent (k,)    relative motion that the candidates allow a pair, and have seen of it
-    path (k,)            see known.py
-    need (k,)            relative motion of each pair in the step looked at
-    X (m, 3)             positions of the candidates' vertices at the state last gone to
+    looks                how often candidates were looked for in the present step
+    headroom, pair_headroom   budget of a body and slack of a pair by their expected motion
     """
 
     def __init__(self, scene: ContactScene, is_fixed: Indices, centre: Array, half: Array) -> None:
-        self.scene = scene
-        self._is_fixed, self._centre, self._half = is_fixed, centre, half
-        bodies = len(is_fixed)
-        self.X = np.zeros((scene.x_count, 3))
+        n = len(is_fixed)
+        super().__init__(
+            centre=centre, half=half, near=np.zeros((0, 2), np.int64), budget=np.full(n, -1.0), used=np.zeros(n),
+            slack=np.zeros(0), spent=np.zeros(0), path=np.zeros(0), shift=np.zeros((n, 3)), turn=np.zeros(n),
+            bend=np.zeros(n), motion=np.zeros(n), need=np.zeros(0), commits=np.zeros(n, np.int64),
+            planes=np.array([-1.0, 0.0, 0.0]), Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
+        )  # fmt: skip
+        self.scene, self._is_fixed = scene, is_fixed
+        self._room = Room(scene)
+        self._touching = touching_vertices(scene, is_fixed)
+        self._X = np.zeros((scene.x_count, 3))  # of all vertices, where candidates were last looked for
         self.candidates = Candidates.none()
-        self._vertices: Indices = np.zeros((0, 3), np.int64)
-        self.near: Indices = np.zeros((0, 2), np.int64)
-        self.slack = self.spent = self.need = self.path = np.zeros(0)
-        self.budget, self.used = np.full(bodies, -1.0), np.zeros(bodies)
-        self.plane_budget, self.plane_used = -1.0, 0.0
-        self.motion, self.turn, self.shift = np.zeros(bodies), np.zeros(bodies), np.zeros((bodies, 3))
-        self.still = 0.0
-        self._nobody: Indices = np.zeros(bodies, np.int64)
-        self._commits, self._at_rest = self._nobody, np.zeros(3)
-        self._Q: Array = np.zeros((bodies, 4, 3))  # the state last gone to
+        self.headroom, self.pair_headroom = _BODY_HEADROOM, _HEADROOM
         self.looks = 0
 
     @property
     def is_blind(self) -> bool:
         """Whether nothing is known, since bodies were moved from outside."""
-        return self.plane_budget < 0.0
+        return bool(self.planes[BUDGET] < 0.0)
 
     def forget(self) -> None:
         """Bodies were moved from outside: look for candidates before the next step."""
-        self.plane_budget = -1.0
+        self.planes[BUDGET] = -1.0
 
-    def follow(self, Q: Array) -> None:
-        """Go to the state Q."""
-        follow(self._centre, self._half, self.near, Q, self._Q, self.path)
-        update_positions(self._vertices, self.scene.V, Q, self.X)
+    def go_to(self, Q: Array) -> None:
+        """Go to the state Q: what is known of distances is then known there."""
+        follow(self, Q)
 
     # ---- looking ---------------------------------------------------------------------------------------------
 
-    def look(
-        self, Q: Array, y: Array, position: Indices, islands: Islands, share: float, contacts: int,
-        commits: Indices | None = None,
-    ) -> bool:  # fmt: skip
-        """Measure the step −y from Q; look for candidates where less than a share of it is covered. True if so.
+    def update_candidates(
+        self, Q: Array, y: Array, islands: Islands, share: Array, contacts: int, commits: Indices | None = None
+    ) -> bool:
+        """Measure the step −y from Q; look for candidates where less than a share (n,) of it is covered. True if so.
 
         With `commits` (n,) the frame moves with the mean of all bodies; see motion.py. `contacts` is how many there
         are: candidates far beyond that are thinned out.
         """
-        frame = self._at_rest if commits is None or len(y) == 0 else y[:, :3].sum(axis=0) / len(y)
-        self._commits = self._nobody if commits is None else commits
-        self.still = body_motion(
-            self._centre, self._half, position, islands.active, y, frame, self._commits, self.shift, self.turn,
-            self.motion,
-        )  # fmt: skip
-        self.measure_pairs(islands.of)
+        self.commits[:] = 0 if commits is None else commits
+        found = look_at_step(self, Q, y, commits is not None, islands.of, share)
         if self.is_blind or (commits is not None and self._is_crowded(contacts)):
             self._look_anew(Q, islands.of)
-        elif self.plane_used + share * self.still > self.plane_budget or is_spent(
-            self.used, self.motion, share, self.budget
-        ):
+        elif found == BODIES_SPENT:
             self._look_around(Q, islands.of, share)
-        elif is_spent(self.spent, self.need, share, self.slack):
-            self.follow(Q)
+        elif found == PAIRS_SPENT:
+            self.go_to(Q)
             self._find(Q, np.append(np.arange(len(self.near)), -1), self._soon(share), self._planes())
         else:
             return False
         self.looks += 1
         return True
-
-    def measure_pairs(self, island: Indices) -> None:
-        """need ← relative motion of near pairs in the step looked at, for these islands."""
-        pair_motion(self.near, self.shift, self.turn, island, self._commits, self.need)
 
     def _is_crowded(self, contacts: int) -> bool:
         """Whether the candidates are those of a faster motion, and far more than touch."""
@@ -124,24 +112,24 @@ class Watch:
 
     def _look_anew(self, Q: Array, island: Indices) -> None:
         """Find near bodies and all candidates, with no more room than the step needs."""
-        self._Q[:] = Q
+        self.Q[:] = Q
         self.budget = _room(self.motion, self.scene.d_hat, _BODY_HEADROOM)
         self._renew_planes()
-        self.near = near_bodies(self.scene, self._is_fixed, self.budget, Q)
+        self.near = near_bodies(self.scene, self._room, self._is_fixed, self.budget, Q)
         self.need, self.spent, self.path, self.slack = np.zeros((4, len(self.near)))
-        self.measure_pairs(island)
+        pair_motion(self, island)
         self.candidates = Candidates.none()
         self._find(Q, np.full(1, -1), np.arange(len(self.near)), None)
 
-    def _look_around(self, Q: Array, island: Indices, share: float) -> None:
+    def _look_around(self, Q: Array, island: Indices, share: Array) -> None:
         """Find near bodies anew; pairs that stay near keep their candidates."""
-        self.follow(Q)
+        self.go_to(Q)
         # a budget shrinks slowly, or a direction that grows again would soon make for another look
-        self.budget = np.maximum(_room(self.motion, self.scene.d_hat, _BODY_HEADROOM), 0.5 * self.budget)
+        self.budget = np.maximum(_room(self.motion, self.scene.d_hat, self.headroom), 0.5 * self.budget)
         self._renew_planes()
         n = len(Q)
         before, old = self.near[:, 0] * n + self.near[:, 1], (self.spent, self.path, self.slack)
-        self.near = near_bodies(self.scene, self._is_fixed, self.budget, Q)
+        self.near = near_bodies(self.scene, self._room, self._is_fixed, self.budget, Q)
         now = self.near[:, 0] * n + self.near[:, 1]
         place = np.searchsorted(now, before)
         stays = np.append(now, -1)[place] == before
@@ -149,23 +137,28 @@ class Watch:
         for values, past in zip((self.spent, self.path, self.slack), old, strict=True):
             values[place[stays]] = past[stays]
         self.need = np.zeros(len(now))
-        self.measure_pairs(island)
+        pair_motion(self, island)
         place_of = np.append(np.where(stays, place, -1), -1)
         self._find(Q, place_of, self._soon(share), None)
 
-    def _soon(self, share: float) -> Indices:
+    def _shared(self, share: Array) -> Array:
+        """Share of what every pair needs, the larger one of its two bodies."""
+        return np.maximum(share[self.near[:, 0]], share[self.near[:, 1]]) * self.need
+
+    def _soon(self, share: Array) -> Indices:
         """Pairs whose slack is spent, or soon will be; new ones have none."""
-        return np.flatnonzero(self.spent + share * self.need >= 0.5 * self.slack)
+        return np.flatnonzero(self.spent + self._shared(share) >= 0.5 * self.slack)
 
     def _renew_planes(self) -> None:
         widest = self.scene.d_hat.max(keepdims=True)
-        self.plane_budget = float(_room(np.array([self.still]), widest, _BODY_HEADROOM)[0])
-        self.used, self.plane_used = np.zeros(len(self.budget)), 0.0
+        self.planes[BUDGET] = _room(self.planes[STILL:], widest, self.headroom)[0]
+        self.planes[USED] = 0.0
+        self.used.fill(0.0)
 
     def _planes(self) -> Candidates:
         """The present candidates with half-planes."""
         pairs, numbers, known = self.candidates.pairs, self.candidates.numbers, self.candidates.known
-        count = int(np.searchsorted(pairs[:, 7], 0))
+        count = int(np.searchsorted(pairs[:, PAIR], 0))
         return Candidates(pairs[:count], numbers[:count], known[:count])
 
     def _find(self, Q: Array, place_of: Indices, chosen: Indices, planes: Candidates | None) -> None:
@@ -173,44 +166,42 @@ class Watch:
 
         place_of is the new number of each old pair, −1 where it is gone; half-planes, pair −1, read its last entry.
         """
-        scene, old = self.scene, self.candidates
-        positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, self.X)
+        scene, old, X = self.scene, self.candidates, self._X
+        positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
         a, b = self.near[chosen].T
-        room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], _HEADROOM)
+        room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom)
         self.slack[chosen] = np.minimum(room, self.budget[a] + self.budget[b])
         self.spent[chosen] = 0.0
         place_of = place_of.copy()
         taken = np.zeros(len(self.near) + 1, bool)
         taken[chosen] = True
         place_of[taken[place_of]] = -1
+        if not len(chosen) and old.count == 0 and planes is None and not len(scene.plane_point):
+            self._grow_headroom()
+            return
         if planes is None:
-            planes = near_planes(scene, self._is_fixed, self.budget + self.plane_budget, self.X)
-        self.candidates = detect(scene, planes, old, place_of, self.near, self.slack, self.path, chosen, self.X)
-        self._vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
+            planes = near_planes(scene, self._touching, self.budget + self.planes[BUDGET], X)
+        self.candidates = detect(scene, self._room, planes, old, place_of, self.near, self.slack, self.path, chosen, X)
+        self.vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
+        self._grow_headroom()
 
-    def glance(self, Q: Array) -> tuple[Candidates, Array]:
-        """Candidates in the range of the barrier at Q and paths to measure them by, without any change to the watch."""
-        other = Watch(self.scene, self._is_fixed, self._centre, self._half)
-        other.X = self.X
+    def _grow_headroom(self) -> None:
+        """Bodies that are alone may go far before the next look, and pairs where there are few candidates.
+
+        In small scenes: in large ones a look is cheap beside the candidates of a wide one.
+        """
+        count = self.candidates.count
+        if len(self.budget) > _SMALL:
+            return
+        self.headroom = min(2.0 * self.headroom, _ALONE_HEADROOM) if count == 0 else _BODY_HEADROOM
+        few = count < _FEW * len(self.budget)
+        self.pair_headroom = min(1.5 * self.pair_headroom, _FEW_HEADROOM) if few else _HEADROOM
+
+    def query(self, Q: Array) -> Watch:
+        """Another watch, which knows the candidates in the range of the barrier at Q; this one is not changed."""
+        other = Watch(self.scene, self._is_fixed, self.centre, self.half)
         other._look_anew(Q, np.full(len(Q), -1))
-        return other.candidates, other.path
-
-    # ---- steps -----------------------------------------------------------------------------------------------
-
-    def bound(self, islands: Islands) -> Array:
-        """Share of the step looked at that the candidates cover, per island."""
-        self.measure_pairs(islands.of)
-        alpha = np.ones(islands.count)
-        tightest(
-            self.near, self.need, self.slack, self.spent, islands.of, islands.running, self.budget, self.used,
-            self.motion, alpha,
-        )  # fmt: skip
-        return alpha
-
-    def take(self, alpha: Array, islands: Islands) -> None:
-        """The islands have moved by α of the step looked at."""
-        self.plane_used += self.still
-        take(self.near, self.shift, self.turn, self.motion, self.still, islands.of, alpha, self.used, self.spent)
+        return other
 
     # ---- dump ------------------------------------------------------------------------------------------------
 
@@ -219,20 +210,37 @@ class Watch:
         return {
             "contact/pairs": self.candidates.pairs.astype(float),
             "contact/numbers": self.candidates.numbers,
-            "contact/budget": np.append(self.budget, self.plane_budget),
-            "contact/used": np.append(self.used, self.plane_used),
+            "contact/budget": np.append(self.budget, self.planes[BUDGET]),
+            "contact/used": np.append(self.used, self.planes[USED]),
             "contact/near": self.near.astype(float),
             "contact/slack": np.stack([self.slack, self.spent], axis=1),
         }
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`; distances are unknown then, which no decision depends on."""
-        pairs = arrays["contact/pairs"].astype(np.int64)
-        unknown = np.tile([-math.inf, 0.0], (len(pairs), 1))
-        self.candidates = Candidates(pairs, arrays["contact/numbers"].copy(), unknown)
-        self._vertices = list_vertices(pairs, self.scene.x_base, self.scene.x_count)
-        self.budget, self.plane_budget = arrays["contact/budget"][:-1].copy(), float(arrays["contact/budget"][-1])
-        self.used, self.plane_used = arrays["contact/used"][:-1].copy(), float(arrays["contact/used"][-1])
+        self._list(arrays["contact/pairs"].astype(np.int64), arrays["contact/numbers"].copy())
+        self.budget, self.planes[BUDGET] = arrays["contact/budget"][:-1].copy(), arrays["contact/budget"][-1]
+        self.used, self.planes[USED] = arrays["contact/used"][:-1].copy(), arrays["contact/used"][-1]
         self.near = arrays["contact/near"].astype(np.int64)
         self.slack, self.spent = np.ascontiguousarray(arrays["contact/slack"].T)
         self.need, self.path = np.zeros((2, len(self.near)))
+
+    def _list(self, pairs: Indices, numbers: Array) -> None:
+        """Have these candidates, and know nothing of their distances."""
+        self.candidates = Candidates(pairs, numbers, np.tile([-math.inf, 0.0], (len(pairs), 1)))
+        self.vertices = list_vertices(pairs, self.scene.x_base, self.scene.x_count)
+
+    def keep(self) -> Callable[[], None]:
+        """A function that goes back to the present candidates and budgets; distances are unknown then."""
+        kept = {**vars(self)}
+        slack, spent, used, planes = self.slack.copy(), self.spent.copy(), self.used.copy(), self.planes.copy()
+
+        def undo() -> None:
+            for name, value in kept.items():
+                setattr(self, name, value)  # all of them: kernels may have been told half of an array
+            self.slack, self.spent = slack.copy(), spent.copy()
+            self.used[:], self.planes[:] = used, planes
+            self._list(self.candidates.pairs, self.candidates.numbers)
+            self.need, self.path = np.zeros((2, len(self.near)))
+
+        return undo

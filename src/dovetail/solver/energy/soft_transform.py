@@ -11,6 +11,8 @@ same share of the target's motion counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
@@ -22,7 +24,7 @@ __all__ = ["SoftTransforms"]
 
 
 @kernel
-def _energy(body: Indices, B: Array, target: Array, Q: Array, island: Indices, E: Array) -> None:
+def _energy(body: Indices, B: Array, target: Array, Q: Array, owner: Indices, E: Array) -> None:
     for k in range(len(body)):
         total = 0.0
         for i in range(4):
@@ -30,13 +32,13 @@ def _energy(body: Indices, B: Array, target: Array, Q: Array, island: Indices, E
                 for x in range(3):
                     left = Q[body[k], i, x] - target[k, i, x]
                     total += 0.5 * B[k, i, j] * left * (Q[body[k], j, x] - target[k, j, x])
-        E[island[body[k]]] += total
+        E[owner[body[k]]] += total
 
 
 @kernel
-def _assemble(body: Indices, B: Array, target: Array, position: Indices, Q: Array, g: Array, D: Array) -> None:
+def _assemble(body: Indices, B: Array, target: Array, Q: Array, g: Array, D: Array) -> None:
     for k in range(len(body)):
-        row = position[body[k]]
+        row = body[k]
         for i in range(4):
             for j in range(4):
                 for x in range(3):
@@ -46,18 +48,17 @@ def _assemble(body: Indices, B: Array, target: Array, position: Indices, Q: Arra
 
 @kernel
 def _start(
-    body: Indices, B: Array, B_stiff: Array, target: Array, past: Array, position: Indices, Q: Array, ratio: float,
-    g: Array, D: Array, drift: Array,
-) -> None:  # fmt: skip
+    body: Indices, B: Array, B_stiff: Array, target: Array, past: Array, start: Start, g: Array, D: Array
+) -> None:
     for k in range(len(body)):
-        row = position[body[k]]
+        row = body[k]
         for i in range(4):
             for j in range(4):
                 for x in range(3):
                     last = past[0, k, j, x]
-                    velocity, acceleration = motion(ratio, last - target[k, j, x], past[1, k, j, x] - last)
-                    g[row, 3 * i + x] += B[k, i, j] * (Q[body[k], j, x] - last) + B_stiff[k, i, j] * acceleration
-                    drift[row, 3 * i + x] += B_stiff[k, i, j] * velocity
+                    velocity, acceleration = motion(start.ratio, last - target[k, j, x], past[1, k, j, x] - last)
+                    g[row, 3 * i + x] += B[k, i, j] * (start.Q[row, j, x] - last) + B_stiff[k, i, j] * acceleration
+                    start.drift[row, 3 * i + x] += B_stiff[k, i, j] * velocity
                     D[row, 3 * i + x, 3 * j + x] += B_stiff[k, i, j]
 
 
@@ -114,18 +115,28 @@ class SoftTransforms(Contribution):
         self.past[0, self._body] = self._aim
         self._empty = bool(np.isnan(self.past).all())
 
+    def keep(self) -> Callable[[], None]:
+        """A function that goes back to the present targets."""
+        kept, past = {**vars(self)}, None if self._empty else self.past.copy()
+
+        def undo() -> None:
+            vars(self).update(kept)
+            self.past[:] = np.nan if past is None else past
+
+        return undo
+
     def restore(self, past: Array) -> None:
         """Take over the targets of the last steps from a dump."""
         self.past[:] = past
         self._empty = bool(np.isnan(past).all())
 
-    def add_energy(self, Q: Array, island: Indices, E: Array) -> None:
+    def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
         if self.count:
-            _energy(self._body, self._B, self._target, Q, island, E)
+            _energy(self._body, self._B, self._target, Q, owner, E)
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         if self.count:
-            _assemble(self._body, self._B, self._target, blocks.position, Q, blocks.g, blocks.D)
+            _assemble(self._body, self._B, self._target, Q, blocks.g, blocks.D)
 
     def add_start(self, start: Start, blocks: Blocks) -> None:
         if self.count:
@@ -133,7 +144,4 @@ class SoftTransforms(Contribution):
             # a body that had no target was where it is, at rest
             last = np.where(np.isnan(last), start.Q[self._body], last)
             past = np.stack([last, np.where(np.isnan(earlier), last, earlier)])
-            _start(
-                self._body, self._B, self._B_stiff, self._aim, past, blocks.position, start.Q, start.ratio, blocks.g,
-                blocks.D, start.drift,
-            )  # fmt: skip
+            _start(self._body, self._B, self._B_stiff, self._aim, past, start, blocks.g, blocks.D)

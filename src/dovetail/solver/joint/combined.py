@@ -8,210 +8,229 @@ are a gear. C is the first component of a row of three, as the other exact rows 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.joint.articulation import Articulations, Members, couple, curve
 from dovetail.solver.joint.compliance import Compliance
-from dovetail.solver.joint.exact_rows import Rows
-from dovetail.solver.joint.function import call_coordinate
-from dovetail.solver.joint.stencil import Stencils, gather
+from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, second_rate
+from dovetail.solver.joint.entries import Entries, couple, curve_entries, linearise_entries
 from dovetail.solver.kernel import kernel
+from dovetail.solver.record import Record, f8, i8, nested
 from dovetail.typing import Array, Indices
 
-__all__ = ["Combined"]
+__all__ = [
+    "Combined",
+    "apply_combined",
+    "bend_combined",
+    "combined_merits",
+    "linearise_combined",
+    "measure_combined",
+    "pull_back_combined",
+]
+
+
+class Combined(Record):
+    """Rows over the groups of some entries.
+
+    weight (e,), target (k,)     w and c; both may change from step to step
+    K (k,)                       see rows.py
+    joint (k,)                   the joint whose reaction a row is part of, −1 − number if it belongs to a coupling
+    multiplier, force, C (k, 3)  see rows.py; the first components count
+    """
+
+    entries: Entries = nested(Entries)
+    weight: Array = f8(1)
+    target: Array = f8(1)
+    K: Array = f8(1)
+    joint: Indices = i8(1)
+    multiplier: Array = f8(2)
+    force: Array = f8(2)
+    C: Array = f8(2)
+
+    def __init__(
+        self, coordinates: Coordinates, of: Indices, start: Indices, weight: Array, target: Array, joint: Indices,
+        compliance: Compliance,
+    ) -> None:  # fmt: skip
+        entries = Entries(coordinates, of, start)
+        k = entries.groups
+        super().__init__(
+            entries=entries, weight=np.array(weight, float), target=np.array(target, float), K=np.zeros(k),
+            joint=np.array(joint, np.int64), multiplier=np.zeros((k, 3)), force=np.zeros((k, 3)), C=np.zeros((k, 3)),
+        )  # fmt: skip
+        self.compliance = compliance
+
+    @property
+    def count(self) -> int:
+        return len(self.target)
+
+    @property
+    def pairs(self) -> Indices:
+        """Bodies (k, 2) of the first entry of every row, which stand for all of them."""
+        return self.entries.body[self.entries.start[:-1]]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Combined], coordinates: Coordinates) -> Combined:
+        """One set of rows of which the parts become views: what is written to a part's numbers is written to it."""
+        of = np.concatenate([np.zeros(0, np.int64), *(part.entries.of for part in parts)])
+        sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.entries.start) for part in parts)])
+        made = cls(
+            coordinates, of, np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([np.zeros(0), *(part.weight for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.target for part in parts)]),
+            np.concatenate([np.zeros(0, np.int64), *(part.joint for part in parts)]),
+            Compliance.joined([part.compliance for part in parts]),
+        )  # fmt: skip
+        row = entry = 0
+        for part in parts:
+            rows, entries = slice(row, row + part.count), slice(entry, entry + part.entries.count)
+            part.weight = made.weight[entries]
+            part.target, part.force = made.target[rows], made.force[rows]
+            row, entry = rows.stop, entries.stop
+        return made
+
+    def add_constant(self, blocks: Blocks) -> None:
+        """Find the blocks of all pairs of bodies."""
+        self.entries.coordinates.locate(blocks)
+        self.entries.locate(blocks)
+
+    def assemble(self, Q: Array, exact: bool, g: Array, D: Array, U: Array) -> None:
+        """g += Jᵀ(λ + K C) as linearised at Q, D, U += K JᵀJ, and λ·∇²C if exact."""
+        e = self.entries
+        first, second = e.products
+        e.M[:] = self.K[e.group[first]] * self.weight[first] * self.weight[second]
+        pull = self.weight * (self.multiplier[:, 0] + self.K * self.C[:, 0])[e.group]
+        couple(e, pull, g, D, U)
+        if exact:
+            curve_entries(e, self.weight * self.multiplier[e.group, 0], Q, D, U)
+
+    def add_forces(self, Q: Array, out: Array) -> None:
+        """out[joint] −= generalised force [N, N·m] of the last step on the right body at Q."""
+        e = self.entries
+        linearise_entries(e, e.coordinates.value[e.of], Q)
+        joint = self.joint[e.group]
+        mine = np.flatnonzero(joint >= 0)
+        pull: Any = self.force[e.group, 0] * self.weight
+        np.subtract.at(out, joint[mine], (pull[:, None] * e.J[:, 1])[mine].reshape(-1, 4, 3))
 
 
 @kernel
-def _sum(start: Indices, weight: Array, x: Array, target: Array, runs: Indices, C: Array) -> float:
-    """C[:, 0] ← Σ w x − c, 0 for rows that do not run; the largest."""
-    largest = 0.0
-    for k in range(len(start) - 1):
-        value = -target[k]
-        for e in range(start[k], start[k + 1]):
-            value += weight[e] * x[e]
-        C[k, 0] = value if runs[k] else 0.0
-        if not abs(C[k, 0]) <= largest:
-            largest = abs(C[k, 0])
+def _moves(entries: Entries, a: int, active: Indices) -> bool:
+    """Whether a body of group a is active."""
+    c = entries.coordinates
+    for e in range(entries.start[a], entries.start[a + 1]):
+        k = entries.of[e]
+        if active[c.left[k]] or active[c.right[k]]:
+            return True
+    return False
+
+
+@kernel
+def linearise_combined(rows: Combined, active: Indices, Q: Array) -> float:
+    """J, C ← those at Q, C = 0 for rows whose bodies do not move; the largest C."""
+    entries, largest = rows.entries, 0.0
+    reference = np.empty(len(entries.of))
+    for e in range(len(reference)):
+        reference[e] = entries.coordinates.reference[entries.of[e]]
+    linearise_entries(entries, reference, Q)
+    for k in range(len(rows.target)):
+        value = -rows.target[k]
+        for e in range(entries.start[k], entries.start[k + 1]):
+            value += rows.weight[e] * entries.x[e]
+        rows.C[k, 0] = value if _moves(entries, k, active) else 0.0
+        if not abs(rows.C[k, 0]) <= largest:
+            largest = abs(rows.C[k, 0])
     return largest
 
 
 @kernel
-def _who_runs(start: Indices, body: Indices, position: Indices, active: Indices, runs: Indices) -> None:
-    """runs (k,) ← 1 for rows of which a body is free and active."""
-    for k in range(len(start) - 1):
-        runs[k] = 0
-        for e in range(start[k], start[k + 1]):
-            for s in range(2):
-                row = position[body[e, s]]
-                if row >= 0 and active[row]:
-                    runs[k] = 1
+def measure_combined(rows: Combined, active: Indices, Q: Array, y: Array, first: int, out: Array) -> float:
+    """out[first …, 0] ← C(Q − y), 0 where no body is active; the largest."""
+    entries = rows.entries
+    c, largest = entries.coordinates, 0.0
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
+    step = y.reshape((len(y), 4, 3))
+    for k in range(len(rows.target)):
+        out[first + k, 0] = out[first + k, 1] = out[first + k, 2] = 0.0
+        if not _moves(entries, k, active):
+            continue
+        value = -rows.target[k]
+        for e in range(entries.start[k], entries.start[k + 1]):
+            n = gather_rows(c, entries.of[e], Q, F)
+            gather_rows(c, entries.of[e], step, dF)
+            for i in range(n):
+                F[i] -= dF[i]
+            value += rows.weight[e] * coordinate_at(c, entries.of[e], 0.0, F, n, dx, d2x)
+        out[first + k, 0] = value
+        if not abs(value) <= largest:
+            largest = abs(value)
+    return largest
 
 
 @kernel
-def _apply(
-    start: Indices, body: Indices, weight: Array, J: Array, position: Indices, runs: Indices, y: Array, out: Array
-) -> None:
-    """out[:, 0] ← J y."""
-    for k in range(len(start) - 1):
+def apply_combined(rows: Combined, active: Indices, y: Array, first: int, out: Array) -> None:
+    """out[first …, 0] ← J y, 0 where no body is active."""
+    entries = rows.entries
+    c, J = entries.coordinates, entries.J
+    for k in range(len(rows.target)):
         value = 0.0
-        for e in range(start[k], start[k + 1]):
-            for s in range(2):
-                row = position[body[e, s]]
-                if row >= 0:
-                    for i in range(12):
-                        value += weight[e] * J[e, s, i] * y[row, i]
-        out[k, 0] = value if runs[k] else 0.0
+        if _moves(entries, k, active):
+            for e in range(entries.start[k], entries.start[k + 1]):
+                left, right = c.left[entries.of[e]], c.right[entries.of[e]]
+                for i in range(12):
+                    value += rows.weight[e] * (J[e, 0, i] * y[left, i] + J[e, 1, i] * y[right, i])
+        out[first + k, 0] = value
+        out[first + k, 1] = out[first + k, 2] = 0.0
 
 
 @kernel
-def _pull_back(
-    start: Indices, body: Indices, weight: Array, J: Array, position: Indices, value: Array, g: Array
-) -> None:
-    """g += Jᵀ value."""
-    for k in range(len(start) - 1):
-        for e in range(start[k], start[k + 1]):
-            for s in range(2):
-                row = position[body[e, s]]
-                if row >= 0:
-                    for i in range(12):
-                        g[row, i] += value[k, 0] * weight[e] * J[e, s, i]
+def pull_back_combined(rows: Combined, values: Array, first: int, g: Array) -> None:
+    """g += Jᵀ values[first …]."""
+    entries = rows.entries
+    c, J = entries.coordinates, entries.J
+    for k in range(len(rows.target)):
+        for e in range(entries.start[k], entries.start[k + 1]):
+            pull = values[first + k, 0] * rows.weight[e]
+            left, right = c.left[entries.of[e]], c.right[entries.of[e]]
+            for i in range(12):
+                g[left, i] += pull * J[e, 0, i]
+                g[right, i] += pull * J[e, 1, i]
 
 
 @kernel
-def _merit(
-    start: Indices, body: Indices, K: Array, share: float, multiplier: Array, C: Array, owner: Indices, E: Array
-) -> None:
+def combined_merits(rows: Combined, share: float, Q: Array, owner: Indices, E: Array) -> None:
     """E[owner] += λC + share·K/2 C²."""
-    for k in range(len(start) - 1):
-        at = -1
-        for e in range(start[k], start[k + 1]):
-            at = max(at, owner[body[e, 0]], owner[body[e, 1]])
-        E[at] += (multiplier[k, 0] + 0.5 * share * K[k] * C[k, 0]) * C[k, 0]
+    entries = rows.entries
+    c = entries.coordinates
+    size = 3 * c.widest
+    F, dx, d2x = np.empty(size), np.empty(size), np.zeros(size * size)
+    for k in range(len(rows.target)):
+        C, at = -rows.target[k], -1
+        for e in range(entries.start[k], entries.start[k + 1]):
+            of = entries.of[e]
+            n = gather_rows(c, of, Q, F)
+            C += rows.weight[e] * coordinate_at(c, of, 0.0, F, n, dx, d2x)
+            at = max(at, owner[c.left[of]], owner[c.right[of]])
+        if at >= 0:
+            E[at] += (rows.multiplier[k, 0] + 0.5 * share * rows.K[k] * C) * C
 
 
 @kernel
-def _second_rates(
-    coordinate: Any, left: Indices, right: Indices, W: Array, of: Indices, into: Indices, Q: Array, V: Array,
-    out: Array,
-) -> None:  # fmt: skip
-    """out[into] ← Vᵀ ∇²x V."""
-    n = 3 * W.shape[1]
-    F, dF, dx, d2x = np.empty(n), np.empty(n), np.empty(n), np.empty(n * n)
-    for m in range(len(of)):
-        k = of[m]
-        gather(W, k, left[k], right[k], Q, F)
-        gather(W, k, left[k], right[k], V, dF)
-        dx[:] = 0.0
-        d2x[:] = 0.0
-        call_coordinate(coordinate, F, 1.0, dx, d2x)
-        total = 0.0
-        for i in range(n):
-            for j in range(n):
-                total += dF[i] * d2x[n * i + j] * dF[j]
-        out[into[m]] = total
-
-
-def _ends(members: list[Members], start: Indices, joint: Indices) -> Stencils:
-    """The left and right bodies of the first coordinate of every row, which stand for all of them."""
-    body = Articulations(members, start).body
-    count = len(start) - 1
-    return Stencils(body[start[:-1], 0], body[start[:-1], 1], np.zeros((count, 1, 8)), joint)
-
-
-class Combined(Rows):
-    """Rows of which row k has the entries start[k] … start[k + 1] − 1 of the members.
-
-    weight (n,) are those of the entries, target (k,) is c; both may change from step to step. joint (k,) is the joint
-    whose reaction a row is part of, −1 if it belongs to none.
-    """
-
-    def __init__(
-        self, members: list[Members], start: Indices, weight: Array, target: Array, joint: Indices,
-        compliance: Compliance,
-    ) -> None:  # fmt: skip
-        super().__init__(_ends(members, start, joint), compliance)
-        self._parts = Articulations(members, start)
-        self.weight, self.target = np.ascontiguousarray(weight, float), np.ascontiguousarray(target, float)
-        self._runs = np.zeros(self.count, np.int64)
-        self._at_Q, self._J = np.zeros((0, 4, 3)), np.zeros_like(self._parts.J)
-        self._rates = np.zeros(self._parts.count)
-        sizes = np.diff(self._parts.start)
-        self._row = np.repeat(np.arange(self.count), sizes)  # of each entry
-        squares = [np.indices((n, n)).reshape(2, -1) + at for n, at in zip(sizes, self._parts.start, strict=False)]
-        self._products: Indices = np.concatenate(squares, axis=1)  # entries that each number of M couples
-
-    def pairs(self) -> Indices:
-        return self._parts.pairs()
-
-    def _values(self, Q: Array) -> Array:
-        """Coordinates at Q on the branch of the committed ones; their gradients are in `_parts.J`."""
-        for part in self._parts.members:
-            self._parts.previous[part.into] = part.coordinates.value[part.of]
-        return self._parts.values(Q, self._parts.previous)
-
-    def linearise(self, Q: Array, blocks: Blocks) -> float:
-        parts = self._parts
-        _who_runs(parts.start, parts.body, blocks.position, blocks.active, self._runs)
-        x = self._values(Q)
-        self._J[:] = parts.J
-        self._at_Q = Q
-        return float(_sum(parts.start, self.weight, x, self.target, self._runs, self.residual))
-
-    def measure(self, Q: Array, y: Array, blocks: Blocks) -> float:
-        moved = Q.copy()
-        free = np.flatnonzero(blocks.position >= 0)
-        moved[free] -= y[blocks.position[free]].reshape(-1, 4, 3)
-        _who_runs(self._parts.start, self._parts.body, blocks.position, blocks.active, self._runs)
-        x = self._values(moved)
-        return float(_sum(self._parts.start, self.weight, x, self.target, self._runs, self.residual))
-
-    def apply(self, y: Array, blocks: Blocks) -> None:
-        parts = self._parts
-        _apply(parts.start, parts.body, self.weight, self._J, blocks.position, self._runs, y, self.applied)
-
-    def pull_back(self, values: Array, blocks: Blocks, g: Array) -> None:
-        parts = self._parts
-        _pull_back(parts.start, parts.body, self.weight, self._J, blocks.position, values, g)
-
-    def add_merit(self, Q: Array, share: float, owner: Indices, E: Array) -> None:
-        parts, C = self._parts, np.zeros((self.count, 1))
-        _sum(parts.start, self.weight, self._values(Q), self.target, np.ones(self.count, np.int64), C)
-        _merit(parts.start, parts.body, self.K, share, self.multiplier, C, owner, E)
-
-    def add_forces(self, Q: Array, out: Array) -> None:
-        self._values(Q)
-        joint = self.stencils.joint[self._row]
-        mine = np.flatnonzero(joint >= 0)
-        pull = self.force[self._row, 0] * self.weight
-        np.subtract.at(out, joint[mine], (pull[:, None] * self._parts.J[:, 1])[mine].reshape(-1, 4, 3))
-
-    def add_constant(self, blocks: Blocks) -> None:
-        self._parts.add_constant(blocks)
-
-    def add_hessian(self, exact: bool, blocks: Blocks) -> None:
-        parts = self._parts
-        first, second = self._products
-        parts.M[:] = self.K[self._row[first]] * self.weight[first] * self.weight[second]
-        pull = np.zeros(parts.count)
-        couple(
-            parts.start, parts.square, parts.M, parts.body, parts.block, blocks.position, pull, self._J, blocks.g,
-            blocks.D, blocks.U,
-        )  # fmt: skip
-        pull[:] = self.weight * self.multiplier[self._row, 0]
-        for part in parts.members if exact else ():
-            c, s = part.coordinates, part.coordinates.stencils
-            curve(
-                c.address, s.left, s.right, s.W, s.block, part.of, part.into, pull, blocks.position, self._at_Q,
-                blocks.D, blocks.U,
-            )  # fmt: skip
-
-    def bend(self, V: Array, scale: float, out: Array) -> None:
-        parts = self._parts
-        for part in parts.members:
-            c, s = part.coordinates, part.coordinates.stencils
-            _second_rates(c.address, s.left, s.right, s.W, part.of, part.into, self._at_Q, V, self._rates)
-        out.fill(0.0)
-        np.add.at(out[:, 0], self._row, scale * self.weight * self._rates)
+def bend_combined(rows: Combined, Q: Array, V: Array, scale: float, first: int, out: Array) -> None:
+    """out[first …, 0] ← scale · (∂J/∂Q V) V at Q, where they were linearised."""
+    entries = rows.entries
+    c = entries.coordinates
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
+    for k in range(len(rows.target)):
+        value = 0.0
+        for e in range(entries.start[k], entries.start[k + 1]):
+            n = gather_rows(c, entries.of[e], Q, F)
+            gather_rows(c, entries.of[e], V, dF)
+            coordinate_at(c, entries.of[e], 1.0, F, n, dx, d2x)
+            value += scale * rows.weight[e] * second_rate(n, d2x, dF)
+        out[first + k, 0] = value
+        out[first + k, 1] = out[first + k, 2] = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,13 @@ class Compliance:
     def rigid(cls, inertia: Array) -> Compliance:
         """Of rows that give way by the motion of their bodies, and get the least weight; inertia (k,) as above."""
         return cls(inertia, np.full_like(inertia, np.inf))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Compliance]) -> Compliance:
+        """Of several sets of rows, one after the other."""
+        return cls(
+            *(np.concatenate([np.zeros(0), *(getattr(p, name) for p in parts)]) for name in ("inertia", "strain"))
+        )
 
     def weights(self, h: float) -> Array:
         """K (k,) [kg] for steps of length h.

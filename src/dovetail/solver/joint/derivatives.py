@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dovetail.checked import shown
 from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.function import Coordinate, EnergyFunction, Law
 from dovetail.solver.kernel import jit_enabled
@@ -142,7 +143,7 @@ def check_derivatives(
     """
     if not isinstance(function, Function):
         raise ConstitutionError(
-            f"check_derivatives: got {function!r}; give a function decorated with @energy, @coordinate or @law."
+            f"check_derivatives: got {shown(function)}; give a function decorated with @energy, @coordinate or @law."
         )
     first, second = _Worst("the first derivative"), _Worst("the second derivative")
     count = 0

@@ -202,13 +202,14 @@ def _coordinate_intrinsic(context: Any, address: Any, F: Any, exact: Any, dx: An
     return types.float64(types.int64, F, types.float64, dx, d2x), generate
 
 
-def _law_intrinsic(context: Any, address: Any, x: Any, p: Any, k: Any, d: Any) -> Any:
+def _law_intrinsic(context: Any, address: Any, x: Any, p: Any, at: Any, d: Any) -> Any:
     def generate(target: Any, builder: Any, signature: Any, a: Any) -> Any:
         t = signature.args
-        arguments = [a[1], _row(target, builder, t, a, 2, 3), _data(target, builder, t[4], a[4])]
-        return _invoke(builder, a[0], arguments)
+        place = target.cast(builder, a[3], t[3], types.int64)
+        parameters = builder.gep(_data(target, builder, t[2], a[2]), [place])
+        return _invoke(builder, a[0], [a[1], parameters, _data(target, builder, t[4], a[4])])
 
-    return types.float64(types.int64, types.float64, p, k, d), generate
+    return types.float64(types.int64, types.float64, p, at, d), generate
 
 
 if jit_enabled:
@@ -225,9 +226,9 @@ else:
         """x and its derivatives."""
         return float(function(F, exact, dx, d2x))
 
-    def call_law(function: Any, x: float, p: Any, k: int, d: Any) -> float:
-        """φ of row k of the parameters."""
-        return float(function(x, p[k], d))
+    def call_law(function: Any, x: float, p: Any, at: int, d: Any) -> float:
+        """φ with the parameters p[at] and following."""
+        return float(function(x, p[at:], d))
 
 
 @kernel

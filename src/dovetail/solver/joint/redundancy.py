@@ -48,9 +48,9 @@ class _Equations:
 
 def redundancies(exact: ExactJoints, Q: Array, mass: Array, is_fixed: Indices) -> list[Redundancy]:
     """All redundancies at Q; fixed bodies count as one, M̂ (n, 4, 4) measures motions."""
-    framed = (exact.coinciding, exact.parallel)  # coordinates that are held are not looked at
-    joints, first = np.unique(np.concatenate([rows.stencils.joint for rows in framed]), return_index=True)
-    ends = np.concatenate([rows.stencils.pairs for rows in framed])[first]
+    framed = len(exact.joint) - exact.combined.count  # coordinates that are held are not looked at
+    joints, first = np.unique(exact.joint[:framed], return_index=True)
+    ends = exact.pairs[first]
     ground = len(Q)
     nodes = np.where(is_fixed[ends] != 0, ground, ends)
     found = []
@@ -64,8 +64,8 @@ def redundancies(exact: ExactJoints, Q: Array, mass: Array, is_fixed: Indices) -
 def _equations(exact: ExactJoints, joints: Indices, Q: Array, mass: Array, is_fixed: Indices) -> _Equations:
     """Rows of some joints at Q, with gradients in units of √mass and of length one."""
     parts = []
-    for s in (exact.coinciding.stencils, exact.parallel.stencils):
-        for k in np.flatnonzero(np.isin(s.joint, joints)):
+    for s in (exact.points, exact.slides):
+        for k in s.exact + np.flatnonzero(np.isin(s.joint[s.exact :], joints)):
             F = s.W[k] @ np.concatenate([Q[s.left[k]], Q[s.right[k]]])
             # how a change of each row of F moves C, one (3, 3) for each
             if len(F) == 1:

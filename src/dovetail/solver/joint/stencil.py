@@ -16,6 +16,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.kernel import kernel
+from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
 __all__ = ["Stencils", "gather", "gather_step", "image", "pull_back_gradient", "pull_back_hessian"]
@@ -45,28 +46,23 @@ def gather(W: Array, k: int, left: int, right: int, Q: Array, F: Array) -> None:
 
 @kernel
 def gather_step(W: Array, k: int, left: int, right: int, y: Array, F: Array) -> None:
-    """F (3m) ← W[k] y for a step y (free, 12) of the positions left and right; a position below zero is fixed."""
+    """F (3m) ← W[k] y for a step y (n, 12) of the bodies left and right."""
     for r in range(W.shape[1]):
         for a in range(3):
             value = 0.0
             for i in range(4):
-                if left >= 0:
-                    value += W[k, r, i] * y[left, 3 * i + a]
-                if right >= 0:
-                    value += W[k, r, 4 + i] * y[right, 3 * i + a]
+                value += W[k, r, i] * y[left, 3 * i + a] + W[k, r, 4 + i] * y[right, 3 * i + a]
             F[3 * r + a] = value
 
 
 @kernel
-def pull_back_gradient(W: Array, k: int, row_left: int, row_right: int, gF: Array, g: Array) -> None:
-    """g[row] += W[k]ᵀ gF for each body; a row below zero is a fixed body."""
+def pull_back_gradient(W: Array, k: int, left: int, right: int, gF: Array, g: Array) -> None:
+    """g[body] += W[k]ᵀ gF for both bodies."""
     for r in range(W.shape[1]):
         for i in range(4):
             for a in range(3):
-                if row_left >= 0:
-                    g[row_left, 3 * i + a] += W[k, r, i] * gF[3 * r + a]
-                if row_right >= 0:
-                    g[row_right, 3 * i + a] += W[k, r, 4 + i] * gF[3 * r + a]
+                g[left, 3 * i + a] += W[k, r, i] * gF[3 * r + a]
+                g[right, 3 * i + a] += W[k, r, 4 + i] * gF[3 * r + a]
 
 
 @kernel
@@ -92,19 +88,14 @@ def _pull_back_block(
 
 
 @kernel
-def pull_back_hessian(
-    W: Array, k: int, row_left: int, row_right: int, block: int, HF: Array, D: Array, U: Array
-) -> None:
-    """D, U += W[k]ᵀ HF W[k]; `block` is the off-diagonal block of the two bodies, −1 if one of them is fixed."""
-    if row_left >= 0:
-        _pull_back_block(W, k, 0, 0, True, HF, D, row_left)
-    if row_right >= 0:
-        _pull_back_block(W, k, 4, 4, True, HF, D, row_right)
+def pull_back_hessian(W: Array, k: int, left: int, right: int, block: int, HF: Array, D: Array, U: Array) -> None:
+    """D, U += W[k]ᵀ HF W[k]; `block` is that of the two bodies, see linear/ordering.py."""
+    _pull_back_block(W, k, 0, 0, True, HF, D, left)
+    _pull_back_block(W, k, 4, 4, True, HF, D, right)
     if block >= 0:
-        if row_left < row_right:
-            _pull_back_block(W, k, 0, 4, False, HF, U, block)
-        else:
-            _pull_back_block(W, k, 4, 0, False, HF, U, block)
+        _pull_back_block(W, k, 0, 4, False, HF, U, block)
+    elif block != NO_BLOCK:
+        _pull_back_block(W, k, 4, 0, False, HF, U, flipped(block))
 
 
 @dataclass
@@ -121,7 +112,7 @@ class Stencils:
         self.right = np.ascontiguousarray(self.right, np.int64)
         self.joint = np.ascontiguousarray(self.joint, np.int64)
         self.W = np.ascontiguousarray(self.W, float)
-        self.block = np.full(len(self.left), -1)
+        self.block = np.full(len(self.left), NO_BLOCK)
 
     @property
     def count(self) -> int:
@@ -131,26 +122,15 @@ class Stencils:
     def pairs(self) -> Indices:
         return np.stack([self.left, self.right], axis=1)
 
+    @classmethod
+    def none(cls, m: int) -> Stencils:
+        """An empty set with m rows each."""
+        nobody: Indices = np.zeros(0, np.int64)
+        return cls(nobody, nobody, np.zeros((0, m, 8)), nobody)
+
     def locate(self, blocks: Blocks) -> None:
         """Find the off-diagonal block of every pair; once per structure."""
-        for k in range(self.count):
-            self.block[k] = blocks.block_of(int(self.left[k]), int(self.right[k]))
-
-    def add_gram(self, K: Array, blocks: Blocks) -> None:
-        """Add the Hessian K WᵀW ⊗ I₃ of stencils with one row to the base blocks; after `locate`.
-
-        Nets have theirs as points.
-        """
-        blocks.add_points(self.pairs, self.W[:, 0], K)
-        left, right = (np.where(blocks.in_net[body], -1, blocks.position[body]) for body in (self.left, self.right))
-        W = self.W[:, 0]
-        outer = np.einsum("k,ki,kj,ab->kiajb", K, W, W, np.eye(3)).reshape(-1, 24, 24)
-        for row, half in ((left, slice(0, 12)), (right, slice(12, 24))):
-            free = row >= 0
-            np.add.at(blocks.base_D, row[free], outer[free][:, half, half])
-        coupled = self.block >= 0
-        cross = np.where((left < right)[:, None, None], outer[:, :12, 12:], outer[:, 12:, :12])
-        np.add.at(blocks.base_U, self.block[coupled], cross[coupled])
+        blocks.locate(self.left, self.right, self.block)
 
     def subset(self, chosen: Indices) -> Stencils:
         """The stencils of some joints."""

@@ -8,18 +8,20 @@ iterate, and a step may turn it by a fraction of a turn only, so that nothing wr
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.solver.blocks import Blocks
 from dovetail.solver.islands import Islands
-from dovetail.solver.joint.function import Law, call_coordinate, nearest
-from dovetail.solver.joint.stencil import gather, gather_step
-from dovetail.solver.joint.terms import Coordinates, Laws
+from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows
+from dovetail.solver.joint.function import call_coordinate, nearest
+from dovetail.solver.joint.laws import LawBatch, Laws
 from dovetail.solver.kernel import kernel
 from dovetail.solver.law.stop import MARGIN
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
+
+if TYPE_CHECKING:
+    from dovetail.solver.potential import Evaluation
 
 __all__ = ["Stops"]
 
@@ -29,16 +31,14 @@ _HALVINGS = 60  # after which a step is not taken at all
 
 
 @kernel
-def _follow(
-    coordinate: Any, period: float, left: Indices, right: Indices, W: Array, of: Indices, Q: Array, reference: Array
-) -> None:
+def _follow(c: Coordinates, of: Indices, Q: Array, reference: Array) -> None:
     """reference[of] ← x at Q, on the branch nearest to what it was."""
-    n = 3 * W.shape[1]
-    F, dx, d2x = np.empty(n), np.zeros(n), np.zeros(n * n)
+    size = 3 * c.widest
+    F, dx, d2x = np.empty(size), np.zeros(size), np.zeros(size * size)
     for m in range(len(of)):
         k = of[m]
-        gather(W, k, left[k], right[k], Q, F)
-        reference[k] = nearest(call_coordinate(coordinate, F, 0.0, dx, d2x), period, reference[k])
+        n = gather_rows(c, k, Q, F)
+        reference[k] = nearest(coordinate_at(c, k, 0.0, F, n, dx, d2x), c.period[k], reference[k])
 
 
 @kernel
@@ -48,42 +48,40 @@ def _left_over(x: float, before: float, lower: float, upper: float) -> float:
 
 
 @kernel
-def _shares(
-    coordinate: Any, period: float, left: Indices, right: Indices, W: Array, of: Indices, reference: Array, p: Array,
-    position: Indices, active: Indices, Q: Array, y: Array, island: Indices, alpha: Array,
-) -> None:  # fmt: skip
+def _shares(laws: Laws, which: Indices, Q: Array, y: Array, islands: Islands) -> None:
     """α of the islands ← at most the share of the step −y from Q that stays within all bounds; reference is x at Q."""
-    n = 3 * W.shape[1]
-    F, dF, G, dx, d2x = np.empty(n), np.empty(n), np.empty(n), np.zeros(n), np.zeros(n * n)
-    for m in range(len(of)):
-        k = of[m]
-        i, j = position[left[k]], position[right[k]]
-        i, j = (i if i >= 0 and active[i] else -1), (j if j >= 0 and active[j] else -1)
-        if p[m, 2] < math.inf or (i < 0 and j < 0):
+    c, unconverged, island, alpha = laws.coordinates, islands.unconverged, islands.of, islands.alpha
+    size = 3 * c.widest
+    F, dF, G, dx = np.empty(size), np.empty(size), np.empty(size), np.zeros(size)
+    d2x, step_rows = np.zeros(size * size), y.reshape((len(y), 4, 3))
+    for m in which:
+        k, at_p = laws.of[m], laws.at[m]
+        lower, upper, strength = laws.p[at_p], laws.p[at_p + 1], laws.p[at_p + 2]
+        if strength < math.inf or not (unconverged[c.left[k]] or unconverged[c.right[k]]):
             continue
-        at = max(island[left[k]], island[right[k]])
-        gather(W, k, left[k], right[k], Q, F)
-        gather_step(W, k, i, j, y, dF)
+        at = max(island[c.left[k]], island[c.right[k]])
+        n = gather_rows(c, k, Q, F)
+        gather_rows(c, k, step_rows, dF)
         share = alpha[at]
-        if period > 0.0:
-            for r in range(W.shape[1]):
-                size = step = 0.0
-                for a in range(3 * r, 3 * r + 3):
-                    size += F[a] * F[a]
+        if c.period[k] > 0.0:
+            for r in range(0, n, 3):
+                length = step = 0.0
+                for a in range(r, r + 3):
+                    length += F[a] * F[a]
                     step += dF[a] * dF[a]
-                if share * math.sqrt(step) > _TURN * math.sqrt(size):
-                    share = _TURN * math.sqrt(size / step)
-        before = reference[k]
+                if share * math.sqrt(step) > _TURN * math.sqrt(length):
+                    share = _TURN * math.sqrt(length / step)
+        before = c.reference[k]
         for halving in range(_HALVINGS + 1):
             for a in range(n):
                 G[a] = F[a] - share * dF[a]
-            x = nearest(call_coordinate(coordinate, G, 0.0, dx, d2x), period, before)
+            x = nearest(call_coordinate(c.address[k], G, 0.0, dx, d2x), c.period[k], before)
             # written so that a NaN is not taken
-            if _left_over(x, before, p[m, 0], p[m, 1]) >= _LEFT_OVER:
+            if _left_over(x, before, lower, upper) >= _LEFT_OVER:
                 break
             # where the way is straight, this is where a twentieth is left
             way = abs(x - before)
-            room = (1.0 - _LEFT_OVER) * (p[m, 1] - before if x > before else before - p[m, 0])
+            room = (1.0 - _LEFT_OVER) * (upper - before if x > before else before - lower)
             share *= min(0.999 * room / way, 0.9) if halving == 0 and way > room else 0.5
             if halving == _HALVINGS:
                 share = 0.0
@@ -91,47 +89,70 @@ def _shares(
             alpha[at] = share
 
 
-class Stops(Laws):
-    """Hard limits on some of a batch's coordinates; p (m, 4) are lower, upper, inf where there is a stop, κ.
+class Stops:
+    """The guard over hard limits: laws with p = lower, upper, inf where there is a stop, κ.
 
-    reference (k,) are the coordinates of the present iterate, continued from those at the start of the step.
-    slack (m, 2) is for whoever fills p: how far behind the bounds that were asked for those in p are.
+    bodies (n,) is 1 for those on joints with one. slack[batch] (m, 2) is for whoever fills p: how far behind the bounds
+    that were asked for those in p are.
     """
 
-    def __init__(self, law: Law, coordinates: Coordinates, of: Indices, p: Array) -> None:
-        super().__init__(law, coordinates, of, p)
-        self.reference = coordinates.value.copy()
-        self.slack = np.full((len(self.of), 2), np.nan)
+    def __init__(self, laws: Laws, bodies: int) -> None:
+        self._laws = laws
+        self._batches = [batch for batch in laws.batches if batch.is_stop]
+        rows = [np.arange(batch.rows.start, batch.rows.stop) for batch in self._batches]
+        self._which = np.concatenate([np.zeros(0, np.int64), *rows])
+        self._of = laws.of[self._which]
+        self._pairs = laws.coordinates.pairs[self._of]
+        self.bodies = np.zeros(bodies, np.int64)
+        self.bodies[self._pairs] = 1
+        self.slack: dict[LawBatch, Array] = {batch: np.full((batch.count, 2), np.nan) for batch in self._batches}
+
+    @property
+    def count(self) -> int:
+        return len(self._which)
 
     def begin(self) -> None:
         """Start a step: the coordinates are those that were committed."""
-        self.reference[:] = self.coordinates.value
+        c = self._laws.coordinates
+        c.reference[self._of] = c.value[self._of]
 
     def follow(self, Q: Array) -> None:
         """Q is the next iterate."""
-        c, s = self.coordinates, self.coordinates.stencils
-        _follow(c.address, c.function.period, s.left, s.right, s.W, self.of, Q, self.reference)
+        _follow(self._laws.coordinates, self._of, Q, self._laws.coordinates.reference)
 
-    def bound(self, Q: Array, y: Array, blocks: Blocks, islands: Islands, alpha: Array) -> None:
-        """α (m,) ← at most the share of the step −y from Q, which was followed, that stays within the bounds."""
-        c, s = self.coordinates, self.coordinates.stencils
-        _shares(
-            c.address, c.function.period, s.left, s.right, s.W, self.of, self.reference, self.p, blocks.position,
-            blocks.active, Q, y, islands.of, alpha,
-        )  # fmt: skip
+    def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
+        """Nothing: bounds do not move."""
 
-    def touching(self, Q: Array) -> Indices:
+    def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
+        """All bodies with hard limits are guarded."""
+        guarded |= self.bodies
+
+    def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
+        self.follow(at.Q)
+        self.bound(at.Q, y, islands)
+
+    def bound(self, Q: Array, y: Array, islands: Islands) -> None:
+        """α ← at most the share of the step −y from Q, which was followed, that stays within the bounds."""
+        _shares(self._laws, self._which, Q, y, islands)
+
+    def record_motion(self, islands: Islands) -> None:
+        """Nothing: the next `free_share` follows."""
+
+    def touched(self, Q: Array, h: float) -> Flags:
         """Bodies whose joints are at a stop at Q, the present iterate or one next to it."""
-        c, s = self.coordinates, self.coordinates.stencils
-        x = self.reference.copy()
-        _follow(c.address, c.function.period, s.left, s.right, s.W, self.of, Q, x)
-        lower, upper, strength = self.p[:, :3].T
-        gap = np.minimum(x[self.of] - lower, upper - x[self.of])
+        c, laws = self._laws.coordinates, self._laws
+        x = c.reference.copy()
+        _follow(c, self._of, Q, x)
+        at = laws.at[self._which]
+        lower, upper, strength = laws.p[at], laws.p[at + 1], laws.p[at + 2]
+        gap = np.minimum(x[self._of] - lower, upper - x[self._of])
         at_stop = np.isinf(strength) & (gap < MARGIN * np.minimum(1.0, upper - lower))
-        bodies: Indices = np.unique(self.pairs()[at_stop])
-        return bodies
+        found = np.zeros(len(self.bodies), np.bool_)
+        found[self._pairs[at_stop]] = True
+        return found
 
     def commit(self, Q: Array) -> None:
         """The step ended in Q: coordinates that turned by more than half a turn in it are to be continued from here."""
         self.follow(Q)
-        self.coordinates.value[self.of] = self.reference[self.of]
+        c = self._laws.coordinates
+        c.value[self._of] = c.reference[self._of]

@@ -1,10 +1,10 @@
 """Block Cholesky H = UᵀU on the structure of the body graph, and the two triangular solves.
 
-D (n, 12, 12) holds the diagonal blocks, U (m, 12, 12) the off-diagonal blocks of the upper triangle row by row;
-both are overwritten by the factor. R (n, 12) receives the reciprocals of U's diagonal. Right-looking: each row,
-once final, is subtracted from the rows it touches. Row k's later columns are all present in the rows it updates
-(that is what fill means), so a walk along the two sorted lists finds every target. On a structure without fill the
-targets that have no place are dropped: that is the incomplete factor of conjugate.py.
+D (n, 12, 12) holds the diagonal blocks by body, U (m, 12, 12) the off-diagonal blocks of the upper triangle row by row
+in the order of elimination; both are overwritten by the factor. R (n, 12) receives the reciprocals of U's diagonal.
+Right-looking: each row, once final, is subtracted from the rows it touches. Row k's later columns are all present in
+the rows it updates (that is what fill means), so a walk along the two sorted lists finds every target. On a structure
+without fill the targets that have no place are dropped: that is the incomplete factor of conjugate.py.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ __all__ = ["factor", "solve"]
 
 
 @kernel
-def factor(row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array) -> int:
-    """Factor in place, leaving out rows whose `active` is 0: they are coupled to no active one.
+def factor(order: Indices, row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array) -> int:
+    """Factor in place, leaving out bodies whose `active` is 0: they are coupled to no active one.
 
-    Returns −1, or the position of the first block that is not positive definite.
+    Returns −1, or the first body whose block is not positive definite.
     """
-    for k in range(len(D)):
-        if not active[k]:
+    for k in range(len(order)):
+        body = order[k]
+        if not active[body]:
             continue
-        if not cholesky(D, k, R, k) > 0.0:
-            return k
+        if not cholesky(D, body, R, body) > 0.0:
+            return body
         first, last = row_start[k], row_start[k + 1]
         for s in range(first, last):
-            upper_transposed_solve_block(D, k, R, k, U, s)
+            upper_transposed_solve_block(D, body, R, body, U, s)
         for s in range(first, last):
             row = column[s]
-            subtract_gram(D, row, U, s)
+            subtract_gram(D, order[row], U, s)
             target, end = row_start[row], row_start[row + 1]
             for t in range(s + 1, last):
                 while target < end and column[target] < column[t]:
@@ -52,17 +53,21 @@ def factor(row_start: Indices, column: Indices, active: Indices, D: Array, U: Ar
 
 
 @kernel
-def solve(row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array, y: Array) -> None:
-    """y (n, 12) ← H⁻¹ y on the active rows."""
-    for k in range(len(D)):
-        if not active[k]:
+def solve(
+    order: Indices, row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array, y: Array
+) -> None:
+    """y (n, 12) ← H⁻¹ y of the active bodies; the others are left alone."""
+    for k in range(len(order)):
+        body = order[k]
+        if not active[body]:
             continue
-        upper_transposed_solve(D, k, R, k, y, k)
+        upper_transposed_solve(D, body, R, body, y, body)
         for s in range(row_start[k], row_start[k + 1]):
-            subtract_transposed_times(y, column[s], U, s, y, k)
-    for k in range(len(D) - 1, -1, -1):
-        if not active[k]:
+            subtract_transposed_times(y, order[column[s]], U, s, y, body)
+    for k in range(len(order) - 1, -1, -1):
+        body = order[k]
+        if not active[body]:
             continue
         for s in range(row_start[k], row_start[k + 1]):
-            subtract_times(y, k, U, s, y, column[s])
-        upper_solve(D, k, R, k, y, k)
+            subtract_times(y, body, U, s, y, order[column[s]])
+        upper_solve(D, body, R, body, y, body)

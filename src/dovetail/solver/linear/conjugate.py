@@ -8,6 +8,7 @@ gradients to 10⁻⁴ in some tens of rounds. H must be positive definite.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.block12 import subtract_times, subtract_transposed_times
 from dovetail.solver.linear.cholesky import solve
 from dovetail.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from dovetail.solver.blocks import Blocks
 
 __all__ = ["conjugate_gradients", "symmetrise"]
 
@@ -29,17 +33,18 @@ def symmetrise(D: Array) -> None:
 
 
 @kernel
-def _subtract_product(
-    row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, x: Array, out: Array
-) -> None:
+def _subtract_product(blocks: Blocks, active: Indices, x: Array, out: Array) -> None:
     """out (n, 12) −= H x."""
-    for k in range(len(D)):
-        if not active[k]:
+    order, row_start, column, D, U = blocks.order, blocks.row_start, blocks.column, blocks.D, blocks.U
+    for k in range(len(order)):
+        body = order[k]
+        if not active[body]:
             continue
-        subtract_times(out, k, D, k, x, k)
+        subtract_times(out, body, D, body, x, body)
         for s in range(row_start[k], row_start[k + 1]):
-            subtract_times(out, k, U, s, x, column[s])
-            subtract_transposed_times(out, column[s], U, s, x, k)
+            other = order[column[s]]
+            subtract_times(out, body, U, s, x, other)
+            subtract_transposed_times(out, other, U, s, x, body)
 
 
 @kernel
@@ -54,24 +59,31 @@ def _dot(active: Indices, a: Array, b: Array) -> float:
 
 @kernel
 def conjugate_gradients(
-    row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, factor_D: Array, factor_U: Array,
-    factor_R: Array, tolerance: float, most: int, y: Array,
-) -> int:  # fmt: skip
-    """y (n, 12) ← H⁻¹ y on the active rows, to a relative residual; returns the number of rounds.
+    blocks: Blocks, active: Indices, factor_D: Array, factor_U: Array, tolerance: float, most: int, y: Array
+) -> int:
+    """y (n, 12) ← H⁻¹ y of the active bodies, to a relative residual; returns the number of rounds.
 
     The residual is measured as √(rᵀ P⁻¹ r), P the product of the incomplete factors.
     """
-    r, x = y.copy(), np.zeros_like(y)
-    z = r.copy()
-    solve(row_start, column, active, factor_D, factor_U, factor_R, z)
-    p, product = z.copy(), np.empty_like(y)
-    rz = _dot(active, r, z)
-    goal = tolerance * tolerance * rz
+    order, row_start, column, R = blocks.order, blocks.row_start, blocks.column, blocks.R
+    r, x, z, p, product = y.copy(), np.zeros_like(y), y.copy(), np.zeros_like(y), np.empty_like(y)
+    before = goal = 0.0
     rounds = 0
-    while rounds < most and not rz <= goal:
+    while True:
+        solve(order, row_start, column, active, factor_D, factor_U, R, z)
+        rz = _dot(active, r, z)
+        if rounds == 0:
+            goal = tolerance * tolerance * rz
+        ratio = rz / before if rounds else 0.0
+        for k in range(len(y)):
+            for i in range(12):
+                p[k, i] = z[k, i] + ratio * p[k, i]
+        if rounds == most or rz <= goal:
+            break
         rounds += 1
+        before = rz
         product[:] = 0.0
-        _subtract_product(row_start, column, active, D, U, p, product)
+        _subtract_product(blocks, active, p, product)
         curvature = -_dot(active, p, product)
         if not curvature > 0.0:
             # not a number, or H was not positive definite after all: what there is of x will do, if there is any
@@ -84,11 +96,6 @@ def conjugate_gradients(
                 x[k, i] += alpha * p[k, i]
                 r[k, i] += alpha * product[k, i]
                 z[k, i] = r[k, i]
-        solve(row_start, column, active, factor_D, factor_U, factor_R, z)
-        before, rz = rz, _dot(active, r, z)
-        for k in range(len(y)):
-            for i in range(12):
-                p[k, i] = z[k, i] + (rz / before) * p[k, i]
     for k in range(len(y)):
         if active[k]:
             for i in range(12):

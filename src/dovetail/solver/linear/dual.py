@@ -28,9 +28,10 @@ from dovetail.solver.linear.block12 import (
     upper_transposed_solve_block,
 )
 from dovetail.solver.linear.block12 import subtract_product as subtract_product_12
+from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
-__all__ = ["IN_BLOCK", "assemble_forces", "factor_forces", "solve_points"]
+__all__ = ["IN_BLOCK", "Points", "assemble_forces", "factor_forces", "solve_points"]
 
 IN_BLOCK = 4
 """Points of a body whose rows share a block of 12×12."""
@@ -39,19 +40,51 @@ _ROUGH = 1e-8  # gaps over motions that call for another round: far below what N
 _ROUNDS = 4
 
 
-@kernel
-def assemble_forces(
-    row: Indices, start: Indices, place: Indices, weights: Array, block_start: Indices, into: Indices,
-    active: Indices, compliance: Array, D: Array, R: Array, G: Array, Z: Array, P: Array, V: Array,
-) -> int:  # fmt: skip
-    """D, R, G ← U, its reciprocal diagonal and Σ; Z ← U⁻ᵀWᵀ; P, V ← S. How many pivots are negative, or −1 − a bad row.
+class Points(Record):
+    """Points that join bodies: where they are, and the factor of their part of the matrix.
 
-    row (b)             row of each body in D
-    start (b + 1)       its points are start[i] … start[i+1] − 1 in the lists that follow, in order of their places
-    place, weights (e)  place of a point in S; w (4)
-    block_start (b)     its blocks of Z
-    into (·)            where in V the blocks of its pairs of points are
+    body (b,)             bodies
+    start (b + 1,)        the points of a body are start[i] … start[i+1] − 1 in the lists that follow, by place
+    place, weights (e)    place of a point in S; w (4)
+    block_start (b,)      its blocks of Z
+    into (·)              where in V the blocks of its pairs of points are
+    row_start, column     structure of S, see ordering.py
+    owner (t,)            one body of every point
+    compliance (t,)       K⁻¹
+    R, G (n, 12)          reciprocal diagonal of U, and Σ
+    Z, P, V, scaled       U⁻ᵀWᵀ, and S or its factor; scratch
+    force, change (t, 4)  λ by place, and a correction of it
     """
+
+    body: Indices = i8(1)
+    start: Indices = i8(1)
+    place: Indices = i8(1)
+    weights: Array = f8(2)
+    block_start: Indices = i8(1)
+    into: Indices = i8(1)
+    row_start: Indices = i8(1)
+    column: Indices = i8(1)
+    owner: Indices = i8(1)
+    compliance: Array = f8(1)
+    R: Array = f8(2)
+    G: Array = f8(2)
+    Z: Array = f8(3)
+    P: Array = f8(2)
+    V: Array = f8(2)
+    scaled: Array = f8(2)
+    force: Array = f8(2)
+    change: Array = f8(2)
+
+
+@kernel
+def assemble_forces(points: Points, active: Indices, D: Array) -> int:
+    """D, R, G ← U, its reciprocal diagonal and Σ; Z ← U⁻ᵀWᵀ; P, V ← S.
+
+    How many pivots are negative, or −1 − a body with a singular block.
+    """
+    row, start, place, weights = points.body, points.start, points.place, points.weights
+    block_start, into, compliance = points.block_start, points.into, points.compliance
+    R, G, Z, P, V = points.R, points.G, points.Z, points.P, points.V
     P[:] = 0.0
     V[:] = 0.0
     for t in range(len(P)):
@@ -119,10 +152,10 @@ def _invert(P: Array, k: int) -> int:
 
 
 @kernel
-def factor_forces(
-    row_start: Indices, column: Indices, owner: Indices, active: Indices, P: Array, V: Array, scaled: Array
-) -> int:
+def factor_forces(points: Points, active: Indices) -> int:
     """P, V ← P⁻¹, L of S = Lᵀ P L; how many of its pivots are negative, or −1 − the place of a singular one."""
+    row_start, column, owner = points.row_start, points.column, points.owner
+    P, V, scaled = points.P, points.V, points.scaled
     negative = 0
     for k in range(len(P)):
         if not active[owner[k]]:
@@ -149,10 +182,9 @@ def factor_forces(
 
 
 @kernel
-def _solve_forces(
-    row_start: Indices, column: Indices, owner: Indices, active: Indices, P: Array, V: Array, force: Array
-) -> None:
+def _solve_forces(points: Points, active: Indices, force: Array) -> None:
     """force (t, 4) ← S⁻¹ force, by place; the fourth entries are zero."""
+    row_start, column, owner, P, V = points.row_start, points.column, points.owner, points.P, points.V
     for k in range(len(P)):
         if active[owner[k]]:
             l0, l1, l2 = force[k, 0], force[k, 1], force[k, 2]
@@ -175,11 +207,10 @@ def _solve_forces(
 
 
 @kernel
-def _gaps(
-    row: Indices, start: Indices, place: Indices, weights: Array, active: Indices, compliance: Array, y: Array,
-    force: Array, gap: Array,
-) -> tuple[float, float]:  # fmt: skip
-    """gap (t, 4) ← W y − K⁻¹λ by place. Its largest component, and the largest that a side moves by."""
+def _gaps(points: Points, active: Indices, y: Array) -> tuple[float, float]:
+    """change (t, 4) ← W y − K⁻¹λ by place. Its largest component, and the largest that a side moves by."""
+    row, start, place, weights = points.body, points.start, points.place, points.weights
+    compliance, force, gap = points.compliance, points.force, points.change
     for t in range(len(gap)):
         for a in range(3):
             gap[t, a] = -compliance[t] * force[t, a]
@@ -201,15 +232,13 @@ def _gaps(
 
 
 @kernel
-def solve_points(
-    row: Indices, start: Indices, place: Indices, weights: Array, block_start: Indices, row_start: Indices,
-    column: Indices, owner: Indices, active: Indices, compliance: Array, D: Array, R: Array, G: Array, Z: Array,
-    P: Array, V: Array, force: Array, change: Array, y: Array,
-) -> None:  # fmt: skip
-    """y (n, 12) ← (B + WᵀKW)⁻¹ y on the active rows of the bodies; force ← λ by place.
+def solve_points(points: Points, active: Indices, D: Array, y: Array) -> None:
+    """y (n, 12) ← (B + WᵀKW)⁻¹ y of the active bodies; force ← λ by place.
 
     Signs let round-off grow. What it leaves of gaps is solved for again.
     """
+    row, start, place, block_start = points.body, points.start, points.place, points.block_start
+    R, G, Z, force, change = points.R, points.G, points.Z, points.force, points.change
     some, turned = np.empty((1, 12)), np.empty((1, 12))
     change[:] = 0.0
     force[:] = 0.0
@@ -228,7 +257,7 @@ def solve_points(
                         change[place[start[i] + IN_BLOCK * x + q], a] += some[0, 3 * q + a]
             upper_solve(D, k, R, k, y, k)
     for _ in range(_ROUNDS):
-        _solve_forces(row_start, column, owner, active, P, V, change)
+        _solve_forces(points, active, change)
         for t in range(len(force)):
             for a in range(3):
                 force[t, a] += change[t, a]
@@ -247,6 +276,6 @@ def solve_points(
                 upper_solve(D, k, R, k, turned, 0)
                 for p in range(12):
                     y[k, p] += turned[0, p]
-        largest, size = _gaps(row, start, place, weights, active, compliance, y, force, change)
+        largest, size = _gaps(points, active, y)
         if not largest > _ROUGH * size:
             break

@@ -15,7 +15,10 @@ import numpy as np
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Structure", "find_block", "has_blocks", "structure_of", "without_fill"]
+__all__ = ["NO_BLOCK", "Structure", "find_block", "flipped", "has_blocks", "locate", "structure_of", "without_fill"]
+
+NO_BLOCK = -1
+"""Where two bodies share no block, as one of them is fixed."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,10 @@ class Structure:
     position: Indices
     row_start: Indices
     column: Indices
+
+    def columns_of(self, row: int) -> Indices:
+        """Columns of the blocks in a row."""
+        return self.column[self.row_start[row] : self.row_start[row + 1]]
 
     def work(self, size: int) -> Array:
         """Multiply–adds of one numerical factorisation by row, with blocks of size × size."""
@@ -225,6 +232,33 @@ def find_block(row_start: Indices, column: Indices, row: int, col: int) -> int:
     if low < row_start[row + 1] and column[low] == col:
         return low
     return -1
+
+
+@kernel
+def flipped(block: int) -> int:
+    """The block U of bodies of which the second one is eliminated first, so that it holds the transposed."""
+    return -2 - block
+
+
+@kernel
+def block_of(a: int, b: int, position: Indices, row_start: Indices, column: Indices) -> int:
+    """Number of the block of bodies a and b, `flipped` if b is eliminated first; NO_BLOCK where there is none."""
+    row, col = position[a], position[b]
+    if row < 0 or col < 0:
+        return NO_BLOCK
+    if row < col:
+        return find_block(row_start, column, row, col)
+    found = find_block(row_start, column, col, row)
+    return flipped(found) if found >= 0 else NO_BLOCK
+
+
+@kernel
+def locate(
+    first: Indices, second: Indices, position: Indices, row_start: Indices, column: Indices, block: Indices
+) -> None:
+    """block ← those of all pairs of bodies."""
+    for k in range(len(block)):
+        block[k] = block_of(first[k], second[k], position, row_start, column)
 
 
 @kernel

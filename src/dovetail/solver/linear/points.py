@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.kernel import kernel
-from dovetail.solver.linear.dual import IN_BLOCK, assemble_forces, factor_forces, solve_points
+from dovetail.solver.linear.dual import IN_BLOCK, Points, assemble_forces, factor_forces
 from dovetail.solver.linear.least_fill import MOST, least_fill
 from dovetail.solver.linear.ordering import Structure, find_block, structure_of
 from dovetail.typing import Array, Indices
 
-__all__ = ["Points", "neighbours"]
+__all__ = ["Net", "neighbours"]
 
 _WEAKEST = 1e-60  # [kg], stands for a stiffness of zero
 
@@ -42,37 +42,37 @@ def _targets(start: Indices, place: Indices, row_start: Indices, column: Indices
                 at += 1
 
 
-class Points:
+class Net(Points):
     """Bodies that nothing but points couples, and the factor of their part of the matrix.
 
-    rows (t, 2) are the rows of D that belong to the two bodies of every point, −1 for a fixed one.
+    bodies (t, 2) are the two of every point, −1 for a fixed one.
     """
 
-    def __init__(self, rows: Indices) -> None:
-        order = least_fill if len(rows) <= MOST else structure_of
-        self.structure: Structure = order(len(rows), neighbours(rows))
+    def __init__(self, bodies: Indices) -> None:
+        order = least_fill if len(bodies) <= MOST else structure_of
+        self.structure: Structure = order(len(bodies), neighbours(bodies))
         position = self.structure.position
-        body, place = rows.reshape(-1), np.repeat(position, 2)
+        body, place = bodies.reshape(-1), np.repeat(position, 2)
         by_body = np.lexsort((place, body))
         self._order = by_body[body[by_body] >= 0]
-        self._place = place[self._order]
-        self._row, first = np.unique(body[self._order], return_index=True)
-        self._start = np.append(first, len(self._order))
-        counts = np.diff(self._start)
+        rows, first = np.unique(body[self._order], return_index=True)
+        start = np.append(first, len(self._order)).astype(np.int64)
+        counts = np.diff(start)
         blocks = -(-counts // IN_BLOCK)
-        self._block_start = np.cumsum(blocks) - blocks
-        self._into = np.empty(int((counts * (counts - 1) // 2).sum()), np.int64)
-        _targets(self._start, self._place, self.structure.row_start, self.structure.column, self._into)
-        self._owner = np.empty(len(rows), np.int64)
-        self._owner[position] = rows.max(axis=1)
-        self._W, self._yields = np.zeros((len(rows), 8)), np.zeros(len(rows))
-        self._filled = 0
-        n, longest = int(self._row.max()) + 1, int(np.diff(self.structure.row_start).max(initial=0))
-        self._R, self._G = np.zeros((n, 12)), np.zeros((n, 12))
-        self._Z = np.zeros((int(blocks.sum()), 12, 12))
-        self._P, self._V = np.zeros((len(rows), 12)), np.zeros((len(self.structure.column), 12))
-        self._scaled = np.zeros((longest, 12))
-        self._force, self._change = np.zeros((len(rows), 4)), np.zeros((len(rows), 4))
+        s, places = self.structure, np.ascontiguousarray(place[self._order])
+        into = np.empty(int((counts * (counts - 1) // 2).sum()), np.int64)
+        _targets(start, places, s.row_start, s.column, into)
+        owner = np.empty(len(bodies), np.int64)
+        owner[position] = bodies.max(axis=1)
+        self._W, self._filled = np.zeros((len(bodies), 8)), 0
+        n, longest, t = int(rows.max()) + 1, int(np.diff(s.row_start).max(initial=0)), len(bodies)
+        super().__init__(
+            body=rows, start=start, place=places, weights=np.zeros((len(self._order), 4)),
+            block_start=np.cumsum(blocks) - blocks, into=into, row_start=s.row_start, column=s.column, owner=owner,
+            compliance=np.zeros(t), R=np.zeros((n, 12)), G=np.zeros((n, 12)), Z=np.zeros((int(blocks.sum()), 12, 12)),
+            P=np.zeros((t, 12)), V=np.zeros((len(s.column), 12)), scaled=np.zeros((longest, 12)),
+            force=np.zeros((t, 4)), change=np.zeros((t, 4)),
+        )  # fmt: skip
 
     def clear(self) -> None:
         """Forget weights and stiffness of all points."""
@@ -82,29 +82,17 @@ class Points:
         """Weights W (k, 8) on the two bodies and stiffness K (k,) of the next points."""
         here = slice(self._filled, self._filled + len(W))
         self._W[here] = W
-        self._yields[self.structure.position[here]] = 1.0 / np.maximum(K, _WEAKEST)
+        self.compliance[self.structure.position[here]] = 1.0 / np.maximum(K, _WEAKEST)
         self._filled = here.stop
         if self._filled == len(self._W):
-            self._weights = np.ascontiguousarray(self._W.reshape(-1, 4)[self._order])
+            self.weights[:] = self._W.reshape(-1, 4)[self._order]
 
     def factor(self, active: Indices, D: Array) -> int:
-        """Factor the blocks D of the bodies with the points. −1, or a row at which that is not positive definite."""
-        below = assemble_forces(
-            self._row, self._start, self._place, self._weights, self._block_start, self._into, active, self._yields, D,
-            self._R, self._G, self._Z, self._P, self._V,
-        )  # fmt: skip
+        """Factor the blocks D of active bodies with the points. −1, or a body at which they are not definite."""
+        below = int(assemble_forces(self, active, D))
         if below < 0:
-            return -1 - int(below)
-        s = self.structure
-        found = factor_forces(s.row_start, s.column, self._owner, active, self._P, self._V, self._scaled)
+            return -1 - below
+        found = int(factor_forces(self, active))
         if found < 0:
-            return int(self._owner[-1 - found])
-        return -1 if found == below else int(self._row[0])
-
-    def solve(self, active: Indices, D: Array, y: Array) -> None:
-        """y (n, 12) ← solution on the active rows of the bodies."""
-        s = self.structure
-        solve_points(
-            self._row, self._start, self._place, self._weights, self._block_start, s.row_start, s.column, self._owner,
-            active, self._yields, D, self._R, self._G, self._Z, self._P, self._V, self._force, self._change, y,
-        )  # fmt: skip
+            return int(self.owner[-1 - found])
+        return -1 if found == below else int(self.body[0])

@@ -34,12 +34,12 @@ class JointForces:
 
     def __init__(self, stencils: Stencils) -> None:
         self._stencils = stencils
-        self.f = np.zeros(stencils.count)
+        self.values = np.zeros(stencils.count)
 
     @property
     def acts(self) -> bool:
-        return bool(self.f.any())
+        return bool(self.values.any())
 
     def add(self, Q: Array, F: Array) -> None:
         s = self._stencils
-        _add(s.left, s.right, s.W, self.f, Q, F)
+        _add(s.left, s.right, s.W, self.values, Q, F)

@@ -69,13 +69,13 @@ class JointTorques:
 
     def __init__(self, stencils: Stencils) -> None:
         self._stencils = stencils
-        self.tau = np.zeros(stencils.count)
+        self.values = np.zeros(stencils.count)
         self.dropped = 0
 
     @property
     def acts(self) -> bool:
-        return bool(self.tau.any()) or self.dropped > 0
+        return bool(self.values.any()) or self.dropped > 0
 
     def add(self, Q: Array, F: Array) -> None:
         s = self._stencils
-        self.dropped = int(_add(s.left, s.right, s.W, self.tau, Q, F))
+        self.dropped = int(_add(s.left, s.right, s.W, self.values, Q, F))

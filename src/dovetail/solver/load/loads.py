@@ -6,25 +6,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.kernel import kernel
 from dovetail.solver.load.load import Load
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array
 
 __all__ = ["Loads", "accelerate"]
 
 
 @kernel
-def accelerate(position: Indices, gravity: Array, mass_inverse: Array, F: Array, a: Array) -> None:
+def accelerate(bodies: Bodies, F: Array, a: Array) -> None:
     """a ← g + M⁻¹F of every body that can move, 0 of the others; F (n, 4, 3) are generalised forces [N, N·m]."""
+    is_free, gravity, mass_inverse = bodies.is_free, bodies.gravity, bodies.mass_inverse
     for b in range(len(F)):
         for i in range(4):
             for x in range(3):
-                a[b, i, x] = gravity[b, x] if i == 0 and position[b] >= 0 else 0.0
+                a[b, i, x] = gravity[b, x] if i == 0 and is_free[b] else 0.0
         loaded = False
         for i in range(4):
             for x in range(3):
                 loaded = loaded or F[b, i, x] != 0.0
-        if loaded and position[b] >= 0:
+        if loaded and is_free[b]:
             for i in range(4):
                 for x in range(3):
                     for j in range(4):
@@ -32,15 +34,15 @@ def accelerate(position: Indices, gravity: Array, mass_inverse: Array, F: Array,
 
 
 class Loads:
-    """Loads, and bodies with gravity (n, 3) and M̂⁻¹ (n, 4, 4) that they act on; position (n,) is −1 for fixed ones.
+    """Loads, and the bodies that they act on.
 
     free_fall (n, 4, 3) is the acceleration by gravity alone.
     """
 
-    def __init__(self, loads: Sequence[Load], position: Indices, gravity: Array, mass_inverse: Array) -> None:
-        self._loads, self._position, self._gravity, self._mass_inverse = loads, position, gravity, mass_inverse
-        self._forces, self._accelerations, self.free_fall = (np.zeros((len(position), 4, 3)) for _ in range(3))
-        self.free_fall[position >= 0, 0] = gravity[position >= 0]
+    def __init__(self, loads: Sequence[Load], bodies: Bodies) -> None:
+        self._loads, self._bodies, free = loads, bodies, bodies.is_free != 0
+        self._forces, self._accelerations, self.free_fall = (np.zeros((bodies.count, 4, 3)) for _ in range(3))
+        self.free_fall[free, 0] = bodies.gravity[free]
 
     @property
     def act(self) -> bool:
@@ -55,5 +57,5 @@ class Loads:
         for load in self._loads:
             if load.acts:
                 load.add(Q, self._forces)
-        accelerate(self._position, self._gravity, self._mass_inverse, self._forces, self._accelerations)
+        accelerate(self._bodies, self._forces, self._accelerations)
         return self._accelerations

@@ -14,8 +14,7 @@ from dovetail.constitution.terms import Articulation
 from dovetail.geometry import GeometrySlot
 from dovetail.geometry.rows import q_to_rows
 from dovetail.scene import Scene
-from dovetail.solver.joint.articulation import Articulations, Members
-from dovetail.solver.joint.terms import Coordinates
+from dovetail.solver.joint.articulation import Articulations
 from dovetail.solver.state import State
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
@@ -45,7 +44,7 @@ class ExternalArticulations:
 
     def __init__(self, scene: Scene, lowered: LoweredJoints, table: BodyTable) -> None:
         self._entries: list[_Entry] = []
-        rows: dict[int, tuple[Coordinates, list[int], list[int]]] = {}
+        of: list[int] = []
         start = [0]
         for slot, _ in scene.geometries:
             uid = uid_of(slot.geometry)
@@ -53,22 +52,15 @@ class ExternalArticulations:
                 continue
             count = slot.geometry["joint"].size()
             entry = _Entry(slot, ExternalArticulationConstraint.terms[0], slice(start[-1], start[-1] + count))
-            for k in range(count):
-                coordinates, row = _coordinate(entry, k, lowered)
-                _, of, into = rows.setdefault(id(coordinates), (coordinates, [], []))
-                of.append(row)
-                into.append(start[-1] + k)
+            of += [_coordinate(entry, k, lowered) for k in range(count)]
             self._entries.append(entry)
             start.append(start[-1] + count)
-        members = [Members(c, np.array(of, np.int64), np.array(into, np.int64)) for c, of, into in rows.values()]
-        self._solver = Articulations(members, np.array(start, np.int64))
-        self._period = np.zeros(self._solver.count)
-        for part in members:
-            self._period[part.into] = part.coordinates.function.period
+        self._solver = Articulations(lowered.coordinates, np.array(of, np.int64), np.array(start, np.int64))
+        self._period = lowered.coordinates.period[of]
         self._accepted: list[Array | None] = [None] * len(self._entries)
         self._change = np.zeros(self._solver.count)
         links = np.zeros(table.count, bool)
-        links[self._solver.body] = True
+        links[self._solver.entries.body] = True
         self._links = [(g, np.flatnonzero(links[g.bodies])) for g in table.geometries if links[g.bodies].any()]
 
     @property
@@ -108,8 +100,8 @@ class ExternalArticulations:
                     f"the mass matrix in joint_joint has the eigenvalue {eigenvalues[0]:.3g}, so a motion would have "
                     "a negative mass; give a positive semi-definite matrix."
                 )
-            self._accepted[a] = M.copy()
             self._solver.matrix(a)[:] = (M + M.T) / 2
+            self._accepted[a] = M.copy()
         self._solver.target[entry.joints] = target
 
     def commit(self, state: State) -> None:
@@ -121,6 +113,10 @@ class ExternalArticulations:
         """Write δθ into the attributes."""
         for entry in self._entries:
             entry.slot.geometry["joint"].slot(entry.word.change).edit()[:] = self._change[entry.joints]
+
+    def changing(self) -> list[Array]:
+        """All arrays but masses that a step, and what is read for it, change in place."""
+        return [self._change, self._solver.previous, self._solver.target]
 
     def arrays(self) -> dict[str, Array]:
         """What a dump must save, by name."""
@@ -134,13 +130,13 @@ class ExternalArticulations:
     def constants(self) -> dict[str, Array]:
         """What tells one set of articulations from another."""
         return {
-            "articulation/bodies": self._solver.body.astype(float),
-            "articulation/start": self._solver.start.astype(float),
+            "articulation/bodies": self._solver.entries.body.astype(float),
+            "articulation/start": self._solver.entries.start.astype(float),
         }
 
 
-def _coordinate(entry: _Entry, k: int, lowered: LoweredJoints) -> tuple[Coordinates, int]:
-    """Batch and row of the coordinate of joint k, as its `geo_id` and `index` are now."""
+def _coordinate(entry: _Entry, k: int, lowered: LoweredJoints) -> int:
+    """The coordinate of joint k, as its `geo_id` and `index` are now."""
     joints = entry.slot.geometry["joint"]
     geometry, index = int(joints.slot("geo_id").values[k]), int(joints.slot("index").values[k])
     for number, candidate in enumerate(lowered.geometries):
@@ -153,7 +149,7 @@ def _coordinate(entry: _Entry, k: int, lowered: LoweredJoints) -> tuple[Coordina
                 f"(0..{candidate.count - 1}).",
                 k,
             )
-        return lowered.coordinates[word], lowered.coordinate_rows[word, number].start + index
+        return int(lowered.coordinate_rows[word, number].start) + index
     known = [g.slot.id() for g in lowered.geometries if g.kind.coordinate is not None]
     raise entry.place.error(f"names geometry {geometry}, which holds no joint with a coordinate; there are {known}.", k)
 

@@ -27,7 +27,10 @@ class Batch:
         self.count += len(joints)
         return rows
 
-    def stencils(self) -> Stencils:
+    def stencils(self, m: int = 0) -> Stencils:
+        """All of them; m is how many rows each has, if there may be none."""
+        if not self._entries:
+            return Stencils.none(m)
         return Stencils(
             np.concatenate([entry.left[joints] for entry, joints, _ in self._entries]),
             np.concatenate([entry.right[joints] for entry, joints, _ in self._entries]),

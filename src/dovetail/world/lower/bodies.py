@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail import builtin
+from dovetail.checked import LARGEST
 from dovetail.constitution import AffineBodyConstitution
 from dovetail.constitution.base import uid_of
 from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.geometry.rows import transforms_to_rows
 from dovetail.scene import Scene
-from dovetail.solver.system import Bodies
+from dovetail.solver.bodies import Bodies
 from dovetail.typing import Array, Indices
 
 __all__ = ["BodyGeometry", "BodyTable", "lower_bodies"]
@@ -115,6 +116,7 @@ def lower_bodies(scene: Scene) -> tuple[BodyTable, Bodies, Array, Array]:
     for what, values in (("transform", Q), ("velocity", V), ("gravity", gravity), ("mass", mass)):
         _refuse_not_finite(table, what, values)
     _refuse_inverted(table, Q)
+    _refuse_without_inertia(table, mass)
     V[scalars["is_fixed"] != 0] = 0.0
     _describe(table)
     integers = {name: scalars[name].astype(np.int64) for name in scalars if name != "stiffness"}
@@ -126,10 +128,12 @@ def lower_bodies(scene: Scene) -> tuple[BodyTable, Bodies, Array, Array]:
 
 
 def _refuse_not_finite(table: BodyTable, what: str, values: Array) -> None:
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
+    most = np.finfo(float).max if what == "velocity" else LARGEST  # a step with too much speed ends in an error
+    bad = np.flatnonzero(~(np.abs(values) <= most).all(axis=tuple(range(1, values.ndim))))
     if bad.size:
         raise ConstitutionError(
-            f"World.init: the {what} of {table.name(int(bad[0]))} has entries that are not finite; give numbers."
+            f"World.init: the {what} of {table.name(int(bad[0]))} has entries that are not finite, or larger than "
+            f"{LARGEST:g}; give ordinary numbers."
         )
 
 
@@ -140,6 +144,16 @@ def _refuse_inverted(table: BodyTable, Q: Array) -> None:
         raise ConstitutionError(
             f"World.init: the transform of {table.name(int(bad[0]))} has determinant {det[bad[0]]:.3g}, "
             "it mirrors or flattens the body; mirror the mesh instead and give a rotation."
+        )
+
+
+def _refuse_without_inertia(table: BodyTable, mass: Array) -> None:
+    sign, _ = np.linalg.slogdet(mass)
+    bad = np.flatnonzero(~(sign > 0))
+    if bad.size:
+        raise ConstitutionError(
+            f"World.init: the mass moments of {table.name(int(bad[0]))} are singular or negative, so that a motion of "
+            "it would have no inertia; apply the constitution again."
         )
 
 

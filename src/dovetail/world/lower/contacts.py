@@ -13,10 +13,10 @@ from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplex
 from dovetail.logger import Logger
 from dovetail.scene import Scene
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.surface import Shape, make_shape
-from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 
@@ -52,6 +52,8 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
     thickness = np.zeros(table.count)
     material, subscene = np.zeros(table.count, np.int64), np.zeros(table.count, np.int64)
     self_collides = np.zeros(table.count, np.int64)
+    mu, kappa, enabled = scene.contact_tabular.table()
+    subscenes = scene.subscene_tabular.table()
     for entry in table.geometries:
         geometry, here = entry.geometry, entry.bodies
         surface = surface_of(entry)
@@ -63,6 +65,8 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         if key not in known:
             known[key] = len(shapes)
             painted = np.full(len(used), -1) if own is None else own.values[used].astype(np.int64)
+            if (painted >= len(mu)).any():
+                _element(int(painted.max()), "contact_element_id", len(mu), entry.slot.object_name)
             shapes.append(
                 _split(make_shape(vertices, triangles, edges, closed=not _flag(geometry, "is_codim")), painted)
             )
@@ -74,11 +78,9 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         thick = geometry.vertices.find(builtin.thickness)
         if thick is not None:
             thickness[here] = thick.values.max()
-        material[here] = _flag(geometry, "contact_element_id")
-        subscene[here] = _flag(geometry, "subscene_element_id")
+        material[here], subscene[here] = _elements(geometry, len(mu), len(subscenes), entry.slot.object_name)
         self_collides[here] = _flag(geometry, "self_collision")
-    mu, kappa, enabled = scene.contact_tabular.table()
-    points, normals, plane_material, plane_subscene = _half_planes(scene)
+    points, normals, plane_material, plane_subscene = _half_planes(scene, len(mu), len(subscenes))
     masked = np.zeros((0, 2), np.int64) if config["contact/joint_neighbours"] else joined
     lowered = ContactScene(
         shapes=shapes,
@@ -95,7 +97,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         mu=np.ascontiguousarray(mu, float),
         kappa=np.ascontiguousarray(kappa, float),
         enabled=np.ascontiguousarray(enabled).astype(np.int64),
-        subscenes=np.ascontiguousarray(scene.subscene_tabular.table()).astype(np.int64),
+        subscenes=np.ascontiguousarray(subscenes).astype(np.int64),
         masked=masked,
         vertex_material=np.concatenate([np.zeros(0, np.int64), *materials]),
     )
@@ -119,6 +121,23 @@ def _split(shape: Shape, material: Indices) -> Shape:
 def _flag(geometry: Any, name: str) -> int:
     slot = geometry.meta.find(name)
     return 0 if slot is None else int(slot.values[0])
+
+
+def _elements(geometry: Any, materials: int, subscenes: int, owner: str) -> tuple[int, int]:
+    """Contact element and subscene element of a geometry, of which there are so many."""
+    counts = {"contact_element_id": materials, "subscene_element_id": subscenes}
+    material, subscene = (_element(_flag(geometry, name), name, count, owner) for name, count in counts.items())
+    return material, subscene
+
+
+def _element(number: int, name: str, count: int, owner: str) -> int:
+    """The number, which a kernel will take for a row of a table."""
+    if not 0 <= number < count:
+        raise ConstitutionError(
+            f"World.init: '{owner}' has {name} = {number}, and the scene has the elements 0 to {count - 1}; create it "
+            "in the scene's table, or apply another one."
+        )
+    return number
 
 
 def scaled(config: Any, name: str, table: BodyTable) -> float:
@@ -182,8 +201,8 @@ def _boundary(geometry: SimplicialComplex) -> Indices:
     return outside
 
 
-def _half_planes(scene: Scene) -> tuple[Array, Array, Indices, Indices]:
-    """Points, unit normals, contact elements and subscenes of all half-planes."""
+def _half_planes(scene: Scene, materials: int, subscenes: int) -> tuple[Array, Array, Indices, Indices]:
+    """Points, unit normals, contact elements and subscenes of all half-planes; so many elements there are."""
     points, normals, elements = [np.zeros((0, 3))], [np.zeros((0, 3))], [np.zeros((0, 2), np.int64)]
     for slot, _ in scene.geometries:
         geometry = slot.geometry
@@ -197,7 +216,7 @@ def _half_planes(scene: Scene) -> tuple[Array, Array, Indices, Indices]:
             )
         points.append(geometry.instances.slot("P").values)
         normals.append(normal / length)
-        own = _flag(geometry, "contact_element_id"), _flag(geometry, "subscene_element_id")
+        own = _elements(geometry, materials, subscenes, slot.object_name)
         elements.append(np.tile(np.array(own, np.int64), (len(normal), 1)))
     material, subscene = np.concatenate(elements).T.copy()
     return np.concatenate(points), np.concatenate(normals), material, subscene

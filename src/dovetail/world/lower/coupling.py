@@ -15,11 +15,11 @@ from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.joint.coupling import AffineBodyJointCoupling
 from dovetail.constitution.place import Place
 from dovetail.scene import Scene
-from dovetail.solver.joint.articulation import Articulations, Members
+from dovetail.solver.bodies import Bodies
+from dovetail.solver.joint.articulation import Articulations
 from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.compliance import Compliance
-from dovetail.solver.joint.terms import Coordinates
-from dovetail.solver.system import Bodies
+from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
@@ -47,20 +47,11 @@ class _End:
         return float(self.coordinates.value[self.row])
 
 
-def _members(ends: list[_End]) -> list[Members]:
-    """Entries of all ends in order, one batch for each kind of coordinate."""
-    batches: dict[int, tuple[Coordinates, list[int], list[int]]] = {}
-    for e, end in enumerate(ends):
-        _, of, into = batches.setdefault(id(end.coordinates), (end.coordinates, [], []))
-        of.append(end.row)
-        into.append(e)
-    return [Members(c, np.array(of, np.int64), np.array(into, np.int64)) for c, of, into in batches.values()]
-
-
 class Couplings:
     """The couplings of a running world: `exact` are the rows of some, `soft` is the energy of the others."""
 
     def __init__(self, scene: Scene, lowered: LoweredJoints, bodies: Bodies, Q: Array, everywhere: bool) -> None:
+        self._coordinates = lowered.coordinates
         self._slots: list[tuple[Any, slice]] = []
         self._ends: list[tuple[_End, _End]] = []  # follower, leader
         exact: list[bool] = []
@@ -87,17 +78,19 @@ class Couplings:
     def _rows(self, bodies: Bodies, Q: Array) -> Combined:
         chosen = self._chosen(True)
         ends = [end for k in chosen for end in self._ends[k]]
-        compliance = [1.0 / end.coordinates.inertia(Q, bodies.mass, bodies.is_fixed)[end.row] for end in ends]
+        of = np.array([end.row for end in ends], np.int64)
+        compliance = 1.0 / self._coordinates.inertia(Q, bodies.mass, bodies.is_fixed)[of]
         weight, _ = self._weights()
         squared = weight[chosen] ** 2 * np.reshape(compliance, (-1, 2))
         return Combined(
-            _members(ends), np.arange(0, len(ends) + 1, 2), weight[chosen].ravel(), np.zeros(len(chosen)),
+            self._coordinates, of, np.arange(0, len(ends) + 1, 2), weight[chosen].ravel(), np.zeros(len(chosen)),
             -1 - np.array(chosen), Compliance.rigid(squared.sum(axis=1)),
         )  # fmt: skip
 
     def _energy(self) -> Articulations:
         ends = [end for k in self._chosen(False) for end in self._ends[k]]
-        return Articulations(_members(ends), np.arange(0, len(ends) + 1, 2))
+        of = np.array([end.row for end in ends], np.int64)
+        return Articulations(self._coordinates, of, np.arange(0, len(ends) + 1, 2))
 
     def _read(self, name: str) -> Array:
         values = [slot.geometry["coupling"].slot(name).values.astype(float) for slot, _ in self._slots]
@@ -155,6 +148,12 @@ class Couplings:
             slot.geometry["coupling"].slot("effort").edit()[:] = -self._force[rows]
             slot.geometry["coupling"].slot("gap").edit()[:] = gaps[rows]
 
+    def changing(self) -> list[Array]:
+        """All arrays that a step, and what is read for it, change in place."""
+        exact = [] if self.exact is None else [self.exact.weight, self.exact.target]
+        soft = [] if self.soft is None else [self.soft.entries.M, self.soft.target, self.soft.previous]
+        return [self._force, *exact, *soft]
+
     def arrays(self) -> dict[str, Array]:
         """What a dump must save, by name."""
         return {"coupling/force": self._force} if self._ends else {}
@@ -175,7 +174,7 @@ def _end(place: Place, elements: Any, side: str, k: int, lowered: LoweredJoints)
         if entry.slot.id() == geometry and 0 <= index < entry.count and 0 <= number < len(words):
             word = words[number]
             row = lowered.coordinate_rows[word, at].start + index
-            return _End(entry, index, word.offset, lowered.coordinates[word], row)
+            return _End(entry, index, word.offset, lowered.coordinates, row)
     known = {entry.slot.id(): entry.count for entry in lowered.geometries if entry.kind.coordinates()}
     raise place.error(
         f"names the {side} coordinate {number} of joint {index} of geometry {geometry}, which is not there; joints "

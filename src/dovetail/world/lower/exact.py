@@ -21,20 +21,20 @@ from dovetail.constitution.laws import Hold
 from dovetail.constitution.terms import Coincide, Compose, Slide, Stencil, Stenciled, Term
 from dovetail.errors import ConstitutionError
 from dovetail.logger import Logger
-from dovetail.solver.joint.articulation import Members
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.compliance import Compliance
+from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.joint.exact import ExactJoints
-from dovetail.solver.joint.exact_rows import Coinciding, Parallel
 from dovetail.solver.joint.redundancy import redundancies
+from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.stencil import Stencils
-from dovetail.solver.system import Bodies
 from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
-    from dovetail.world.lower.lowered import JointGeometry, LawOnJoints
+    from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints
 
-__all__ = ["check_loops", "lower_exact", "lower_held", "which_are_exact"]
+__all__ = ["check_loops", "exact_stencils", "lower_exact", "lower_held", "which_are_exact"]
 
 _NAMED = 8  # joints that a message lists
 
@@ -83,58 +83,62 @@ def _constraints(kind: type[Joint]) -> Iterator[_Constraint]:
             yield _Constraint(((axis, 1.0, 0.0), (axis, 0.0, 1.0)))
 
 
-def lower_held(uses: list[LawOnJoints], bodies: Bodies, Q: Array) -> Combined | None:
+def lower_held(uses: list[LawOnJoints], coordinates: Coordinates, bodies: Bodies, Q: Array) -> Combined | None:
     """The coordinates that exact joints hold, or None if there are none; each use is told its rows."""
-    members: list[Members] = []
-    joints, weights, targets, compliances = [], [], [], []
-    count = 0
+    held, joints, weights, targets, compliances = [], [], [], [], []
+    count, inertia = 0, coordinates.inertia(Q, bodies.mass, bodies.is_fixed)
     for use in uses:
         chosen = np.flatnonzero(use.entry.exact)
         if not (isinstance(use.word, Hold) and chosen.size):
             continue
-        batch, of = use.laws.coordinates, use.laws.of[use.rows][chosen]
+        of = use.laws.of[use.rows][chosen]
         use.held_rows = slice(count, count + len(chosen))
-        members.append(Members(batch, of, np.arange(count, count + len(chosen))))
+        held.append(of)
         count += len(chosen)
         _, target, scale = use.laws.p[use.rows][chosen].T
         joints.append(use.entry.offset + chosen)
         weights.append(scale)
         targets.append(scale * target)
-        compliances.append(scale**2 / batch.inertia(Q, bodies.mass, bodies.is_fixed)[of])
+        compliances.append(scale**2 / inertia[of])
     if not count:
         return None
     return Combined(
-        members, np.arange(count + 1), np.concatenate(weights), np.concatenate(targets), np.concatenate(joints),
-        Compliance.rigid(np.concatenate(compliances)),
+        coordinates, np.concatenate(held), np.arange(count + 1), np.concatenate(weights), np.concatenate(targets),
+        np.concatenate(joints), Compliance.rigid(np.concatenate(compliances)),
     )  # fmt: skip
 
 
-def lower_exact(entries: list[JointGeometry], bodies: Bodies, combined: list[Combined]) -> ExactJoints | None:
-    """The exact joints of all joint geometries, or None if there are none; combined rows are given."""
-    parts: dict[int, list[Stencils]] = {1: [], 2: []}
+def exact_stencils(entries: list[JointGeometry]) -> dict[int, Stencils]:
+    """Rows of the exact joints of all joint geometries, in the order of the joints: points (1) and slides (2)."""
+    parts: dict[int, list[Stencils]] = {1: [Stencils.none(1)], 2: [Stencils.none(2)]}
     for entry in entries:
         chosen = np.flatnonzero(entry.exact)
         for constraint in _constraints(entry.kind) if chosen.size else ():
             W = entry.stencils(constraint)[chosen]
             stencils = Stencils(entry.left[chosen], entry.right[chosen], W, entry.offset + chosen)
             parts[W.shape[1]].append(stencils)
-    if not (parts[1] or parts[2] or combined):
-        return None
-
-    def joined(m: int) -> tuple[Stencils, Compliance]:
-        # in the order of the joints, each with all of its rows
+    found = {}
+    for m, listed in parts.items():
         left, right, W, joint = (
-            np.concatenate([empty, *(getattr(part, name) for part in parts[m])])
-            for name, empty in (
-                ("left", np.zeros(0, np.int64)),
-                ("right", np.zeros(0, np.int64)),
-                ("W", np.zeros((0, m, 8))),
-                ("joint", np.zeros(0, np.int64)),
-            )
+            np.concatenate([getattr(part, name) for part in listed]) for name in ("left", "right", "W", "joint")
         )
         order = np.argsort(joint, kind="stable")
-        stencils = Stencils(left[order], right[order], W[order], joint[order])
-        return stencils, Compliance.of(stencils, bodies.mass, bodies.stiffness, bodies.is_fixed)
+        found[m] = Stencils(left[order], right[order], W[order], joint[order])
+    return found
+
+
+def lower_exact(lowered: LoweredJoints, bodies: Bodies) -> ExactJoints | None:
+    """The exact joints among the rows of all joints and couplings, or None if there are none."""
+    entries, points, slides = lowered.geometries, lowered.points, lowered.slides
+    couplings = None if lowered.couplings is None else lowered.couplings.exact
+    parts = [rows for rows in (lowered.held, couplings) if rows is not None]
+    if points.exact == points.count and slides.exact == slides.count and not parts:
+        return None
+
+    def compliance(rows: Rows) -> Compliance:
+        first = rows.exact
+        stencils = Stencils(rows.left[first:], rows.right[first:], rows.W[first:], rows.joint[first:])
+        return Compliance.of(stencils, bodies.mass, bodies.stiffness, bodies.is_fixed)
 
     def name(joint: int) -> str:
         if joint < 0:
@@ -142,7 +146,8 @@ def lower_exact(entries: list[JointGeometry], bodies: Bodies, combined: list[Com
         entry = next(entry for entry in entries if joint < entry.offset + entry.count)
         return f"joint {joint - entry.offset} of '{entry.slot.object_name}'"
 
-    return ExactJoints(Coinciding(*joined(1)), Parallel(*joined(2)), combined, name)
+    combined = Combined.joined(parts, lowered.coordinates)
+    return ExactJoints(points, slides, combined, (compliance(points), compliance(slides)), name)
 
 
 def check_loops(exact: ExactJoints, bodies: Bodies, Q: Array) -> None:

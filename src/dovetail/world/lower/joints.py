@@ -16,8 +16,7 @@ from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.geometry.rows import rows_to_transforms
 from dovetail.scene import Scene
-from dovetail.solver.energy.coincide import Coincide as CoincideRows
-from dovetail.solver.energy.slide import slide
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.joint.function import ENERGIES
 from dovetail.solver.joint.readback import (
     ALIGN_AXIS,
@@ -28,20 +27,18 @@ from dovetail.solver.joint.readback import (
     PART_NOWHERE,
     JointFrames,
 )
+from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.terms import Terms
-from dovetail.solver.system import Bodies
 from dovetail.typing import Array
 from dovetail.world.lower.batch import Batch, parameter_values
 from dovetail.world.lower.bodies import BodyTable
 from dovetail.world.lower.coupling import Couplings
 from dovetail.world.lower.declarations import energy_of
-from dovetail.world.lower.exact import check_loops, lower_exact, lower_held, which_are_exact
+from dovetail.world.lower.exact import check_loops, exact_stencils, lower_exact, lower_held, which_are_exact
 from dovetail.world.lower.laws import lower_coordinates, lower_laws, lower_loads
 from dovetail.world.lower.lowered import JointGeometry, LoweredJoints, TermOnJoints
 
 __all__ = ["lower_joints"]
-
-assert slide.name in ENERGIES
 
 
 def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> LoweredJoints:
@@ -62,10 +59,9 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
         lower_coordinates(lowered)
         lower_laws(lowered, bodies, Q)
         lower_loads(lowered)
-        lowered.held = lower_held(lowered.law_uses, bodies, Q)
+        lowered.held = lower_held(lowered.law_uses, lowered.coordinates, bodies, Q)
         lowered.couplings = Couplings(scene, lowered, bodies, Q, everywhere)
-        combined = [rows for rows in (lowered.held, lowered.couplings.exact) if rows is not None]
-        lowered.exact = lower_exact(lowered.geometries, bodies, combined)
+        lowered.exact = lower_exact(lowered, bodies)
         if lowered.exact is not None:
             check_loops(lowered.exact, bodies, Q)
     return lowered
@@ -112,7 +108,7 @@ def _frames(entries: list[JointGeometry]) -> JointFrames:
 
 
 def _energies(lowered: LoweredJoints) -> None:
-    linear, K = Batch(), []
+    rows: dict[type[Term], tuple[Batch, list[Array]]] = {Coincide: (Batch(), []), Slide: (Batch(), [])}
     batches: dict[str, tuple[Batch, list[Array]]] = {}
     live: dict[str, list[tuple[JointGeometry, Term, slice]]] = {}
     for entry in lowered.geometries:
@@ -121,19 +117,24 @@ def _energies(lowered: LoweredJoints) -> None:
             chosen = np.flatnonzero(~entry.exact) if isinstance(term, (Coincide, Slide)) else np.arange(entry.count)
             if not chosen.size:
                 continue
-            if isinstance(term, Coincide):
-                linear.add(entry, term, chosen)
+            if isinstance(term, (Coincide, Slide)):
+                batch, K = rows[type(term)]
+                batch.add(entry, term, chosen)
                 K.append(parameter_values(entry, term.parameters[0])[chosen])
             elif isinstance(term, Term):
                 name = energy_of(entry, term).name
                 batch, parameters = batches.setdefault(name, (Batch(), []))
-                rows = batch.add(entry, term, chosen)
+                taken = batch.add(entry, term, chosen)
                 parameters.append(np.stack([parameter_values(entry, p)[chosen] for p in term.parameters], axis=1))
                 if any(p.attribute != "strength_ratio" for p in term.parameters):
-                    live.setdefault(name, []).append((entry, term, rows))
-    if K:
-        lowered.energies.append(CoincideRows(linear.stencils(), np.concatenate(K)))
+                    live.setdefault(name, []).append((entry, term, taken))
+    exact = exact_stencils(lowered.geometries)
+    made = [
+        Rows(batch.stencils(m), np.concatenate([np.zeros(0), *K]), exact[m])
+        for m, (batch, K) in enumerate(rows.values(), 1)
+    ]
+    lowered.points, lowered.slides = made
     for name, (batch, parameters) in batches.items():
         terms = Terms(ENERGIES[name], batch.stencils(), np.concatenate(parameters))
-        lowered.energies.append(terms)
-        lowered.term_uses += [TermOnJoints(entry, term, terms, rows) for entry, term, rows in live.get(name, ())]
+        lowered.terms.append(terms)
+        lowered.term_uses += [TermOnJoints(entry, term, terms, taken) for entry, term, taken in live.get(name, ())]

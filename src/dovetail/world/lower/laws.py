@@ -10,17 +10,17 @@ from dovetail import builtin
 from dovetail.constitution.base import class_of
 from dovetail.constitution.joint.extra import JointExtra
 from dovetail.constitution.laws import Hold, Stop
-from dovetail.constitution.terms import AxialForce, Compose
+from dovetail.constitution.terms import AxialForce, AxialTorque, Compose
 from dovetail.constitution.terms import Coordinate as CoordinateWord
 from dovetail.constitution.terms import Law as LawWord
+from dovetail.errors import ConstitutionError
 from dovetail.solver import coordinate as _coordinates  # noqa: F401  registers the built-in coordinates
 from dovetail.solver import law as _laws  # noqa: F401  registers the built-in laws
-from dovetail.solver.joint.rate_laws import RateLaws
+from dovetail.solver.bodies import Bodies
+from dovetail.solver.joint.coordinates import Coordinates
+from dovetail.solver.joint.laws import LawBatch, Laws
 from dovetail.solver.joint.stencil import Stencils
-from dovetail.solver.joint.stops import Stops
-from dovetail.solver.joint.terms import Coordinates, Laws
 from dovetail.solver.load import JointForces, JointTorques
-from dovetail.solver.system import Bodies
 from dovetail.typing import Array
 from dovetail.world.lower.batch import Batch, parameter_values
 from dovetail.world.lower.declarations import coordinate_of, law_of
@@ -47,7 +47,7 @@ def _composed(entry: JointGeometry) -> list[tuple[Compose, bool]]:
 
 
 def lower_coordinates(lowered: LoweredJoints) -> None:
-    """One batch for every coordinate that a joint reports or a law acts on."""
+    """Every coordinate that a joint reports or a law acts on, those of one word after the other."""
     batches: dict[CoordinateWord, Batch] = {}
     functions = {}
     for k, entry in enumerate(lowered.geometries):
@@ -55,8 +55,14 @@ def lower_coordinates(lowered: LoweredJoints) -> None:
         for word in dict.fromkeys(words):
             functions[word] = coordinate_of(entry, word)
             lowered.coordinate_rows[word, k] = batches.setdefault(word, Batch()).add(entry, word)
+    lowered.coordinates = Coordinates([(functions[word], batch.stencils()) for word, batch in batches.items()])
+    first = 0
     for word, batch in batches.items():
-        lowered.coordinates[word] = Coordinates(functions[word], batch.stencils())
+        for k in range(len(lowered.geometries)):
+            if (word, k) in lowered.coordinate_rows:
+                rows = lowered.coordinate_rows[word, k]
+                lowered.coordinate_rows[word, k] = slice(first + rows.start, first + rows.stop)
+        first += batch.count
 
 
 def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
@@ -65,6 +71,7 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
     for k, entry in enumerate(lowered.geometries):
         for term, own in _composed(entry):
             uses.setdefault((term.law, term.coordinate, own), []).append(k)
+    batches, inertia = [], lowered.coordinates.inertia(Q, bodies.mass, bodies.is_fixed)
     for (law, coordinate, own), entries in uses.items():
         rows = [lowered.coordinate_rows[coordinate, k] for k in entries]
         of = np.concatenate([np.arange(r.start, r.stop) for r in rows])
@@ -73,21 +80,18 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
             np.stack([parameter_values(lowered.geometries[k], part) for part in law.parameters], axis=1)
             for k in entries
         ]
-        batch, parameters = lowered.coordinates[coordinate], np.concatenate(p)
+        parameters = np.concatenate(p)
         for column, part in enumerate(law.parameters):
             if part.inertia:
-                parameters[:, column] = batch.inertia(Q, bodies.mass, bodies.is_fixed)[of]
+                parameters[:, column] = inertia[of]
         if isinstance(law, Hold):
             # what holds exactly is no energy
             parameters[np.concatenate([lowered.geometries[k].exact for k in entries]), 0] = 0.0
-        starts = [column for column, part in enumerate(law.parameters) if part.start]
-        steps = [column for column, part in enumerate(law.parameters) if part.step]
-        laws = (
-            RateLaws(functions[0], batch, of, parameters, starts=starts, steps=steps)
-            if starts
-            else (Stops if isinstance(law, Stop) else Laws)(functions[0], batch, of, parameters)
-        )
-        lowered.laws.append(laws)
+        laws = LawBatch(
+            functions[0], of, parameters, _column(lowered.geometries[entries[0]], law, "start"),
+            _column(lowered.geometries[entries[0]], law, "step"), isinstance(law, Stop),
+        )  # fmt: skip
+        batches.append(laws)
         lowered.own_laws += [laws] if own else []
         start = 0
         for k in entries:
@@ -104,30 +108,63 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
                     laws,
                     slice(start, stop),
                     word,
-                    lowered.coordinates[word],
                     lowered.coordinate_rows[word, k],
                     np.full(entry.count, np.nan),
                 )
             )
             start = stop
+    lowered.laws = Laws(lowered.coordinates, batches) if batches else None
+
+
+def _column(entry: JointGeometry, law: LawWord, name: str) -> int:
+    """The parameter of a law that is xₙ (`start`) or h (`step`), −1 if it has none."""
+    found = [column for column, part in enumerate(law.parameters) if getattr(part, name)]
+    if len(found) > 1:
+        raise ConstitutionError(
+            f"{entry.kind.__name__} '{entry.slot.object_name}': {type(law).__name__} takes {len(found)} parameters "
+            f"with {name}=True; one is enough, use it twice in the function."
+        )
+    return found[0] if found else -1
 
 
 def lower_loads(lowered: LoweredJoints) -> None:
-    """Forces and torques along the axes of joints."""
-    for entry in lowered.geometries:
-        for extra in _extras(entry):
-            for word in getattr(extra, "loads", ()):
-                joints = entry.offset + np.arange(entry.count)
-                if isinstance(word, AxialForce):
-                    W = np.zeros((entry.count, 1, 8))
-                    W[:, 0, :4], W[:, 0, 4:] = 0.5 * entry.rows[word.axis]
-                    force = JointForces(Stencils(entry.left, entry.right, W, joints))
-                    lowered.loads.append(force)
-                    lowered.load_uses.append(LoadOnJoints(entry, word, force.f, slice(None)))
-                else:
-                    W = np.zeros((entry.count, 2, 8))
-                    axis = entry.rows[word.end] - entry.rows[word.start]
-                    W[:, 0, :4], W[:, 1, 4:] = axis
-                    torque = JointTorques(Stencils(entry.left, entry.right, W, joints))
-                    lowered.loads.append(torque)
-                    lowered.load_uses.append(LoadOnJoints(entry, word, torque.tau, slice(None)))
+    """Forces and torques along the axes of joints: one load for all forces, and one for all torques."""
+    forces, torques = _listed(lowered, AxialForce), _listed(lowered, AxialTorque)
+    for found, make, rows in ((forces, JointForces, _force_rows), (torques, JointTorques, _torque_rows)):
+        if not found:
+            continue
+        stencils = Stencils(
+            np.concatenate([entry.left for entry, _ in found]),
+            np.concatenate([entry.right for entry, _ in found]),
+            np.concatenate([rows(entry, word) for entry, word in found]),
+            np.concatenate([entry.offset + np.arange(entry.count) for entry, _ in found]),
+        )
+        load = make(stencils)
+        lowered.loads.append(load)
+        first = 0
+        for entry, word in found:
+            lowered.load_uses.append(LoadOnJoints(entry, word, load.values, slice(first, first + entry.count)))
+            first += entry.count
+
+
+def _listed(lowered: LoweredJoints, kind: type) -> list[tuple[JointGeometry, Any]]:
+    """Joint geometries with a load of some kind."""
+    return [
+        (entry, word)
+        for entry in lowered.geometries
+        for extra in _extras(entry)
+        for word in getattr(extra, "loads", ())
+        if isinstance(word, kind)
+    ]
+
+
+def _force_rows(entry: JointGeometry, word: AxialForce) -> Array:
+    W = np.zeros((entry.count, 1, 8))
+    W[:, 0, :4], W[:, 0, 4:] = 0.5 * entry.rows[word.axis]
+    return W
+
+
+def _torque_rows(entry: JointGeometry, word: AxialTorque) -> Array:
+    W = np.zeros((entry.count, 2, 8))
+    W[:, 0, :4], W[:, 1, 4:] = entry.rows[word.end] - entry.rows[word.start]
+    return W

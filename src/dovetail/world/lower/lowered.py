@@ -11,16 +11,19 @@ from dovetail.constitution.terms import AxialForce, AxialTorque, Stenciled, Term
 from dovetail.constitution.terms import Coordinate as CoordinateWord
 from dovetail.constitution.terms import Law as LawWord
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
-from dovetail.solver.energy.coincide import Coincide as CoincideRows
 from dovetail.solver.joint.combined import Combined
+from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.joint.exact import ExactJoints
+from dovetail.solver.joint.laws import LawBatch, Laws
 from dovetail.solver.joint.readback import JointFrames
-from dovetail.solver.joint.terms import Coordinates, Laws, Terms
+from dovetail.solver.joint.rows import Rows
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.joint.terms import Terms
 from dovetail.solver.load import JointForces, JointTorques
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.coupling import Couplings
 
-__all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints"]
+__all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints", "no_rows"]
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,10 @@ class LawOnJoints:
     entry: JointGeometry
     word: LawWord
     coordinate: CoordinateWord
-    laws: Laws
+    laws: LawBatch
     rows: slice
     base_word: CoordinateWord  # the law's own coordinate if the joint reports it, else the main one that it reports
-    base: Coordinates
-    base_rows: slice
+    base_rows: slice  # of all coordinates
     held: Array  # value at which each is held; NaN where it is not
     held_rows: slice = field(default_factory=lambda: slice(0))  # rows of exact joints that hold the coordinate
 
@@ -98,6 +100,11 @@ class LoadOnJoints:
     values: Array
     rows: slice
 
+    @property
+    def name(self) -> str:
+        """The attribute with the force or torque."""
+        return self.word.force if isinstance(self.word, AxialForce) else self.word.torque
+
 
 @dataclass
 class LoweredJoints:
@@ -105,15 +112,17 @@ class LoweredJoints:
 
     geometries: list[JointGeometry] = field(default_factory=list)
     frames: JointFrames | None = None
-    energies: list[CoincideRows | Terms] = field(default_factory=list)
+    points: Rows = field(default_factory=lambda: no_rows(1))
+    slides: Rows = field(default_factory=lambda: no_rows(2))
+    terms: list[Terms] = field(default_factory=list)
     exact: ExactJoints | None = None
     held: Combined | None = None  # coordinates that exact joints hold
     couplings: Couplings | None = None
     term_uses: list[TermOnJoints] = field(default_factory=list)
-    coordinates: dict[CoordinateWord, Coordinates] = field(default_factory=dict)
-    coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)
-    laws: list[Laws] = field(default_factory=list)
-    own_laws: list[Laws] = field(default_factory=list)  # those that joints list themselves: part of their reaction
+    coordinates: Coordinates = field(default_factory=lambda: Coordinates([]))
+    coordinate_rows: dict[tuple[CoordinateWord, int], slice] = field(default_factory=dict)  # by word and geometry
+    laws: Laws | None = None
+    own_laws: list[LawBatch] = field(default_factory=list)  # those that joints list themselves: part of their reaction
     law_uses: list[LawOnJoints] = field(default_factory=list)
     loads: list[JointForces | JointTorques] = field(default_factory=list)
     load_uses: list[LoadOnJoints] = field(default_factory=list)
@@ -125,6 +134,10 @@ class LoweredJoints:
         return np.concatenate([np.zeros((0, 2), np.int64), *found])
 
     @property
-    def holding(self) -> list[CoincideRows | Terms | Laws]:
-        """What the joints themselves consist of, without what was added to them."""
-        return [*self.energies, *self.own_laws]
+    def law_batches(self) -> list[LawBatch]:
+        return [] if self.laws is None else self.laws.batches
+
+
+def no_rows(m: int) -> Rows:
+    """No points (m = 1) or slides (m = 2)."""
+    return Rows(Stencils.none(m), np.zeros(0), Stencils.none(m))

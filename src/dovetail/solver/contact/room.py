@@ -1,0 +1,32 @@
+"""Room that looks for candidates work in: it grows as needed, and nothing in it outlives a look but the order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.contact.features import Found
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.typing import Indices
+
+__all__ = ["Room"]
+
+
+class Room:
+    """Arrays of a look.
+
+    found (·, 3)      near elements, see near.py
+    box               world boxes of the trees of all bodies
+    features          those that near elements own, see features.py
+    order             bodies along a space-filling curve, and how old that is in looks
+    """
+
+    def __init__(self, scene: ContactScene) -> None:
+        self.found = np.empty((4096, 3), np.int64)
+        self.box = np.empty((scene.box_start[-1], 2, 3))
+        self.order: Indices = np.zeros(0, np.int64)
+        self.order_age = 0
+        self.make_room(1024)
+
+    def make_room(self, features: int) -> None:
+        """Room for so many features."""
+        self.features = Found(rows=np.empty((features, 9), np.int64), measured=np.empty((features, 2)))

@@ -1,0 +1,110 @@
+"""What the sizes of Newton steps predict: whether another one is needed. All by island, where no guard is concerned.
+
+Near the minimum each step is a small part of the one before, and ever smaller. Where steps of sizes s₁, s₂ would be
+followed by one of at most s₂²/s₁, that is not taken if it is well within the tolerances.
+
+A straight step that turns bodies stretches them (`move` in iterate.py), and the stress of that leads the next one
+astray: after such a step nothing is predicted. So all steps but the last are curved where bodies turn.
+
+Sizes are in units of the tolerances; `before` are those of the last steps, infinite where these tell nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dovetail.solver.islands import Islands
+from dovetail.solver.kernel import kernel
+
+__all__ = ["accept_trials", "close_finished", "continue_trials", "predict_last", "settle"]
+
+_STRAIGHT = 1e-4  # turn [rad] of a body, below which the stretch by a straight step, 5e-9, does no harm
+_SURE = 0.3  # tolerances, within which a step must be predicted to be left out (benchmarks/exact.py)
+_NEAR = 10.0  # tolerances, above which nothing is predicted: steps may shrink more slowly in the end than at first
+_CONTRACTION = 0.5  # each step of a trial at most so long as the one before
+
+
+@kernel
+def _is_last(size: float, before: float) -> bool:
+    """Whether the step after one of this size, which followed one of the size `before`, would be far too small."""
+    return before < math.inf and size <= _NEAR and size * size <= _SURE * before
+
+
+@kernel
+def settle(s: Islands, ccd_tol: float) -> int:
+    """done ← islands whose full step is within the tolerances and free to a share of ccd_tol; how many run on."""
+    left = 0
+    for m in range(s.count):
+        s.done[m] = 1 if s.running[m] and s.size[m] <= 1.0 and s.alpha[m] >= ccd_tol else 0
+        if s.running[m] and not s.done[m]:
+            left += 1
+    return left
+
+
+@kernel
+def predict_last(s: Islands, rate: float, settled: bool) -> int:
+    """last ← islands for which a whole step of this size is the last, curved ← those whose step is to be curved.
+
+    Guarded islands have neither: they go straight, and need a step within the tolerances. Islands that are done take a
+    last step anyway; `rate` is the largest turn. Not `settled`, no step is the last. before ← size, for the next step.
+    Returns how many are curved.
+    """
+    count = 0
+    for m in range(s.count):
+        more = s.running[m] and not s.done[m] and not s.guarded[m]
+        s.last[m] = 1 if settled and more and _is_last(s.size[m], s.before[m]) else 0
+        s.curved[m] = 1 if more and not s.last[m] and rate > _STRAIGHT else 0
+        s.before[m] = s.size[m] if not s.guarded[m] and (s.curved[m] or rate <= _STRAIGHT) else math.inf
+        count += s.curved[m]
+    return count
+
+
+@kernel
+def close_finished(s: Islands) -> int:
+    """done ← also islands that have taken their last step whole; returns how many."""
+    count = 0
+    for m in range(s.count):
+        if s.last[m] and s.alpha[m] == 1.0:
+            s.done[m] = 1
+            count += 1
+    return count
+
+
+@kernel
+def continue_trials(s: Islands, rate: float, more: bool) -> tuple[int, int]:
+    """Islands whose steps from the guess no longer shrink are not tried any more; `last` and `curved` as above.
+
+    `more` says that another trial may follow. Returns the number of islands still on trial, and the number whose energy
+    is meaningful after this step: where bodies on exact joints turn, these are open.
+    """
+    left = meaningful = 0
+    for m in range(s.count):
+        if s.tried[m] and not s.size[m] < _CONTRACTION * s.shortest[m]:
+            s.tried[m] = 0
+        s.shortest[m] = s.size[m]
+        s.last[m] = 1 if s.size[m] <= 1.0 or _is_last(s.size[m], s.before[m]) else 0
+        s.curved[m] = 1 if s.tried[m] and more and not s.last[m] and rate > _STRAIGHT else 0
+        s.before[m] = s.size[m] if s.curved[m] or rate <= _STRAIGHT else math.inf
+        left += s.tried[m]
+        if s.tried[m] and not (s.curved[m] and s.has_exact[m]):
+            meaningful += 1
+    return left, meaningful
+
+
+@kernel
+def accept_trials(s: Islands) -> int:
+    """α ← 1 for tried islands whose energies are within their limits, 0 for the others; ended ← those at their end.
+
+    Returns the number of islands still on trial: those not within limits, if this was not their last step.
+    """
+    left = 0
+    for m in range(s.count):
+        if not s.tried[m]:
+            continue
+        stays = not (s.curved[m] and s.has_exact[m]) and s.total[m] <= s.limit[m]
+        s.alpha[m] = 1.0 if stays else 0.0
+        if stays and s.last[m]:
+            s.ended[m] = 1
+        s.tried[m] = 0 if stays or s.last[m] else 1
+        left += s.tried[m]
+    return left

@@ -1,0 +1,253 @@
+"""Where Newton's method begins: at the first guess, as far as that is free and pays, else in the last state.
+
+A guarded island goes on its straight way to the guess as far as that is free, if its energy is no higher there than in
+the last state. A guess on stiff bodies and joints is often near, but expensive: where no guard is concerned, an island
+may take a few whole steps from it before energies are compared. Where joints are exact it must, for energies mean
+something only where they are closed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.solver.islands import Islands
+from dovetail.solver.iterate import SLACK
+from dovetail.solver.iteration import Iteration
+from dovetail.solver.kernel import kernel
+from dovetail.solver.phases import ACCEPT, COMPARE, ENERGIES, LEFT, LIMIT, MEANINGFUL, MORE, MOVE, OPEN, TRIAL
+from dovetail.solver.potential import Evaluation
+from dovetail.typing import Array, Flags
+
+__all__ = ["TRIALS", "begin"]
+
+TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
+_ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
+
+
+def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
+    """Start at the guess or in the last state; True if no further step is needed."""
+    islands, solution, potential = newton.islands, newton.solution, newton.potential
+    if newton.guards:
+        Q_guess = _within_limits(newton, Q_guess)
+        y = _way(newton, Q_guess)
+        newton.begin_contacts(y)
+        newton.number(y)
+    else:
+        newton.begin_contacts(newton.Q_start)
+    start = newton.at
+    if newton.some_guarded and islands.guarded[: islands.count].any():
+        if potential.exact is not None:
+            Q_guess = _closed(newton, Q_guess)
+        _agree(newton, Q_guess)
+    else:
+        islands.alpha[: islands.count] = 1.0
+        newton.at = potential.bare(Q_guess, start) if _is_exact(newton) else potential.at(Q_guess, start)
+        for guard in newton.guards:
+            guard.record_motion(islands)
+    _try(newton, start, trials)
+    solution.Q = newton.at.Q
+    ended = islands.ended[: islands.count]
+    if newton.tolerances.min_iter > 0 or not ended.any():
+        return False
+    solution.converged = bool(ended.all())
+    if not solution.converged:
+        islands.finish(ended)
+    return solution.converged
+
+
+def _is_exact(newton: Iteration) -> bool:
+    """Whether no energy means anything at the guess: all joints are exact, and there is nothing to look for there."""
+    return newton.model.all_exact and newton.model.contact is None
+
+
+def _way(newton: Iteration, Q_guess: Array) -> Array:
+    """y (n, 12) of the step from the last state to the guess."""
+    y: Array = (newton.Q_start - Q_guess).reshape(-1, 12)
+    y[newton.model.bodies.is_fixed != 0] = 0.0
+    return y
+
+
+def _within_limits(newton: Iteration, Q_guess: Array) -> Array:
+    """The guess, in islands with hard limits only as far on the way to it as these allow."""
+    stops, islands, Q_start = newton.model.stops, newton.islands, newton.Q_start
+    if stops is None:
+        return Q_guess
+    stops.begin()
+    islands.alpha[: islands.count] = 1.0
+    stops.bound(Q_start, _way(newton, Q_guess), islands)
+    share = np.append(islands.alpha[: islands.count], 1.0)[islands.of][:, None, None]
+    return np.where(share < 1.0, Q_start + share * (Q_guess - Q_start), Q_guess)
+
+
+def _closed(newton: Iteration, Q_guess: Array) -> Array:
+    """The guess with exact joints of guarded islands closed by the shortest step that does so.
+
+    No Newton step: the forces of contacts are not known there, but are in the guess.
+    """
+    model, islands, potential = newton.model, newton.islands, newton.potential
+    m = islands.count
+    chosen = islands.guarded[:m] & islands.has_exact[:m]
+    if not chosen.any():
+        return Q_guess
+    islands.finish(1 - chosen)
+    at = potential.bare(Q_guess, newton.at)
+    y = model.directions.closing(at, islands.unconverged)
+    closed = potential.bare(model.buffers.spare(Q_guess), newton.at, at)
+    islands.alpha[:m], islands.curved[:m] = 1.0, 0
+    potential.run(MOVE, y, at, closed)
+    islands.restart()
+    return _within_limits(newton, closed.Q)
+
+
+def _go(newton: Iteration, start: Evaluation, Q_guess: Array) -> None:
+    """Move to Q_start + α (Q_guess − Q_start), α by island."""
+    islands, Q_start, Q = newton.islands, newton.Q_start, Q_guess
+    alpha = islands.alpha[: islands.count]
+    if alpha.min(initial=1.0) < 1.0:
+        share = np.append(alpha, 0.0)[islands.of]
+        goes = np.flatnonzero(share)
+        Q = Q_start.copy()
+        Q[goes] += share[goes, None, None] * (Q_guess[goes] - Q_start[goes])
+    newton.at = newton.potential.at(Q, start)
+
+
+def _agree(newton: Iteration, Q_guess: Array) -> None:
+    """Go as far towards the guess as guarded islands can at the same time, others all the way.
+
+    At first all bodies commit themselves to go all the way, and are looked at as moving along with each other.
+    Those that cannot, or would gain energy, are looked at again as taking any share.
+    """
+    islands, potential, start = newton.islands, newton.potential, newton.at
+    y = _way(newton, Q_guess)
+    commits = np.ones(len(y), np.int64)
+    for n in range(_ROUNDS):
+        newton.at = start
+        newton.cover(y, commits)
+        m = islands.count
+        alpha = islands.alpha[:m]
+        alpha[:] = 1.0
+        newton.free_share(y)
+        limit = potential.total(start) * (1.0 + SLACK)
+        _go(newton, start, Q_guess)
+        # written so that a NaN counts as a rise
+        rises: Flags = (islands.guarded[:m] != 0) & ~(potential.total(newton.at) <= limit)
+        strays = (alpha < 1.0) | rises
+        if strays.any():
+            strays &= islands.sum(commits.astype(float)) > 0.0
+        if not strays.any():
+            break
+        if n == _ROUNDS - 1:
+            rises = np.ones(m, np.bool_)  # those that have committed themselves must not go alone
+        commits[strays[islands.of] & (islands.of >= 0)] = 0
+    if rises.any():
+        alpha[rises] = 0.0
+        _go(newton, start, Q_guess)
+    newton.solution.restarts = int((alpha < 1.0).sum())
+    for guard in newton.guards:
+        guard.record_motion(islands)
+
+
+@kernel
+def _begin_trials(s: Islands, skip: bool) -> tuple[int, bool]:
+    """tried ← islands that are not guarded and whose energies rise, or that have exact joints; α ← 0 for these, else 1.
+
+    `skip` says that no energies are known: all are tried. Returns how many are, and whether all may stay as they are.
+    """
+    count, stay = 0, True
+    for m in range(s.count):
+        rises = skip or not s.total[m] <= s.limit[m]
+        chosen = not s.guarded[m] and (rises or s.has_exact[m])
+        stay = stay and not chosen
+        s.tried[m] = 1 if chosen and (skip or abs(s.total[m]) < math.inf) else 0
+        s.alpha[m] = 0.0 if chosen else 1.0
+        s.shortest[m] = math.inf
+        s.ended[m] = 0
+        count += s.tried[m]
+    return count, stay
+
+
+def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
+    """Let islands that are not guarded stay near the guess, or send them back; `ended` ← those that are done with it.
+
+    An island stays if its energy is no higher than in the last state, exact joints closed, at once or after a few
+    whole steps that get shorter. Those that turn bodies leave joints a little open; the last one does not.
+    """
+    model, islands, solution, potential = newton.model, newton.islands, newton.solution, newton.potential
+    numbers, contact = newton.numbers, newton.model.contact
+    numbers[OPEN] = potential.exact is not None and not potential.exact.stay_closed
+    potential.run(LIMIT, potential.no_step, start, start)
+    if not (skip := _is_exact(newton)):
+        potential.run(COMPARE, potential.no_step, newton.at, newton.at)
+    left, stay = _begin_trials(islands, skip)
+    if stay:
+        return
+    stays, count = islands.alpha[: islands.count].copy(), islands.count
+    for trial in range(trials):
+        if left == 0:
+            break
+        if left < count:
+            islands.finish(1 - islands.tried)
+        y = newton.direction()
+        if newton.guards and not _is_free(newton, y, count):
+            break  # they come near something after all
+        newton.measure(y)
+        numbers[MORE] = trial + 1 < trials
+        there = potential.bare(model.buffers.spare(newton.at.Q), start, newton.at)
+        # islands that are not on trial have no direction, and stay
+        potential.run(TRIAL | MOVE, y, newton.at, there)
+        for guard in newton.guards:
+            guard.record_motion(islands)
+        left = int(numbers[LEFT])
+        if numbers[MEANINGFUL] or contact is not None:
+            potential.run(ENERGIES, y, there, there)
+            potential.add_others(there)
+            islands.alpha[:count] = stays
+            potential.run(COMPARE | ACCEPT, y, there, there)
+            left = int(numbers[LEFT])
+            stays[:] = islands.alpha[:count]
+        newton.at = there
+    islands.restart()
+    if islands.count != count or stays.min() < 1.0:
+        solution.restarts += int((stays < 1.0).sum())
+        _send_back(newton, stays if islands.count == count else np.zeros(islands.count))
+
+
+def _is_free(newton: Iteration, y: Array, count: int) -> bool:
+    """Whether the islands on trial take the step −y without a guard being concerned."""
+    islands = newton.islands
+    newton.cover(y)
+    if not newton.some_guarded:
+        return True
+    if islands.count != count or (islands.guarded[:count] & islands.tried[:count]).any():
+        return False
+    islands.alpha[:count] = 1.0
+    newton.free_share(y)
+    return bool(islands.alpha[:count].min() == 1.0)
+
+
+def _send_back(newton: Iteration, stays: Array) -> None:
+    """Put islands that do not stay back to the last state."""
+    model, islands, potential, Q_start = newton.model, newton.islands, newton.potential, newton.Q_start
+    back = np.append(stays, 1.0)[islands.of] < 1.0
+    Q = newton.at.Q.copy()
+    Q[back] = Q_start[back]
+    if potential.exact is not None:
+        potential.exact.restart(back)
+    islands.before[: islands.count][stays < 1.0] = math.inf
+    if (contact := model.contact) is not None:
+        count = islands.count
+        y = (newton.at.Q - Q).reshape(-1, 12)
+        newton.cover(y)
+        islands.alpha[: islands.count] = 1.0
+        newton.free_share(y)
+        if islands.count != count or islands.alpha[: islands.count].min(initial=1.0) < 1.0:
+            # the way back is not free, so all go back, to where they were apart
+            Q = Q_start.copy()
+            contact.watch.forget()
+            newton.cover((newton.at.Q - Q).reshape(-1, 12))
+            islands.ended[:] = 0
+        islands.alpha[: islands.count] = 1.0
+        contact.record_motion(islands)
+    newton.at = potential.at(Q)

@@ -1,0 +1,259 @@
+"""The iteration of one step: islands, guards, and one Newton iteration of all islands that have not converged.
+
+direction → islands and guards of the step → free share → line search. Every step is bounded by what guards allow and
+then halved until the energy of the island does not rise; a step within the tolerances is taken whole and ends the
+island.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.errors import NotFinite, SolverError
+from dovetail.solver.convergence import close_finished
+from dovetail.solver.iterate import damp, keep_from_inverting, shorten
+from dovetail.solver.model import Model
+from dovetail.solver.phases import (
+    CCD_TOL,
+    COMPARE,
+    CURVED,
+    DECIDE,
+    ENERGIES,
+    LEFT,
+    LIMIT,
+    MEASURE,
+    MOVE,
+    OPEN,
+    RATE,
+    RATE_TOL,
+    RISING,
+    SETTLED,
+    STEP,
+    STEP_TOL,
+    STRAIGHT,
+)
+from dovetail.solver.potential import Evaluation
+from dovetail.solver.solution import Solution, Tolerances
+from dovetail.typing import Array, Indices
+
+__all__ = ["Iteration"]
+
+_ROUND_OFF = 1e-14  # relative error of a position after the hundred operations behind it
+_CLOSING = 8  # steps before the limit from which on none is curved: where it ends the iteration, joints are closed
+_LOW = (
+    0.25  # contacts are looked for anew when less than this share of a guarded step fits into what they were found for
+)
+
+
+class Iteration:
+    """The iteration of one step: `at` is the evaluation of the present iterate, solution what is known so far."""
+
+    def __init__(self, model: Model, Q_start: Array, h: float, tolerances: Tolerances) -> None:
+        self.model, self.tolerances, self.Q_start, self.h = model, tolerances, Q_start, h
+        self.potential, self.islands, self.guards = model.potential, model.islands, model.guards
+        self.solution = Solution(Q_start)
+        self.at: Evaluation
+        self._last_y = np.zeros((0, 12))
+        if self.guards:
+            self.islands.marks[:] = 0 if model.stops is None else model.stops.bodies
+        self.islands.begin()
+        self.numbers = numbers = self.potential.numbers
+        numbers[STEP_TOL], numbers[RATE_TOL] = tolerances.velocity_tol * h, tolerances.transrate_tol * h
+
+    # ---- islands and guards ----------------------------------------------------------------------------------
+
+    def number(self, y: Array) -> bool:
+        """Find the islands of the step −y, and which of them are guarded; True if bodies run that had converged."""
+        contact, islands = self.model.contact, self.islands
+        if contact is None or (contact.is_clear and islands.are_by_joints):
+            return False  # joints alone make islands, and hard limits guard the same ones always
+        islands.marks.fill(0)
+        parent = islands.separate()
+        for guard in self.guards:
+            guard.couple(self.at, y, islands, parent, islands.marks)
+        return islands.number()
+
+    def cover(self, y: Array, commits: Indices | None = None) -> bool:
+        """Have the guards ready for the step −y from here, and its islands; True if bodies run that had converged."""
+        if not self.guards:
+            return False
+        whole = commits is not None or not self.some_guarded
+        share = self.model.whole if whole else np.where(self.islands.marks != 0, _LOW, 1.0)
+        for guard in self.guards:
+            guard.cover(self.at, y, self.islands, share, commits)
+        return self.number(y)
+
+    @property
+    def some_guarded(self) -> bool:
+        """Whether a guard is concerned with any body."""
+        contact = self.model.contact
+        return self.model.stops is not None or (contact is not None and not contact.is_clear)
+
+    def free_share(self, y: Array) -> None:
+        """α ← share of the step −y that each island may take; one that may not take all of it counts as guarded."""
+        islands = self.islands
+        if not self.some_guarded:
+            return  # all of it was covered
+        for guard in self.guards:
+            guard.free_share(self.at, y, islands)
+        islands.guarded[: islands.count] |= islands.alpha[: islands.count] < 1.0
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether a line search has to count how open exact joints are."""
+        exact = self.potential.exact
+        return exact is not None and not exact.stay_closed
+
+    # ---- steps -----------------------------------------------------------------------------------------------
+
+    def direction(self, exact: bool = True, iteration: int = 0) -> Array:
+        """y (n, 12) with Q − y the Newton iterate."""
+        self.solution.iterations += 1
+        return self.model.directions.newton(self.at, exact, iteration)
+
+    def measure(self, y: Array) -> None:
+        """size ← full step of islands in units of the tolerances, infinite where exact joints stay open; α ← 1."""
+        self.potential.run(MEASURE, y, self.at, self.at)
+        self._check(y)
+        exact, islands = self.potential.exact, self.islands
+        if exact is not None and not exact.closed:
+            islands.size[: islands.count][islands.sum(exact.open(len(y))) > 0.0] = math.inf
+
+    def _check(self, y: Array) -> None:
+        """Take over the size of a step, and refuse one that is not finite."""
+        solution = self.solution
+        solution.step, solution.rate = float(self.numbers[STEP]), float(self.numbers[RATE])
+        if not (solution.step < math.inf and solution.rate < math.inf):
+            raise NotFinite(self._not_finite(y))
+
+    def iterate(self, k: int, exact: bool, ccd_tol: float, may_settle: bool) -> tuple[bool, int]:
+        """Iteration k: whether a step was found along its direction, and how many islands are not done."""
+        islands, numbers, potential, contact = self.islands, self.numbers, self.potential, self.model.contact
+        y = self.direction(exact, k)
+        numbers[SETTLED], numbers[CCD_TOL] = may_settle, ccd_tol if may_settle else math.inf
+        numbers[STRAIGHT] = k + _CLOSING >= self.tolerances.max_iter
+        trial = potential.bare(self.model.buffers.spare(self.at.Q), self.at)
+        if not self.guards and potential.exact is None and potential.is_standard:
+            numbers[OPEN] = 0.0
+            potential.run(MEASURE | DECIDE | LIMIT | MOVE | ENERGIES | COMPARE, y, self.at, trial)
+            self._check(y)
+            rising = int(numbers[RISING])
+        else:
+            if self.cover(y):
+                self.at = potential.at(self.at.Q, trial)  # contacts of bodies that run again
+                numbers[SETTLED], numbers[CCD_TOL] = 0.0, math.inf
+            self.measure(y)
+            touches = contact is not None and not contact.is_clear
+            if self.guards:
+                self.free_share(y)
+                if touches:
+                    self._learn_from_contact(y)
+            potential.run(DECIDE, y, self.at, trial)
+            if touches:
+                damp(islands, y, self._last_y)
+            if numbers[CURVED]:
+                self.model.allow_gaps()
+            numbers[OPEN] = self._is_open
+            rising = self._try_step(y, trial, LIMIT)
+        found = self._line_search(y, trial, rising) if numbers[LEFT] else self._finish(y, trial)
+        left = int(numbers[LEFT]) - close_finished(islands)
+        for guard in self.guards:
+            guard.record_motion(islands)
+        return found, left
+
+    def _try_step(self, y: Array, trial: Evaluation, first: int = 0) -> int:
+        """Take α of the step, evaluate there; in how many islands the energy rises. Where all are done, only move."""
+        if not self.numbers[LEFT]:
+            self.potential.run(MOVE, y, self.at, trial)
+            return 0
+        if self.potential.is_standard:
+            self.potential.run(first | MOVE | ENERGIES | COMPARE, y, self.at, trial)
+        else:
+            self.potential.run(first | MOVE | ENERGIES, y, self.at, trial)
+            self.potential.add_others(trial)
+            self.potential.run(COMPARE, y, self.at, trial)
+        return int(self.numbers[RISING])
+
+    def _finish(self, y: Array, trial: Evaluation) -> bool:
+        """The last step of all islands, which no energy tests."""
+        if keep_from_inverting(self.islands, trial.Q):
+            self.potential.run(MOVE, y, self.at, trial)
+        self.solution.Q = trial.Q
+        return True
+
+    def _line_search(self, y: Array, trial: Evaluation, rising: int) -> bool:
+        """Halve α of the islands whose energy rises, then take the step; False if one found no α.
+
+        Islands that are done take theirs untested.
+        """
+        islands, solution, most = self.islands, self.solution, self.tolerances.line_search_max_iter
+        if rising:
+            islands.limit[: islands.count] += self._noise()
+            rising = shorten(islands, False)
+        for _ in range(most if rising else 0):
+            solution.halvings += rising
+            shorten(islands, True)
+            rising = self._try_step(y, trial)
+            if not rising:
+                break
+        # a final trial that still rises stands: it differs by round-off, or the direction was bad
+        if not math.isfinite(float(trial.E.sum())):
+            # … unless it is not allowed at all: a body turned inside out
+            refused = ~np.isfinite(islands.sum(trial.E))
+            islands.alpha[: islands.count][refused], islands.done[: islands.count][refused] = 0.0, 0
+            self._try_step(y, trial)
+        self.at, solution.Q = trial, trial.Q
+        return rising == 0
+
+    def _learn_from_contact(self, y: Array) -> None:
+        """Damping and strides for the next iteration, from the size of this step and what of it is free."""
+        model, islands, m = self.model, self.islands, self.islands.count
+        model.directions.damping.update(islands.of, islands.alpha[:m], islands.size[:m])
+        assert model.contact is not None
+        np.multiply(islands.size[islands.of], self.numbers[STEP_TOL], out=model.contact.stride)
+        if not len(self._last_y):
+            self._last_y = np.zeros_like(y)
+
+    def end_early(self, not_taken: Array, left: int) -> int:
+        """Semi-implicit steps: end islands of which enough was taken; not_taken (n,) is the share that was not."""
+        islands, m = self.islands, self.islands.count
+        not_taken *= 1.0 - np.append(islands.alpha[:m], 1.0)[islands.of]
+        late = islands.sum((not_taken > self.tolerances.early_exit_tol).astype(float)) == 0.0
+        left -= int((late & (islands.done[:m] == 0) & (islands.running[:m] != 0)).sum())
+        islands.done[:m] |= late
+        return left
+
+    def _noise(self) -> Array:
+        """By island, how much an energy may change because positions are rounded: ε √(2E Σ m|p|²)."""
+        p, islands = self.at.Q[:, 0], self.islands
+        moments = self.potential.weights.c * self.model.bodies.mass[:, 0, 0] * np.einsum("bx,bx->b", p, p)
+        energies = np.maximum(islands.limit[: islands.count], 0.0)
+        noise: Array = _ROUND_OFF * np.sqrt(2.0 * energies * islands.sum(moments))
+        return noise
+
+    def _not_finite(self, y: Array) -> str:
+        finite = np.isfinite(y).all(axis=1)
+        body = int(np.argmin(finite)) if not finite.all() else int(np.argmax(np.abs(y).max(axis=1)))
+        return f"the step of {self.model.bodies.name(body)} is not a finite number; check its velocity, forces and mass"
+
+    def begin_contacts(self, y: Array) -> None:
+        """`at` ← the start of the step, which is expected to be −y; raises where surfaces intersect."""
+        start, contact = self.potential.bare(self.Q_start), self.model.contact
+        E_barrier = np.zeros(0)
+        if contact is not None:
+            assert start.contacts is not None
+            E_barrier = np.zeros(len(y))
+            if not contact.begin(self.Q_start, y, self.h, self.islands, start.contacts, E_barrier):
+                raise SolverError(
+                    "surfaces intersect or touch at the start of the step; bodies were placed into each other from "
+                    "outside"
+                )
+        self.potential.at_start(start, E_barrier)
+        if not math.isfinite(float(start.E.sum())):
+            name = self.model.bodies.name(int(np.argmin(np.isfinite(start.E))))
+            raise NotFinite(
+                f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"
+            )
+        self.at = start

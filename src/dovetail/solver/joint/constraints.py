@@ -1,0 +1,283 @@
+"""The linear algebra of exact joints: all their rows as one vector, and steps that close them. See exact.py."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.combined import (
+    Combined,
+    apply_combined,
+    bend_combined,
+    combined_merits,
+    linearise_combined,
+    measure_combined,
+    pull_back_combined,
+)
+from dovetail.solver.joint.row_algebra import apply_rows, bend_rows, measure_rows, pull_back_rows
+from dovetail.solver.joint.rows import Rows, linearise_rows, row_merits
+from dovetail.solver.kernel import kernel
+from dovetail.solver.linear.cholesky import solve
+from dovetail.solver.linear.dual import solve_points
+from dovetail.solver.record import Record, f8, nested
+from dovetail.typing import Array, Indices
+
+__all__ = [
+    "Constraints",
+    "add_bends",
+    "add_merits",
+    "close_direction",
+    "linearise_constraints",
+    "measure_constraints",
+    "restrict_direction",
+    "set_closing_gradient",
+]
+
+_MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
+_CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
+_ROUNDS = 6  # in which curved constraints are evaluated again
+_CORRECTIONS = 40  # at most in a round; one or two are usual
+_LOST = 1e-5  # J A⁻¹Jᵀ over K⁻¹, below which rows count as dependent on each other
+
+
+class Constraints(Record):
+    """All exact rows one after the other: those of points, of slides, combined ones.
+
+    K, yields (r,)     weights, and their inverses; 0 for rows between fixed bodies
+    residual (r, 3)    C where it was last measured
+    bend (r, 3)        what J x is to be in a consistent start
+    """
+
+    points: Rows = nested(Rows)
+    slides: Rows = nested(Rows)
+    combined: Combined = nested(Combined)
+    K: Array = f8(1)
+    yields: Array = f8(1)
+    residual: Array = f8(2)
+    bend: Array = f8(2)
+
+
+@kernel
+def _after_points(c: Constraints) -> int:
+    return len(c.points.left) - c.points.exact
+
+
+@kernel
+def _after_slides(c: Constraints) -> int:
+    return _after_points(c) + len(c.slides.left) - c.slides.exact
+
+
+@kernel
+def measure_constraints(c: Constraints, active: Indices, Q: Array, y: Array, out: Array) -> float:
+    """out ← C(Q − y); its largest component."""
+    first = measure_rows(c.points, active, Q, y, 0, out)
+    second = measure_rows(c.slides, active, Q, y, _after_points(c), out)
+    third = measure_combined(c.combined, active, Q, y, _after_slides(c), out)
+    return max(first, max(second, third))
+
+
+@kernel
+def _apply(c: Constraints, active: Indices, y: Array, out: Array) -> None:
+    """out ← J y."""
+    apply_rows(c.points, active, y, 0, out)
+    apply_rows(c.slides, active, y, _after_points(c), out)
+    apply_combined(c.combined, active, y, _after_slides(c), out)
+
+
+@kernel
+def _pull_back(c: Constraints, values: Array, g: Array) -> None:
+    """g += Jᵀ values."""
+    pull_back_rows(c.points, values, 0, g)
+    pull_back_rows(c.slides, values, _after_points(c), g)
+    pull_back_combined(c.combined, values, _after_slides(c), g)
+
+
+@kernel
+def add_merits(c: Constraints, Q: Array, owner: Indices, E: Array) -> None:
+    """E[owner] += λ·C + K_m/2 ‖C‖² at Q, which is 0 where the joints are closed."""
+    row_merits(c.points, _MERIT, Q, owner, E)
+    row_merits(c.slides, _MERIT, Q, owner, E)
+    combined_merits(c.combined, _MERIT, Q, owner, E)
+
+
+@kernel
+def linearise_constraints(c: Constraints, active: Indices, Q: Array) -> float:
+    first = linearise_rows(c.points, active, Q)
+    second = linearise_rows(c.slides, active, Q)
+    third = linearise_combined(c.combined, active, Q)
+    return max(first, max(second, third))
+
+
+@kernel
+def add_bends(c: Constraints, h: float, Q: Array, V: Array, g: Array) -> None:
+    """bend ← h² (∂J/∂Q V) V; g += Jᵀ K times it."""
+    values = np.empty((len(c.K), 3))
+    bend_rows(c.points, V, h * h, 0, c.bend)
+    bend_rows(c.slides, V, h * h, _after_points(c), c.bend)
+    bend_combined(c.combined, Q, V, h * h, _after_slides(c), c.bend)
+    for r in range(len(values)):
+        for a in range(3):
+            values[r, a] = c.K[r] * c.bend[r, a]
+    _pull_back(c, values, g)
+
+
+@kernel
+def _residual_at(c: Constraints, k: int, a: int) -> float:
+    """Component a of C of exact row k, as linearised."""
+    first, second = _after_points(c), _after_slides(c)
+    if k < first:
+        return c.points.C[c.points.exact + k, a]
+    if k < second:
+        return c.slides.C[c.slides.exact + k - first, a]
+    return c.combined.C[k - second, a]
+
+
+@kernel
+def set_closing_gradient(c: Constraints, g: Array) -> None:
+    """g ← Jᵀ K C."""
+    values = np.empty((len(c.K), 3))
+    for b in range(len(g)):
+        for i in range(12):
+            g[b, i] = 0.0
+    for k in range(len(values)):
+        for a in range(3):
+            values[k, a] = c.K[k] * _residual_at(c, k, a)
+    _pull_back(c, values, g)
+
+
+@kernel
+def _largest(values: Array) -> float:
+    found = 0.0
+    for r in range(len(values)):
+        for a in range(values.shape[1]):
+            if not abs(values[r, a]) <= found:
+                found = abs(values[r, a])
+    return found
+
+
+@kernel
+def _close(
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, linear: bool, size: float,
+    y: Array, mu: Array,
+) -> float:  # fmt: skip
+    """y ← y + A⁻¹Jᵀμ with C(Q − y) = 0, or J y = bend where `linear`; mu (r, 3) += μ. The largest residual left.
+
+    size [m] is what round-off is measured by. rest (n,) are the active bodies that are in no net.
+    """
+    rows, bodies = len(c.K), len(y)
+    residual, applied, r, p = c.residual, np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 3))
+    step, y_kept, mu_kept = np.zeros((bodies, 12)), y.copy(), mu.copy()
+    before = worst = math.inf
+    ends = False
+    for n in range(_ROUNDS + 1):
+        if linear:
+            _apply(c, active, y, applied)
+            for k in range(rows):
+                for a in range(3):
+                    residual[k, a] = c.bend[k, a] - applied[k, a]
+            size = _largest(y)
+            worst = _largest(residual)
+            ends = n == 2
+        else:
+            worst = measure_constraints(c, active, Q, y, residual)
+        if ends or worst <= _CLOSED * size or n == _ROUNDS:
+            break
+        # a step can be too long for its correction, or rows that depend on each other not fit any more; a NaN too
+        if not linear and not worst < before:
+            y[:] = y_kept
+            mu[:] = mu_kept
+            ends = True
+            continue
+        if not linear and worst > 0.5 * before:
+            break
+        before = worst
+        y_kept[:] = y
+        mu_kept[:] = mu
+        # conjugate gradients on J A⁻¹Jᵀ μ = residual with K as its inverse
+        rz = 0.0
+        for k in range(rows):
+            for a in range(3):
+                r[k, a] = residual[k, a]
+                p[k, a] = c.K[k] * r[k, a]
+                rz += r[k, a] * p[k, a]
+        for _ in range(_CORRECTIONS):
+            step[:] = 0.0
+            _pull_back(c, p, step)
+            if net is not None:
+                solve_points(net, active, blocks.D, step)
+            solve(blocks.order, blocks.row_start, blocks.column, rest, blocks.D, blocks.U, blocks.R, step)
+            for b in range(bodies):
+                if not active[b]:
+                    for i in range(12):
+                        step[b, i] = 0.0
+            _apply(c, active, step, applied)
+            curvature = stiff = 0.0
+            for k in range(rows):
+                for a in range(3):
+                    curvature += p[k, a] * applied[k, a]
+                    stiff += c.yields[k] * p[k, a] * p[k, a]
+            if not curvature > _LOST * stiff:
+                break
+            alpha = rz / curvature
+            for b in range(bodies):
+                for i in range(12):
+                    y[b, i] += alpha * step[b, i]
+            past, rz = rz, 0.0
+            for k in range(rows):
+                for a in range(3):
+                    mu[k, a] += alpha * p[k, a]
+                    r[k, a] -= alpha * applied[k, a]
+                    rz += c.K[k] * r[k, a] * r[k, a]
+            if _largest(r) <= _CLOSED * size:
+                break
+            for k in range(rows):
+                for a in range(3):
+                    p[k, a] = c.K[k] * r[k, a] + (rz / past) * p[k, a]
+    return worst
+
+
+@kernel
+def _add_to(rows: Rows, first: int, mu: Array) -> None:
+    """λ of exact rows += mu[first …]."""
+    for k in range(rows.exact, len(rows.left)):
+        for a in range(3):
+            rows.multiplier[k, a] += mu[first + k - rows.exact, a]
+
+
+@kernel
+def close_direction(
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, y: Array
+) -> tuple[float, float]:
+    """y = A⁻¹g becomes a step with C(Q − y) = 0, with the λ for it. The largest residual, and the size of Q."""
+    rows, size = len(c.K), 1.0
+    for b in range(len(Q)):
+        for i in range(4):
+            for x in range(3):
+                size = max(size, 1.0 + abs(Q[b, i, x]))
+    mu, applied = np.empty((rows, 3)), np.empty((rows, 3))
+    points, slides, first, second = c.points, c.slides, _after_points(c), _after_slides(c)
+    for k in range(rows):
+        for a in range(3):
+            mu[k, a] = c.K[k] * _residual_at(c, k, a)
+    worst = _close(c, blocks, net, active, rest, Q, False, size, y, mu)
+    _apply(c, active, y, applied)
+    for k in range(rows):
+        for a in range(3):
+            mu[k, a] -= c.K[k] * applied[k, a]
+    _add_to(points, 0, mu)
+    _add_to(slides, first, mu)
+    for k in range(rows - second):
+        for a in range(3):
+            c.combined.multiplier[k, a] += mu[second + k, a]
+    return worst / size, size
+
+
+@kernel
+def restrict_direction(
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, x: Array
+) -> None:
+    """x = A⁻¹b becomes the solution of H x + Jᵀμ = b with J x = bend."""
+    _close(c, blocks, net, active, rest, Q, True, 1.0, x, np.zeros((len(c.K), 3)))

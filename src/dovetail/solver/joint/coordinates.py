@@ -1,0 +1,234 @@
+"""Coordinates of joints: x(F), F = W Q, each by a function that is called by address, with committed values and rates.
+
+An angle is continued: x is moved by whole periods to the branch nearest its reference, which is the committed value,
+or that of the last iterate where a hard limit follows it (stops.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.function import Coordinate, call_coordinate, nearest
+from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.kernel import jit_enabled, kernel
+from dovetail.solver.linear.ordering import NO_BLOCK, flipped
+from dovetail.solver.record import Record, f8, i8, integer
+from dovetail.typing import Array, Indices
+
+__all__ = [
+    "Coordinates",
+    "add_outer",
+    "coordinate_at",
+    "gather_rows",
+    "pull_back_slope",
+    "second_rate",
+]
+
+
+class Coordinates(Record):
+    """All coordinates of a scene, one after the other.
+
+    address, period (c,)    function and period of each; no period: 0
+    left, right, joint (c,) its bodies, and the joint it belongs to
+    first (c + 1,)          its rows are W[first[k]] … W[first[k + 1] − 1]
+    W, sides (r, 8), (r, 2) weights of the rows, and whether a row weighs the left and the right body at all
+    block (c,)              the block of its bodies
+    widest                  most rows of a coordinate
+    value, rate (c,)        committed x [m or rad] and ∇x·V
+    reference (c,)          value that a new one is continued from
+    """
+
+    address: Indices = i8(1)
+    period: Array = f8(1)
+    left: Indices = i8(1)
+    right: Indices = i8(1)
+    joint: Indices = i8(1)
+    first: Indices = i8(1)
+    W: Array = f8(2)
+    sides: Indices = i8(2)
+    block: Indices = i8(1)
+    widest: int = integer()
+    value: Array = f8(1)
+    rate: Array = f8(1)
+    reference: Array = f8(1)
+
+    def __init__(self, batches: Sequence[tuple[Coordinate, Stencils]]) -> None:
+        counts = [s.count for _, s in batches]
+        rows = np.repeat([f.rows for f, _ in batches], counts).astype(np.int64) if batches else np.zeros(0, np.int64)
+        addresses: Any = [f.address for f, s in batches for _ in range(s.count)]
+        W = np.concatenate([np.zeros((0, 8)), *(s.W.reshape(-1, 8) for _, s in batches)])
+
+        def joined(name: str) -> Indices:
+            return np.concatenate([np.zeros(0, np.int64), *(getattr(s, name) for _, s in batches)])
+
+        count = len(rows)
+        super().__init__(
+            address=np.array(addresses, np.int64) if jit_enabled else addresses,
+            period=np.repeat([float(f.period) for f, _ in batches], counts).astype(float),
+            left=joined("left"), right=joined("right"), joint=joined("joint"),
+            first=np.concatenate([[0], np.cumsum(rows)]).astype(np.int64), W=W,
+            sides=(W.reshape(-1, 2, 4) != 0.0).any(axis=2).astype(np.int64), block=np.full(count, NO_BLOCK),
+            widest=int(rows.max(initial=0)), value=np.zeros(count), rate=np.zeros(count), reference=np.zeros(count),
+        )  # fmt: skip
+
+    @property
+    def count(self) -> int:
+        return len(self.left)
+
+    @property
+    def pairs(self) -> Indices:
+        """Bodies (c, 2)."""
+        return np.stack([self.left, self.right], axis=1)
+
+    def locate(self, blocks: Blocks) -> None:
+        """Find the block of every pair; once per structure."""
+        blocks.locate(self.left, self.right, self.block)
+
+    def commit(self, Q: Array, V: Array) -> None:
+        """Take over values and rates at the end of a step, or after an external write."""
+        _commit(self, Q, V)
+
+    def rates(self, Q: Array, V: Array) -> Array:
+        """∇x·V (c,) [m/s or rad/s]."""
+        rate = np.empty(self.count)
+        _rates(self, Q, V, rate)
+        return rate
+
+    def inertia(self, Q: Array, mass: Array, is_fixed: Indices) -> Array:
+        """What resists a change of each coordinate at Q (c,) [kg or kg·m²], its two bodies alone; mass (n, 4, 4)."""
+        out = np.empty(self.count)
+        inverse: Array = np.linalg.inv(mass).astype(float)
+        inverse[np.asarray(is_fixed) != 0] = 0.0
+        _inertias(self, inverse, Q, out)
+        return out
+
+
+@kernel
+def gather_rows(c: Coordinates, k: int, Q: Array, F: Array) -> int:
+    """F ← W Q of coordinate k; how many numbers that are."""
+    left, right, start, end, W, sides = c.left[k], c.right[k], c.first[k], c.first[k + 1], c.W, c.sides
+    for r in range(start, end):
+        at = 3 * (r - start)
+        for a in range(3):
+            value = 0.0
+            if sides[r, 0]:
+                for i in range(4):
+                    value += W[r, i] * Q[left, i, a]
+            if sides[r, 1]:
+                for i in range(4):
+                    value += W[r, 4 + i] * Q[right, i, a]
+            F[at + a] = value
+    return 3 * (end - start)
+
+
+@kernel
+def coordinate_at(c: Coordinates, k: int, exact: float, F: Array, n: int, dx: Array, d2x: Array) -> float:
+    """x of coordinate k at F (n), on the branch nearest its reference; dx (n) ← ∂x/∂F, d2x (n·n) ← ∂²x/∂F² if exact."""
+    for i in range(n):
+        dx[i] = 0.0
+    if exact > 0.0:
+        for i in range(n * n):
+            d2x[i] = 0.0
+    return nearest(call_coordinate(c.address[k], F, exact, dx, d2x), c.period[k], c.reference[k])
+
+
+@kernel
+def pull_back_slope(c: Coordinates, k: int, dx: Array, J: Array) -> None:
+    """J (2, 12) ← ∇x on the left and on the right body."""
+    for i in range(12):
+        J[0, i] = 0.0
+        J[1, i] = 0.0
+    start, end, W = c.first[k], c.first[k + 1], c.W
+    for r in range(start, end):
+        at = 3 * (r - start)
+        for i in range(4):
+            for a in range(3):
+                J[0, 3 * i + a] += W[r, i] * dx[at + a]
+                J[1, 3 * i + a] += W[r, 4 + i] * dx[at + a]
+
+
+@kernel
+def add_outer(weight: float, left: int, right: int, block: int, J: Array, D: Array, U: Array) -> None:
+    """D, U += weight ∇x∇xᵀ with J (2, 12) on two bodies."""
+    for i in range(12):
+        for j in range(i, 12):
+            D[left, i, j] += weight * J[0, i] * J[0, j]
+            D[right, i, j] += weight * J[1, i] * J[1, j]
+    if block >= 0:
+        for i in range(12):
+            for j in range(12):
+                U[block, i, j] += weight * J[0, i] * J[1, j]
+    elif block != NO_BLOCK:
+        for i in range(12):
+            for j in range(12):
+                U[flipped(block), i, j] += weight * J[1, i] * J[0, j]
+
+
+@kernel
+def _rate(n: int, dx: Array, dF: Array) -> float:
+    total = 0.0
+    for i in range(n):
+        total += dx[i] * dF[i]
+    return total
+
+
+@kernel
+def second_rate(n: int, d2x: Array, dF: Array) -> float:
+    """Ḟ·∇²x Ḟ."""
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            total += dF[i] * d2x[n * i + j] * dF[j]
+    return total
+
+
+@kernel
+def _commit(c: Coordinates, Q: Array, V: Array) -> None:
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
+    for k in range(len(c.left)):
+        n = gather_rows(c, k, Q, F)
+        gather_rows(c, k, V, dF)
+        c.value[k] = coordinate_at(c, k, 0.0, F, n, dx, d2x)
+        c.reference[k] = c.value[k]
+        c.rate[k] = _rate(n, dx, dF)
+
+
+@kernel
+def _rates(c: Coordinates, Q: Array, V: Array, rate: Array) -> None:
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
+    for k in range(len(c.left)):
+        n = gather_rows(c, k, Q, F)
+        gather_rows(c, k, V, dF)
+        coordinate_at(c, k, 0.0, F, n, dx, d2x)
+        rate[k] = _rate(n, dx, dF)
+
+
+@kernel
+def _inertias(c: Coordinates, mass_inverse: Array, Q: Array, out: Array) -> None:
+    """out (c,) ← 1/(∇x M⁻¹ ∇xᵀ); M⁻¹ of fixed bodies is zero."""
+    size = 3 * c.widest
+    F, dx, d2x, J = np.empty(size), np.empty(size), np.zeros(size * size), np.empty((2, 12))
+    for k in range(len(c.left)):
+        n = gather_rows(c, k, Q, F)
+        coordinate_at(c, k, 0.0, F, n, dx, d2x)
+        pull_back_slope(c, k, dx, J)
+        out[k] = 1.0 / compliance(J, c.left[k], c.right[k], mass_inverse)
+
+
+@kernel
+def compliance(J: Array, left: int, right: int, mass_inverse: Array) -> float:
+    """∇x M⁻¹ ∇xᵀ over two bodies by themselves."""
+    total = 0.0
+    for side in range(2):
+        b = right if side else left
+        for i in range(4):
+            for j in range(4):
+                for a in range(3):
+                    total += J[side, 3 * i + a] * mass_inverse[b, i, j] * J[side, 3 * j + a]
+    return total

@@ -1,0 +1,169 @@
+"""Laws at the consistent start of a step (consistent.py): their share of the filter, the motion of targets, curvature.
+
+**Rates.** φ(x; xₙ, h) of a damper, a servo or dry friction is h² times a potential of x and of the rate (x − xₙ)/h,
+which is the rate at the end of a step of bdf1. A step of ctr that begins with the rate ẋ ends with 2(x − xₙ)/h − ẋ.
+That is the rate of half a step from xₙ + hẋ/2; and as φ has a factor h²,
+
+    at the end     4 φ(x;  xₙ + hẋ/2, h/2)
+    at the start   4 φ(xₙ; xₙ − hẋ/2, h/2)
+
+are h² times the same potential with the rates there. With a stiffness K and a damping C, both times h², 4φ″ = K + 2C/h
+for half a step and φ″ = K + C/h for a whole one, which tells them apart. At a consistent start C/h counts as mass that
+P and M share: V̂ is not filtered by it and Â that of an implicit step, so that stiff dampers stop a body within a step,
+slow ones are of second order, and a steady motion under a load stays what it is.
+
+**Shares.** A stiffness enters the filter with the share y/(1 + y), y = φ″ ∇x·M⁻¹∇x = ω²h². What the change of
+parameters since the last two steps has changed in the slope is the motion of a target, but for what a change of gains
+has: a drive that is switched off lets go at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.contribution import Start, motion
+from dovetail.solver.joint.coordinates import add_outer, compliance, coordinate_at, gather_rows, second_rate
+from dovetail.solver.joint.function import call_law
+from dovetail.solver.joint.laws import Laws, linearise_laws
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Flags
+
+__all__ = ["accept_start", "curve_laws", "start_laws"]
+
+
+@kernel
+def _with_gain(past: Array, now: Array, otherwise: float) -> float:
+    """A past slope φ′ as it would have been with the present gain φ″, or otherwise another one: if it had none."""
+    return past[0] * now[1] / past[1] if past[1] > 0.0 and now[1] > 0.0 else otherwise
+
+
+@kernel
+def _call(laws: Laws, m: int, p: Array, x: float, start: float, step: float, room: Array, d: Array) -> None:
+    """d ← φ′, φ″ of law m at x with parameters from p, in which a rate law has another xₙ and h; room is scratch."""
+    at = laws.at[m]
+    d[0] = 0.0
+    d[1] = 0.0
+    if laws.start[m] < 0:
+        call_law(laws.address[m], x, p, at, d)
+        return
+    end = laws.at[m + 1] if m + 1 < len(laws.at) else len(p)
+    for i in range(at, end):
+        room[i - at] = p[i]
+    room[laws.start[m] - at] = start
+    if laws.step[m] >= 0:
+        room[laws.step[m] - at] = step
+    call_law(laws.address[m], x, room, 0, d)
+
+
+@kernel
+def _rate(J: Array, left: int, right: int, V: Array) -> float:
+    """∇x·V."""
+    total = 0.0
+    for i in range(4):
+        for a in range(3):
+            total += J[0, 3 * i + a] * V[left, i, a] + J[1, 3 * i + a] * V[right, i, a]
+    return total
+
+
+@kernel
+def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: Array) -> None:
+    """g += gradient with the targets of the last step, D, U += Gauss–Newton Hessian, drift += what moving targets add.
+
+    weight (a,) ← that of ∇x∇xᵀ. The gradient of rate laws needs V̂, and is added by `curve_laws`.
+    """
+    c, h, ratio = laws.coordinates, start.h, start.ratio
+    linearise_laws(laws, start.Q)
+    room, now = np.empty(laws.longest + 1), np.zeros(2)
+    last, earlier, whole = np.zeros(2), np.zeros(2), np.zeros(2)
+    for i in range(len(laws.acting)):
+        k, x, J = laws.acting[i], laws.x[i], laws.J[i]
+        left, right = c.left[k], c.right[k]
+        rate = _rate(J, left, right, start.V)
+        yields = compliance(J, left, right, start.mass_inverse)
+        weight[i] = slope = moved = 0.0
+        for n in range(laws.first[i], laws.first[i + 1]):
+            m = laws.law[n]
+            has_rate = laws.start[m] >= 0
+            if has_rate and laws.step[m] < 0:
+                continue  # knows no h, so its bodies take their steps as bdf1
+            before, half = x - 0.5 * h * rate, 0.5 * h
+            _call(laws, m, laws.p, x, before, half, room, now)
+            _call(laws, m, laws.past[0], x, before, half, room, last)
+            _call(laws, m, laws.past[1], x, before, half, room, earlier)
+            scale, damping, stiffness = 1.0, 0.0, now[1]
+            if has_rate:
+                scale = 4.0
+                _call(laws, m, laws.p, x, x - h * rate, h, room, whole)
+                stiffness = max(2.0 * whole[1] - 4.0 * now[1], 0.0)
+                damping = max(4.0 * now[1] - whole[1], 0.0)
+                damping *= damping * yields / (1.0 + damping * yields)
+            elif now[0] == 0.0 and now[1] == 0.0:
+                continue
+            last[0] = _with_gain(last, now, now[0])
+            earlier[0] = _with_gain(earlier, now, last[0])
+            share = stiffness * yields / (1.0 + stiffness * yields)
+            velocity, acceleration = motion(ratio, scale * (now[0] - last[0]), scale * (last[0] - earlier[0]))
+            weight[i] += share * stiffness + damping
+            slope += share * acceleration + (0.0 if has_rate else last[0])
+            moved += share * velocity - h * damping * rate
+        if weight[i] == 0.0 and slope == 0.0 and moved == 0.0:
+            continue
+        add_outer(weight[i], left, right, c.block[k], J, D, U)
+        for e in range(12):
+            g[left, e] += slope * J[0, e]
+            g[right, e] += slope * J[1, e]
+            start.drift[left, e] += moved * J[0, e]
+            start.drift[right, e] += moved * J[1, e]
+
+
+@kernel
+def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
+    """g += h² weight (Ḟ·∇²x Ḟ) ∇x along V̂, and the gradient of rate laws with the targets of the last step."""
+    c, h = laws.coordinates, start.h
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
+    room, now, last = np.empty(laws.longest + 1), np.zeros(2), np.zeros(2)
+    for i in range(len(laws.acting)):
+        k, x, J = laws.acting[i], laws.x[i], laws.J[i]
+        left, right = c.left[k], c.right[k]
+        slope = 0.0
+        if weight[i] != 0.0:
+            n = gather_rows(c, k, start.Q, F)
+            gather_rows(c, k, start.V, dF)
+            coordinate_at(c, k, 1.0, F, n, dx, d2x)
+            slope += h * h * weight[i] * second_rate(n, d2x, dF)
+        for n in range(laws.first[i], laws.first[i + 1]):
+            m = laws.law[n]
+            if laws.start[m] >= 0 and laws.step[m] >= 0:
+                before = x - 0.5 * h * _rate(J, left, right, start.V)
+                _call(laws, m, laws.p, x, before, 0.5 * h, room, now)
+                _call(laws, m, laws.past[0], x, before, 0.5 * h, room, last)
+                slope += 4.0 * _with_gain(last, now, now[0])
+        if slope != 0.0:
+            for e in range(12):
+                g[left, e] += slope * J[0, e]
+                g[right, e] += slope * J[1, e]
+
+
+@kernel
+def accept_start(laws: Laws, h: float, Q: Array, V: Array, smooth: Flags) -> None:
+    """Give rate laws the xₙ and h of a step that begins with V̂ on the smooth bodies (n,), or of one of bdf1."""
+    c = laws.coordinates
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
+    for m in range(len(laws.of)):
+        if laws.start[m] < 0:
+            continue
+        k = laws.of[m]
+        value, step, scale = c.value[k], h, 1.0
+        if smooth[c.left[k]] and smooth[c.right[k]]:
+            n = gather_rows(c, k, Q, F)
+            gather_rows(c, k, V, dF)
+            coordinate_at(c, k, 0.0, F, n, dx, d2x)
+            for i in range(n):
+                value += 0.5 * h * dx[i] * dF[i]
+            step, scale = 0.5 * h, 4.0
+        laws.p[laws.start[m]] = value
+        if laws.step[m] >= 0:
+            laws.p[laws.step[m]] = step
+        laws.scale[m] = scale

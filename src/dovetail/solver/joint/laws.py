@@ -1,0 +1,269 @@
+"""Laws φ(x) on coordinates of joints: springs, drives, limits, dampers. What they add up to is found once per iterate.
+
+    E = Σ s φ(x)      g = φ′∇x      H = φ″∇x∇xᵀ + φ′∇²x  (the last part only if exact)
+
+All laws on one coordinate have the same ∇x, so they act as one law with the sums of φ′ and φ″. s is a scale, 1 but for
+laws that depend on the rate (law_start.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.solver.joint.coordinates import (
+    Coordinates,
+    add_outer,
+    coordinate_at,
+    gather_rows,
+    pull_back_slope,
+)
+from dovetail.solver.joint.function import Law, call_law
+from dovetail.solver.kernel import jit_enabled, kernel
+from dovetail.solver.linear.ordering import NO_BLOCK, flipped
+from dovetail.solver.record import Record, f8, i8, integer, nested
+from dovetail.typing import Array, Indices
+
+__all__ = ["LawBatch", "Laws", "assemble_laws", "law_energies", "linearise_laws"]
+
+
+class LawBatch:
+    """One law on some coordinates `of` (m,); p (m, q) are its parameters, `past` (2, m, q) those of the last two steps.
+
+    starts, steps   columns of p that are xₙ and h, for a law that depends on the rate; −1 if there is none
+    is_stop         infinite beyond its bounds: see stops.py
+
+    `Laws` puts all batches into common arrays; p, past and scale (m,) of a batch then are parts of these.
+    """
+
+    def __init__(self, law: Law, of: Indices, p: Array, start: int = -1, step: int = -1, is_stop: bool = False) -> None:
+        self.law, self.start, self.step, self.is_stop = law, start, step, is_stop
+        self.of = np.ascontiguousarray(of, np.int64)
+        self.p: Array = np.ascontiguousarray(p, float)
+        self.past, self.scale = np.stack([self.p, self.p]), np.ones(len(self.of))
+        self.rows = slice(0)  # of all laws
+
+    @property
+    def count(self) -> int:
+        return len(self.of)
+
+    def slopes(self, coordinates: Coordinates) -> Array:
+        """φ′ at the committed coordinates; −φ′/h² is the effort [N or N·m] that the law exerts along +x."""
+        out = np.empty(self.count)
+        _slopes(self.law.address, self.of, coordinates.value, self.p, out)
+        return out * self.scale
+
+
+class Laws(Record):
+    """All laws of a scene, in the order of their batches.
+
+    coordinates           what they act on
+    of, address (m,)      coordinate and function of each
+    at (m,), p            its parameters begin at p[at]; `past` (2, …) has those of the last two steps
+    start, step (m,)      places in p of xₙ and h, −1 if there are none
+    scale (m,)            s
+    acting (a,)           coordinates that have a law; its laws are law[first[i]] … law[first[i + 1] − 1]
+    longest               most parameters of a law
+    J (a, 2, 12)          ∇x on the left and right bodies of the acting coordinates as last linearised,
+    x, slope, bend (a,)   x, Σ s φ′ and Σ s φ″ there
+    """
+
+    coordinates: Coordinates = nested(Coordinates)
+    of: Indices = i8(1)
+    address: Indices = i8(1)
+    at: Indices = i8(1)
+    p: Array = f8(1)
+    past: Array = f8(2)
+    start: Indices = i8(1)
+    step: Indices = i8(1)
+    scale: Array = f8(1)
+    acting: Indices = i8(1)
+    first: Indices = i8(1)
+    law: Indices = i8(1)
+    longest: int = integer()
+    J: Array = f8(3)
+    x: Array = f8(1)
+    slope: Array = f8(1)
+    bend: Array = f8(1)
+
+    def __init__(self, coordinates: Coordinates, batches: Sequence[LawBatch]) -> None:
+        self.batches = list(batches)
+        counts = [batch.count for batch in batches]
+        width = np.repeat([batch.p.shape[1] for batch in batches], counts).astype(np.int64)
+        addresses: Any = [batch.law.address for batch in batches for _ in range(batch.count)]
+        of = np.concatenate([np.zeros(0, np.int64), *(batch.of for batch in batches)])
+        at = np.cumsum(width) - width
+        p = np.concatenate([np.zeros(0), *(batch.p.ravel() for batch in batches)])
+        past = np.concatenate([np.zeros((2, 0)), *(batch.past.reshape(2, -1) for batch in batches)], axis=1)
+        past, scale = np.ascontiguousarray(past), np.ones(len(of))
+        law = np.argsort(of, kind="stable")
+        acting, first = np.unique(of[law], return_index=True)
+
+        def column(name: str) -> Indices:
+            places = np.repeat([getattr(batch, name) for batch in batches], counts).astype(np.int64)
+            return np.where(places >= 0, at + places, -1)
+
+        super().__init__(
+            coordinates=coordinates, of=of, address=np.array(addresses, np.int64) if jit_enabled else addresses, at=at,
+            p=p, past=past, start=column("start"), step=column("step"), scale=scale, acting=acting,
+            first=np.append(first, len(of)).astype(np.int64), law=law, longest=int(width.max(initial=0)),
+            J=np.zeros((len(acting), 2, 12)), x=np.zeros(len(acting)), slope=np.zeros(len(acting)),
+            bend=np.zeros(len(acting)),
+        )  # fmt: skip
+        done, place = 0, 0
+        for batch in batches:
+            end = place + batch.p.size
+            batch.rows = slice(done, done + batch.count)
+            batch.p, batch.scale = p[place:end].reshape(batch.p.shape), scale[batch.rows]
+            # a view: parts of rows are not contiguous, but no kernel takes them
+            batch.past = past[:, place:end].reshape(2, *batch.p.shape)
+            done, place = done + batch.count, end
+
+    @property
+    def count(self) -> int:
+        return len(self.of)
+
+    @property
+    def pairs(self) -> Indices:
+        """Bodies (a, 2) of the acting coordinates."""
+        return self.coordinates.pairs[self.acting]
+
+    @property
+    def without_step(self) -> Indices:
+        """Bodies of laws that know xₙ but no h: they can have no rate."""
+        bodies: Indices = np.unique(self.coordinates.pairs[self.of[(self.start >= 0) & (self.step < 0)]])
+        return bodies
+
+    def add_forces(self, batches: Sequence[LawBatch], h: float, Q: Array, out: Array) -> None:
+        """out[joint] −= generalised force [N, N·m] on the right body at the committed Q, of some batches."""
+        for batch in batches:
+            _add_forces(self.coordinates, batch.of, batch.slopes(self.coordinates) / (h * h), Q, out)
+
+
+@kernel
+def _evaluate(laws: Laws, i: int, x: float, stored: bool, d: Array) -> tuple[float, float, float]:
+    """Σ s φ, Σ s φ′, Σ s φ″ of acting coordinate i at x, or of laws that store energy alone; d (2) is scratch."""
+    value = slope = bend = 0.0
+    for n in range(laws.first[i], laws.first[i + 1]):
+        m = laws.law[n]
+        if stored and laws.start[m] >= 0:
+            continue  # what depends on the rate does work
+        d[0] = 0.0
+        d[1] = 0.0
+        value += laws.scale[m] * call_law(laws.address[m], x, laws.p, laws.at[m], d)
+        slope += laws.scale[m] * d[0]
+        bend += laws.scale[m] * d[1]
+    return value, slope, bend
+
+
+@kernel
+def law_energies(laws: Laws, Q: Array, owner: Indices, E: Array, stored: bool = False) -> None:
+    """E[owner] += Σ s φ(x) at Q; what belongs to a pair goes to the larger owner of the two.
+
+    `stored` leaves out laws that depend on the rate: they do work and store nothing.
+    """
+    c = laws.coordinates
+    size = 3 * c.widest
+    F, dx, d2x, d = np.empty(size), np.empty(size), np.zeros(size * size), np.zeros(2)
+    for i in range(len(laws.acting)):
+        k = laws.acting[i]
+        n = gather_rows(c, k, Q, F)
+        value, _, _ = _evaluate(laws, i, coordinate_at(c, k, 0.0, F, n, dx, d2x), stored, d)
+        at = max(owner[c.left[k]], owner[c.right[k]])
+        if at >= 0:
+            E[at] += value
+
+
+@kernel
+def linearise_laws(laws: Laws, Q: Array) -> None:
+    """J, x, slope, bend ← those at Q."""
+    c = laws.coordinates
+    size = 3 * c.widest
+    F, dx, d2x, d = np.empty(size), np.empty(size), np.zeros(size * size), np.zeros(2)
+    for i in range(len(laws.acting)):
+        k = laws.acting[i]
+        n = gather_rows(c, k, Q, F)
+        laws.x[i] = coordinate_at(c, k, 0.0, F, n, dx, d2x)
+        pull_back_slope(c, k, dx, laws.J[i])
+        _, laws.slope[i], laws.bend[i] = _evaluate(laws, i, laws.x[i], False, d)
+
+
+@kernel
+def assemble_laws(laws: Laws, exact: bool, Q: Array, g: Array, D: Array, U: Array) -> None:
+    """Linearise at Q; g += φ′∇x, D, U += φ″∇x∇xᵀ, and φ′∇²x if exact."""
+    c = laws.coordinates
+    linearise_laws(laws, Q)
+    size = 3 * c.widest
+    F, dx, d2x = np.empty(size), np.empty(size), np.empty(size * size)
+    for i in range(len(laws.acting)):
+        slope, bend, J = laws.slope[i], laws.bend[i], laws.J[i]
+        if slope == 0.0 and bend == 0.0:
+            continue
+        k = laws.acting[i]
+        left, right = c.left[k], c.right[k]
+        for e in range(12):
+            g[left, e] += slope * J[0, e]
+            g[right, e] += slope * J[1, e]
+        if bend != 0.0:
+            add_outer(bend, left, right, c.block[k], J, D, U)
+        if exact and slope != 0.0:
+            n = gather_rows(c, k, Q, F)
+            coordinate_at(c, k, 1.0, F, n, dx, d2x)
+            add_bend(c, k, slope, n, d2x, D, U)
+
+
+@kernel
+def _add_block(
+    c: Coordinates, k: int, first: int, second: int, slope: float, n: int, d2x: Array, target: Array, at: int
+) -> None:
+    """target[at] += slope · (W columns from `first`)ᵀ ∇²x (W columns from `second`), also below a diagonal."""
+    start = c.first[k]
+    for r in range(n // 3):
+        if not c.sides[start + r, first // 4]:
+            continue
+        for s in range(n // 3):
+            if not c.sides[start + s, second // 4]:
+                continue
+            for i in range(4):
+                for j in range(4):
+                    w = slope * c.W[start + r, first + i] * c.W[start + s, second + j]
+                    if w != 0.0:
+                        for a in range(3):
+                            for b in range(3):
+                                target[at, 3 * i + a, 3 * j + b] += w * d2x[n * (3 * r + a) + 3 * s + b]
+
+
+@kernel
+def add_bend(c: Coordinates, k: int, slope: float, n: int, d2x: Array, D: Array, U: Array) -> None:
+    """D, U += slope ∇²x of coordinate k."""
+    left, right, block = c.left[k], c.right[k], c.block[k]
+    _add_block(c, k, 0, 0, slope, n, d2x, D, left)
+    _add_block(c, k, 4, 4, slope, n, d2x, D, right)
+    if block >= 0:
+        _add_block(c, k, 0, 4, slope, n, d2x, U, block)
+    elif block != NO_BLOCK:
+        _add_block(c, k, 4, 0, slope, n, d2x, U, flipped(block))
+
+
+@kernel
+def _slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
+    flat, d = p.ravel(), np.zeros(2)
+    for m in range(len(of)):
+        call_law(law, value[of[m]], flat, m * p.shape[1], d)
+        out[m] = d[0]
+
+
+@kernel
+def _add_forces(c: Coordinates, of: Indices, slope: Array, Q: Array, out: Array) -> None:
+    size = 3 * c.widest
+    F, dx, d2x, J = np.empty(size), np.empty(size), np.zeros(size * size), np.empty((2, 12))
+    for m in range(len(of)):
+        k = of[m]
+        n = gather_rows(c, k, Q, F)
+        coordinate_at(c, k, 0.0, F, n, dx, d2x)
+        pull_back_slope(c, k, dx, J)
+        for i in range(4):
+            for a in range(3):
+                out[c.joint[k], i, a] -= slope[m] * J[1, 3 * i + a]

@@ -1,0 +1,123 @@
+"""What a step works on: bodies with the energies between them, guards, loads, and the solvers for all of it.
+
+`Model` knows nothing of scenes. The world fills it once, refreshes parameters of its laws, contributions and loads
+after the animator, and hands it to `step`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dovetail.solver.buffers import Buffers
+from dovetail.solver.contact.contact import Contact
+from dovetail.solver.contribution import Start
+from dovetail.solver.directions import Choice, Directions
+from dovetail.solver.guard import Guard
+from dovetail.solver.islands import Islands
+from dovetail.solver.joint.stops import Stops
+from dovetail.solver.load.load import Load
+from dovetail.solver.load.loads import Loads
+from dovetail.solver.potential import Potential
+from dovetail.typing import Array, Flags
+
+__all__ = ["Model"]
+
+
+class Model:
+    """Bodies, potential, guards and loads, which are constant, and what solves for them.
+
+    bodies, potential, loads
+    contact, stops        the guards, None where there is none
+    islands, directions   who moves together, and how Newton's direction is found
+    all_exact             whether every free body is on an exact joint
+    start                 room for a consistent start
+    """
+
+    def __init__(self, potential: Potential, loads: Sequence[Load] = (), choice: Choice = "auto") -> None:
+        bodies = potential.bodies
+        self.bodies, self.potential = bodies, potential
+        self.contact: Contact | None = potential.contact
+        stops = None if potential.laws is None else Stops(potential.laws, bodies.count)
+        self.stops = stops if stops is not None and stops.count else None
+        self.guards: list[Guard] = [guard for guard in (self.contact, self.stops) if guard is not None]
+        self.islands: Islands = potential.islands
+        self.directions = Directions(potential, self.islands, choice)
+        self.loads = Loads(loads, bodies)
+        self.all_exact = bool(self.islands.on_exact_joint[bodies.is_free != 0].all())
+        self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
+        self.buffers, self.start_buffers = Buffers(bodies.count, 4, 3), Buffers(bodies.count, 4, 3)
+        self.start = Start(bodies.mass_inverse)
+        self.whole = np.ones(bodies.count)  # of a step, by body
+        without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
+        without_start[np.concatenate([other.needs_bdf1() for other in potential.others])] = True
+        if potential.laws is not None:
+            without_start[potential.laws.without_step] = True
+        self._always_bdf1 = self.islands.mechanisms_of(without_start)
+
+    def prepare(self, h: float, weight: Array) -> None:
+        """Start a step of length h; weight (n,) is c of the kinetic terms."""
+        self.directions.prepare(h, self.potential.prepare(h, weight))
+        if self.potential.exact is not None:
+            self.potential.exact.begin(h)
+
+    def needs_bdf1(self, Q: Array, h: float) -> Flags:
+        """Bodies (n,) that a step of length h from or to Q must take as bdf1, with all that joints connect to them.
+
+        Those in contact or at a hard limit; without inertia of their own; quasi-static; moved by an articulation.
+        """
+        if not self.guards:
+            return self._always_bdf1
+        touched = self.guards[0].touched(Q, h)
+        for guard in self.guards[1:]:
+            touched |= guard.touched(Q, h)
+        return self.islands.mechanisms_of(touched) | self._always_bdf1 if touched.any() else self._always_bdf1
+
+    def commit(self, h: float, converged: bool) -> None:
+        """A step of length h was taken."""
+        self.directions.export_multipliers()
+        self.potential.soft_transforms.commit()
+        if self.potential.exact is not None:
+            self.potential.exact.commit(h, converged)
+
+    def invalidate(self) -> None:
+        """Bodies were moved from outside."""
+        self.allow_gaps()
+        if self.contact is not None:
+            self.contact.forget()
+
+    def allow_gaps(self) -> None:
+        """Until the end of the step exact joints may be open, and merits count that."""
+        if self.potential.exact is not None:
+            self.potential.exact.allow_gaps()
+            self.directions.export_multipliers()
+
+    def arrays(self) -> dict[str, Array]:
+        """What the next step depends on besides the state: where contacts were looked for, the layout of the blocks."""
+        targets = {"soft_transforms/past": self.potential.soft_transforms.past}
+        if self.contact is None:
+            return targets
+        return {
+            **targets,
+            **self.contact.arrays(),
+            "contact/blocks": self.directions.touching.astype(float),
+            "contact/age": np.array(
+                [
+                    float(self.directions.age),
+                    float(self.directions.blocks.laid_out),
+                    float(self.contact.count_at_start),
+                    self.contact.watch.headroom,
+                    self.contact.watch.pair_headroom,
+                ]
+            ),
+        }
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        self.potential.soft_transforms.restore(arrays["soft_transforms/past"])
+        if self.contact is not None:
+            self.contact.restore(arrays)
+            age, laid_out, self.contact.count_at_start = arrays["contact/age"][:3].astype(int).tolist()
+            self.contact.watch.headroom, self.contact.watch.pair_headroom = arrays["contact/age"][3:].tolist()
+            self.directions.restore(arrays["contact/blocks"].astype(np.int64), age, bool(laid_out))

@@ -1,0 +1,67 @@
+"""Numbers read from where they lie in memory: one kernel gathers those of many small arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array, Indices
+
+__all__ = ["KINDS", "gather_numbers"]
+
+KINDS = {"float64": 0, "int32": 1, "int64": 2, "uint64": 2, "float32": 3}
+"""Types of arrays that can be gathered."""
+
+
+def _number(context: Any, address: Any, index: Any, kind: Any) -> Any:
+    """The number `index` of an array of some kind that begins at an address, as a double."""
+
+    def generate(target: Any, builder: Any, signature: Any, a: Any) -> Any:
+        double = ir.DoubleType()
+        loaded = []
+        for llvm in (double, ir.IntType(32), ir.IntType(64), ir.FloatType()):
+            pointer = builder.gep(builder.inttoptr(a[0], llvm.as_pointer()), [a[1]])
+            loaded.append(pointer)
+        result = builder.alloca(double)
+        switch_end = builder.append_basic_block("end")
+        blocks = [builder.append_basic_block(f"kind{k}") for k in range(4)]
+        switch = builder.switch(a[2], blocks[0])
+        for k in range(1, 4):
+            switch.add_case(ir.Constant(ir.IntType(64), k), blocks[k])
+        for k, block in enumerate(blocks):
+            builder.position_at_end(block)
+            value = builder.load(loaded[k])
+            if k in (1, 2):
+                value = builder.sitofp(value, double)
+            elif k == 3:
+                value = builder.fpext(value, double)
+            builder.store(value, result)
+            builder.branch(switch_end)
+        builder.position_at_end(switch_end)
+        return builder.load(result)
+
+    return types.float64(types.int64, types.int64, types.int64), generate
+
+
+number_at: Any = intrinsic(_number)
+
+
+@kernel
+def gather_numbers(address: Indices, kind: Indices, start: Indices, out: Array) -> bool:
+    """out ← numbers of arrays of some kinds that begin at addresses (k,), out[start[k]] on; whether any has changed.
+
+    The arrays must be there as long as this runs.
+    """
+    changed = False
+    for k in range(len(address)):
+        for i in range(start[k], start[k + 1]):
+            value = number_at(address[k], i - start[k], kind[k])
+            # a NaN is a change every time, and is refused then
+            if value != out[i]:
+                changed = True
+                out[i] = value
+    return changed

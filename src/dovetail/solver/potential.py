@@ -1,0 +1,227 @@
+"""The incremental potential: what a step minimises, at a state.
+
+    E(Q) = c/2 ‖Q − Q̃‖²_M + h² shapes + joints + laws + h² (barrier + friction) + what users add
+
+`Potential.at(Q)` is an `Evaluation`: everything that belongs to that one state. Evaluating elsewhere in between changes
+nothing about it. Its derivatives are assembled into the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.solver.assembly.bodies import Weights
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.bodies import ARAP, Bodies
+from dovetail.solver.buffers import aligned
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.contact import Contact
+from dovetail.solver.contribution import Contribution
+from dovetail.solver.energy.soft_transform import SoftTransforms
+from dovetail.solver.islands import Islands
+from dovetail.solver.joint.exact import ExactJoints
+from dovetail.solver.joint.laws import Laws
+from dovetail.solver.joint.rows import Rows
+from dovetail.solver.phases import (
+    ASSEMBLE,
+    COMPARE,
+    ENERGIES,
+    FACTOR,
+    LIMIT,
+    NUMBERS,
+    OPEN,
+    PHASES,
+    Standard,
+    advance,
+    direct,
+)
+from dovetail.typing import Array, Indices
+
+__all__ = ["Evaluation", "Potential"]
+
+
+class Evaluation:
+    """What belongs to one state Q: energies E (n,) by body, what belongs to a pair with one of the two; contacts."""
+
+    __slots__ = ("E", "Q", "contacts")
+
+    def __init__(self, bodies: int, contacts: ActiveContacts | None) -> None:
+        self.Q: Array = np.zeros((0, 4, 3))
+        self.E, self.contacts = np.zeros(bodies), contacts
+
+
+class Potential:
+    """All that has an energy.
+
+    weights          bodies and the weights of the step at hand
+    points, slides   rows of joints (rows.py)
+    laws             on their coordinates, None if there are none
+    exact            exact joints, None if there are none
+    soft_transforms, others   further contributions
+    contact          None if it is off
+    islands          of bodies, by joints at first
+    is_standard      whether there is nothing but bodies, rows and laws: then kernels know everything
+    """
+
+    def __init__(
+        self,
+        bodies: Bodies,
+        points: Rows,
+        slides: Rows,
+        laws: Laws | None = None,
+        exact: ExactJoints | None = None,
+        others: Sequence[Contribution] = (),
+        contact: Contact | None = None,
+    ) -> None:
+        self.bodies, self.points, self.slides, self.laws, self.exact = bodies, points, slides, laws, exact
+        self.contact, n = contact, bodies.count
+        self.soft_transforms = SoftTransforms(bodies.mass)
+        self.others: list[Contribution] = [*others, self.soft_transforms]
+        self.weights = Weights(bodies=bodies, c=np.zeros(n), w=np.zeros(n))
+        self.owner = np.where(bodies.is_free != 0, np.arange(n), -1)
+        on_exact_joint = np.zeros(n, np.int64)
+        if exact is not None:
+            on_exact_joint[exact.pairs] = 1
+        self.islands = Islands(bodies.is_free, self.pairs, on_exact_joint)
+        self._Q_tilde = aligned(n, 4, 3)
+        self._Q_tilde.fill(0.0)
+        self._standard = Standard(
+            weights=self.weights, points=points, Q_tilde=self._Q_tilde, owner=self.owner, merit=np.zeros(n)
+        )
+        # what kernels take: None for what does not occur
+        arap = 1 if (bodies.model == ARAP).any() else None
+        self._kinds: tuple[Any, Any, Any] = (slides if slides.count else None, laws, arap)
+        self._constraints = None if exact is None else exact.constraints
+        self.numbers = np.zeros(NUMBERS)
+        self.no_step = np.zeros((0, 12))
+        self._pool: list[Evaluation] = []
+        self._prepared: tuple[float, Any] = 0.0, None
+
+    @property
+    def pairs(self) -> Indices:
+        """Body pairs (k, 2) that joints and contributions couple; the points of joints come first."""
+        parts = [self.points.pairs, self.slides.pairs, *(other.pairs() for other in self.others)]
+        parts += [] if self.laws is None else [self.laws.pairs]
+        parts += [] if self.exact is None else [self.exact.combined.entries.pairs]
+        return np.concatenate(parts)
+
+    @property
+    def is_standard(self) -> bool:
+        return self.contact is None and len(self.others) == 1 and self.soft_transforms.count == 0
+
+    @property
+    def Q_tilde(self) -> Array:
+        """Where the kinetic term pulls to in the step at hand (n, 4, 3), to be filled."""
+        return self._Q_tilde
+
+    def prepare(self, h: float, weight: Array) -> bool:
+        """Set the weights of a step of length h, weight (n,) that of the kinetic terms; True if they have changed."""
+        if h == self._prepared[0] and weight is self._prepared[1]:
+            return False
+        self._prepared = h, weight
+        np.multiply(weight, self.bodies.kinetic, out=self.weights.c)
+        np.multiply(h * h, self.bodies.stiffness, out=self.weights.w)
+        return True
+
+    def renew(self) -> None:
+        """A step was broken off: weights are set and states evaluated anew."""
+        self._prepared = 0.0, None
+        self._pool.clear()
+
+    # ---- energies --------------------------------------------------------------------------------------------
+
+    def spare(self, *kept: Evaluation) -> Evaluation:
+        """An evaluation to be overwritten, none of those that are kept."""
+        for evaluation in self._pool:
+            if evaluation not in kept:
+                return evaluation
+        contacts = None if self.contact is None else self.contact.contacts()
+        self._pool.append(Evaluation(self.bodies.count, contacts))
+        return self._pool[-1]
+
+    def bare(self, Q: Array, *kept: Evaluation) -> Evaluation:
+        """A state whose energies are not asked for: what can be assembled without contact, and moved from."""
+        found = self.spare(*kept)
+        found.Q = Q
+        return found
+
+    def at(self, Q: Array, *kept: Evaluation) -> Evaluation:
+        """Everything at Q, infinite energies where it is not allowed; other evaluations that are kept stay as they are.
+
+        Contacts of bodies that have converged are left out.
+        """
+        found = self.bare(Q, *kept)
+        self.run(ENERGIES, self.no_step, found, found)
+        if not self.is_standard:
+            self.add_others(found)
+        return found
+
+    def add_others(self, at: Evaluation) -> None:
+        """Add what the kernels' energies do not have: contributions and contact."""
+        for other in self.others:
+            other.add_energy(at.Q, self.owner, at.E)
+        if self.contact is not None:
+            assert at.contacts is not None
+            self.contact.at(at.Q, at.contacts, self.islands.unconverged, at.E)
+
+    def at_start(self, at: Evaluation, E_barrier: Array) -> None:
+        """Evaluate at the start of a step, where contact has begun: its contacts and their energies are given."""
+        self.run(ENERGIES, self.no_step, at, at)
+        if self.is_standard:
+            return
+        for other in self.others:
+            other.add_energy(at.Q, self.owner, at.E)
+        if self.contact is not None:
+            at.E += E_barrier
+            self.contact.add_friction_energy(at.Q, self.bodies.is_free, at.E)
+
+    def run(self, phases: int, y: Array, at: Evaluation, to: Evaluation) -> None:
+        """Phases of the step −y from one state to another; see phases.py, and `numbers` for what they tell."""
+        numbers = self.numbers
+        numbers[PHASES] = phases
+        advance(
+            self._standard, *self._kinds, self._constraints, self.islands, y, at.Q, at.E, to.Q, to.E, numbers
+        )  # fmt: skip
+
+    def total(self, at: Evaluation, as_limit: bool = False) -> Array:
+        """What must not rise, by island (a view): energies and how open exact joints are; or also sets it as limit."""
+        self.numbers[OPEN] = self.exact is not None and not self.exact.stay_closed
+        self.run(LIMIT if as_limit else COMPARE, self.no_step, at, at)
+        return self.islands.total[: self.islands.count]
+
+    # ---- derivatives -----------------------------------------------------------------------------------------
+
+    def assemble(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, with_contact: bool = True) -> None:
+        """Gradient and Hessian of active bodies (n,) into the blocks; positive definite unless `exact`."""
+        Q = at.Q
+        direct(self._standard, *self._kinds, exact, Q, active, blocks, blocks.g, ASSEMBLE)
+        if self.exact is not None and self.exact.combined.count:
+            self.exact.linearise(Q, active)
+            self.exact.combined.assemble(Q, exact, blocks.g, blocks.D, blocks.U)
+        for other in self.others:
+            other.assemble(Q, exact, blocks)
+        if with_contact and self.contact is not None:
+            assert at.contacts is not None
+            self.contact.assemble(Q, at.contacts, active, blocks)
+
+    def solve_standard(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, y: Array) -> int:
+        """y (n, 12) ← H⁻¹g of active bodies at a state, by blocks and in one call; for potentials that are standard.
+
+        Returns −1, or a body at which the positive definite form is singular.
+        """
+        return int(direct(self._standard, *self._kinds, exact, at.Q, active, blocks, y, ASSEMBLE | FACTOR))
+
+    def add_constant(self, blocks: Blocks) -> None:
+        """Fill the base blocks, and find the blocks that everything adds to; once per structure."""
+        blocks.clear_base()
+        self.points.add_constant(blocks)
+        self.slides.add_constant(blocks)
+        if self.laws is not None:
+            self.laws.coordinates.locate(blocks)
+        if self.exact is not None:
+            self.exact.combined.add_constant(blocks)
+        for other in self.others:
+            other.add_constant(blocks)

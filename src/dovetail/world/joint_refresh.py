@@ -1,0 +1,227 @@
+"""Before a step: attributes that steer joints, as they are now, copied into the solver's parameters.
+
+All joints that share a law are refreshed together, however many geometries they are in, and only if an attribute has
+changed: what nobody wrote costs nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.constitution.laws import Hold, Limit
+from dovetail.constitution.terms import Parameter
+from dovetail.errors import ConstitutionError
+from dovetail.solver.joint.stops import Stops
+from dovetail.typing import Array, Flags, Indices
+from dovetail.world.attribute_reader import AttributeReader
+from dovetail.world.hard_limits import keep_inside
+from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints
+
+__all__ = ["JointRefresh"]
+
+
+class _Column:
+    """A parameter of a law over all of its joints: where its numbers are read, and how they are weighed."""
+
+    def __init__(self, number: int, parameter: Parameter, uses: list[LawOnJoints], reader: AttributeReader) -> None:
+        self.number, self.parameter = number, parameter
+        self.at = np.concatenate([reader.ask(use.entry.elements, parameter.attribute) for use in uses])
+        self.mass = np.concatenate([use.entry.mass for use in uses]) if parameter.times_mass else None
+
+    def values(self, read: Array, entries: _Entries) -> Array:
+        """What they are now."""
+        parameter, values = self.parameter, read[self.at]
+        bounded = np.where(values == np.inf, 0.0, values) if parameter.unbounded else values
+        entries.check_finite(parameter.attribute, bounded)
+        if parameter.sign != "any":
+            bad = values < 0.0 if parameter.sign == "≥ 0" else values <= 0.0
+            if bad.any():
+                text = f"has {parameter.attribute} = {{:g}}; give a number {parameter.sign}."
+                entries.refuse(int(np.argmax(bad)), text, values)
+        weighed: Array = values if self.mass is None else values * self.mass
+        return weighed
+
+
+class _Entries:
+    """Which geometry, and which of its joints, each row of a batch is."""
+
+    def __init__(self, entries: list[JointGeometry]) -> None:
+        self._entries, self._first = entries, np.cumsum([0, *(entry.count for entry in entries)])
+
+    def check_finite(self, name: str, values: Array) -> None:
+        """Refuse numbers that are not finite."""
+        if not np.isfinite(values).all():
+            self.refuse(int(np.argmin(np.isfinite(values))), f"has {name} = {{:g}}; give a finite number.", values)
+
+    def refuse(self, row: int, text: str, values: Array) -> None:
+        at = int(np.searchsorted(self._first, row, "right")) - 1
+        entry, joint = self._entries[at], row - self._first[at]
+        raise ConstitutionError(
+            f"{entry.kind.__name__} '{entry.slot.object_name}': joint {joint} " + text.format(values[row])
+        )
+
+
+class _LawRefresh:
+    """All joints of one batch of laws."""
+
+    def __init__(self, uses: list[LawOnJoints], lowered: LoweredJoints, stops: Stops | None, reader: AttributeReader):
+        self._uses, self._laws, self._word = uses, uses[0].laws, uses[0].word
+        self._lowered, self._stops = lowered, stops
+        self._entries = _Entries([use.entry for use in uses])
+        word = self._word
+        self._columns = [
+            _Column(number, parameter, uses, reader)
+            for number, parameter in enumerate(word.parameters)
+            if parameter.attribute and parameter.attribute != "strength_ratio"
+        ]
+        self._switch = self._ask(reader, word.switch)
+        self._hold = self._ask(reader, word.hold)
+        self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
+        offsets = [(use.entry.elements, use.base_word.offset) for use in uses]
+        self._offset: Indices | None = None
+        if any(column.parameter.reported for column in self._columns) and all(name for _, name in offsets):
+            self._offset = np.concatenate([reader.ask(elements, name) for elements, name in offsets])
+        self._held_exactly = isinstance(word, Hold) and lowered.held is not None
+
+    def _ask(self, reader: AttributeReader, name: str | None) -> Indices | None:
+        if name is None:
+            return None
+        return np.concatenate([reader.ask(use.entry.elements, name) for use in self._uses])
+
+    def run(self, read: Array) -> None:
+        """Take over what was read."""
+        laws = self._laws
+        on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
+        held = self._keep_held(read, on)
+        for column in self._columns:
+            values = column.values(read, self._entries)
+            if column.parameter.reported:
+                values = values - (0.0 if self._offset is None else read[self._offset])
+                if held is not None:
+                    values = np.where(np.isnan(held), values, held)
+            if column.number == 0 and on is not None:
+                values = np.where(on, values, 0.0)
+            laws.p[:, column.number] = values
+        for use in self._uses if self._held_exactly else ():
+            _, target, scale = laws.p[use.rows][use.entry.exact].T
+            assert self._lowered.held is not None
+            self._lowered.held.target[use.held_rows] = scale * target
+        if isinstance(self._word, Limit):
+            self._check_limits()
+
+    def _keep_held(self, read: Array, on: Flags | None) -> Array | None:
+        """Values at which coordinates are held (m,), NaN where they are not; new ones are held where they are."""
+        if self._hold is None:
+            return None
+        wanted = read[self._hold] != 0.0
+        if on is not None:
+            wanted &= on
+        now = self._lowered.coordinates.value[self._base]
+        held = np.concatenate([use.held for use in self._uses])
+        held = np.where(wanted, np.where(np.isnan(held), now, held), np.nan)
+        for use in self._uses:
+            use.held[:] = held[use.rows]
+        return held
+
+    def _check_limits(self) -> None:
+        laws = self._laws
+        lower, upper = laws.p[:, 0], laws.p[:, 1]
+        if (lower > upper).any():
+            bad = int(np.argmax(lower > upper))
+            text = f"has lower = {{:g}} > upper = {upper[bad]:g} (less the offset); swap them."
+            self._entries.refuse(bad, text, lower)
+        if laws.is_stop and self._stops is not None:
+            for use in self._uses:
+                keep_inside(use, self._stops.slack[laws], self._lowered.coordinates, use.base_word.attribute)
+        elif not laws.is_stop:
+            for use in self._uses:
+                self._refuse_late(use)
+
+    def _refuse_late(self, use: LawOnJoints) -> None:
+        """A barrier that was not there at init cannot be had later."""
+        hard = np.isinf(use.laws.p[use.rows, 2])
+        if hard.any() and not any(u.laws.is_stop and u.entry is use.entry for u in self._lowered.law_uses):
+            raise ConstitutionError(
+                f"{use.entry.kind.__name__} '{use.entry.slot.object_name}': joint {int(np.argmax(hard))} has "
+                "limit/strength = inf, which none of them had at World.init; set one to inf before."
+            )
+
+
+class JointRefresh:
+    """Everything about joints that is read before a step."""
+
+    def __init__(self, lowered: LoweredJoints, stops: Stops | None) -> None:
+        self._lowered, self._reader = lowered, AttributeReader()
+        reader, laws = self._reader, lowered.laws
+        batches: dict[int, list[LawOnJoints]] = {}
+        for use in lowered.law_uses:
+            batches.setdefault(id(use.laws), []).append(use)
+        self._laws = [_LawRefresh(uses, lowered, stops, reader) for uses in batches.values()]
+        self._loads = [
+            (
+                load,
+                reader.ask(load.entry.elements, load.name),
+                reader.ask(load.entry.elements, load.word.is_constrained),
+            )
+            for load in lowered.load_uses
+        ]
+        self._terms = [
+            (
+                use,
+                column,
+                reader.ask(use.entry.elements, parameter.attribute) if parameter.attribute else None,
+                parameter,
+            )
+            for use in lowered.term_uses
+            for column, parameter in enumerate(use.word.parameters)
+            if parameter.attribute != "strength_ratio"
+        ]
+        self._rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
+        self._steps = np.zeros(0, np.int64) if laws is None else laws.step[laws.step >= 0]
+        self._stale, self._h = True, -1.0
+
+    def forget(self) -> None:
+        """Coordinates or parameters were changed from outside: look at everything again."""
+        self._stale, self._h = True, -1.0
+
+    def limits(self) -> None:
+        """Read hard limits before the first step, so that joints beyond them are refused at once."""
+        self._reader.read()
+        for law in self._laws:
+            if law._laws.is_stop:
+                law.run(self._reader.values)
+
+    def run(self, h: float) -> None:
+        """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""
+        laws = self._lowered.laws
+        if laws is not None:
+            laws.past[1] = laws.past[0]
+            laws.past[0] = laws.p
+        changed = self._reader.read() or self._stale
+        if changed:
+            self._take(self._reader.values)
+            self._stale = False
+        if laws is not None and len(self._rates):
+            laws.p[laws.start[self._rates]] = laws.coordinates.value[laws.of[self._rates]]
+        if laws is not None and len(self._steps):
+            laws.p[self._steps] = h
+        for use, column, _, parameter in self._terms if h != self._h else ():
+            if parameter.step:
+                use.terms.p[use.rows, column] = h
+        self._h = h
+
+    def _take(self, read: Array) -> None:
+        self._stale = True  # until all is taken: what is refused once is refused again
+        for law in self._laws:
+            law.run(read)
+        for load, force, switch in self._loads:
+            values = np.where(read[switch] != 0.0, read[force], 0.0)
+            _Entries([load.entry]).check_finite(load.name, values)
+            load.values[load.rows] = values
+        for use, column, at, parameter in self._terms:
+            if at is not None:
+                values = read[at]
+                _Entries([use.entry]).check_finite(parameter.attribute, values)
+                use.terms.p[use.rows, column] = values * use.entry.mass if parameter.times_mass else values
+            elif parameter.value is not None:
+                use.terms.p[use.rows, column] = parameter.value
