@@ -71,36 +71,66 @@ SCENES: dict[str, tuple[Callable[[], BenchScene], float]] = {
 @contextmanager
 def counted() -> Iterator[Counter[str]]:
     """Count what the solver does inside the block."""
-    from dovetail.solver.articulated.trees import Trees
+    from dovetail.solver.articulated.trees import Sweep
     from dovetail.solver.blocks import Blocks
-    from dovetail.solver.system import System
+    from dovetail.solver.phases import DECIDE, ENERGIES, LEFT
+    from dovetail.solver.potential import Potential
 
     counts: Counter[str] = Counter()
-    energies, factor, sweep = System.energies, Blocks.factor, Trees.direction
 
-    def counted_energies(self, *arguments):
-        counts["energies"] += 1
-        return energies(self, *arguments)
+    def counted_energies(original):
+        def run(self, phases, *arguments):
+            original(self, phases, *arguments)
+            # a last step, which is decided on in the same call, is not evaluated
+            untested = phases & DECIDE and self.numbers[LEFT] == 0.0
+            counts["energies"] += bool(phases & ENERGIES) and not untested
 
-    def counted_factor(self):
+        return run
+
+    def add_factor(blocks: Blocks, active: np.ndarray) -> None:
         counts["factorisations"] += 1
-        below = np.diff(self.row_start)[self.active != 0]  # blocks beside the diagonal, by row
-        # a row of m blocks: one Cholesky, m triangular solves, m(m + 1)/2 updates; an incomplete factor has no updates
-        counts["products"] += int((1 + below + (below * (below + 1) // 2 if self.direct else 0)).sum())
-        if self.points is not None:
-            below = np.diff(self.points.structure.row_start)
+        chosen = blocks.order[active[blocks.order] != 0]
+        below = np.diff(blocks.row_start)[blocks.position[chosen]]  # blocks beside the diagonal, by row
+        # a row of m blocks: one Cholesky, m triangular solves, m(m + 1)/2 updates; an incomplete factor has none
+        updates = np.where(blocks.iterative[chosen] != 0, 0, below * (below + 1) // 2)
+        counts["products"] += int((1 + below + updates).sum())
+        if blocks.net is not None:
+            below = np.diff(blocks.net.structure.row_start)
             counts["small products"] += int((below + below * (below + 1) // 2).sum())
-        return factor(self)
 
-    def counted_sweep(self, *arguments):
-        counts["sweeps"] += 1
-        return sweep(self, *arguments)
+    def counted_factor(original):
+        def factor(self, active):
+            add_factor(self, active)
+            return original(self, active)
 
-    System.energies, Blocks.factor, Trees.direction = counted_energies, counted_factor, counted_sweep
+        return factor
+
+    def counted_solve(original):
+        def solve_standard(self, at, exact, active, blocks, y):
+            add_factor(blocks, active)
+            return original(self, at, exact, active, blocks, y)
+
+        return solve_standard
+
+    def counted_sweep(original):
+        def direction(self, *arguments):
+            counts["sweeps"] += 1
+            return original(self, *arguments)
+
+        return direction
+
+    chosen = [
+        (Potential, "run", counted_energies), (Potential, "solve_standard", counted_solve),
+        (Blocks, "factor", counted_factor), (Sweep, "direction", counted_sweep),
+    ]  # fmt: skip
+    kept = [(owner, name, owner.__dict__[name]) for owner, name, _ in chosen]
+    for owner, name, wrap in chosen:
+        setattr(owner, name, wrap(owner.__dict__[name]))
     try:
         yield counts
     finally:
-        System.energies, Blocks.factor, Trees.direction = energies, factor, sweep
+        for owner, name, original in kept:
+            setattr(owner, name, original)
 
 
 def count(name: str) -> dict[str, int]:

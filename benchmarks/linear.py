@@ -15,7 +15,9 @@ from itertools import product
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.linear.ordering import flipped
 
 
 def grid(n: int) -> np.ndarray:
@@ -30,14 +32,17 @@ def grid(n: int) -> np.ndarray:
 
 
 def fill(blocks: Blocks, pairs: np.ndarray, stiffness: float = 100.0) -> None:
-    rng = np.random.default_rng(0)
+    rng, place = np.random.default_rng(0), np.empty(1, np.int64)
     blocks.D[:], blocks.U[:] = np.eye(12), 0.0
     for a, b in pairs:
         u, v = rng.normal(size=(2, 12))
-        row, column = blocks.position[a], blocks.position[b]
-        blocks.D[row] += stiffness * np.outer(u, u)
-        blocks.D[column] += stiffness * np.outer(v, v)
-        blocks.U[blocks.block_of(a, b)] = -stiffness * (np.outer(u, v) if row < column else np.outer(v, u))
+        blocks.D[a] += stiffness * np.outer(u, u)
+        blocks.D[b] += stiffness * np.outer(v, v)
+        blocks.locate(np.array([a]), np.array([b]), place)
+        if place[0] >= 0:
+            blocks.U[place[0]] = -stiffness * np.outer(u, v)
+        else:
+            blocks.U[flipped(place[0])] = -stiffness * np.outer(v, u)
 
 
 def net(side: int) -> np.ndarray:
@@ -55,20 +60,20 @@ def compare_nets() -> None:
         cases = [Blocks(np.zeros(n, np.int64), pairs), Blocks(np.zeros(n, np.int64), pairs[:0])]
         cases[1].restructure(pairs[:0], pairs)
         stencils = Stencils(pairs[:, 0], pairs[:, 1], W[:, None], np.arange(len(pairs)))
+        points, everyone = Rows(stencils, K, Stencils.none(1)), np.ones(n, np.int64)
         times = np.full((2, 2), np.inf)
         for blocks in cases:
-            stencils.locate(blocks)
-            stencils.add_gram(K, blocks)
+            points.add_constant(blocks)
         for _ in range(5):
             for k, blocks in enumerate(cases):
                 blocks.D[:], blocks.U[:] = np.eye(12) + blocks.base_D, blocks.base_U
                 b = rng.normal(size=blocks.g.shape)
                 begin = time.process_time()
-                blocks.factor()
+                blocks.factor(everyone)
                 middle = time.process_time()
-                blocks.solve(b)
+                blocks.solve(everyone, b)
                 times[k] = np.minimum(times[k], (middle - begin, time.process_time() - middle))
-        work = cases[0].structure.flops / 1e6, cases[1].points.structure.work(3).sum() / 1e6
+        work = cases[0].structure.flops / 1e6, cases[1].net.structure.work(3).sum() / 1e6
         (f, s), (g, t) = 1e3 * times
         print(f"{n:6d} {work[0]:13.1f} {f:9.2f} {s:9.2f} {work[1]:14.2f} {g:9.2f} {t:9.2f}", flush=True)
     A = rng.normal(size=(800, 800))
@@ -82,21 +87,20 @@ def main() -> None:
     print("bodies   blocks   factor's   direct ms   conjugate ms")
     for n in (5, 7, 10):
         pairs = grid(n)
-        cases = [Blocks(np.zeros(n**3, np.int64), pairs, iterate) for iterate in (False, True)]
+        cases = [Blocks(np.zeros(n**3, np.int64), pairs) for _ in range(2)]
+        cases[1].restructure(pairs, may_iterate=np.ones(n**3, np.bool_), always=True)
+        everyone = np.ones(n**3, np.int64)
         times = np.full(2, np.inf)
         for _ in range(3):
             for k, blocks in enumerate(cases):
                 fill(blocks, pairs)
                 b = np.random.default_rng(1).normal(size=blocks.g.shape)
                 begin = time.process_time()
-                blocks.factor()
-                blocks.solve(b)
+                blocks.factor(everyone)
+                blocks.solve(everyone, b)
                 times[k] = min(times[k], time.process_time() - begin)
         counts = len(pairs), len(cases[0].column)
-        note = "" if not cases[1].direct else "  (direct here too: few bodies)"
-        print(
-            f"{n**3:6d} {counts[0]:8d} {counts[1]:10d} {1e3 * times[0]:11.2f} {1e3 * times[1]:14.2f}{note}", flush=True
-        )
+        print(f"{n**3:6d} {counts[0]:8d} {counts[1]:10d} {1e3 * times[0]:11.2f} {1e3 * times[1]:14.2f}", flush=True)
 
 
 if __name__ == "__main__":

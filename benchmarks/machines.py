@@ -19,13 +19,25 @@ LAYER = 0.03  # [m] between the planes that the parts of a leg move in
 def arm(contact: bool, driven: bool, links: int = 6) -> Sim:
     """Links on hinges about y and z in turns, the first one on the world; with drives and limits on all, or on none."""
     sim = Sim(dt=0.01, contact=contact)
+    _add_arm(sim, links, driven, 0.0)
+    return sim
+
+
+def arms(count: int) -> Sim:
+    """Driven and limited arms beside each other, without contact."""
+    sim = Sim(dt=0.01, contact=False)
+    for n in range(count):
+        _add_arm(sim, 6, True, float(n))
+    return sim
+
+
+def _add_arm(sim: Sim, links: int, driven: bool, y: float) -> None:
     parent = None
     for k in range(links):
-        link = sim.box((0.3, 0.05, 0.05), pos=(0.3 * k + 0.15, 0, 1))
+        link = sim.box((0.3, 0.05, 0.05), pos=(0.3 * k + 0.15, y, 1))
         more = {"limit": (-3.0, 3.0), "drive": 0.0} if driven else {}
-        sim.revolute(parent, link, pos=(0.3 * k, 0, 1), axis=(0, 1, 0) if k % 2 == 0 else (0, 0, 1), **more)
+        sim.revolute(parent, link, pos=(0.3 * k, y, 1), axis=(0, 1, 0) if k % 2 == 0 else (0, 0, 1), **more)
         parent = link
-    return sim
 
 
 def _meet(p: np.ndarray, r: float, q: np.ndarray, s: float) -> np.ndarray:
@@ -81,7 +93,7 @@ def walker(speed: float = 2.0, contact: bool = True) -> Sim:
     for y in (-0.1, 0.1):
         drive = {"drive": True} if y > 0.0 else {}
         axle = sim.revolute(chassis, crank, pos=(0, y, height), axis=(0, 1, 0), **drive)
-    axle.drive.speed = speed
+    axle.drive.target_velocity = speed
     for n, (side, end, at) in enumerate(legs):
         # every part moves in a plane of its own, so that none is in the way of another
         planes = iter(end * (0.2 + 0.2 * (side + 1) / 2.0 + LAYER * (1 + k)) for k in range(6))

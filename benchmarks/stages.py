@@ -33,28 +33,31 @@ FIRST = {
 
 def stages() -> dict[str, list[tuple[type, str]]]:
     """What is timed under which name: methods of the solver."""
-    from dovetail.solver.articulated.trees import Trees
-    from dovetail.solver.assembly.bodies import BodyTerms
+    from dovetail.solver.articulated.trees import Sweep
     from dovetail.solver.blocks import Blocks
     from dovetail.solver.contact.contact import Contact
+    from dovetail.solver.contact.watch import Watch
+    from dovetail.solver.directions import Directions
+    from dovetail.solver.iteration import Iteration
     from dovetail.solver.joint.exact import ExactJoints
-    from dovetail.solver.system import System
+    from dovetail.solver.potential import Potential
     from dovetail.world.joints import Joints
     from dovetail.world.simulation import Simulation
 
     return {
-        "energies of bodies and joints": [(System, "energies")],
-        "assembly of bodies and joints": [(System, "assemble"), (BodyTerms, "assemble")],
-        "energies of contacts": [(Contact, "add_energy"), (Contact, "lag")],
+        "steps and energies of bodies and joints": [(Potential, "run"), (Potential, "add_others")],
+        "assembly of bodies and joints": [(Potential, "assemble")],
+        "assembly, factor and solve in one": [(Potential, "solve_standard")],
+        "energies of contacts": [(Contact, "at"), (Contact, "begin"), (Contact, "add_friction_energy")],
         "assembly of contacts": [(Contact, "assemble")],
-        "layout of blocks": [(System, "_restructure")],
-        "sweep over trees": [(Trees, "direction")],
+        "layout of blocks": [(Directions, "lay_out")],
+        "sweep over trees": [(Sweep, "direction")],
         "factor": [(Blocks, "factor")],
         "solve": [(Blocks, "solve")],
         "multipliers": [(ExactJoints, "direction")],
-        "search for contacts": [(Contact, "look")],
-        "islands": [(System, "_divide")],
-        "free path": [(Contact, "free_path")],
+        "search for contacts": [(Watch, "update_candidates")],
+        "islands": [(Iteration, "number")],
+        "free path": [(Contact, "free_share")],
         "read-back": [(Simulation, "retrieve"), (Joints, "commit")],
         "parameters": [(Joints, "refresh")],
         "Newton, the rest": [(Simulation, "advance")],

@@ -18,7 +18,7 @@ def momentum(quick: bool) -> Case:
     findings = []
     for method in ("bdf1", "bdf2"):
         simulation = tests.cloud(kinds, method)
-        mass, state = simulation.system.bodies.mass, simulation.state
+        mass, state = simulation.model.bodies.mass, simulation.state
         size = np.abs(mass @ state.V)[:, 0].sum()
         start = (mass @ state.V)[:, 0].sum(axis=0)
         worst = 0.0
@@ -30,7 +30,7 @@ def momentum(quick: bool) -> Case:
     for method in ("bdf1", "bdf2"):
         for dt in (0.02, 0.01, 0.005):
             simulation = tests.cloud(kinds, method, dt, moved=False)
-            mass, state = simulation.system.bodies.mass, simulation.state
+            mass, state = simulation.model.bodies.mass, simulation.state
             start = tests.moment(mass, state.Q, state.V)
             for frame in range(round(0.2 / dt)):
                 simulation.advance(frame + 1)
