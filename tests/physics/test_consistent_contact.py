@@ -1,4 +1,4 @@
-"""ctr with contact: a mechanism that touches something takes its steps as bdf1, everything else goes on as before."""
+"""ctr and bdf2 with contact: a mechanism that touches something takes its steps as bdf1, all else goes on as before."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dovetail import Engine, World
 from dovetail.constitution import AffineBodySphericalJoint
 
 G = 9.81
+D_HAT = 1e-3  # [m], that of the stage
 ENERGIES = ("kinetic", "gravity", "shape", "joint", "barrier")
 SMALL_BOX = scaled(BOX, 0.2)
 
@@ -20,10 +21,10 @@ def total(stage: Stage) -> float:
     return sum(found[name] for name in ENERGIES)
 
 
-def dropped(seed: int) -> Stage:
+def dropped(seed: int, method: str = "ctr", **config: str) -> Stage:
     """One body, or two joined by a ball joint, thrown and spinning above rough ground."""
     rng = np.random.default_rng(seed)
-    stage = Stage((0, 0, -G), integrator__type="ctr")
+    stage = Stage((0, 0, -G), integrator__type=method, integrator__bdf2_start="bdf1", **config)
     stage.material(rng.uniform(0.0, 0.8))
     stage.ground()
     mesh = scaled(MESHES[sorted(MESHES)[seed % len(MESHES)]], 0.2)
@@ -39,11 +40,12 @@ def dropped(seed: int) -> Stage:
     return stage
 
 
+@pytest.mark.parametrize("method", ["ctr", "bdf2"])
 @pytest.mark.parametrize("first", range(0, 50, 10))
-def test_no_random_drop_gains_energy(first):
+def test_no_random_drop_gains_energy(first, method):
     """Energies of motion, height, shapes, joints and barriers together; joints begin with velocities that misfit."""
     for seed in range(first, first + 10):
-        stage = dropped(seed)
+        stage = dropped(seed, method)
         begun = total(stage)
         seen = []
         touched = 0
@@ -105,10 +107,43 @@ def test_an_impact_ends_the_flight_a_step_early():
     assert box.geometry.transforms.values[0, 2, 3] == pytest.approx(0.1, abs=2e-3), "it comes to rest within d̂"
 
 
-def test_a_recovered_impact_goes_on_as_if_nothing_had_happened(tmp_path):
+def rebound(height: float, dt: float, **config: str) -> tuple[float, int]:
+    """The height [m] to which a box on a face comes back from a fall, and its steps as bdf1."""
+    stage = Stage((0, 0, -G), integrator__type="bdf2", integrator__bdf2_start="libuipc", dt=dt, **config)
+    stage.material(0.0)
+    stage.ground()
+    box = stage.add("box", SMALL_BOX, [pose((0, 0, 0.1 + height))])
+    heights, begun = [height], 0
+    for _ in range(int(2.0 / dt)):
+        stage.world.advance()
+        stage.world.retrieve()
+        begun += stage.world.report.bdf1_bodies
+        heights.append(box.geometry.transforms.values[0, 2, 3] - 0.1)
+    lowest = next(k for k in range(1, len(heights)) if heights[k] > heights[k - 1])
+    return max(heights[lowest:]), begun
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.02])
+def test_a_box_that_falls_with_bdf2_does_not_come_back(dt):
+    """An impact is plastic, as with bdf1: what is left of a fall of 15 or 30 cm is the gap that it rests on."""
+    for height in (0.15, 0.3):
+        back, steps = rebound(height, dt)
+        assert back < D_HAT
+        assert steps > 0
+
+
+def test_libuipc_s_bdf2_in_contact_is_there_for_who_asks():
+    """Its past, drawn on across the impact, throws the box higher than it fell from."""
+    back, steps = rebound(0.15, 0.01, integrator__bdf2_contact="libuipc")
+    assert back > 0.15
+    assert steps == 0
+
+
+@pytest.mark.parametrize("method", ["ctr", "bdf2"])
+def test_a_recovered_impact_goes_on_as_if_nothing_had_happened(method, tmp_path):
     states = []
     for resumed in (False, True):
-        stage = dropped(7)
+        stage = dropped(7, method)
         world = World(Engine("cpu", tmp_path))
         world.init(stage.scene)
         if resumed:

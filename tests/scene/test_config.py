@@ -15,7 +15,10 @@ from dovetail.geometry import view
 from dovetail.scene import Scene
 from dovetail.scene.config_schema import KEYS, Interval
 
-OURS = {"joint/angle", "joint/exact", "integrator/bdf2_start", "contact/joint_neighbours", "newton/direction"}
+OURS = {
+    "joint/angle", "joint/exact", "integrator/bdf2_start", "integrator/bdf2_contact", "contact/joint_neighbours",
+    "newton/direction",
+}  # fmt: skip
 """Keys that libuipc does not have."""
 
 

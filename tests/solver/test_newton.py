@@ -11,6 +11,7 @@ from dovetail import Scene
 from dovetail.errors import NotFinite
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.newton import minimise
+from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.step import step
 from dovetail.world.simulation import Simulation
@@ -138,6 +139,6 @@ def test_what_the_first_guess_is_made_of_does_not_change_the_motion(method, rng)
         simulation = Simulation(scene)
         for _ in range(3):
             simulation.state.A += spoil * rng.normal(size=simulation.state.A.shape)
-            step(simulation.model, simulation.state, H, INTEGRATORS[method], TOLERANCES)
+            step(simulation.model, simulation.state, H, Scheme(INTEGRATORS[method]), TOLERANCES)
         found.append(simulation.state.Q)
     np.testing.assert_allclose(found[1], found[0], atol=1e-9)  # three steps, each to tolerances of 1e-11 m and 1e-10

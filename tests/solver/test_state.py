@@ -13,11 +13,12 @@ from dovetail.solver.predict import first_guess, predict
 from dovetail.solver.state import State
 
 IS_FREE = np.array([0, 1])
+UNTOUCHED = np.zeros(2, np.bool_)
 
 
 def random_state(rng: np.random.Generator) -> State:
     arrays = rng.normal(size=(5, 2, 4, 3))
-    return State(*arrays, dt_before=0.02)
+    return State(*arrays, UNTOUCHED, dt_before=0.02)
 
 
 @pytest.mark.parametrize("name", sorted(INTEGRATORS))
@@ -81,7 +82,7 @@ def test_a_commit_moves_the_present_into_the_past(name, rng):
     before = State(**{k: np.copy(v) for k, v in state.arrays().items()})
     Q, Q_tilde = rng.normal(size=(2, 2, 4, 3))
     past, V_start = rng.normal(size=(2, 2, 4, 3))
-    state.commit(Methods(method, np.zeros(2, np.bool_)), h, IS_FREE, Q, Q_tilde, past.copy(), V_start)
+    state.commit(Methods(method, np.zeros(2, np.bool_)), h, IS_FREE, Q, Q_tilde, past.copy(), V_start, UNTOUCHED)
     d, d0, d1, carry = method.rates
     np.testing.assert_array_equal(state.Q, Q)
     np.testing.assert_array_equal(state.Q_before, before.Q)
@@ -102,7 +103,7 @@ def test_a_body_that_needs_bdf1_takes_the_step_as_that(rng):
     predict(methods.prediction, methods.of, 0.1, is_free, np.ones(2, int), a, Q, V, Q, V, found)
     np.testing.assert_allclose(found, Q + 0.1 * V + np.array([0.0025, 0.01])[:, None, None] * a, rtol=1e-13)
     new = rng.normal(size=(2, 4, 3))
-    state.commit(methods, 0.1, is_free, new, found, Q.copy(), V)
+    state.commit(methods, 0.1, is_free, new, found, Q.copy(), V, UNTOUCHED)
     np.testing.assert_allclose(state.V[0], (20 * (new - Q) - V)[0], rtol=1e-12)
     np.testing.assert_allclose(state.V[1], (10 * (new - Q))[1], rtol=1e-12)
 
@@ -114,7 +115,7 @@ def test_a_new_step_length_shows_the_past_of_the_same_parabola():
     def at(t: float) -> np.ndarray:
         return a + b * t + c * t * t
 
-    state = State(at(1), b + 2 * c, at(0.98), b + 2 * c * 0.98, np.zeros_like(a), 0.02)
+    state = State(at(1), b + 2 * c, at(0.98), b + 2 * c * 0.98, np.zeros_like(a), UNTOUCHED[:1], 0.02)
     Q_before, V_before = state.past(0.05)
     np.testing.assert_allclose(Q_before, at(0.95), atol=1e-13)
     np.testing.assert_allclose(V_before, b + 2 * c * 0.95, atol=1e-13)

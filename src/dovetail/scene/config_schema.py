@@ -97,6 +97,8 @@ KEYS: dict[str, Key] = {
         "Implicit Euler, the second-order backward difference, or the consistent trapezoidal rule."),
     "integrator/bdf2_start": _choice(("libuipc", "bdf1"),
         "First step of bdf2: as libuipc does it (the past state is the initial one), or one bdf1 step."),
+    "integrator/bdf2_contact": _choice(("bdf1", "libuipc"),
+        "Steps of bdf2 in contact or at a hard limit, and the next: bdf1, or bdf2 as in libuipc, which gains energy."),
     "cfl/enable": _flag(
         0, "Bound a Newton step by half the contact distance over the fastest contact vertex.", "none"),
 

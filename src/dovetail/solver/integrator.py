@@ -74,6 +74,7 @@ INTEGRATORS = {
 class Methods:
     """The integrator of each body in one step: bdf1 where `needs_bdf1` (n,) is true, else the method given.
 
+    method                     the one that is given
     of (n,)                    row of the tables below
     needs_bdf1, smooth (n,)    which take bdf1, and which do not
     bdf1_count                 how many take bdf1
@@ -83,7 +84,7 @@ class Methods:
     """
 
     def __init__(self, method: Integrator, needs_bdf1: Flags) -> None:
-        self.is_consistent = method.is_consistent
+        self.method, self.is_consistent = method, method.is_consistent
         self.needs_bdf1, self.smooth, self.bdf1_count = needs_bdf1, ~needs_bdf1, int(needs_bdf1.sum())
         self.of: Indices = needs_bdf1.astype(np.int64)
         self.prediction, self.rates, weights = _beside_bdf1(method)

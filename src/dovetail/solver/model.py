@@ -62,17 +62,19 @@ class Model:
         if self.potential.exact is not None:
             self.potential.exact.begin(h)
 
-    def needs_bdf1(self, Q: Array, h: float) -> Flags:
-        """Bodies (n,) that a step of length h from or to Q must take as bdf1, with all that joints connect to them.
-
-        Those in contact or at a hard limit; without inertia of their own; quasi-static; moved by an articulation.
-        """
-        if not self.guards:
-            return self._always_bdf1
-        touched = self.guards[0].touched(Q, h)
-        for guard in self.guards[1:]:
+    def knocked(self, Q: Array, h: float) -> Flags:
+        """Bodies (n,) at Q that are in contact or at a hard limit, with all that joints connect to them."""
+        touched = np.zeros(self.bodies.count, np.bool_)
+        for guard in self.guards:
             touched |= guard.touched(Q, h)
-        return self.islands.mechanisms_of(touched) | self._always_bdf1 if touched.any() else self._always_bdf1
+        return self.islands.mechanisms_of(touched) if touched.any() else touched
+
+    def needs_bdf1(self, Q: Array, h: float) -> Flags:
+        """Bodies (n,) that a step of ctr of length h from or to Q must take as bdf1.
+
+        Those that are knocked; without inertia of their own; quasi-static; moved by an articulation.
+        """
+        return self.knocked(Q, h) | self._always_bdf1 if self.guards else self._always_bdf1
 
     def commit(self, h: float, converged: bool) -> None:
         """A step of length h was taken."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["State", "write_columns"]
 
@@ -58,6 +58,7 @@ class State:
     Q, V                 rows [p; A e₁; A e₂; A e₃] [m, –] and their rates [m/s, 1/s]
     Q_before, V_before   one step earlier; equal to Q and V at the start
     A                    internal acceleration −M⁻¹∇(potentials) over the last step; only shapes the first guess
+    knocked (n,)         bodies that touched something or a hard limit in the last step; told to two-step methods
     dt_before            length of the last step [s]; 0 at the start
 
     A step that is accepted writes to other arrays than those that the state had at its start.
@@ -68,6 +69,7 @@ class State:
     Q_before: Array
     V_before: Array
     A: Array
+    knocked: Flags
     dt_before: float = 0.0
 
     def __post_init__(self) -> None:
@@ -76,13 +78,14 @@ class State:
     @classmethod
     def without_past(cls, Q: Array, V: Array) -> State:
         """Bodies at Q with velocity V whose history begins now."""
-        return cls(Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q))
+        return cls(Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), np.zeros(len(Q), np.bool_))
 
     def forget(self, bodies: Indices) -> None:
         """After an external write: the history of these bodies begins afresh."""
         self.Q_before[bodies] = self.Q[bodies]
         self.V_before[bodies] = self.V[bodies]
         self.A[bodies] = 0.0
+        self.knocked[bodies] = False
 
     def past(self, h: float) -> tuple[Array, Array]:
         """Q and V one step of length h before the present ones, along the parabola through the last step.
@@ -95,7 +98,15 @@ class State:
         return self.Q - h * self.V + 0.5 * h * h * acceleration, self.V - h * acceleration
 
     def commit(
-        self, methods: Methods, h: float, is_free: Indices, Q: Array, Q_tilde: Array, Q_before: Array, V_start: Array
+        self,
+        methods: Methods,
+        h: float,
+        is_free: Indices,
+        Q: Array,
+        Q_tilde: Array,
+        Q_before: Array,
+        V_start: Array,
+        knocked: Flags,
     ) -> None:
         """Accept Q as the state at the end of a step of length h.
 
@@ -107,7 +118,7 @@ class State:
         )
         self._spare = self.Q_before, self.V_before, self.A
         self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
-        self.dt_before = h
+        self.knocked, self.dt_before = knocked, h
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to the present state, once, whatever a step has done to it."""

@@ -11,10 +11,11 @@ from typing import Any
 from dovetail.errors import NewtonStalled
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
-from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods, same_for_all
+from dovetail.solver.integrator import Methods
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
 from dovetail.solver.predict import first_guess, predict
+from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State
 from dovetail.typing import Array
@@ -36,7 +37,7 @@ class StepReport:
     detections      how often they were looked for
     islands         groups of bodies that were solved apart from each other, at the end of the step
     friction_loss   energy that friction has turned into heat [J]
-    bdf1_bodies     bodies that took the step as bdf1 although the integrator is ctr
+    bdf1_bodies     bodies that took the step as bdf1 although the integrator is ctr or bdf2
     open_joint      where it has not converged: the exact joint that is open the most, in words
     """
 
@@ -68,12 +69,6 @@ class StepReport:
             )
             + "Try a smaller dt or a larger newton/max_iter"
         )
-
-
-def _method(state: State, integrator: Integrator, one_step_start: bool) -> Integrator:
-    """A two-step method has no past at the start: libuipc shows it a body at rest, bdf1 is more accurate."""
-    first = state.dt_before == 0.0
-    return INTEGRATORS["bdf1"] if first and one_step_start and integrator.looks_back else integrator
 
 
 def _of_contacts(model: Model, state: State, solution: Solution, h: float) -> dict[str, Any]:
@@ -125,27 +120,18 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
 
 
 def step(
-    model: Model,
-    state: State,
-    h: float,
-    integrator: Integrator,
-    tolerances: Tolerances,
-    one_step_start: bool = False,
-    strict: bool = False,
+    model: Model, state: State, h: float, scheme: Scheme, tolerances: Tolerances, strict: bool = False
 ) -> StepReport:
     """Advance the state by h [s]. If anything is raised, the state is as before.
 
     Where the iteration limit is reached the last iterate is taken, unless `strict` makes that an error.
     """
-    method = _method(state, integrator, one_step_start)
-    methods = same_for_all(method, model.bodies.count)
-    if method.is_consistent and (now := model.needs_bdf1(state.Q, h)).any():
-        methods = Methods(method, now)
+    methods = scheme.at_start(model, state, h)
     trial = _attempt(model, state, h, methods, tolerances)
     work = trial.solution
-    while method.is_consistent and model.guards and (late := model.needs_bdf1(work.Q, h) & ~methods.needs_bdf1).any():
+    while (safer := scheme.at_end(model, methods, work.Q, h)) is not methods:
         # a contact has begun: its mechanism takes the step again, as bdf1
-        methods = Methods(method, methods.needs_bdf1 | late)
+        methods = safer
         trial = _attempt(model, state, h, methods, tolerances)
         work = trial.solution.after(work)
     exact = model.potential.exact
@@ -156,6 +142,7 @@ def step(
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    state.commit(trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start)
+    knocked = scheme.knocked(model, state, work.Q, h)
+    state.commit(trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start, knocked)
     model.commit(h, report.converged)
     return report

@@ -25,6 +25,7 @@ from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.load import BodyForces
 from dovetail.solver.model import Model
 from dovetail.solver.potential import Potential
+from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import State, write_columns
 from dovetail.solver.step import StepReport, step
@@ -84,8 +85,11 @@ class Simulation:
         self.last: tuple[int, StepReport | None] = 0, None
         """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
         self._body_refresh = BodyRefresh(self.table, self.model, forces)
-        self._integrator = INTEGRATORS[config["integrator/type"]]
-        self._one_step_start = config["integrator/bdf2_start"] == "bdf1"
+        self._scheme = Scheme(
+            INTEGRATORS[config["integrator/type"]],
+            bdf1_start=config["integrator/bdf2_start"] == "bdf1",
+            bdf1_contact=config["integrator/bdf2_contact"] == "bdf1",
+        )
         self._strict = bool(config["extras/strict_mode/enable"])
         early = config["newton/semi_implicit/K_min"] if config["newton/semi_implicit/enable"] else -1
         self._tolerances = Tolerances(
@@ -148,9 +152,7 @@ class Simulation:
             self._couplings.refresh()
         # what overflows in a step ends in NotFinite
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
-            report = step(
-                self.model, self.state, h, self._integrator, self._tolerances, self._one_step_start, self._strict
-            )
+            report = step(self.model, self.state, h, self._scheme, self._tolerances, self._strict)
         self._friction_dissipated += report.friction_loss
         self._time += h
         self.joints.commit(self.state)
