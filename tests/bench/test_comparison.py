@@ -22,7 +22,8 @@ STARTED = {"import": 0.1, "first_step": 0.7, "first_step_cold": 30.0, "memory": 
 
 
 def test_an_engine_steps_a_scene_to_its_end_and_tells_what_it_did():
-    (outcome,) = compare("chain 3", 12, [find("dovetail")], Limits())
+    # the first step may have to compile, on a busy machine
+    (outcome,) = compare("chain 3", 12, [find("dovetail")], Limits(steps=300.0))
     assert outcome.failed == "" and len(outcome.times) == 12
     assert outcome.measured["frames"] == outcome.measured["finite_frames"] == 12
     # γ = 100 at 10 ms: some g h²/(2γ) per link that hangs on it, 5e-6 m each
@@ -32,7 +33,7 @@ def test_an_engine_steps_a_scene_to_its_end_and_tells_what_it_did():
 
 def test_an_engine_that_cannot_be_built_is_told_and_the_others_go_on():
     broken = Entry("nobody", "own", "dovetail", {}, "")
-    outcomes = compare("chain 2", 2, [broken, find("dovetail")], Limits())
+    outcomes = compare("chain 2", 2, [broken, find("dovetail")], Limits(steps=300.0))
     assert "StopIteration" in outcomes[0].failed or "ended with code" in outcomes[0].failed
     assert outcomes[1].failed == ""
 
