@@ -265,6 +265,8 @@ class Sim(BodyMaking, JointMaking):
 
         Of what it returns, `close()` ends the recording, and so does the end of a `with` block.
         """
+        if every < 1:
+            raise SceneError(f"Sim.record: every = {every}; give 1 to keep each frame, 2 for each second one, ….")
         recording = Recording(self, path, every, overwrite)
         self._recorders.append(recording)
         if self.started:
