@@ -34,6 +34,8 @@ def assign(thing, name, value):
         (lambda: Sim().record(5), SceneError, "Sim.record: path = 5; give the path of a file"),
         (lambda: Sim().record("x.dove", every="x"), SceneError, "Sim.record: every = 'x'; give a whole number"),
         (lambda: Sim().record("x.dove", every=0), SceneError, "Sim.record: every = 0; give 1"),
+        (lambda: Sim().step(-1), SceneError, "Sim.step: steps = -1; give 0 or more"),
+        (lambda: Sim().run(-2), SceneError, "Sim.run: steps = -2; give 0 or more"),
         (lambda: Sim().sphere([1]), SceneError, r"sphere 1': radius = \[1\] \[m\]; give a number > 0"),
         (lambda: body(fixed=np.array([1, 2])), SceneError, r"fixed = array\(\[1, 2\]\); give True or False"),
         (lambda: Sim(config="x"), SceneError, "Sim: config = 'x'; give a Mapping or None"),

@@ -36,6 +36,12 @@ __all__ = ["Sim"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+def _forward(who: str, steps: int) -> None:
+    """Refuse a number of steps below zero: time runs forward."""
+    if steps < 0:
+        raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
+
+
 class Sim(BodyMaking, JointMaking):
     """A simulation: make it, add bodies and joints, run it.
 
@@ -139,6 +145,7 @@ class Sim(BodyMaking, JointMaking):
     @checked(SceneError)
     def step(self, steps: int = 1) -> None:
         """Compute so many steps."""
+        _forward("Sim.step", steps)
         world = self.world
         for recorder in self._recorders:
             recorder.begin()
@@ -153,6 +160,7 @@ class Sim(BodyMaking, JointMaking):
 
         With `progress`, a bar shows steps per second, Newton iterations, contacts and the largest joint gap.
         """
+        _forward("Sim.run", 0 if steps is None else steps)
         return Run(self, steps, progress)
 
     @checked(SceneError)
