@@ -19,12 +19,11 @@ def test_primitives_have_the_mass_of_their_shape():
     sim = Sim()
     assert np.isclose(sim.box((0.1, 0.2, 0.3)).mass, 6.0, rtol=1e-12)
     assert np.isclose(sim.box(0.1, density=500).mass, 0.5, rtol=1e-12)
-    # polyhedra with corners on the round shape are smaller by about (edge/radius)²: 3 % at detail 2, 4 times less at 3
-    for detail, share in ((2, 0.05), (3, 0.0125)):
-        assert 1 - share < sim.sphere(0.1, detail=detail).mass / (1000 * 4 / 3 * math.pi * 1e-3) < 1
-        assert 1 - share < sim.cylinder(0.1, 0.5, detail=detail).mass / (1000 * math.pi * 0.01 * 0.5) < 1
+    for detail in (0, 3):  # of the shape, not of the polyhedron that is drawn
+        assert np.isclose(sim.sphere(0.1, detail=detail).mass, 1000 * 4 / 3 * math.pi * 1e-3, rtol=1e-12)
+        assert np.isclose(sim.cylinder(0.1, 0.5, detail=detail).mass, 1000 * math.pi * 0.01 * 0.5, rtol=1e-12)
         capsule = 1000 * (math.pi * 0.01 * 0.5 + 4 / 3 * math.pi * 1e-3)
-        assert 1 - share < sim.capsule(0.1, 0.5, detail=detail).mass / capsule < 1
+        assert np.isclose(sim.capsule(0.1, 0.5, detail=detail).mass, capsule, rtol=1e-12)
     for body in (sim.box(0.2, mass=3.0), sim.sphere(0.1, mass=3.0), sim.capsule(0.1, 0.2, mass=3.0)):
         assert np.isclose(body.mass, 3.0, rtol=1e-12)
 

@@ -40,6 +40,7 @@ from dovetail.geometry.numeric_attribute import (
 )
 from dovetail.geometry.region import apply_region, label_connected_vertices, label_region
 from dovetail.geometry.rotation import AngleAxis, Quaternion
+from dovetail.geometry.round import make_round
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 from dovetail.geometry.slot import GeometrySlot, ImplicitGeometrySlot, SimplicialComplexSlot
 from dovetail.geometry.spreadsheet import SpreadSheetIO
@@ -118,6 +119,7 @@ __all__ = [
     "label_surface",
     "label_triangle_orient",
     "linemesh",
+    "make_round",
     "merge",
     "optimal_transform",
     "pointcloud",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dovetail.checked import LARGEST, number, shown
 from dovetail.errors import GeometryError
 from dovetail.geometry.check import finite_positions
+from dovetail.geometry.round import capsule_moments, round_core
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 from dovetail.geometry.topology import group_simplices
 from dovetail.typing import Array
@@ -27,9 +28,12 @@ __all__ = ["moments", "rod_moments", "shell_moments"]
 def moments(sc: SimplicialComplex, density: float) -> tuple[Array, float]:
     """(M̂, volume [m³]) of a tetmesh, or of what a closed trimesh encloses, with `density` [kg/m³].
 
-    Triangles with `orient` < 0 are taken with the opposite winding.
+    Triangles with `orient` < 0 are taken with the opposite winding. A round body (round.py) has the mass of its shape.
     """
     who = "mass of a solid"
+    core = round_core(sc)
+    if core is not None:
+        return capsule_moments(_checked_density(who, density), *core)
     positions, center = _centered(who, sc)
     if sc.dim() == 3:
         corners = positions[sc.tetrahedra.topo.values]

@@ -14,17 +14,20 @@ from dovetail.constitution import (
     AffineBodyShell,
 )
 from dovetail.errors import SceneError
-from dovetail.geometry import SimplicialComplex
+from dovetail.geometry import SimplicialComplex, affine_body
 from dovetail.geometry import ground as half_plane
+from dovetail.geometry.round import cylinder_moments
 from dovetail.sim import shapes
 from dovetail.sim.body import Body
 from dovetail.sim.given import color_of, flag, positive, rotation_of, skew, unit, vector
 from dovetail.sim.making import Making, taken
 from dovetail.sim.materials import Materials
-from dovetail.typing import ArrayLike
+from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
 
 __all__ = ["BodyMaking", "BodyOptions"]
+
+_Moments = Callable[[float], tuple[Array, float]]
 
 _LEAST_INERTIA = 1e-10
 """How small inertia may be beside the stiffness of a shape; a factor in float64 knows 1e-16 of its largest entries."""
@@ -76,21 +79,27 @@ class BodyMaking(Making):
         """A box with edges of these lengths [m], or a cube with one. Options: see `BodyOptions`."""
         return self._body("box", lambda who: shapes.box(who, size), _key("box", size), options)
 
-    def sphere(self, radius: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
-        """A ball, made of 20·4^detail triangles. Options: see `BodyOptions`."""
+    def sphere(self, radius: float, *, detail: int = 3, **options: Unpack[BodyOptions]) -> Body:
+        """A ball, truly round; its picture has 20·4^detail triangles. Options: see `BodyOptions`."""
         return self._body(
             "sphere", lambda who: shapes.sphere(who, radius, detail), _key("sphere", radius, detail), options
         )
 
-    def capsule(self, radius: float, length: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
-        """A cylinder of this length [m] along its z with half-spheres at both ends. Options: see `BodyOptions`."""
+    def capsule(self, radius: float, length: float, *, detail: int = 3, **options: Unpack[BodyOptions]) -> Body:
+        """A cylinder of this length [m] along its z with half-balls at both ends, truly round.
+
+        Its picture has 4·2^detail sides. Options: see `BodyOptions`.
+        """
         key = _key("capsule", radius, length, detail)
         return self._body("capsule", lambda who: shapes.capsule(who, radius, length, detail), key, options)
 
-    def cylinder(self, radius: float, length: float, *, detail: int = 2, **options: Unpack[BodyOptions]) -> Body:
-        """A cylinder along its z with 8·2^detail sides. Options: see `BodyOptions`."""
+    def cylinder(self, radius: float, length: float, *, detail: int = 4, **options: Unpack[BodyOptions]) -> Body:
+        """A cylinder along its z, which touches as a prism with 8·2^detail sides. Options: see `BodyOptions`."""
         key = _key("cylinder", radius, length, detail)
-        return self._body("cylinder", lambda who: shapes.cylinder(who, radius, length, detail), key, options)
+        return self._body(
+            "cylinder", lambda who: shapes.cylinder(who, radius, length, detail), key, options,
+            moments=lambda density: cylinder_moments(density, radius, length),
+        )  # fmt: skip
 
     def mesh(
         self,
@@ -128,6 +137,7 @@ class BodyMaking(Making):
         key: Any,
         options: BodyOptions,
         thickness: float | None = None,
+        moments: _Moments | None = None,
     ) -> Body:
         unknown = options.keys() - BodyOptions.__annotations__.keys()
         if unknown:
@@ -135,7 +145,7 @@ class BodyMaking(Making):
         name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
         who = f"{kind} '{name}'"
         self._require_building(who)
-        geometry = self._prototype(who, make, key, options, thickness)
+        geometry = self._prototype(who, make, key, options, thickness, moments)
         T = np.eye(4)
         T[:3, :3] = rotation_of(who, options.get("rot"))
         T[:3, 3] = vector(who, "pos", options.get("pos", (0.0, 0.0, 0.0)), "m")
@@ -160,8 +170,9 @@ class BodyMaking(Making):
         key: Any,
         options: BodyOptions,
         thickness: float | None,
+        moments: _Moments | None,
     ) -> SimplicialComplex:
-        """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one."""
+        """A copy of the mesh with its mass, by density where the mesh does not tell all; equal primitives share their arrays, so that contact knows them as one."""
         if "mass" in options and "density" in options:
             raise SceneError(f"{who}: both mass and density are given; give one of them.")
         density = positive(who, "density", options.get("density", 1000.0), "kg/m³")
@@ -173,7 +184,11 @@ class BodyMaking(Making):
             found = make(who)
 
             def apply(rho: float) -> None:
-                if thickness is None:
+                if moments is not None:
+                    M_hat, volume = moments(rho)
+                    matrix = affine_body.build_abd_mass_matrix(M_hat[0, 0], M_hat[0, 1:], M_hat[1:, 1:])
+                    AffineBodyConstitution().apply_to(found, kappa, mass=matrix, volume=volume)
+                elif thickness is None:
                     AffineBodyConstitution().apply_to(found, kappa, mass_density=rho)
                 else:
                     radius = positive(who, "thickness", thickness, "m")

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.checked import numbers, shown, whole
 from dovetail.errors import SceneError
-from dovetail.geometry import SimplicialComplex, SimplicialComplexIO, label_surface
+from dovetail.geometry import SimplicialComplex, SimplicialComplexIO, label_surface, make_round
 from dovetail.geometry import trimesh as triangle_mesh
 from dovetail.sim.given import positive, vector
 from dovetail.typing import Array, ArrayLike
@@ -18,6 +18,9 @@ __all__ = ["box", "capsule", "cylinder", "mesh", "sphere"]
 
 _SMALLEST, _LARGEST = 1e-9, 1e7
 """Sizes of bodies [m], from a molecule's to a planet's."""
+
+_INSIDE = 1e-4
+"""By what share of the radius corners of a cylinder lie inside: one that stands at its radius does not touch yet."""
 
 _CORNERS = np.indices((2, 2, 2)).reshape(3, 8).T - 0.5
 _SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
@@ -31,29 +34,33 @@ def box(who: str, size: ArrayLike) -> SimplicialComplex:
     return _labelled(triangle_mesh(_CORNERS * edges, _SIDES))
 
 
-def sphere(who: str, radius: float, detail: int = 2) -> SimplicialComplex:
-    """A polyhedron with corners on a sphere: an icosahedron whose triangles are divided `detail` times."""
+def sphere(who: str, radius: float, detail: int) -> SimplicialComplex:
+    """A ball; its picture is an icosahedron whose triangles are divided `detail` times."""
     from trimesh.creation import icosphere
 
     if whole(detail) not in range(6):
         raise SceneError(f"{who}: detail = {shown(detail)}; give 0 (20 triangles) to 5 (20,480 triangles).")
     found = icosphere(subdivisions=int(detail), radius=_length(who, "radius", radius))
-    return _labelled(triangle_mesh(np.asarray(found.vertices, float), np.asarray(found.faces)))
+    ball = _labelled(triangle_mesh(np.asarray(found.vertices, float), np.asarray(found.faces)))
+    make_round(ball, radius)
+    return ball
 
 
-def capsule(who: str, radius: float, length: float, detail: int = 2) -> SimplicialComplex:
-    """A cylinder of this length [m] along z between two half-spheres; its centre is the origin."""
+def capsule(who: str, radius: float, length: float, detail: int) -> SimplicialComplex:
+    """A cylinder of this length [m] along z between two half-balls; its centre is the origin."""
     sides = 4 * 2 ** _detail(who, detail)
     r, half = _length(who, "radius", radius), _length(who, "length", length) / 2
     latitude = np.linspace(0.0, np.pi / 2, sides // 2 + 1)[:-1]
     rings = np.stack([r * np.cos(latitude), half + r * np.sin(latitude)], axis=1)
-    return _revolved(np.concatenate([rings[::-1] * (1, -1), rings]), half + r, sides)
+    found = _revolved(np.concatenate([rings[::-1] * (1, -1), rings]), half + r, sides)
+    make_round(found, r, (0.0, 0.0, -half), (0.0, 0.0, half))
+    return found
 
 
-def cylinder(who: str, radius: float, length: float, detail: int = 2) -> SimplicialComplex:
-    """A prism of this length [m] along z with 8·2^detail sides and corners on the cylinder; its centre is at 0."""
+def cylinder(who: str, radius: float, length: float, detail: int) -> SimplicialComplex:
+    """A prism of this length [m] along z with 8·2^detail sides, its corners all but on the cylinder; centre at 0."""
     sides = 8 * 2 ** _detail(who, detail)
-    r, half = _length(who, "radius", radius), _length(who, "length", length) / 2
+    r, half = (1.0 - _INSIDE) * _length(who, "radius", radius), _length(who, "length", length) / 2
     return _revolved(np.array([[r, -half], [r, half]]), half, sides)
 
 

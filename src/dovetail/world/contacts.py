@@ -34,9 +34,9 @@ class Contacts(ContactList):
 
     | array | shape | unit | |
     |---|---|---|---|
-    | point | (k, 3) | m | midway between the closest points |
+    | point | (k, 3) | m | midway between the closest points of the surfaces |
     | normal | (k, 3) | | of length 1, from body b to body a |
-    | gap | (k,) | m | distance less the thickness of both surfaces |
+    | gap | (k,) | m | distance less the least that both may have: their thickness, for round bodies the radii less d̂ |
     | normal_force | (k,) | N | ≥ 0: pushes body a along the normal, b against it |
     | friction_force | (k, 3) | N | on body a; the opposite acts on b |
     | bodies | (k, 2) | | numbers of a and b, as in AffineBodyStateAccessorFeature; b = −1 for a half-plane |
@@ -75,7 +75,10 @@ class ContactReadback:
 
     @cached_property
     def vertex_numbers(self) -> Indices:
-        """Number of every surface vertex in the scene: global_vertex_offset + instance · vertices + vertex."""
+        """Number of every surface vertex in the scene: global_vertex_offset + instance · vertices + vertex.
+
+        −1 for the core of a round body, which is no vertex of its mesh.
+        """
         numbers = [np.zeros(0, np.int64)]
         for entry in self._table.geometries:
             surface = surface_of(entry)
@@ -83,7 +86,8 @@ class ContactReadback:
                 continue
             first = int(entry.geometry.meta.slot("global_vertex_offset").values[0])
             starts = first + entry.geometry.vertices.size() * np.arange(entry.count)
-            numbers.append((starts[:, None] + surface.used).reshape(-1))
+            own = starts[:, None] + surface.used
+            numbers.append(own.reshape(-1) if len(surface.used) else np.full(entry.count * len(surface.vertices), -1))
         return np.concatenate(numbers)
 
     def contacts(self, state: State, h: float) -> Contacts:

@@ -101,7 +101,7 @@ def find_active(
 ) -> int:  # fmt: skip
     """Go to Q; fill the active contacts from all candidates with a body that runs; E[owner] += energies.
 
-    stiffness (n,) gives κ d̂² of an adaptive contact. Candidates of one point and one patch follow each other;
+    stiffness (n,) gives κ d̂² of an adaptive contact, which −κ multiplies. Candidates of one point and one patch follow each other;
     only the nearest of them is a contact. Distances of those that may be in reach are measured and remembered, see
     known.py. Returns the number of contacts, or −1 where a gap is closed.
     """
@@ -147,8 +147,7 @@ def find_active(
             return -1
         kappa = numbers[k, KAPPA]
         if kappa < 0.0:
-            kappa = stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])
-            kappa /= d_hat * d_hat
+            kappa *= -(stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])) / (d_hat * d_hat)
         kappa *= h2
         entry, weight, slope = count, 1.0, 0.0
         if kind == POINT_TRIANGLE and group_point == x0 and group_body == b and group_patch == numbers[k, SHAPE]:

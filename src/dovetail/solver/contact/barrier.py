@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 
 from dovetail.solver.kernel import kernel
+from dovetail.typing import Array
 
-__all__ = ["MOLLIFIER", "barrier", "mollifier"]
+__all__ = ["MOLLIFIER", "barrier", "mollifier", "softened"]
 
 MOLLIFIER = 1e-3
+_THICK = 2.36  # curvature of the barrier at half its range, ξ = 0 beside ξ ≫ d̂: 15.1 and 6.39, in units of κ d̂²
 
 
 @kernel
@@ -31,6 +33,11 @@ def barrier(D: float, thickness: float, d_hat: float) -> tuple[float, float, flo
         -x * (2.0 * logarithm + x / gap),
         -(2.0 * logarithm + 4.0 * x / gap - x * x / (gap * gap)),
     )
+
+
+def softened(thickness: Array, d_hat: Array) -> Array:
+    """Factor on κ with which a thick surface is as stiff as a bare one; D − ξ² is 2ξ times the gap there."""
+    return _THICK * (d_hat / (2.0 * thickness + d_hat)) ** 2
 
 
 @kernel

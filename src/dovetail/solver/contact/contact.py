@@ -138,7 +138,9 @@ class Contact:
         if fine and self._with_friction:
             self.friction.make_room(active.count)
             self.friction.candidates = active.candidates
-            self.friction.count = freeze_friction(active, active.count, active.candidates, self.friction)
+            self.friction.count = freeze_friction(
+                active, active.count, active.candidates, self.scene.thickness, Q, self.friction
+            )
         return fine
 
     def _adaptive(self, h: float) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.contact.barrier import softened
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.features import near_features
 from dovetail.solver.contact.kinds import (
@@ -67,10 +68,13 @@ def detect(
     """
     pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
-    thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
+    thickness, d_hat = scene.barrier_of(a, b)
     rows, measured, gap = _found(scene, room, pairs, thickness + d_hat + slack[chosen], thickness + d_hat, X)
     slack[chosen] = np.maximum(slack[chosen], gap - thickness - d_hat)
     kappa, mu, enabled = _models(scene, rows)
+    is_round = (scene.is_round[rows[:, A]] | scene.is_round[rows[:, B]]) != 0
+    at = rows[is_round, PAIR]
+    kappa[is_round] *= softened(thickness[at], d_hat[at])
     key = ((rows[:, PAIR] * 4 + rows[:, KIND]) * max(scene.x_count, 1) + rows[:, X0]) * scene.patch_count
     order = np.argsort(key + rows[:, PATCH], kind="stable")
     order = order[enabled[order]]

@@ -57,11 +57,13 @@ def point_triangle(X: Array, p: int, a: int, b: int, c: int) -> tuple[float, flo
 
 @kernel
 def point_edge(X: Array, p: int, a: int, b: int) -> tuple[float, float, float, float]:
-    """(t, r): the closest point of the edge is (1 − t) a + t b, and r = p − that."""
+    """(t, r): the closest point of the edge is (1 − t) a + t b, and r = p − that; the edge may be a point, a = b."""
     u0, u1, u2 = X[b, 0] - X[a, 0], X[b, 1] - X[a, 1], X[b, 2] - X[a, 2]
     q0, q1, q2 = X[p, 0] - X[a, 0], X[p, 1] - X[a, 1], X[p, 2] - X[a, 2]
-    t = (u0 * q0 + u1 * q1 + u2 * q2) / (u0 * u0 + u1 * u1 + u2 * u2)
-    t = min(max(t, 0.0), 1.0)
+    uu = u0 * u0 + u1 * u1 + u2 * u2
+    t = 0.0
+    if uu > 0.0:
+        t = min(max((u0 * q0 + u1 * q1 + u2 * q2) / uu, 0.0), 1.0)
     return t, q0 - t * u0, q1 - t * u1, q2 - t * u2
 
 

@@ -1,4 +1,4 @@
-"""Features that near elements own: points and triangles, two edges, points and single edges."""
+"""Features that near elements own: points and triangles, two edges, points and single edges, two single points."""
 
 from __future__ import annotations
 
@@ -101,9 +101,16 @@ def near_features(
                     kind, patch, width = POINT_TRIANGLE, patches[t], float(patches[t])
                     at = (x0, triangles[t, 0] + base_b, triangles[t, 1] + base_b, triangles[t, 2] + base_b)
                 else:
-                    e = element_edges[other, 0]
                     kind, patch, width = POINT_EDGE, 0, 0.0
-                    at = (x0, edges[e, 0] + base_b, edges[e, 1] + base_b, edges[e, 1] + base_b)
+                    e = element_edges[other, 0]
+                    if e >= 0:
+                        at = (x0, edges[e, 0] + base_b, edges[e, 1] + base_b, edges[e, 1] + base_b)
+                    elif swap == 0 and element_triangle[mine] < 0 and element_edges[mine, 0] < 0:
+                        # two points: an edge without length. Anything else meets a point as the point meets it
+                        x1 = element_vertices[other, 0] + base_b
+                        at = (x0, x1, x1, x1)
+                    else:
+                        continue
                 count = _add(kind, a, b, at, pair, patch, width, far, scene, X, count, out)
             if swap == 1:
                 continue

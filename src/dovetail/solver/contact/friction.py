@@ -3,6 +3,7 @@
     E = μ λ f₀(|u|),   u = Tᵀ(x_a − x_b moved since the start of the step),   λ = −∂b/∂d (with h²)
     f₀(y) = y for y ≥ ε,  y²(ε − y/3)/ε² + ε/3 below,   ε = eps_velocity · h
 
+x_a and x_b are points of the surfaces: of what has a thickness ξ, so far from the closest points of the cores along n.
 Below ε the force grows smoothly from zero: a body at rest creeps by less than eps_velocity. Refreshing λ and T
 inside a step does not converge; one lag per step does.
 """
@@ -35,7 +36,7 @@ __all__ = [
 class Frictions(Record):
     """Lagged friction, of which the first `count` rows are valid; it grows as needed.
 
-    xi (k, 8)             ξ_a, ξ_b as of the contacts
+    xi (k, 8)             ξ_a, ξ_b as of the contacts, moved to the surfaces
     tangent (k, 2, 3)     t₁, t₂
     load (k,)             μλ
     bodies (k, 2)         a, b; −1 for a half-plane
@@ -73,8 +74,28 @@ class Frictions(Record):
 
 
 @kernel
-def freeze_friction(s: ActiveContacts, count: int, candidates: Candidates, frictions: Frictions) -> int:
-    """Friction of the present active contacts; returns how many have any."""
+def _move_to_surface(Q: Array, b: int, d0: float, d1: float, d2: float, xi: Array, k: int, first: int) -> None:
+    """ξ in xi[k, first … first + 3] += A⁻¹ d: the material point of body b that lies by d farther [m]."""
+    c00 = Q[b, 2, 1] * Q[b, 3, 2] - Q[b, 2, 2] * Q[b, 3, 1]
+    c01 = Q[b, 2, 2] * Q[b, 3, 0] - Q[b, 2, 0] * Q[b, 3, 2]
+    c02 = Q[b, 2, 0] * Q[b, 3, 1] - Q[b, 2, 1] * Q[b, 3, 0]
+    c10 = Q[b, 3, 1] * Q[b, 1, 2] - Q[b, 3, 2] * Q[b, 1, 1]
+    c11 = Q[b, 3, 2] * Q[b, 1, 0] - Q[b, 3, 0] * Q[b, 1, 2]
+    c12 = Q[b, 3, 0] * Q[b, 1, 1] - Q[b, 3, 1] * Q[b, 1, 0]
+    c20 = Q[b, 1, 1] * Q[b, 2, 2] - Q[b, 1, 2] * Q[b, 2, 1]
+    c21 = Q[b, 1, 2] * Q[b, 2, 0] - Q[b, 1, 0] * Q[b, 2, 2]
+    c22 = Q[b, 1, 0] * Q[b, 2, 1] - Q[b, 1, 1] * Q[b, 2, 0]
+    inverse = 1.0 / (Q[b, 1, 0] * c00 + Q[b, 1, 1] * c01 + Q[b, 1, 2] * c02)
+    xi[k, first + 1] += inverse * (c00 * d0 + c01 * d1 + c02 * d2)
+    xi[k, first + 2] += inverse * (c10 * d0 + c11 * d1 + c12 * d2)
+    xi[k, first + 3] += inverse * (c20 * d0 + c21 * d1 + c22 * d2)
+
+
+@kernel
+def freeze_friction(
+    s: ActiveContacts, count: int, candidates: Candidates, half_thickness: Array, Q: Array, frictions: Frictions
+) -> int:
+    """Friction of the active contacts at Q, of bodies with these half thicknesses (n,); returns how many have any."""
     kept = 0
     for n in range(count):
         k = s.candidate[n]
@@ -95,12 +116,19 @@ def freeze_friction(s: ActiveContacts, count: int, candidates: Candidates, frict
         t0, t1, t2 = t0 / length, t1 / length, t2 / length
         for i in range(8):
             frictions.xi[kept, i] = s.xi[n, i]
+        a, b = s.bodies[n, 0], s.bodies[n, 1]
+        far = half_thickness[a]
+        if far > 0.0:
+            _move_to_surface(Q, a, -far * n0, -far * n1, -far * n2, frictions.xi, kept, 0)
+        far = half_thickness[b] if b >= 0 else 0.0
+        if far > 0.0:
+            _move_to_surface(Q, b, far * n0, far * n1, far * n2, frictions.xi, kept, 4)
         tangent = frictions.tangent[kept]
         tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
         tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
         frictions.load[kept] = mu * normal_force
         frictions.candidate[kept] = k
-        frictions.bodies[kept, 0], frictions.bodies[kept, 1] = s.bodies[n, 0], s.bodies[n, 1]
+        frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
         kept += 1
     return kept
 

@@ -111,19 +111,13 @@ def _crosses(X: Array, p: int, q: int, a: int, b: int, c: int) -> tuple[int, flo
 
 
 @kernel
-def _corners(
-    element: int, base: int, element_triangle: Indices, element_edges: Indices, triangles: Indices, edges: Indices,
-    out: Indices, row: int,
-) -> int:  # fmt: skip
-    """out[row] ← corners of an element, indices into X; returns how many: 3 of a triangle, 2 of a single edge."""
-    t = element_triangle[element]
-    if t >= 0:
-        for i in range(3):
-            out[row, i] = triangles[t, i] + base
+def _corners(scene: ContactScene, element: int, base: int, out: Indices, row: int) -> int:
+    """out[row] ← corners of an element, indices into X; how many: 3 of a triangle, 2 of a single edge, 1 of a point."""
+    for i in range(3):
+        out[row, i] = scene.element_points[element, i] + base
+    if scene.element_triangle[element] >= 0:
         return 3
-    for i in range(2):
-        out[row, i] = edges[element_edges[element, 0], i] + base
-    return 2
+    return 2 if scene.element_edges[element, 0] >= 0 else 1
 
 
 @kernel
@@ -205,8 +199,7 @@ def _examine(
     limit (pairs,) is the distance at which two bodies count as touching. Rows of crossed: how many, side of the edge
     (0: a, 1: b), p, q, a, b, c;  of nearest: kind, side, x0 … x3;  of unsure: pair, side, p, q, a, b, c.
     """
-    triangles, edges, x_base, enabled = scene.triangles, scene.edges, scene.x_base, scene.enabled
-    element_triangle, element_edges = scene.element_triangle, scene.element_edges
+    x_base, enabled = scene.x_base, scene.enabled
     x = np.empty((2, 3), np.int64)
     count = 0
     for k in range(len(found)):
@@ -214,15 +207,15 @@ def _examine(
         a, b = pairs[pair, 0], pairs[pair, 1]
         if a == b and found[k, 1] >= found[k, 2]:
             continue
-        m = _corners(found[k, 1], x_base[a], element_triangle, element_edges, triangles, edges, x, 0)
-        n = _corners(found[k, 2], x_base[b], element_triangle, element_edges, triangles, edges, x, 1)
+        m = _corners(scene, found[k, 1], x_base[a], x, 0)
+        n = _corners(scene, found[k, 2], x_base[b], x, 1)
         may_touch = True
         for i in range(m):
             for j in range(n):
                 may_touch = may_touch and enabled[x_material[x[0, i]], x_material[x[1, j]]] != 0
         if not may_touch:
             continue
-        edges_a, edges_b = 3 if m == 3 else 1, 3 if n == 3 else 1
+        edges_a, edges_b = 3 if m == 3 else m - 1, 3 if n == 3 else n - 1
         if a != b and least[pair] > 0.0:
             _measure_elements(X, x, m, n, edges_a, edges_b, pair, nearest, least)
         known = least[pair] <= limit[pair] * limit[pair]
@@ -297,8 +290,8 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
         return []
     X = positions(scene, Q)
     a, b = pairs[:, 0], pairs[:, 1]
-    thickness = scene.thickness[a] + scene.thickness[b]
-    reach, no_axis = thickness + _MARGIN * (scene.d_hat[a] + scene.d_hat[b]), np.zeros((len(pairs), 3))
+    thickness, d_hat = scene.barrier_of(a, b)
+    reach, no_axis = thickness + 2.0 * _MARGIN * d_hat, np.zeros((len(pairs), 3))
     found, _ = near_elements(scene, Room(scene), pairs, reach, no_axis, X)
     limit = thickness + _TOUCH * np.abs(X).max()
     unsure = np.empty((1024, 7), np.int64)
@@ -350,12 +343,12 @@ def find_sinkings(scene: ContactScene, Q: Array, moved: Indices | None = None) -
     found = []
     for plane, (point, normal) in enumerate(zip(scene.plane_point, scene.plane_normal, strict=True)):
         height = (X - point) @ normal
-        bad = (height <= scene.thickness[body]) & (scene.enabled[material, scene.plane_material[plane]] != 0)
+        bad = (height <= scene.plane_thickness[body]) & (scene.enabled[material, scene.plane_material[plane]] != 0)
         meets = scene.subscenes[scene.subscene, scene.plane_subscene[plane]] != 0
         low = np.flatnonzero(bad & (looked_at & meets)[body])
         low = low[np.lexsort((height[low], body[low]))]
         _, first = np.unique(body[low], return_index=True)
         for x in low[first].tolist():
             b = int(body[x])
-            found.append(Sinking(b, plane, x, float(height[x]), float(scene.thickness[b])))
+            found.append(Sinking(b, plane, x, float(height[x]), float(scene.plane_thickness[b])))
     return found

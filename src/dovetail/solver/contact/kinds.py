@@ -33,9 +33,8 @@ POINT_PLANE = 3  # x0 of a, half-plane x1; there is no body b
 # patch
 KIND, A, B, X0, PAIR, PATCH = 0, 1, 2, 3, 7, 8
 
-# numbers: stiffness (< 0 adaptive), friction, range and thickness of the pair; width of the mollifier for two edges,
-# the
-# patch for a point and a triangle
+# numbers: stiffness (< 0: adaptive, times that), friction, range and thickness of the pair; width of the mollifier for
+# two edges, the patch for a point and a triangle
 KAPPA, MU, D_HAT, THICKNESS, SHAPE = range(5)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.contact.barrier import softened
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, SHAPE, THICKNESS, X0, A
 from dovetail.solver.contact.scene import ContactScene
@@ -39,7 +40,7 @@ def _near_planes(
                 rows[count, i] = -1
             rows[count, KIND], rows[count, A], rows[count, X0], rows[count, X0 + 1] = POINT_PLANE, b, x, p
             numbers[count, KAPPA], numbers[count, MU] = scene.kappa[m, n], scene.mu[m, n]
-            numbers[count, D_HAT], numbers[count, THICKNESS] = scene.d_hat[b], scene.thickness[b]
+            numbers[count, D_HAT], numbers[count, THICKNESS] = scene.d_hat[b], scene.plane_thickness[b]
             numbers[count, SHAPE] = 0.0
             known[count, 0], known[count, 1] = height, 0.0
             count += 1
@@ -56,8 +57,10 @@ def near_planes(scene: ContactScene, touching: tuple[Indices, Indices], slack: A
     body, vertex = touching
     size = len(scene.plane_point) * len(body)
     rows, numbers, known = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
-    reach = scene.thickness + scene.d_hat + slack
+    reach = scene.plane_thickness + scene.d_hat + slack
     count = _near_planes(scene, body, vertex, reach, X, rows, numbers, known)
+    is_round = np.flatnonzero(scene.is_round[rows[:count, A]])
+    numbers[is_round, KAPPA] *= softened(numbers[is_round, THICKNESS], numbers[is_round, D_HAT])
     return Candidates(rows[:count], numbers[:count], known[:count])
 
 

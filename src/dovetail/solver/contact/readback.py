@@ -43,7 +43,7 @@ def _net(centre: Array, Q: Array, G: Array, force: Array, torque: Array) -> None
 class ContactList:
     """Arrays over contacts; those that rubbed in the step but have parted since come last, with no normal force.
 
-    point (k, 3)           midway between the closest points [m]
+    point (k, 3)           midway between the closest points of the surfaces [m]
     normal (k, 3)          unit vector from body b to body a
     gap (k,)               distance less the thickness of both [m]
     normal_force (k,)      ≥ 0, pushes a along the normal [N]
@@ -119,11 +119,16 @@ class Survey:
         point = self.scene.plane_point[rest_plane[on_plane]]
         height = np.einsum("nx,nx->n", x_a[on_plane] - point, rest_normal[on_plane])
         x_b[on_plane] = x_a[on_plane] - height[:, None] * rest_normal[on_plane]
-        rest_gap = np.linalg.norm(x_a - x_b, axis=1) - friction.candidates.numbers[rest_candidate, THICKNESS]
+        # these are points of the surfaces, whose cores are farther apart
+        apart = np.linalg.norm(x_a - x_b, axis=1) + self._thick(rest_bodies).sum(axis=1)
+        rest_gap = apart - friction.candidates.numbers[rest_candidate, THICKNESS]
         first, _ = self._images(self.active.xi[:count], self.bodies)
+        normal, thick = r / distance[:, None], self._thick(self.bodies)
         return ContactList(
-            point=np.concatenate([first - 0.5 * r, 0.5 * (x_a + x_b)]),
-            normal=np.concatenate([r / distance[:, None], rest_normal]),
+            point=np.concatenate(
+                [first - 0.5 * (distance + thick[:, 0] - thick[:, 1])[:, None] * normal, 0.5 * (x_a + x_b)]
+            ),
+            normal=np.concatenate([normal, rest_normal]),
             gap=np.concatenate([distance - numbers[:, THICKNESS], rest_gap]),
             normal_force=np.concatenate([self._normal_forces(numbers) / (h * h), np.zeros(len(parted))]),
             friction_force=np.concatenate([rubbing, force[parted]]) / (h * h),
@@ -138,6 +143,11 @@ class Survey:
         _, slope, _ = barrier_of(squared, numbers[:, THICKNESS], numbers[:, D_HAT])
         force: Array = -2.0 * np.sqrt(squared) * s.weight[:count] * s.kappa[:count] * slope
         return force
+
+    def _thick(self, bodies: Indices) -> Array:
+        """Half thicknesses (k, 2) [m] of the bodies of contacts; 0 for a half-plane."""
+        found: Array = np.where(bodies >= 0, self.scene.thickness[bodies], 0.0)
+        return found
 
     def _images(self, xi: Array, bodies: Indices) -> tuple[Array, Array]:
         """World positions of the two material points (k, 8); the second means nothing for a half-plane."""

@@ -27,6 +27,7 @@ class ContactScene(Record):
     shapes                       prepared surfaces; bodies with the same mesh share one
     shape_of (n,)                shape of each body, −1 for none
     d_hat, thickness (n,)        range of the barrier and half thickness of the surface [m]
+    is_round (n,)                1 where the thickness is a radius that bodies touch at, see `barrier_of`
     material, subscene (n,)      contact element and subscene element of each body
     self_collides (n,)           1 where a body may touch itself
     plane_point, plane_normal (p, 3), plane_material, plane_subscene (p,)     half-planes, normals of length 1
@@ -35,7 +36,7 @@ class ContactScene(Record):
     masked                       body pairs (k, 2) that never touch, such as neighbours by a joint
     vertex_material              contact elements by shape vertex, −1 where the body's counts; indexed like `V`
 
-    The shapes are laid end to end: V, triangles, edges, elements … index into arrays over all shapes, vertex_start,
+    plane_thickness (n,) is how near a body may come to half-planes. The shapes are laid end to end: V, triangles, edges, elements … index into arrays over all shapes, vertex_start,
     element_start and tree_start say where each begins. The vertex V[v] of body b stands at X[v + x_base[b]], the world
     boxes of its tree begin at box_start[b].
     """
@@ -43,6 +44,8 @@ class ContactScene(Record):
     shape_of: Indices = i8(1)
     d_hat: Array = f8(1)
     thickness: Array = f8(1)
+    is_round: Indices = i8(1)
+    plane_thickness: Array = f8(1)
     material: Indices = i8(1)
     subscene: Indices = i8(1)
     plane_point: Array = f8(2)
@@ -80,6 +83,7 @@ class ContactScene(Record):
         masked: Indices,
         vertex_material: Indices | None = None,
         plane_subscene: Indices | None = None,
+        is_round: Indices | None = None,
         **given: Any,
     ) -> None:
         vertex = np.cumsum([0, *(len(s.vertices) for s in shapes)])
@@ -96,8 +100,12 @@ class ContactScene(Record):
         shape_of = given["shape_of"].tolist()
         starts = np.cumsum([0, *(len(shapes[s].vertices) if s >= 0 else 0 for s in shape_of)])
         first = np.array([vertex[s] if s >= 0 else 0 for s in shape_of], np.int64)
+        if is_round is None:
+            is_round = np.zeros(len(given["shape_of"]), np.int64)
         super().__init__(
             **given,
+            is_round=is_round,
+            plane_thickness=_inside(given["thickness"], given["d_hat"], is_round),
             plane_subscene=np.zeros(len(given["plane_point"]), np.int64) if plane_subscene is None else plane_subscene,
             vertex_material=np.full(len(V), -1) if vertex_material is None else vertex_material,
             V=V,
@@ -124,3 +132,17 @@ class ContactScene(Record):
         self.has_vertex_materials = bool((self.vertex_material >= 0).any())
         low_first = np.sort(masked, axis=1) if len(masked) else np.zeros((0, 2), np.int64)
         self.masked: Indices = np.unique(low_first[:, 0] * max(len(shape_of), 1) + low_first[:, 1])  # by one number
+
+    def barrier_of(self, a: Indices, b: Indices) -> tuple[Array, Array]:
+        """Thickness ξ and range d̂ (k,) [m] between bodies a and b (k,).
+
+        Surfaces begin to push at the distance ξ + d̂, ξ the thickness of both. Round bodies touch at their radii: there
+        the range lies inside, ξ + d̂ is the sum of the radii.
+        """
+        d_hat = 0.5 * (self.d_hat[a] + self.d_hat[b])
+        return _inside(self.thickness[a] + self.thickness[b], d_hat, self.is_round[a] | self.is_round[b]), d_hat
+
+
+def _inside(thickness: Array, d_hat: Array, is_round: Indices) -> Array:
+    """The thickness less the range where it is round, but at least half of it."""
+    return np.where(is_round != 0, np.maximum(thickness - d_hat, 0.5 * thickness), thickness)

@@ -3,14 +3,13 @@
 Affine maps keep planes flat, so which features can touch first is decided once, on the rest shape:
 
 - Two surfaces that come into contact do so at a vertex of one and a face of the other, or at two edges. Seen from
-outside,
-  a straight edge cannot touch a concave or flat edge in their interiors without something else touching as well.
+  outside, a straight edge cannot touch a concave or flat edge in their interiors without something else touching as well.
   So edges need only convex (or open, or non-manifold) edges, and vertices only those where such edges meet.
 - A vertex and a convex patch of triangles have one closest point. Each (vertex, patch) is one contact, at the nearest
   triangle: the minimum over a fixed set is continuous, and over a convex patch it is smooth.
 
-Elements (triangles; single edges of rods) carry the hierarchy. Each edge and vertex belongs to one element, so
-that a pair of elements stands for the pairs of features they own, and every pair is met once.
+Elements (triangles; single edges of rods; single points, the cores of balls) carry the hierarchy. Each edge and vertex
+belongs to one element, so that a pair of elements stands for the pairs of features they own, and every pair is met once.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Shape:
     vertices (v, 3)             rest positions [m]
     triangles (t, 3), patch (t,)
     edges (e, 2)                edges that can touch
-    element_points (n, 3)       corners of each element (the last repeated for an edge)
-    element_triangle (n,)       its triangle, −1 for an edge
+    element_points (n, 3)       corners of each element (the last repeated for an edge, all the same for a point)
+    element_triangle (n,)       its triangle, −1 for an edge or a point
     element_vertices (n, 3), element_edges (n, 3)     what it owns, −1 for nothing
     low, high (2m − 1, 3)       boxes of a complete binary tree over the elements, root first; the last m are leaves
     """
@@ -56,7 +55,10 @@ class Shape:
 
 
 def make_shape(vertices: Array, triangles: Indices, edges: Indices, closed: bool) -> Shape:
-    """Prepare a mesh: `edges` are single edges (rods); `closed` says that triangles have an outside."""
+    """Prepare a mesh: `edges` are single edges (rods); `closed` says that triangles have an outside.
+
+    Where there are neither triangles nor edges, every vertex is a point that can touch.
+    """
     triangles = np.asarray(triangles, np.int64).reshape(-1, 3)
     rods = np.asarray(edges, np.int64).reshape(-1, 2)
     normals = _normals(vertices, triangles)
@@ -65,7 +67,8 @@ def make_shape(vertices: Array, triangles: Indices, edges: Indices, closed: bool
     touching = bend > 0.0 if closed else bend != 0.0
     kept = np.concatenate([sides.edges[touching], rods])
     patch = _patches(vertices, triangles, normals, sides, bend, closed)
-    elements = _Elements(len(vertices), triangles, rods, kept)
+    points = np.arange(0 if len(triangles) or len(rods) else len(vertices))
+    elements = _Elements(len(vertices), triangles, rods, points, kept)
     order = morton_order(vertices[elements.points].mean(axis=1))
     low, high = _tree(vertices[elements.points[order]])
     return Shape(
@@ -160,17 +163,19 @@ def _patches(vertices: Array, triangles: Indices, normals: Array, sides: _Sides,
 
 
 class _Elements:
-    """Triangles and single edges, each with the features it owns."""
+    """Triangles, single edges and single points, each with the features it owns."""
 
-    def __init__(self, vertex_count: int, triangles: Indices, rods: Indices, touching: Indices) -> None:
+    def __init__(
+        self, vertex_count: int, triangles: Indices, rods: Indices, points: Indices, touching: Indices
+    ) -> None:
         lines = np.column_stack([rods, rods[:, 1]])
-        self.points = np.concatenate([triangles, lines])
-        self.triangle = np.concatenate([np.arange(len(triangles)), np.full(len(rods), -1)])
+        self.points = np.concatenate([triangles, lines, np.column_stack([points] * 3)])
+        self.triangle = np.concatenate([np.arange(len(triangles)), np.full(len(rods) + len(points), -1)])
         self.vertices = np.full((len(self.points), 3), -1)
         self.edges = np.full((len(self.points), 3), -1)
         edge_of = {tuple(ends): k for k, ends in enumerate(np.sort(touching, axis=1).tolist())}
         relevant = np.zeros(vertex_count, bool)
-        relevant[touching.reshape(-1)] = True
+        relevant[touching.reshape(-1)] = relevant[points] = True
         for element, corners in enumerate(self.points.tolist()):
             ends = [corners[:2]] if self.triangle[element] < 0 else [corners[:2], corners[1:], corners[::2]]
             for slot, pair in enumerate(ends):

@@ -11,6 +11,7 @@ from dovetail import builtin
 from dovetail.constitution.base import uid_of
 from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplex
+from dovetail.geometry.round import round_core
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver.bodies import Bodies
@@ -28,7 +29,7 @@ class Surface(NamedTuple):
 
     vertices (v, 3)                  rest positions [m]
     triangles (t, 3), edges (e, 2)   outward triangles, and single edges of rods; indices of these vertices
-    used (v,)                        vertices of the mesh that they are
+    used (v,)                        vertices of the mesh that they are; empty for the core of a round body
     key                              equal for geometries with the same mesh
     """
 
@@ -49,7 +50,8 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
     materials: list[Indices] = []
     shape_of = np.full(table.count, -1)
     d_hat = np.full(table.count, scaled(config, "contact/d_hat", table))
-    thickness = np.zeros(table.count)
+    thickness, is_round = np.zeros(table.count), np.zeros(table.count, np.int64)
+    centre, half = bodies.centre.copy(), bodies.half.copy()  # of boxes about what can touch
     material, subscene = np.zeros(table.count, np.int64), np.zeros(table.count, np.int64)
     self_collides = np.zeros(table.count, np.int64)
     mu, kappa, enabled = scene.contact_tabular.table()
@@ -64,7 +66,9 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         key = (*key, None if own is None else id(own.buffer))
         if key not in known:
             known[key] = len(shapes)
-            painted = np.full(len(used), -1) if own is None else own.values[used].astype(np.int64)
+            painted = np.full(len(vertices), -1)
+            if own is not None and len(used):
+                painted = own.values[used].astype(np.int64)
             if (painted >= len(mu)).any():
                 _element(int(painted.max()), "contact_element_id", len(mu), entry.slot.object_name)
             shapes.append(
@@ -75,8 +79,12 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         range_ = geometry.meta.find(builtin.d_hat)
         if range_ is not None:
             d_hat[here] = range_.values[0]
+        core = round_core(geometry)
         thick = geometry.vertices.find(builtin.thickness)
-        if thick is not None:
+        if core is not None:
+            thickness[here], is_round[here] = core[1], 1
+            centre[here], half[here] = vertices.mean(axis=0), 0.5 * np.ptp(vertices, axis=0)
+        elif thick is not None:
             thickness[here] = thick.values.max()
         material[here], subscene[here] = _elements(geometry, len(mu), len(subscenes), entry.slot.object_name)
         self_collides[here] = _flag(geometry, "self_collision")
@@ -87,6 +95,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         shape_of=shape_of,
         d_hat=d_hat,
         thickness=thickness,
+        is_round=is_round,
         material=material,
         subscene=subscene,
         self_collides=self_collides,
@@ -105,8 +114,8 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         lowered,
         bodies.is_fixed,
         bodies.mass[:, 0, 0],
-        bodies.centre,
-        bodies.half,
+        centre,
+        half,
         eps_velocity=scaled(config, "contact/eps_velocity", table),
         friction=bool(config["contact/friction/enable"]),
     )
@@ -158,6 +167,12 @@ def surface_of(entry: BodyGeometry) -> Surface | None:
     """The surface of a geometry; None, with a warning, where nothing is labelled as such."""
     geometry = entry.geometry
     dim = geometry.dim()
+    core = round_core(geometry)
+    if core is not None:
+        points, radius = core
+        key = ("round", *points.reshape(-1).tolist(), radius)
+        edges = np.arange(len(points)).reshape(-1, 2) if len(points) == 2 else np.zeros((0, 2), np.int64)
+        return Surface(points, np.zeros((0, 3), np.int64), edges, np.zeros(0, np.int64), key)
     if dim == 0:
         return None
     top = geometry.edges if dim == 1 else geometry.triangles
@@ -169,7 +184,7 @@ def surface_of(entry: BodyGeometry) -> Surface | None:
         )
         return None
     triangles: Indices = np.zeros((0, 3), np.int64)
-    edges: Indices = np.zeros((0, 2), np.int64)
+    edges = np.zeros((0, 2), np.int64)
     if dim == 1:
         edges = geometry.edges.topo.values[label.values != 0].astype(np.int64)
     elif dim == 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.errors import WorldError
-from dovetail.geometry import Geometry, linemesh, trimesh
+from dovetail.geometry import Geometry, linemesh, pointcloud, trimesh
 from dovetail.geometry.rows import transforms_to_rows
 from dovetail.solver.contact.intersection import Meeting, Sinking, find_meetings, find_sinkings, positions
 from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE
@@ -128,6 +128,8 @@ class Surfaces:
         surface = surface_of(entry)
         assert surface is not None
         first = self._scene.x_base[body] + self._scene.vertex_start[self._scene.shape_of[body]]
+        if not len(surface.used):
+            return "the core"
         corners = surface.used[np.asarray(x) - first].tolist()
         if len(corners) == 1:
             return f"vertex {corners[0]}"
@@ -143,7 +145,9 @@ class Surfaces:
         shape = scene.shapes[scene.shape_of[body]]
         first = scene.x_base[body] + scene.vertex_start[scene.shape_of[body]]
         points = positions(scene, Q)[first : first + len(shape.vertices)]
-        return trimesh(points, shape.triangles) if len(shape.triangles) else linemesh(points, shape.edges)
+        if len(shape.triangles):
+            return trimesh(points, shape.triangles)
+        return linemesh(points, shape.edges) if len(shape.edges) else pointcloud(points)
 
 
 def _place(point: tuple[float, ...]) -> str:
