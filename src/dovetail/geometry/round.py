@@ -1,7 +1,7 @@
 """Round bodies: what touches is all within a radius of a point (a ball) or of a segment (a capsule).
 
 The mesh of a round body is its picture. Contact knows the core, a point or a segment, and the radius r: the body is as
-round as the equations. Two surfaces, one of them round, touch where the distance of their cores is the sum of the radii.
+round as the equations. Two surfaces, one of them round, touch where their cores are the sum of the radii apart.
 Mass and inertia are those of the round shape too, with L the length of the segment, along the unit vector e:
 
     m = ρ (πr²L + 4/3 πr³)      S = Σ ∫ρ x̄x̄ᵀ dV of a cylinder and two half-balls, about its middle
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.checked import LARGEST, number, shown
+from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.errors import GeometryError
 from dovetail.geometry.check import finite_vector3
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -25,6 +25,7 @@ __all__ = ["capsule_moments", "cylinder_moments", "make_round", "round_core"]
 _NAMES = ("round_radius", "round_start", "round_end")
 
 
+@checked(GeometryError)
 def make_round(
     sc: SimplicialComplex, radius: float, start: ArrayLike = (0.0, 0.0, 0.0), end: ArrayLike | None = None
 ) -> None:

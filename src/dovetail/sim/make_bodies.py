@@ -172,7 +172,10 @@ class BodyMaking(Making):
         thickness: float | None,
         moments: _Moments | None,
     ) -> SimplicialComplex:
-        """A copy of the mesh with its mass, by density where the mesh does not tell all; equal primitives share their arrays, so that contact knows them as one."""
+        """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one.
+
+        moments gives M̂ and the volume for a density where the mesh does not.
+        """
         if "mass" in options and "density" in options:
             raise SceneError(f"{who}: both mass and density are given; give one of them.")
         density = positive(who, "density", options.get("density", 1000.0), "kg/m³")

@@ -101,9 +101,9 @@ def find_active(
 ) -> int:  # fmt: skip
     """Go to Q; fill the active contacts from all candidates with a body that runs; E[owner] += energies.
 
-    stiffness (n,) gives κ d̂² of an adaptive contact, which −κ multiplies. Candidates of one point and one patch follow each other;
-    only the nearest of them is a contact. Distances of those that may be in reach are measured and remembered, see
-    known.py. Returns the number of contacts, or −1 where a gap is closed.
+    stiffness (n,) gives κ d̂² of an adaptive contact, which −κ multiplies. Candidates of one point and one patch follow
+    each other; only the nearest of them is a contact. Distances of those that may be in reach are measured and
+    remembered, see known.py. Returns the number of contacts, or −1 where a gap is closed.
     """
     # fields of records are taken out of loops: kernels would load them again after each write
     pairs, numbers, known, X, path = candidates.pairs, candidates.numbers, candidates.known, active.X, watch.path

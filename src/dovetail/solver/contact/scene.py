@@ -36,9 +36,9 @@ class ContactScene(Record):
     masked                       body pairs (k, 2) that never touch, such as neighbours by a joint
     vertex_material              contact elements by shape vertex, −1 where the body's counts; indexed like `V`
 
-    plane_thickness (n,) is how near a body may come to half-planes. The shapes are laid end to end: V, triangles, edges, elements … index into arrays over all shapes, vertex_start,
-    element_start and tree_start say where each begins. The vertex V[v] of body b stands at X[v + x_base[b]], the world
-    boxes of its tree begin at box_start[b].
+    plane_thickness (n,) is how near a body may come to half-planes. Shapes are laid end to end: V, triangles, edges,
+    elements … index into arrays over all shapes, vertex_start, element_start and tree_start say where each begins. The
+    vertex V[v] of body b stands at X[v + x_base[b]], the world boxes of its tree begin at box_start[b].
     """
 
     shape_of: Indices = i8(1)

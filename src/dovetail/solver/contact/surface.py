@@ -3,13 +3,14 @@
 Affine maps keep planes flat, so which features can touch first is decided once, on the rest shape:
 
 - Two surfaces that come into contact do so at a vertex of one and a face of the other, or at two edges. Seen from
-  outside, a straight edge cannot touch a concave or flat edge in their interiors without something else touching as well.
-  So edges need only convex (or open, or non-manifold) edges, and vertices only those where such edges meet.
+  outside, a straight edge cannot touch a concave or flat edge in their interiors without something else touching as
+  well. So edges need only convex (or open, or non-manifold) edges, and vertices only those where such edges meet.
 - A vertex and a convex patch of triangles have one closest point. Each (vertex, patch) is one contact, at the nearest
   triangle: the minimum over a fixed set is continuous, and over a convex patch it is smooth.
 
-Elements (triangles; single edges of rods; single points, the cores of balls) carry the hierarchy. Each edge and vertex
-belongs to one element, so that a pair of elements stands for the pairs of features they own, and every pair is met once.
+Elements (triangles; single edges of rods; single points, the cores of balls) carry the hierarchy. Each edge and
+vertex belongs to one element, so that a pair of elements stands for the pairs of features they own, and every pair is
+met once.
 """
 
 from __future__ import annotations
