@@ -61,7 +61,9 @@ def cylinder(who: str, radius: float, length: float, detail: int) -> SimplicialC
     """A prism of this length [m] along z with 8·2^detail sides, its corners all but on the cylinder; centre at 0."""
     sides = 8 * 2 ** _detail(who, detail)
     r, half = (1.0 - _INSIDE) * _length(who, "radius", radius), _length(who, "length", length) / 2
-    return _revolved(np.array([[r, -half], [r, half]]), half, sides)
+    found = _revolved(np.array([[r, -half], [r, half]]), half, sides)
+    found.meta.create("rolls", 1)
+    return found
 
 
 def _revolved(rings: Array, end: float, sides: int) -> SimplicialComplex:

@@ -18,6 +18,8 @@ Nothing but Q, V and the last two targets is needed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dovetail.errors import SolverError
@@ -30,49 +32,62 @@ from dovetail.solver.assembly.start import (
     set_momentum,
     turn_to_acceleration,
 )
+from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Start
+from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
-from dovetail.solver.joint.row_algebra import curve_rows
+from dovetail.solver.joint.row_algebra import curve_rows, start_forces
 from dovetail.solver.joint.rows import assemble_rows, linearise_rows
 from dovetail.solver.model import Model
 from dovetail.solver.state import State
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array, Indices
 
-__all__ = ["consistent_start"]
+if TYPE_CHECKING:
+    from dovetail.solver.held import Touch
 
+__all__ = ["assemble_filter", "consistent_start", "factor_filter", "solve_filter"]
+
+_NONE = np.zeros((0, 3))
 _FAST = 0.2  # [rad] turn in a step, up to which the spin of Vₙ may stand for that of V̂, a hundredth away
 _WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which sweeps leave out, counts
 _FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 
 
-def consistent_start(model: Model, state: State, h: float, a: Array, smooth: Flags) -> tuple[Array, Array, Array]:
+def consistent_start(
+    model: Model, state: State, h: float, a: Array, methods: Methods, held: Touch | None = None
+) -> tuple[Array, Array, Array]:
     """Velocity, sum of the accelerations at both ends of the step, and internal acceleration, all (n, 4, 3).
 
-    a is the acceleration by gravity and loads at Qₙ. For a smooth body (n,) these are V̂, Â + a(Qₙ + hV̂) and Â − a; for
-    the others Vₙ, a and the internal acceleration of the last step. Accelerations of fixed bodies are arbitrary. They
-    are buffers, which the next start uses again.
+    a is the acceleration by gravity and loads at Qₙ. For a body that has a start these are V̂, Â + a(Qₙ + hV̂) and Â − a;
+    for the others Vₙ, a and the internal acceleration of the last step. Accelerations of fixed bodies are arbitrary.
+    They are buffers, which the next start uses again.
     """
     room, loaded, bodies = model.start_buffers, a is not model.loads.free_fall, model.bodies
     start = model.start
-    start.begin(state.Q, state.V, h, h / (state.dt_before or h))
+    V_before, half = (state.V, None) if held is None else (held.V, held.half)
+    start.begin(state.Q, V_before, methods.held, h, h / (state.dt_before or h))
     V, inner = start.V, room.spare()
     total = room.spare(inner)
-    all_smooth = bool(smooth.all())
-    if not all_smooth:
+    all_start = methods.bdf1_count == 0
+    if not all_start:
         np.copyto(inner, state.A)
-    if loaded or not all_smooth:
+    if loaded or not all_start:
         np.copyto(total, a)
         a = total  # loads at the end of the step are computed in the same array
-    active = bodies.is_free if all_smooth else bodies.is_free * smooth
-    if active.any():
-        swept = None if model.directions.sweep is None else _sweep(model, start, active, a, total, inner)
-        if swept is None:
-            np.copyto(V, state.V)  # which a first of two sweeps may have filtered
-        rest = active if swept is None else active - swept
-        if rest.any():
-            _solve(model, start, rest, a, total, inner)
+    active = bodies.is_free if all_start else bodies.is_free * methods.starts
+    swept = None if model.directions.sweep is None else _sweep(model, start, active, a, total, inner)
+    if swept is None:
+        np.copyto(V, V_before)  # which a first of two sweeps may have filtered
+    rest = active if swept is None else active - swept
+    lone = model.lone.among(rest)
+    if lone.any():
+        _solve(model, start, lone, model.lone.blocks, half, a, total, inner)
+        rest = rest - lone
+    if rest.any():
+        model.directions.need_blocks()
+        _solve(model, start, rest, model.directions.blocks, half, a, total, inner)
     if model.potential.laws is not None:
-        accept_start(model.potential.laws, h, state.Q, V, smooth)
+        accept_start(model.potential.laws, h, state.Q, V, methods.smooth)
     return V, total, inner
 
 
@@ -84,7 +99,7 @@ def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, 
     """
     sweep, weights = model.directions.sweep, model.potential.weights
     assert isinstance(sweep, Sweep)
-    chosen = active * sweep.lawless
+    chosen = active * sweep.lawless * (1 - start.held)  # of what is held, forces in joints are asked for
     if not chosen.any():
         return None
     Q, V, h, room = start.Q, start.V, start.h, model.start_buffers
@@ -107,16 +122,15 @@ def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, 
     return chosen
 
 
-def _solve(model: Model, start: Start, active: Indices, a: Array, total: Array, inner: Array) -> None:
-    """start.V, total and inner of active bodies (n,), by the block system."""
-    potential, directions = model.potential, model.directions
-    mass, exact, laws = model.bodies.mass, potential.exact, potential.laws
-    directions.need_blocks()
-    blocks = directions.blocks
-    Q, V, h, g, D, U = start.Q, start.V, start.h, blocks.g, blocks.D, blocks.U
-    filtered = start.filtered
+def assemble_filter(model: Model, start: Start, active: Indices, blocks: Blocks) -> Array:
+    """g ← gradient at the start, D, U ← P of active bodies (n,); the weights of laws in it."""
+    potential = model.potential
+    exact, laws, Q, g, D, U = potential.exact, potential.laws, start.Q, blocks.g, blocks.D, blocks.U
     start.drift.fill(0.0)
-    assemble_shapes(potential.weights, active, blocks.base_D, Q, filtered, g, D)
+    assemble_shapes(potential.weights, active, blocks.base_D, Q, start.filtered, g, D)
+    weight = np.zeros(0) if laws is None else np.zeros(len(laws.acting))
+    if blocks is not model.directions.blocks:
+        return weight  # lone bodies
     if len(U):
         np.copyto(U, blocks.base_U)
     kept = [] if exact is None else exact.release()  # a start obeys joints, whatever the multipliers are
@@ -132,30 +146,78 @@ def _solve(model: Model, start: Start, active: Indices, a: Array, total: Array, 
             exact.combined.C.fill(0.0)
             exact.combined.assemble(Q, False, g, D, U)
         exact.resume(kept)
-    weight = np.zeros(0) if laws is None else np.zeros(len(laws.acting))
     if laws is not None:
         start_laws(laws, start, g, D, U, weight)
     for other in potential.others:
         other.add_start(start, blocks)
-    gradient = g.copy()
+    return weight
+
+
+def factor_filter(model: Model, active: Indices, blocks: Blocks) -> None:
+    """Factor P of active bodies (n,)."""
     bad = blocks.factor(active)
     if bad >= 0:
         raise SolverError(
             f"the linear system is singular at {model.bodies.name(bad)} at the start of the step; "
             "its mass, stiffness or a joint on it is zero, infinite or not finite: check those values"
         )
+
+
+def solve_filter(model: Model, active: Indices, blocks: Blocks, b: Array) -> Array:
+    """b (n, 12) ← P⁻¹ b of active bodies (n,), exact joints obeyed."""
+    if blocks is model.directions.blocks:
+        return model.directions.solve(model.start.Q, b, active)
+    return blocks.solve(active, b)
+
+
+def _solve(
+    model: Model, start: Start, active: Indices, blocks: Blocks, half: Array | None, a: Array, total: Array,
+    inner: Array,
+) -> None:  # fmt: skip
+    """start.V, total and inner of active bodies (n,), by blocks: those of Newton's directions, or of lone bodies.
+
+    half (n, 4, 3) is by how much the velocity of the start is more than V̂ where bodies touch something.
+    """
+    potential, mass = model.potential, model.bodies.mass
+    exact, laws, Q, V, h, g = potential.exact, potential.laws, start.Q, start.V, start.h, blocks.g
+    weight = assemble_filter(model, start, active, blocks)
+    gradient = g.copy()
+    factor_filter(model, active, blocks)
     set_momentum(mass, active, V, h, start.drift, g)
-    scatter(active, directions.solve(Q, g, active), 1.0, V)
+    scatter(active, solve_filter(model, active, blocks, g), 1.0, V)
     np.copyto(g, gradient)
-    turn_to_acceleration(mass, active, filtered, h, a, Q, V, g)
-    curve_rows(potential.slides, V, h, g)
-    if laws is not None:
-        curve_laws(laws, start, weight, g)
-    if exact is not None:
-        exact.add_curvature(h, Q, V, g)
-    for other in potential.others:
-        other.add_curvature(start, blocks)
-    close_start(active, h, directions.solve(Q, g, active), -1.0, _at_end(model, start), total, inner)
+    if half is not None:
+        V += half
+    turn_to_acceleration(mass, active, start.filtered, h, a, Q, V, g)
+    if blocks is model.directions.blocks:
+        curve_rows(potential.slides, V, h, g)
+        if laws is not None:
+            curve_laws(laws, start, weight, g)
+        if exact is not None:
+            exact.add_curvature(h, Q, V, g)
+        for other in potential.others:
+            other.add_curvature(start, blocks)
+    x = solve_filter(model, active, blocks, g)
+    if blocks is model.directions.blocks and start.held.any():
+        _carry(model, start, x)
+    close_start(active, h, x, -1.0, _at_end(model, start), total, inner)
+    if half is not None:
+        V -= half
+
+
+def _carry(model: Model, start: Start, x: Array) -> None:
+    """start.carried ← the share of joint forces in the acceleration −x/h² that a step that is held takes over."""
+    potential, exact = model.potential, model.potential.exact
+    points, slides, V, h = potential.points, potential.slides, start.V, start.h
+    mu = _NONE if exact is None else exact.restraint
+    ends = np.cumsum([points.count, slides.count])
+    on_points, on_slides, on_combined = np.split(start.carried, ends)
+    start_forces(points, start.held, h, V, x, mu, 0, on_points)
+    start_forces(slides, start.held, h, V, x, mu, points.count - points.exact, on_slides)
+    if exact is not None and exact.combined.count:
+        held: Indices = start.held[exact.combined.pairs].max(axis=1)
+        on_combined[:] = held[:, None] * mu[len(mu) - len(held) :] / (h * h)
+    start.carried *= CARRIED
 
 
 def _at_end(model: Model, start: Start) -> Array:

@@ -15,8 +15,8 @@ import numpy as np
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.buffers import aligned
 from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, real
-from dovetail.typing import Array, Indices
+from dovetail.solver.record import Record, f8, i8, real
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Contribution", "Start", "motion"]
 
@@ -35,6 +35,8 @@ class Start(Record):
     mass_inverse         M̂⁻¹ (n, 4, 4), 0 of fixed bodies
     drift (n, 12)        what the velocity of targets that move adds: −h² K times that velocity, times h
     filtered (n,)        weight of every shape in the filter
+    held (n,)            1 for bodies whose laws are left to the end of the step, see held.py
+    carried (r, 3)       what rows of joints on these carry besides their multipliers [N]
     """
 
     Q: Array = f8(3)
@@ -44,18 +46,22 @@ class Start(Record):
     mass_inverse: Array = f8(3)
     drift: Array = f8(2)
     filtered: Array = f8(1)
+    held: Indices = i8(1)
+    carried: Array = f8(2)
 
-    def __init__(self, mass_inverse: Array) -> None:
+    def __init__(self, mass_inverse: Array, rows: int = 0) -> None:
         n = len(mass_inverse)
         super().__init__(
             Q=np.zeros((n, 4, 3)), V=aligned(n, 4, 3), h=1.0, ratio=1.0, mass_inverse=mass_inverse,
-            drift=np.zeros((n, 12)), filtered=np.zeros(n),
+            drift=np.zeros((n, 12)), filtered=np.zeros(n), held=np.zeros(n, np.int64), carried=np.zeros((rows, 3)),
         )  # fmt: skip
 
-    def begin(self, Q: Array, V: Array, h: float, ratio: float) -> None:
+    def begin(self, Q: Array, V: Array, held: Flags, h: float, ratio: float) -> None:
         """Start from a state; its positions and velocities are copied."""
         np.copyto(self.Q, Q)
         np.copyto(self.V, V)
+        np.copyto(self.held, held)
+        self.carried.fill(0.0)
         if h != self.h or ratio != self.ratio:
             self.h, self.ratio = h, ratio
 

@@ -242,7 +242,7 @@ class Directions:
         return self.y
 
     def solve(self, Q: Array, b: Array, active: Indices) -> Array:
-        """b (n, 12) ← x of H x + Jᵀμ = b, J x = 0, with H as last assembled and factored, J of the exact joints."""
+        """b (n, 12) ← x of H x = b + Jᵀμ, J x = 0, with H as last assembled and factored, J of the exact joints."""
         self.blocks.solve(active, b, _ACCURATE)
         if self.potential.exact is not None:
             self.potential.exact.restrict(Q, self.blocks, active, b)

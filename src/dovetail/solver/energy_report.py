@@ -31,7 +31,7 @@ def energies(model: Model, state: State, h: float) -> dict[str, float]:
     free = (bodies.is_fixed == 0) & (bodies.external_kinetic == 0)
     moving = free & (bodies.is_dynamic != 0)
     M, Q = bodies.mass, state.Q
-    V = state.V[moving]
+    V = state.velocity(M)[moving]
     found = {
         "kinetic": 0.5 * float(np.einsum("nix,nij,njx->", V, M[moving], V)),
         "gravity": -float(np.einsum("nx,ni,nix->", bodies.gravity[free], M[free, 0], Q[free])),

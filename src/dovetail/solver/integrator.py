@@ -3,7 +3,7 @@
 A step of length h minimises  c/2 ‖Q − Q̃‖²_M + (potentials)  and then sets the velocity, with
 
     Q̃ = α₀ Qₙ + α₁ Qₙ₋₁ + h (β₀ Vₙ + β₁ Vₙ₋₁) + σ h² a,        a = g + M⁻¹F
-    Vₙ₊₁ = (δ Q + δ₀ Qₙ + δ₁ Qₙ₋₁) / h + ε Vₙ
+    Vₙ₊₁ = (δ Q + δ₀ Qₙ + δ₁ Qₙ₋₁) / h + ε Vₙ + η h a
 
 | integrator | Q̃ | c | new velocity | order |
 |---|---|---|---|---|
@@ -11,8 +11,11 @@ A step of length h minimises  c/2 ‖Q − Q̃‖²_M + (potentials)  and then s
 | bdf2 | 4/3 Qₙ − 1/3 Qₙ₋₁ + 2h/9 (4Vₙ − Vₙ₋₁) + 4h²/9 a | 9/4 | (3Q − 4Qₙ + Qₙ₋₁)/(2h) | 2 |
 | ctr | Qₙ + h V̂ + h²/4 (a + Â) | 4 | 2(Q − Qₙ)/h − V̂ | 2 |
 
+| held | Qₙ + h V̂ + h²/4 (a + Â) | 1 | (Q − Qₙ)/h + h/4 (a + Â) | 2 |
+
 ctr, the consistent trapezoidal rule, takes the velocity V̂ and the acceleration Â at the start of the step from
-consistent.py; they stand for Vₙ, and Â is added to a.
+consistent.py; they stand for Vₙ, and Â is added to a. What touches something takes its steps as held (held.py), and one
+that only ends in touch, landed, has the velocity of that.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import numpy as np
 
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["INTEGRATORS", "Integrator", "Methods", "same_for_all"]
+__all__ = ["INTEGRATORS", "Integrator", "Methods"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Integrator:
     acceleration: float  # σ
     rate: tuple[float, float, float]  # δ, δ₀, δ₁
     carry: float = 0.0  # ε
+    push: float = 0.0  # η
 
     @cached_property
     def prediction(self) -> Array:
@@ -47,8 +51,8 @@ class Integrator:
 
     @cached_property
     def rates(self) -> Array:
-        """δ, δ₀, δ₁, ε as an array."""
-        return np.array([*self.rate, self.carry])
+        """δ, δ₀, δ₁, ε, η as an array."""
+        return np.array([*self.rate, self.carry, self.push])
 
     @property
     def looks_back(self) -> bool:
@@ -71,35 +75,45 @@ INTEGRATORS = {
 }
 
 
+_HELD = Integrator("held", 2, 1.0, (1.0, 0.0), (1.0, 0.0), 1 / 4, (1.0, -1.0, 0.0), push=1 / 4)
+_LANDED = Integrator("landed", 1, 4.0, (1.0, 0.0), (1.0, 0.0), 1 / 4, (1.0, -1.0, 0.0), push=1 / 4)
+CARRIED = 3 / 4
+"""Share of the inner forces of Â that a held step has in Q̃: what minimises has the rest as its forces.
+
+Half of Â moves a body in a step. h²/4 Â is in Q̃, so inner forces are left with a quarter of theirs."""
+
+
 class Methods:
-    """The integrator of each body in one step: bdf1 where `needs_bdf1` (n,) is true, else the method given.
+    """The integrator of each body in one step: the method given, bdf1, or held.
 
     method                     the one that is given
-    of (n,)                    row of the tables below
-    needs_bdf1, smooth (n,)    which take bdf1, and which do not
+    needs_bdf1, held (n,)      which take bdf1, and which are held
+    smooth, starts (n,)        which take the method itself, and which have a consistent start: these and those held
     bdf1_count                 how many take bdf1
-    prediction (2, 5)     α₀, α₁, β₀, β₁, σ
-    rates (2, 4)          δ, δ₀, δ₁, ε
-    weight (n,)           c
+    of (n,)                    row of the tables below
+    prediction (4, 5)          α₀, α₁, β₀, β₁, σ
+    rates (4, 5)               δ, δ₀, δ₁, ε, η
+    weight (n,)                c
     """
 
-    def __init__(self, method: Integrator, needs_bdf1: Flags) -> None:
+    def __init__(self, method: Integrator, needs_bdf1: Flags, held: Flags | None = None) -> None:
         self.method, self.is_consistent = method, method.is_consistent
-        self.needs_bdf1, self.smooth, self.bdf1_count = needs_bdf1, ~needs_bdf1, int(needs_bdf1.sum())
-        self.of: Indices = needs_bdf1.astype(np.int64)
-        self.prediction, self.rates, weights = _beside_bdf1(method)
+        self.needs_bdf1, self.bdf1_count = needs_bdf1, int(needs_bdf1.sum())
+        self.held: Flags = np.zeros_like(needs_bdf1) if held is None else held & ~needs_bdf1
+        self.starts: Flags = ~needs_bdf1
+        self.smooth: Flags = self.starts & ~self.held
+        self.of: Indices = np.where(needs_bdf1, 1, np.where(self.held, 2, 0))
+        self.prediction, self.rates, weights = _tables(method)
         self.weight: Array = weights[self.of]
 
-
-@cache
-def same_for_all(method: Integrator, count: int) -> Methods:
-    """One method for all bodies."""
-    return Methods(method, np.zeros(count, np.bool_))
+    def landing(self, touched: Flags) -> Indices:
+        """Rows of the rates (n,) where these bodies (n,) touch something at the end of the step."""
+        return np.where(touched & (self.of == 0), 3, self.of) if self.is_consistent else self.of
 
 
 @cache
-def _beside_bdf1(method: Integrator) -> tuple[Array, Array, Array]:
-    """Tables of coefficients of a method (row 0) and bdf1 (row 1)."""
-    both = (method, INTEGRATORS["bdf1"])
-    tables = (np.stack([m.prediction for m in both]), np.stack([m.rates for m in both]))
-    return *tables, np.array([m.weight for m in both])
+def _tables(method: Integrator) -> tuple[Array, Array, Array]:
+    """Coefficients of a method (row 0), of bdf1, held and landed (rows 1 to 3)."""
+    rows = (method, INTEGRATORS["bdf1"], _HELD, _LANDED)
+    tables = (np.stack([m.prediction for m in rows]), np.stack([m.rates for m in rows]))
+    return *tables, np.array([m.weight for m in rows])

@@ -19,6 +19,7 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.joint.stops import Stops
 from dovetail.solver.load.load import Load
 from dovetail.solver.load.loads import Loads
+from dovetail.solver.lone import LoneBodies
 from dovetail.solver.potential import Potential
 from dovetail.typing import Array, Flags
 
@@ -33,6 +34,10 @@ class Model:
     islands, directions   who moves together, and how Newton's direction is found
     all_exact             whether every free body is on an exact joint
     start                 room for a consistent start
+    lone                  bodies that nothing is tied to
+    always_bdf1 (n,)      bodies that a step of ctr takes as bdf1: without inertia of their own, quasi-static, moved by
+                          an articulation
+    never_held (n,)       bodies that take a step in touch as bdf1: users' energies know of no forces but their own
     """
 
     def __init__(self, potential: Potential, loads: Sequence[Load] = (), choice: Choice = "auto") -> None:
@@ -48,13 +53,20 @@ class Model:
         self.all_exact = bool(self.islands.on_exact_joint[bodies.is_free != 0].all())
         self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
         self.buffers, self.start_buffers = Buffers(bodies.count, 4, 3), Buffers(bodies.count, 4, 3)
-        self.start = Start(bodies.mass_inverse)
+        self.start = Start(bodies.mass_inverse, potential.row_count)
         self.whole = np.ones(bodies.count)  # of a step, by body
         without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
         without_start[np.concatenate([other.needs_bdf1() for other in potential.others])] = True
         if potential.laws is not None:
             without_start[potential.laws.without_step] = True
-        self._always_bdf1 = self.islands.mechanisms_of(without_start)
+        self.always_bdf1 = self.islands.mechanisms_of(without_start)
+        with_terms = np.zeros(bodies.count, np.bool_)
+        for other in potential.others:
+            with_terms[other.pairs()] = True
+        self.never_held = self.islands.mechanisms_of(with_terms)
+        self.nobody = np.zeros(bodies.count, np.bool_)
+        self.untouched = np.zeros((bodies.count, 6)), np.zeros((potential.row_count, 3))
+        self.lone = LoneBodies(potential)
 
     def prepare(self, h: float, weight: Array) -> None:
         """Start a step of length h; weight (n,) is c of the kinetic terms."""
@@ -68,13 +80,6 @@ class Model:
         for guard in self.guards:
             touched |= guard.touched(Q, h)
         return self.islands.mechanisms_of(touched) if touched.any() else touched
-
-    def needs_bdf1(self, Q: Array, h: float) -> Flags:
-        """Bodies (n,) that a step of ctr of length h from or to Q must take as bdf1.
-
-        Those that are knocked; without inertia of their own; quasi-static; moved by an articulation.
-        """
-        return self.knocked(Q, h) | self._always_bdf1 if self.guards else self._always_bdf1
 
     def commit(self, h: float, converged: bool) -> None:
         """A step of length h was taken."""

@@ -109,6 +109,11 @@ class Potential:
         return np.concatenate(parts)
 
     @property
+    def row_count(self) -> int:
+        """Rows of joints: points, slides, and those on coordinates."""
+        return self.points.count + self.slides.count + (0 if self.exact is None else self.exact.combined.count)
+
+    @property
     def is_standard(self) -> bool:
         return self.contact is None and len(self.others) == 1 and self.soft_transforms.count == 0
 

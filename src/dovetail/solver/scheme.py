@@ -1,10 +1,10 @@
-"""Which bodies take a step with the integrator chosen, and which as bdf1.
+"""Which bodies take a step with the integrator chosen, and which in another way.
 
 Both methods of second order suppose that a motion is smooth. A contact or a hard limit is a kink:
 
-    ctr     takes a step that begins or ends there as bdf1: its start knows no share of these forces
-    bdf2    takes such a step as bdf1, and the one after it, unless `integrator/bdf2_contact` is libuipc: its past,
-            drawn on across an impact, throws a body back, at times higher than it fell from
+    ctr     takes a step that begins in touch as held (held.py), and one that ends there with the velocity of that
+    bdf2    takes a step that begins or ends in touch as bdf1, and the one after it, unless `integrator/bdf2_contact` is
+            libuipc: its past, drawn on across an impact, throws a body back, at times higher than it fell from
     bdf2    takes the first step as bdf1 where `integrator/bdf2_start` says so: there is no past
 
 With a body goes its mechanism: all that joints connect to it.
@@ -12,9 +12,11 @@ With a body goes its mechanism: all that joints connect to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods, same_for_all
+import numpy as np
+
+from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods
 from dovetail.solver.model import Model
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags
@@ -22,41 +24,51 @@ from dovetail.typing import Array, Flags
 __all__ = ["Scheme"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scheme:
     """The integrator of a world, and whether one that looks back begins, and meets contact, as bdf1."""
 
     integrator: Integrator
     bdf1_start: bool = False
     bdf1_contact: bool = False
+    _last: Methods | None = field(default=None, init=False, repr=False)
 
     def at_start(self, model: Model, state: State, h: float) -> Methods:
         """The methods of a step of length h, by what is known before it."""
-        method = self.integrator
+        method, nobody = self.integrator, model.nobody
         if method.looks_back and self.bdf1_start and state.dt_before == 0.0:
             method = INTEGRATORS["bdf1"]
-        flags = self._flags(model, state.Q, h)
-        if flags is not None and self.integrator.looks_back:
-            flags = flags | state.knocked
-        return same_for_all(method, model.bodies.count) if flags is None or not flags.any() else Methods(method, flags)
+        touched = model.knocked(state.Q, h) if self._minds_touch(model) else nobody
+        if method.is_consistent:
+            return self._methods(method, model.always_bdf1 | (touched & model.never_held), touched)
+        return self._methods(method, touched | state.knocked if self._minds_touch(model) else nobody, nobody)
 
-    def at_end(self, model: Model, methods: Methods, Q: Array, h: float) -> Methods:
-        """The methods given, or others with which the step that has led to Q must be taken again."""
-        flags = self._flags(model, Q, h) if model.guards and methods.method.order > 1 else None
-        if flags is None or not (flags & ~methods.needs_bdf1).any():
-            return methods
-        return Methods(methods.method, methods.needs_bdf1 | flags)
+    def at_end(self, model: Model, state: State, methods: Methods, Q: Array, h: float) -> tuple[Methods, Flags]:
+        """The methods given, or others with which the step to Q must be taken again; and who touches something there.
 
-    def knocked(self, model: Model, state: State, Q: Array, h: float) -> Flags:
-        """What a step from the state to Q must remember: bodies whose next step has no smooth past."""
-        if not (model.guards and self.bdf1_contact and self.integrator.looks_back):
-            return state.knocked
-        return model.knocked(state.Q, h) | model.knocked(Q, h)
+        To a method that looks back, those are among them that touched something before.
+        """
+        if not self._minds_touch(model):
+            return methods, model.nobody
+        touched = model.knocked(Q, h)
+        if not methods.method.looks_back:
+            return methods, touched
+        if (touched & ~methods.needs_bdf1).any():
+            methods = self._methods(methods.method, methods.needs_bdf1 | touched, model.nobody)
+        return methods, touched | model.knocked(state.Q, h)
 
-    def _flags(self, model: Model, Q: Array, h: float) -> Flags | None:
-        """Bodies (n,) that a step from or to Q must take as bdf1, or nothing where none ever has to."""
-        if self.integrator.is_consistent:
-            return model.needs_bdf1(Q, h)
-        if self.integrator.looks_back and self.bdf1_contact and model.guards:
-            return model.knocked(Q, h)
-        return None
+    def _minds_touch(self, model: Model) -> bool:
+        """Whether it matters what touches what."""
+        method = self.integrator
+        return bool(model.guards) and (method.is_consistent or (method.looks_back and self.bdf1_contact))
+
+    def _methods(self, method: Integrator, needs_bdf1: Flags, held: Flags) -> Methods:
+        """Those of the last step if they are the same: what depends on their weights need not be found again."""
+        last = self._last
+        if (
+            last is None
+            or last.method is not method
+            or not (np.array_equal(last.needs_bdf1, needs_bdf1) and np.array_equal(last.held, held & ~needs_bdf1))
+        ):
+            self._last = last = Methods(method, needs_bdf1, held)
+        return last

@@ -17,14 +17,15 @@ __all__ = ["State", "write_columns"]
 @kernel
 def _commit(
     table: Array, method: Indices, h: float, weight: Array, is_free: Indices, new: Array, Q_tilde: Array,
-    V_start: Array, Q: Array, Q_before: Array, out: tuple[Array, Array, Array],
+    start: tuple[Array, Array], Q: Array, Q_before: Array, out: tuple[Array, Array, Array],
 ) -> None:  # fmt: skip
     """out ← the new positions, their rates, and the internal acceleration."""
     Q_out, V_out, A_out = out
+    V_start, a = start
     for b in range(len(Q)):
-        d, d0, d1, carry = table[method[b]]
+        d, d0, d1, carry, push = table[method[b]]
         if not is_free[b]:
-            d, d0, d1, carry = 0.0, 0.0, 0.0, 0.0
+            d, d0, d1, carry, push = 0.0, 0.0, 0.0, 0.0, 0.0
         # loops without branches over entries, which compilers turn into vector code
         for i in range(4):
             for x in range(3):
@@ -34,9 +35,42 @@ def _commit(
             for i in range(4):
                 for x in range(3):
                     V_out[b, i, x] += d1 * Q_before[b, i, x] / h + carry * V_start[b, i, x]
+        if push != 0.0:
+            for i in range(4):
+                for x in range(3):
+                    V_out[b, i, x] += h * push * a[b, i, x]
         for i in range(4):
             for x in range(3):
                 Q_out[b, i, x] = new[b, i, x]
+
+
+@kernel
+def _mean_rates(mass: Array, chosen: Flags, h: float, Q_before: Array, Q: Array, out: Array) -> None:
+    """out ← rates of chosen bodies that have turned about their centres of mass, and moved with these, evenly over h.
+
+    A ≈ R holds for stiff bodies, so R ≈ A Aₙᵀ is the rotation of the step.
+    """
+    R, w, move = np.empty((3, 3)), np.empty(3), np.empty(3)
+    for b in range(len(Q)):
+        if not chosen[b]:
+            continue
+        for x in range(3):
+            for y in range(3):
+                R[x, y] = 0.0
+                for k in range(1, 4):
+                    R[x, y] += Q[b, k, x] * Q_before[b, k, y]
+        w[0], w[1], w[2] = 0.5 * (R[2, 1] - R[1, 2]), 0.5 * (R[0, 2] - R[2, 0]), 0.5 * (R[1, 0] - R[0, 1])
+        # w = sin θ e, and the trapezoidal rule turns by θ = 2 arctan(ωh/2)
+        rate = 2.0 / (h * max(0.5 * (R[0, 0] + R[1, 1] + R[2, 2] + 1.0), 1e-3))
+        for x in range(3):
+            y, z = (x + 1) % 3, (x + 2) % 3
+            move[x] = Q[b, 0, x] - Q_before[b, 0, x]
+            for k in range(1, 4):
+                move[x] += mass[b, 0, k] / mass[b, 0, 0] * (Q[b, k, x] - Q_before[b, k, x])
+                out[b, k, x] = rate * (w[y] * Q[b, k, z] - w[z] * Q[b, k, y])
+            out[b, 0, x] = move[x] / h
+            for k in range(1, 4):
+                out[b, 0, x] -= mass[b, 0, k] / mass[b, 0, 0] * out[b, k, x]
 
 
 @kernel
@@ -55,10 +89,13 @@ def write_columns(first: int, Q: Array, columns: Array) -> None:
 class State:
     """Arrays (n, 4, 3) over the bodies.
 
-    Q, V                 rows [p; A e₁; A e₂; A e₃] [m, –] and their rates [m/s, 1/s]
+    Q, V                 rows [p; A e₁; A e₂; A e₃] [m, –] and their rates [m/s, 1/s]; where they lag, see `velocity`
     Q_before, V_before   one step earlier; equal to Q and V at the start
     A                    internal acceleration −M⁻¹∇(potentials) over the last step; only shapes the first guess
     knocked (n,)         bodies that touched something or a hard limit in the last step; told to two-step methods
+    lagging (n,)         bodies whose V is that of a step in touch, see held.py
+    pushed (n, 6)        acceleration of the centre of mass and of the spin by what they touch, at the start of it
+    carried (r, 3)       forces of joint rows in that step besides their multipliers [N, or N·m for directions]
     dt_before            length of the last step [s]; 0 at the start
 
     A step that is accepted writes to other arrays than those that the state had at its start.
@@ -70,22 +107,38 @@ class State:
     V_before: Array
     A: Array
     knocked: Flags
+    lagging: Flags
+    pushed: Array
+    carried: Array
     dt_before: float = 0.0
 
     def __post_init__(self) -> None:
         self._spare = np.empty_like(self.Q), np.empty_like(self.Q), np.empty_like(self.Q)
 
     @classmethod
-    def without_past(cls, Q: Array, V: Array) -> State:
-        """Bodies at Q with velocity V whose history begins now."""
-        return cls(Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), np.zeros(len(Q), np.bool_))
+    def without_past(cls, Q: Array, V: Array, rows: int = 0) -> State:
+        """Bodies at Q with velocity V whose history begins now, with so many rows of joints."""
+        nobody = np.zeros(len(Q), np.bool_)
+        return cls(
+            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 6)),
+            np.zeros((rows, 3)),
+        )  # fmt: skip
+
+    def velocity(self, mass: Array) -> Array:
+        """Rates of Q (n, 4, 3) of bodies with M̂ (n, 4, 4): V, or the mean over the last step where V lags behind."""
+        if not self.lagging.any():
+            return self.V
+        found = self.V.copy()
+        _mean_rates(mass, self.lagging, self.dt_before, self.Q_before, self.Q, found)
+        return found
 
     def forget(self, bodies: Indices) -> None:
         """After an external write: the history of these bodies begins afresh."""
         self.Q_before[bodies] = self.Q[bodies]
         self.V_before[bodies] = self.V[bodies]
         self.A[bodies] = 0.0
-        self.knocked[bodies] = False
+        self.knocked[bodies] = self.lagging[bodies] = False
+        self.pushed[bodies] = 0.0
 
     def past(self, h: float) -> tuple[Array, Array]:
         """Q and V one step of length h before the present ones, along the parabola through the last step.
@@ -105,20 +158,21 @@ class State:
         Q: Array,
         Q_tilde: Array,
         Q_before: Array,
-        V_start: Array,
-        knocked: Flags,
+        start: tuple[Array, Array],
+        by_touch: tuple[Array, Array],
+        touched: Flags,
     ) -> None:
         """Accept Q as the state at the end of a step of length h.
 
-        Q_before is the past that the step was shown, V_start the velocity that it began with.
+        Q_before is the past that the step was shown, start the velocity and the acceleration that it began with,
+        by_touch what bodies that touch something are pushed by, and joints carry besides. touched (n,) do so at Q.
         """
         Q_new, V_new, A_new = self._spare
-        _commit(
-            methods.rates, methods.of, h, methods.weight, is_free, Q, Q_tilde, V_start, self.Q, Q_before, self._spare
-        )
+        rates = methods.landing(touched)
+        _commit(methods.rates, rates, h, methods.weight, is_free, Q, Q_tilde, start, self.Q, Q_before, self._spare)
         self._spare = self.Q_before, self.V_before, self.A
         self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
-        self.knocked, self.dt_before = knocked, h
+        self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, rates >= 2, by_touch, h
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to the present state, once, whatever a step has done to it."""

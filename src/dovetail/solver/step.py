@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dovetail.errors import NewtonStalled
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
+from dovetail.solver.held import set_rolling, touch
 from dovetail.solver.integrator import Methods
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
@@ -92,7 +95,8 @@ class _Attempt:
 
     methods: Methods
     Q_before: Array
-    V_start: Array
+    start: tuple[Array, Array]
+    by_touch: tuple[Array, Array]
     Q_tilde: Array
     solution: Solution
 
@@ -102,13 +106,17 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     bodies, Q = model.bodies, state.Q
     Q_before, V_before = state.past(h)
     model.prepare(h, methods.weight)
-    V_start, a, A_guess = state.V, model.loads.accelerations(Q), state.A
+    V_start, a, inner = state.V, model.loads.accelerations(Q), state.A
+    held = touch(model, state, h, methods.held)
     if methods.is_consistent:
-        V_start, a, A_guess = consistent_start(model, state, h, a, methods.smooth)
+        V_start, a, inner = consistent_start(model, state, h, a, methods, held)
+        set_rolling(model, state, h, V_start, methods.held)
     Q_tilde, Q_guess = model.potential.Q_tilde, model.buffers.spare()
     predict(
         methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde
     )
+    # what pushes a body that touches something is known from the last step alone
+    A_guess = inner if held is None else np.where(methods.held[:, None, None], state.A, inner)
     first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
     if len(model.without_inertia):
@@ -116,7 +124,8 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = TRIALS if state.dt_before > 0.0 else 0
     solution = minimise(model, Q, Q_guess, h, tolerances, trials)
-    return _Attempt(methods, Q_before, V_start, Q_tilde, solution)
+    by_touch = model.untouched if held is None else (held.pushed, model.start.carried.copy())
+    return _Attempt(methods, Q_before, (V_start, a), by_touch, Q_tilde, solution)
 
 
 def step(
@@ -129,11 +138,13 @@ def step(
     methods = scheme.at_start(model, state, h)
     trial = _attempt(model, state, h, methods, tolerances)
     work = trial.solution
-    while (safer := scheme.at_end(model, methods, work.Q, h)) is not methods:
+    safer, touched = scheme.at_end(model, state, methods, work.Q, h)
+    while safer is not methods:
         # a contact has begun: its mechanism takes the step again, as bdf1
         methods = safer
         trial = _attempt(model, state, h, methods, tolerances)
         work = trial.solution.after(work)
+        safer, touched = scheme.at_end(model, state, methods, work.Q, h)
     exact = model.potential.exact
     is_open = "" if exact is None or work.converged else exact.widest(work.Q, model.bodies.is_free)
     report = StepReport(
@@ -142,7 +153,16 @@ def step(
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    knocked = scheme.knocked(model, state, work.Q, h)
-    state.commit(trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.V_start, knocked)
+    state.commit(
+        trial.methods,
+        h,
+        model.bodies.is_free,
+        work.Q,
+        trial.Q_tilde,
+        trial.Q_before,
+        trial.start,
+        trial.by_touch,
+        touched,
+    )
     model.commit(h, report.converged)
     return report

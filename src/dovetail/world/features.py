@@ -93,7 +93,7 @@ class AffineBodyStateAccessorFeature(Feature):
         """Fill the attributes `transform` and `velocity` of the geometry, those it has."""
         bodies = self._bodies(geometry)
         state = self._simulation.state
-        for name, rows, corner in (("transform", state.Q, 1.0), ("velocity", state.V, 0.0)):
+        for name, rows, corner in (("transform", state.Q, 1.0), ("velocity", self._simulation.velocity, 0.0)):
             if name in geometry.instances:
                 geometry.instances[name] = rows_to_transforms(rows[bodies], corner)
 
@@ -105,7 +105,7 @@ class AffineBodyStateAccessorFeature(Feature):
     @checked(WorldError)
     def copy_velocity_to(self, buffer_view: Any, body_offset: int = 0, body_count: int | None = None) -> None:
         """Write rates of transforms into memory of the caller."""
-        self._copy_rows(self._simulation.state.V, 0.0, buffer_view, body_offset, body_count)
+        self._copy_rows(self._simulation.velocity, 0.0, buffer_view, body_offset, body_count)
 
     def _copy_rows(self, rows: Any, corner: float, buffer: Any, offset: int, count: int | None) -> None:
         bodies = self._bodies(self.create_geometry(offset, count))

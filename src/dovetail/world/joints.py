@@ -31,8 +31,8 @@ def _wrap(angle: Array) -> Array:
 class Joints:
     """The joints of a running world. `multi_turn` reports `angle` itself without wrapping, as libuipc does."""
 
-    def __init__(self, lowered: LoweredJoints, stops: Stops | None, multi_turn: bool) -> None:
-        self._lowered, self._stops = lowered, stops
+    def __init__(self, lowered: LoweredJoints, stops: Stops | None, mass: Array, multi_turn: bool) -> None:
+        self._lowered, self._stops, self._mass = lowered, stops, mass
         self._refresh = JointRefresh(lowered, stops)
         self._multi_turn = multi_turn
         self._rates_known = np.zeros(1)  # 1 if the rates are those of the state
@@ -70,7 +70,7 @@ class Joints:
         if self._stops is not None:
             self._stops.commit(state.Q)
         if self._lowered.coordinates.count:
-            self._lowered.coordinates.commit(state.Q, state.V)
+            self._lowered.coordinates.commit(state.Q, state.velocity(self._mass))
         self._rates_known[0] = 1.0
 
     def retrieve(self, state: State) -> None:
@@ -89,12 +89,14 @@ class Joints:
         for term in lowered.terms:
             term.add_forces(state.Q, G)
         G /= h * h
-        add_row_forces(lowered.points, h, state.Q, G)
-        add_row_forces(lowered.slides, h, state.Q, G)
+        ends = np.cumsum([lowered.points.count, lowered.slides.count])
+        on_points, on_slides, on_combined = np.split(state.carried, ends)
+        add_row_forces(lowered.points, h, state.Q, on_points, G)
+        add_row_forces(lowered.slides, h, state.Q, on_slides, G)
         if lowered.laws is not None:
             lowered.laws.add_forces(lowered.own_laws, h, state.Q, G)
         if lowered.exact is not None:
-            lowered.exact.combined.add_forces(state.Q, G)
+            lowered.exact.combined.add_forces(state.Q, on_combined, G)
         force, torque = lowered.frames.reactions(state.Q, G)
         for entry in lowered.geometries:
             elements = entry.elements
@@ -132,7 +134,7 @@ class Joints:
         """Write the coordinates and their velocities into the attributes."""
         coordinates = self._lowered.coordinates
         if not self._rates_known[0]:
-            coordinates.rate[:] = coordinates.rates(state.Q, state.V)
+            coordinates.rate[:] = coordinates.rates(state.Q, state.velocity(self._mass))
             self._rates_known[0] = 1.0
         for k, entry, word, rows in self._reported:
             elements = entry.elements

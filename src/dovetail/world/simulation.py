@@ -76,8 +76,8 @@ class Simulation:
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
         potential = Potential(bodies, lowered.points, lowered.slides, lowered.laws, lowered.exact, others, self.contact)
         self.model = Model(potential, [forces, self.pushes, *lowered.loads], config["newton/direction"])
-        self.state = State.without_past(Q, V)
-        self.joints = Joints(lowered, self.model.stops, multi_turn=config["joint/angle"] == "multi_turn")
+        self.state = State.without_past(Q, V, potential.row_count)
+        self.joints = Joints(lowered, self.model.stops, bodies.mass, multi_turn=config["joint/angle"] == "multi_turn")
         self.joints.start(self.state)
         coupled = [] if self._couplings is None else self._couplings.changing()
         own = [self._friction_dissipated, self._time]
@@ -158,7 +158,7 @@ class Simulation:
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
         if self._couplings is not None:
-            self._couplings.commit(h)
+            self._couplings.commit(h, self.state.carried)
         return report
 
     def retrieve(self) -> None:
@@ -193,6 +193,11 @@ class Simulation:
         """Contacts of the present state as the solver sees them."""
         assert self.contact is not None
         return self.contact.survey(self.state.Q, self.state.Q_before, self._last_dt)
+
+    @property
+    def velocity(self) -> Array:
+        """Rates of Q (n, 4, 3), as users see them."""
+        return self.state.velocity(self.model.bodies.mass)
 
     def energies(self) -> dict[str, float]:
         """Energies of the present state [J], and what friction has dissipated so far."""

@@ -42,6 +42,7 @@ __all__ = [
     "close_start",
     "scatter",
     "set_momentum",
+    "spin_of",
     "turn_to_acceleration",
 ]
 
@@ -95,6 +96,14 @@ def _weigh(mass: Array, V: Array, b: int, r: Array) -> None:
 
 
 @kernel
+def spin_of(mass: Array, Q: Array, V: Array, b: int, S: Array, w: Array) -> None:
+    """w (3) ← ω of body b, which has the angular momentum of V; S (3×3) ← its second moments in world axes."""
+    r = np.empty((3, 3))
+    _weigh(mass, V, b, r)
+    _turn(mass, Q, b, r, S, w)
+
+
+@kernel
 def _uncouple(S: Array, w: Array, k: float, Q: Array, b: int, r: Array) -> None:
     """r (3×3), forces on rows 1 to 3 with J⁻¹τ = w, ← what is to be added to them; see the module's equations."""
     cross = np.zeros((3, 3))
@@ -124,9 +133,8 @@ def _uncouple(S: Array, w: Array, k: float, Q: Array, b: int, r: Array) -> None:
 @kernel
 def _add_curvature(weight: float, h: float, mass: Array, Q: Array, V: Array, b: int, g: Array, k: int) -> None:
     """g[k] += h² curvature of the shape of body b along the spin of V, which has the angular momentum of V."""
-    r, S, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-    _weigh(mass, V, b, r)
-    _turn(mass, Q, b, r, S, w)
+    S, w = np.empty((3, 3)), np.empty(3)
+    spin_of(mass, Q, V, b, S, w)
     wx, wy, wz = w[0], w[1], w[2]
     ww = wx * wx + wy * wy + wz * wz
     for i in range(1, 4):

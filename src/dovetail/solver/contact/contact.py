@@ -24,6 +24,7 @@ from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.motion import record_motion, tightest
 from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.readback import Survey
+from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.rows import HessianTerms, add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.threat import unite_threatened
@@ -91,6 +92,7 @@ class Contact:
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions()
+        self.turning = Turning(turn=np.zeros((bodies, 3)), centre=np.zeros((bodies, 3)))
         self._terms = HessianTerms()
         self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
@@ -135,12 +137,8 @@ class Contact:
             return True
         fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
         self.count_at_start = active.count
-        if fine and self._with_friction:
-            self.friction.make_room(active.count)
-            self.friction.candidates = active.candidates
-            self.friction.count = freeze_friction(
-                active, active.count, active.candidates, self.scene.thickness, Q, self.friction
-            )
+        if fine:
+            self._freeze(Q, active)
         return fine
 
     def _adaptive(self, h: float) -> Array:
@@ -190,6 +188,29 @@ class Contact:
                 s, counts, s.candidates, self.scene, self.friction, self.stride, self._Q_start, Q, active, blocks,
                 self._terms,
             )  # fmt: skip
+
+    def press(self, Q: Array, h: float) -> ActiveContacts:
+        """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
+        self.friction.count = 0
+        return self.survey(Q, Q, h).active
+
+    def add_resistance(self, Q: Array, Q_before: Array, s: ActiveContacts, active: Indices, blocks: Blocks) -> None:
+        """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
+        self.friction.epsilon = self._eps_velocity * math.sqrt(self._h2)
+        self._freeze(Q, s)
+        self._Q_start = Q_before
+        self.stride.fill(0.0)
+        self.assemble(Q, s, active, blocks)
+        self.friction.count = 0
+
+    def _freeze(self, Q: Array, s: ActiveContacts) -> None:
+        """Friction ← that of the contacts s at Q."""
+        if self._with_friction:
+            self.friction.make_room(s.count)
+            self.friction.candidates = s.candidates
+            self.friction.count = freeze_friction(
+                s, s.count, s.candidates, self.scene.thickness, Q, self.turning, self.friction
+            )
 
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""

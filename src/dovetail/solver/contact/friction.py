@@ -1,6 +1,6 @@
 """Friction, lagged: normal forces, tangents and contact points are those at the start of the step.
 
-    E = μ λ f₀(|u|),   u = Tᵀ(x_a − x_b moved since the start of the step),   λ = −∂b/∂d (with h²)
+    E = μ λ f₀(|u|),   u = Tᵀ(x_a − x_b moved since the start of the step) − what is rolling,   λ = −∂b/∂d (with h²)
     f₀(y) = y for y ≥ ε,  y²(ε − y/3)/ε² + ε/3 below,   ε = eps_velocity · h
 
 x_a and x_b are points of the surfaces: of what has a thickness ξ, so far from the closest points of the cores along n.
@@ -18,6 +18,7 @@ from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS
+from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import HessianTerms, set_term
 from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8, i8, real
@@ -39,6 +40,7 @@ class Frictions(Record):
     xi (k, 8)             ξ_a, ξ_b as of the contacts, moved to the surfaces
     tangent (k, 2, 3)     t₁, t₂
     load (k,)             μλ
+    roll (k, 2)           what of the motion along the tangents is rolling [m], see roll.py
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
     epsilon               ε [m]
@@ -47,6 +49,7 @@ class Frictions(Record):
     xi: Array = f8(2)
     tangent: Array = f8(3)
     load: Array = f8(1)
+    roll: Array = f8(2)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
     epsilon: float = real()
@@ -55,8 +58,8 @@ class Frictions(Record):
         self.count = 0
         self.candidates = Candidates.none()
         super().__init__(
-            xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), bodies=np.empty((0, 2), np.int64),
-            candidate=np.empty(0, np.int64), epsilon=0.0,
+            xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
+            bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), epsilon=0.0,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -64,6 +67,7 @@ class Frictions(Record):
         if size > len(self.xi):
             size = 2 * size
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
+            self.roll = np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
@@ -74,27 +78,10 @@ class Frictions(Record):
 
 
 @kernel
-def _move_to_surface(Q: Array, b: int, d0: float, d1: float, d2: float, xi: Array, k: int, first: int) -> None:
-    """ξ in xi[k, first … first + 3] += A⁻¹ d: the material point of body b that lies by d farther [m]."""
-    c00 = Q[b, 2, 1] * Q[b, 3, 2] - Q[b, 2, 2] * Q[b, 3, 1]
-    c01 = Q[b, 2, 2] * Q[b, 3, 0] - Q[b, 2, 0] * Q[b, 3, 2]
-    c02 = Q[b, 2, 0] * Q[b, 3, 1] - Q[b, 2, 1] * Q[b, 3, 0]
-    c10 = Q[b, 3, 1] * Q[b, 1, 2] - Q[b, 3, 2] * Q[b, 1, 1]
-    c11 = Q[b, 3, 2] * Q[b, 1, 0] - Q[b, 3, 0] * Q[b, 1, 2]
-    c12 = Q[b, 3, 0] * Q[b, 1, 1] - Q[b, 3, 1] * Q[b, 1, 0]
-    c20 = Q[b, 1, 1] * Q[b, 2, 2] - Q[b, 1, 2] * Q[b, 2, 1]
-    c21 = Q[b, 1, 2] * Q[b, 2, 0] - Q[b, 1, 0] * Q[b, 2, 2]
-    c22 = Q[b, 1, 0] * Q[b, 2, 1] - Q[b, 1, 1] * Q[b, 2, 0]
-    inverse = 1.0 / (Q[b, 1, 0] * c00 + Q[b, 1, 1] * c01 + Q[b, 1, 2] * c02)
-    xi[k, first + 1] += inverse * (c00 * d0 + c01 * d1 + c02 * d2)
-    xi[k, first + 2] += inverse * (c10 * d0 + c11 * d1 + c12 * d2)
-    xi[k, first + 3] += inverse * (c20 * d0 + c21 * d1 + c22 * d2)
-
-
-@kernel
 def freeze_friction(
-    s: ActiveContacts, count: int, candidates: Candidates, half_thickness: Array, Q: Array, frictions: Frictions
-) -> int:
+    s: ActiveContacts, count: int, candidates: Candidates, half_thickness: Array, Q: Array, turning: Turning,
+    frictions: Frictions,
+) -> int:  # fmt: skip
     """Friction of the active contacts at Q, of bodies with these half thicknesses (n,); returns how many have any."""
     kept = 0
     for n in range(count):
@@ -117,15 +104,19 @@ def freeze_friction(
         for i in range(8):
             frictions.xi[kept, i] = s.xi[n, i]
         a, b = s.bodies[n, 0], s.bodies[n, 1]
-        far = half_thickness[a]
-        if far > 0.0:
-            _move_to_surface(Q, a, -far * n0, -far * n1, -far * n2, frictions.xi, kept, 0)
-        far = half_thickness[b] if b >= 0 else 0.0
-        if far > 0.0:
-            _move_to_surface(Q, b, far * n0, far * n1, far * n2, frictions.xi, kept, 4)
+        d0 = d1 = d2 = 0.0
+        for side in range(1 if b < 0 else 2):
+            body, first, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
+            far = sign * half_thickness[body]
+            if far != 0.0:
+                move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, first)
+            r0, r1, r2 = roll(turning, body, (n0, n1, n2), Q, frictions.xi, kept, first)
+            d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
         tangent = frictions.tangent[kept]
         tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
         tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
+        for t in range(2):
+            frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
         frictions.load[kept] = mu * normal_force
         frictions.candidate[kept] = k
         frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
@@ -134,7 +125,7 @@ def freeze_friction(
 
 
 @kernel
-def _slip(xi: Array, t: Array, bodies: Indices, k: int, Q: Array, Q_start: Array) -> tuple[float, float]:
+def _slip(xi: Array, t: Array, roll: Array, bodies: Indices, k: int, Q: Array, Q_start: Array) -> tuple[float, float]:
     """u (2): how far the contact has slid since the start of the step [m]."""
     a, b = bodies[k, 0], bodies[k, 1]
     x = y = z = 0.0
@@ -148,7 +139,10 @@ def _slip(xi: Array, t: Array, bodies: Indices, k: int, Q: Array, Q_start: Array
             x -= w * (Q[b, i, 0] - Q_start[b, i, 0])
             y -= w * (Q[b, i, 1] - Q_start[b, i, 1])
             z -= w * (Q[b, i, 2] - Q_start[b, i, 2])
-    return t[k, 0, 0] * x + t[k, 0, 1] * y + t[k, 0, 2] * z, t[k, 1, 0] * x + t[k, 1, 1] * y + t[k, 1, 2] * z
+    return (
+        t[k, 0, 0] * x + t[k, 0, 1] * y + t[k, 0, 2] * z - roll[k, 0],
+        t[k, 1, 0] * x + t[k, 1, 1] * y + t[k, 1, 2] * z - roll[k, 1],
+    )
 
 
 @kernel
@@ -162,7 +156,7 @@ def friction_energy(
         if not (runs[a] or (b >= 0 and runs[b])):
             continue
         m = owner[a] if b < 0 else max(owner[a], owner[b])
-        u, v = _slip(xi, tangent, bodies, k, Q, Q_start)
+        u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
         y = math.sqrt(u * u + v * v)
         f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
         E[m] += load[k] * f0
@@ -173,7 +167,7 @@ def friction_slips(f: Frictions, count: int, Q_start: Array, Q: Array, force: Ar
     """force (k, 3) ← friction force on body a, times h²; returns the energy lost to friction in the step, times h²."""
     lost, epsilon, xi, tangent, bodies = 0.0, f.epsilon, f.xi, f.tangent, f.bodies
     for k in range(count):
-        u, v = _slip(xi, tangent, bodies, k, Q, Q_start)
+        u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
         y = math.sqrt(u * u + v * v)
         f1 = 1.0 / y if y >= epsilon else (2.0 - y / epsilon) / epsilon
         scale = f.load[k] * f1
@@ -210,7 +204,7 @@ def add_friction(
         a, b = bodies[k, 0], bodies[k, 1]
         if not (active[a] or (b >= 0 and active[b])):
             continue
-        u, v = _slip(xi, tangent, bodies, k, Q, Q_start)
+        u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
         y = math.sqrt(u * u + v * v)
         load, t = loads[k], tangent[k]
         if y >= epsilon:

@@ -28,6 +28,7 @@ class ContactScene(Record):
     shape_of (n,)                shape of each body, −1 for none
     d_hat, thickness (n,)        range of the barrier and half thickness of the surface [m]
     is_round (n,)                1 where the thickness is a radius that bodies touch at, see `barrier_of`
+    rolls (n,)                   1 where the surface, or what the corners of a mesh stand for, is round: see roll.py
     material, subscene (n,)      contact element and subscene element of each body
     self_collides (n,)           1 where a body may touch itself
     plane_point, plane_normal (p, 3), plane_material, plane_subscene (p,)     half-planes, normals of length 1
@@ -84,6 +85,7 @@ class ContactScene(Record):
         vertex_material: Indices | None = None,
         plane_subscene: Indices | None = None,
         is_round: Indices | None = None,
+        rolls: Indices | None = None,
         **given: Any,
     ) -> None:
         vertex = np.cumsum([0, *(len(s.vertices) for s in shapes)])
@@ -127,6 +129,7 @@ class ContactScene(Record):
             vertex_start=vertex,
         )
         self.shapes, self.self_collides = shapes, self_collides
+        self.rolls = is_round if rolls is None else rolls
         self.x_count = int(starts[-1])
         self.patch_count = int(self.patch.max(initial=0)) + 1
         self.has_vertex_materials = bool((self.vertex_material >= 0).any())

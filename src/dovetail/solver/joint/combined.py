@@ -106,13 +106,13 @@ class Combined(Record):
         if exact:
             curve_entries(e, self.weight * self.multiplier[e.group, 0], Q, D, U)
 
-    def add_forces(self, Q: Array, out: Array) -> None:
-        """out[joint] −= generalised force [N, N·m] of the last step on the right body at Q."""
+    def add_forces(self, Q: Array, carried: Array, out: Array) -> None:
+        """out[joint] −= force [N, N·m] of the last step on the right body at Q; for `carried` see row_algebra.py."""
         e = self.entries
         linearise_entries(e, e.coordinates.value[e.of], Q)
         joint = self.joint[e.group]
         mine = np.flatnonzero(joint >= 0)
-        pull: Any = self.force[e.group, 0] * self.weight
+        pull: Any = (self.force + carried)[e.group, 0] * self.weight
         np.subtract.at(out, joint[mine], (pull[:, None] * e.J[:, 1])[mine].reshape(-1, 4, 3))
 
 

@@ -277,7 +277,8 @@ def close_direction(
 
 @kernel
 def restrict_direction(
-    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, x: Array
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, x: Array, mu: Array
 ) -> None:
-    """x = A⁻¹b becomes the solution of H x + Jᵀμ = b with J x = bend."""
-    _close(c, blocks, net, active, rest, Q, True, 1.0, x, np.zeros((len(c.K), 3)))
+    """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend; mu (r, 3) ← μ."""
+    mu[:] = 0.0
+    _close(c, blocks, net, active, rest, Q, True, 1.0, x, mu)

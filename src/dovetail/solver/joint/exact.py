@@ -49,8 +49,8 @@ _OPEN = 1e-11  # [m, –] one at which a joint does not count as closed: 1e-9 ra
 class ExactJoints:
     """The constraints of all exact joints, their multipliers, and the solution of the systems that have them.
 
-    name says how messages call a joint. worst is the largest residual that the last step leaves, in units
-    of 1 m plus the size of the scene.
+    restraint (r, 3) are the multipliers of the last `restrict`. name says how messages call a joint. worst is the
+    largest residual that the last step leaves, in units of 1 m plus the size of the scene.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class ExactJoints:
             points=points, slides=slides, combined=combined, K=np.zeros(count), yields=np.zeros(count),
             residual=np.zeros((count, 3)), bend=np.zeros((count, 3)),
         )  # fmt: skip
+        self.restraint = np.zeros((count, 3))
         self._tuned = np.zeros(1)  # h for which K is to be, and for which it is
         self._weighed = 0.0
         self._kept = np.zeros(1)  # 1 if the last step has closed all joints, and no body was moved since
@@ -127,11 +128,11 @@ class ExactJoints:
         self.worst = float(measure_constraints(self.constraints, active, Q, y, self.constraints.residual)) / self._size
 
     def restrict(self, Q: Array, blocks: Blocks, active: Indices, x: Array) -> None:
-        """x (n, 12) = A⁻¹b becomes the solution of H x + Jᵀμ = b with J x = bend, J as last linearised.
+        """x (n, 12) = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend, J as last linearised.
 
-        bend is zero, or what `add_curvature` has asked for.
+        bend is zero, or what `add_curvature` has asked for. `restraint` ← μ.
         """
-        restrict_direction(self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, x)
+        restrict_direction(self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, x, self.restraint)
 
     def set_gradient(self, g: Array) -> None:
         """g ← Jᵀ K C, as linearised: without multipliers."""

@@ -78,9 +78,12 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
     for i in range(len(laws.acting)):
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
+        weight[i] = 0.0
+        if start.held[left] or start.held[right]:
+            continue
         rate = _rate(J, left, right, start.V)
         yields = compliance(J, left, right, start.mass_inverse)
-        weight[i] = slope = moved = 0.0
+        slope = moved = 0.0
         for n in range(laws.first[i], laws.first[i + 1]):
             m = laws.law[n]
             has_rate = laws.start[m] >= 0
@@ -127,6 +130,8 @@ def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
         slope = 0.0
+        if start.held[left] or start.held[right]:
+            continue
         if weight[i] != 0.0:
             n = gather_rows(c, k, start.Q, F)
             gather_rows(c, k, start.V, dF)

@@ -12,7 +12,7 @@ from dovetail.solver.joint.stencil import gather, gather_step, pull_back_gradien
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["add_row_forces", "apply_rows", "bend_rows", "curve_rows", "measure_rows", "pull_back_rows"]
+__all__ = ["add_row_forces", "apply_rows", "bend_rows", "curve_rows", "measure_rows", "pull_back_rows", "start_forces"]
 
 
 @kernel
@@ -76,8 +76,38 @@ def pull_back_rows(rows: Rows, values: Array, first: int, g: Array) -> None:
 
 
 @kernel
-def add_row_forces(rows: Rows, h: float, Q: Array, out: Array) -> None:
-    """out[joint] (4, 3) −= generalised force [N, N·m] on the right body at Q after a step of length h."""
+def start_forces(rows: Rows, held: Indices, h: float, V: Array, x: Array, mu: Array, first: int, out: Array) -> None:
+    """out (k, 3) ← λ/h² in the acceleration −x/h² of a start with V, of rows on held bodies; 0 of others.
+
+    Of exact rows that is mu[first …]/h², of penalties K (C + J δ + c)/h² for the step δ = −x with its curvature c.
+    """
+    n = 3 * rows.W.shape[1]
+    dF, rate, scale = np.empty(n), np.empty(n), 1.0 / (h * h)
+    for k in range(len(rows.left)):
+        left, right, at = rows.left[k], rows.right[k], rows.at[k]
+        on = held[left] or held[right]
+        if on and k < rows.exact:
+            gather_step(rows.W, k, left, right, x, dF)
+            gather(rows.W, k, left, right, V, rate)
+        for a in range(3):
+            value = 0.0
+            if on and k >= rows.exact:
+                value = mu[first + k - rows.exact, a] * scale
+            elif on and n == 3:
+                value = rows.K[k] * (rows.C[k, a] - dF[a]) * scale
+            elif on:
+                i, j = (a + 1) % 3, (a + 2) % 3
+                turned = dF[i] * at[3 + j] - dF[j] * at[3 + i] + at[i] * dF[3 + j] - at[j] * dF[3 + i]
+                value = rows.K[k] * ((rows.C[k, a] - turned) * scale + 2.0 * cross(rate, a))
+            out[k, a] = value
+
+
+@kernel
+def add_row_forces(rows: Rows, h: float, Q: Array, carried: Array, out: Array) -> None:
+    """out[joint] (4, 3) −= generalised force [N, N·m] on the right body at Q after a step of length h.
+
+    carried (k, 3) is what rows exert besides their λ, see held.py.
+    """
     W, n = rows.W, 3 * rows.W.shape[1]
     F, gF, pull = np.empty(n), np.empty(n), np.empty(3)
     for k in range(len(rows.left)):
@@ -89,6 +119,7 @@ def add_row_forces(rows: Rows, h: float, Q: Array, out: Array) -> None:
                 x, y, z = point_gap(W, k, rows.left[k], rows.right[k], Q)
                 scale = rows.K[k] / (h * h)
                 x, y, z = scale * x, scale * y, scale * z
+            x, y, z = x + carried[k, 0], y + carried[k, 1], z + carried[k, 2]
             for i in range(4):
                 out[joint, i, 0] -= W[k, 0, 4 + i] * x
                 out[joint, i, 1] -= W[k, 0, 4 + i] * y
@@ -97,6 +128,7 @@ def add_row_forces(rows: Rows, h: float, Q: Array, out: Array) -> None:
         gather(W, k, rows.left[k], rows.right[k], Q, F)
         for a in range(3):
             pull[a] = rows.force[k, a] if k >= rows.exact else rows.K[k] * value_of(F, a) / (h * h)
+            pull[a] += carried[k, a]
         set_slope(F, pull, gF)
         for r in range(2):
             for i in range(4):

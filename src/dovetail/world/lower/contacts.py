@@ -50,7 +50,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
     materials: list[Indices] = []
     shape_of = np.full(table.count, -1)
     d_hat = np.full(table.count, scaled(config, "contact/d_hat", table))
-    thickness, is_round = np.zeros(table.count), np.zeros(table.count, np.int64)
+    thickness, is_round, rolls = np.zeros(table.count), *np.zeros((2, table.count), np.int64)
     centre, half = bodies.centre.copy(), bodies.half.copy()  # of boxes about what can touch
     material, subscene = np.zeros(table.count, np.int64), np.zeros(table.count, np.int64)
     self_collides = np.zeros(table.count, np.int64)
@@ -82,12 +82,13 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         core = round_core(geometry)
         thick = geometry.vertices.find(builtin.thickness)
         if core is not None:
-            thickness[here], is_round[here] = core[1], 1
+            thickness[here], is_round[here], rolls[here] = core[1], 1, 1
             centre[here], half[here] = vertices.mean(axis=0), 0.5 * np.ptp(vertices, axis=0)
         elif thick is not None:
             thickness[here] = thick.values.max()
         material[here], subscene[here] = _elements(geometry, len(mu), len(subscenes), entry.slot.object_name)
         self_collides[here] = _flag(geometry, "self_collision")
+        rolls[here] |= _flag(geometry, "rolls") != 0
     points, normals, plane_material, plane_subscene = _half_planes(scene, len(mu), len(subscenes))
     masked = np.zeros((0, 2), np.int64) if config["contact/joint_neighbours"] else joined
     lowered = ContactScene(
@@ -96,6 +97,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         d_hat=d_hat,
         thickness=thickness,
         is_round=is_round,
+        rolls=rolls,
         material=material,
         subscene=subscene,
         self_collides=self_collides,

@@ -125,10 +125,13 @@ class Couplings:
                 self.soft.target[2 * a : 2 * a + 2] = -w * (w @ x[a] - c[k]) / (w @ w)
             self.soft.previous[:] = x.ravel()
 
-    def commit(self, h: float) -> None:
-        """A step of length h was taken, and the coordinates are committed: keep what the couplings exerted."""
+    def commit(self, h: float, carried: Array) -> None:
+        """A step of length h was taken, and the coordinates are committed: keep what the couplings exerted.
+
+        carried (r, 3) ends with what they exert besides their multipliers, see solver/held.py.
+        """
         if self.exact is not None:
-            self._force[self._is_exact] = self.exact.force[:, 0]
+            self._force[self._is_exact] = self.exact.force[:, 0] + carried[len(carried) - len(self.exact.force) :, 0]
         if self.soft is not None:
             chosen = self._chosen(False)
             K = [self.soft.matrix(a)[0, 0] for a in range(len(chosen))]

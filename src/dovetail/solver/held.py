@@ -1,0 +1,223 @@
+"""Second order while touching: steps of ctr for what touches something.
+
+A contact must not be part of a trapezoidal rule: it would bounce, and gain energy. So a mechanism that touches
+something minimises the potential of bdf1 (c = 1), in which contact, friction, hard limits and laws act as they do there; but all
+else, free flight and joints, enters by V̂ and Â as in ctr (integrator.py has Q̃ and the new velocity):
+
+    minimise ½‖Q − Q̃‖²_M + h²V(Q)
+
+P, V̂ and Â know no contact, so the velocity that a step ends with lags behind by what contact adds in half a step. Where
+that lasts, the lag lasts too and does no harm. Where it turns with the motion, it has to be followed:
+
+    F = −∇barrier(Qₙ)     u = P⁻¹F as motions of rigid bodies     u′ that of the last step, turned along
+    φ = max(0, 1 − (4r)⁴),  r = ‖u − u′‖_M/‖u‖_M over all that contacts and joints connect: 0 at impacts
+    y = P_c⁻¹ M(u − u′),    P_c = P + h²(Hessian of barrier and friction at Qₙ)
+    ℓ = −h²φ Σ S_ij u_i × v_j      (S: second moments about the centre of mass; u_i, v_j rows of u and V)
+    Vₙ ← Vₙ + M⁻¹(½ℓ × a_k on row k) − hφy
+
+and what depends on the velocity itself, curvatures, takes V̂ + h/2 φu. Laws of such mechanisms are left to the end of
+the step: trapezoidal ones make stiff drives swing against a contact. So they are implicit Euler there, as contact is.
+
+Since h²/4 Â is part of Q̃, joints have a quarter of their forces in what is minimised. The rest, which they carry in Â,
+is added where forces are read (`State.carried`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.solver.assembly.start import spin_of
+from dovetail.solver.consistent import assemble_filter, factor_filter, solve_filter
+from dovetail.solver.contact.normal import add_normal_gradient
+from dovetail.solver.islands import unite_pairs
+from dovetail.solver.kernel import kernel
+from dovetail.solver.model import Model
+from dovetail.solver.state import State
+from dovetail.typing import Array, Flags, Indices
+
+__all__ = ["Touch", "set_rolling", "touch"]
+
+_FADES = 4.0  # a change of u by a quarter of itself is an impact; chosen by random drops that must not gain energy
+_FELT = 1e-4  # [m/s] change of a velocity from which on P_c is worth being factored
+
+
+class Touch(NamedTuple):
+    """What touching adds to a start: V (n, 4, 3) instead of Vₙ, half of hφu, and u as accelerations (n, 6)."""
+
+    V: Array
+    half: Array
+    pushed: Array
+
+
+@kernel
+def _rigid(mass: Array, Q: Array, A: Array, out: Array) -> None:
+    """out (n, 6) ← acceleration of the centre of mass, and of the spin, of bodies that move with A (n, 4, 3)."""
+    S, w = np.empty((3, 3)), np.empty(3)
+    for b in range(len(Q)):
+        for x in range(3):
+            out[b, x] = A[b, 0, x]
+            for k in range(1, 4):
+                out[b, x] += mass[b, 0, k] / mass[b, 0, 0] * A[b, k, x]
+        spin_of(mass, Q, A, b, S, w)
+        for x in range(3):
+            out[b, 3 + x] = w[x]
+
+
+@kernel
+def _rows(mass: Array, Q: Array, w: Array, out: Array) -> None:
+    """out (n, 4, 3) ← rows of bodies whose centres of mass and spins move with w (n, 6): the inverse of `_rigid`."""
+    for b in range(len(Q)):
+        for x in range(3):
+            y, z = (x + 1) % 3, (x + 2) % 3
+            out[b, 0, x] = w[b, x]
+            for k in range(1, 4):
+                out[b, k, x] = w[b, 3 + y] * Q[b, k, z] - w[b, 3 + z] * Q[b, k, y]
+                out[b, 0, x] -= mass[b, 0, k] / mass[b, 0, 0] * out[b, k, x]
+
+
+@kernel
+def _measure(mass: Array, half: Array, u: Array, change: Array, sizes: Array) -> None:
+    """sizes (3, n) ← ‖u‖²_M, ‖change‖²_M and the largest change at a corner of the body's box."""
+    for b in range(len(u)):
+        sizes[0, b] = sizes[1, b] = sizes[2, b] = 0.0
+        for i in range(4):
+            length = 0.0
+            for x in range(3):
+                length += change[b, i, x] * change[b, i, x]
+                for j in range(4):
+                    sizes[0, b] += mass[b, i, j] * u[b, i, x] * u[b, j, x]
+                    sizes[1, b] += mass[b, i, j] * change[b, i, x] * change[b, j, x]
+            sizes[2, b] += np.sqrt(length) * (1.0 if i == 0 else half[b, i - 1])
+
+
+@kernel
+def _twist(bodies_mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array, V: Array) -> None:
+    """V += M⁻¹(½ℓ × a_k on row k), by body; φ (n,)."""
+    rows = np.zeros((4, 3))
+    for b in range(len(Q)):
+        if phi[b] == 0.0:
+            continue
+        m = bodies_mass[b, 0, 0]
+        l0 = l1 = l2 = 0.0
+        for i in range(1, 4):
+            for j in range(1, 4):
+                S = bodies_mass[b, i, j] - bodies_mass[b, 0, i] * bodies_mass[b, 0, j] / m
+                l0 -= S * (u[b, i, 1] * V[b, j, 2] - u[b, i, 2] * V[b, j, 1])
+                l1 -= S * (u[b, i, 2] * V[b, j, 0] - u[b, i, 0] * V[b, j, 2])
+                l2 -= S * (u[b, i, 0] * V[b, j, 1] - u[b, i, 1] * V[b, j, 0])
+        scale = 0.5 * h * h * phi[b]
+        for k in range(1, 4):
+            rows[k, 0] = scale * (l1 * Q[b, k, 2] - l2 * Q[b, k, 1])
+            rows[k, 1] = scale * (l2 * Q[b, k, 0] - l0 * Q[b, k, 2])
+            rows[k, 2] = scale * (l0 * Q[b, k, 1] - l1 * Q[b, k, 0])
+        for i in range(4):
+            for j in range(1, 4):
+                for x in range(3):
+                    V[b, i, x] += inverse[b, i, j] * rows[j, x]
+
+
+def touch(model: Model, state: State, h: float, held: Flags) -> Touch | None:
+    """What touching adds to the start of a step of length h of the bodies that are held (n,); None if none is."""
+    contact, bodies, Q = model.contact, model.bodies, state.Q
+    if not held.any():
+        return None
+    V, n = state.V.copy(), bodies.count
+    half, pushed = np.zeros_like(V), np.zeros((n, 6))
+    active = bodies.is_free * held
+    s = None if contact is None else contact.press(Q, h)
+    if contact is None or s is None or s.count == 0:
+        return Touch(V, half, pushed)
+    model.start.begin(Q, V, held, h, h / (state.dt_before or h))
+    F = np.zeros((n, 12))
+    add_normal_gradient(s, s.count, s.candidates, contact.scene, F)
+    F *= (active / (-h * h))[:, None]
+    _rigid(bodies.mass, Q, _response(model, active, F).reshape(n, 4, 3), pushed)
+    pushed[active == 0] = 0.0
+    u, change = np.empty_like(V), np.empty_like(V)
+    _rows(bodies.mass, Q, pushed, u)
+    _rows(bodies.mass, Q, state.pushed, change)
+    np.subtract(u, change, out=change)
+    phi, felt = _persistence(model, s.bodies, s.count, u, change)
+    if h * felt >= _FELT:
+        chosen = active * (phi > 0.0)
+        y = _yield(model, state, chosen, bodies.mass @ change)
+        V -= (h * phi)[:, None, None] * y.reshape(n, 4, 3)
+    _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, u, V)
+    half[:] = (0.5 * h * phi)[:, None, None] * u
+    return Touch(V, half, pushed)
+
+
+def set_rolling(model: Model, state: State, h: float, V: Array, held: Flags) -> None:
+    """Tell contact by how much bodies that are held (n,) turn in a step that begins with V."""
+    contact, bodies = model.contact, model.bodies
+    if contact is not None:
+        _turns(
+            bodies.mass,
+            bodies.is_free * held * contact.scene.rolls,
+            h,
+            state.Q,
+            V,
+            contact.turning.turn,
+            contact.turning.centre,
+        )
+
+
+@kernel
+def _turns(mass: Array, active: Indices, h: float, Q: Array, V: Array, turn: Array, centre: Array) -> None:
+    S, w = np.empty((3, 3)), np.empty(3)
+    for b in range(len(Q)):
+        for x in range(3):
+            turn[b, x] = 0.0
+        if active[b]:
+            spin_of(mass, Q, V, b, S, w)
+            for x in range(3):
+                turn[b, x] = h * w[x]
+                centre[b, x] = Q[b, 0, x]
+                for k in range(1, 4):
+                    centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
+
+
+def _response(model: Model, active: Indices, F: Array) -> Array:
+    """P⁻¹F (n, 12) of active bodies; of lone ones M⁻¹F, which has the same motion of rigid bodies."""
+    lone = model.lone.among(active)
+    found: Array = (model.bodies.mass_inverse @ F.reshape(-1, 4, 3)).reshape(-1, 12)
+    rest = active - lone
+    if rest.any():
+        model.directions.need_blocks()
+        blocks = model.directions.blocks
+        assemble_filter(model, model.start, rest, blocks)
+        factor_filter(model, rest, blocks)
+        np.copyto(blocks.g, F)
+        found[rest != 0] = solve_filter(model, rest, blocks, blocks.g)[rest != 0]
+    return found
+
+
+def _persistence(model: Model, pairs: Indices, count: int, u: Array, change: Array) -> tuple[Array, float]:
+    """φ (n,) of every body, and the largest φ|change| [m/s²] of a corner."""
+    islands, bodies = model.islands, model.bodies
+    unite_pairs(islands.separate(), bodies.is_free, pairs, count)
+    islands.number()
+    sizes = np.empty((3, bodies.count))
+    _measure(bodies.mass, bodies.half, u, change, sizes)
+    sizes[:, bodies.is_free == 0] = 0.0
+    all_of_it, changed = islands.sum(sizes[0]), islands.sum(sizes[1])
+    ratio = np.minimum(_FADES * _FADES * changed / np.maximum(all_of_it, 1e-300), 1.0)
+    phi = np.append(1.0 - ratio * ratio, 0.0)[islands.of]
+    return phi, float((phi * sizes[2]).max())
+
+
+def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:
+    """P_c⁻¹ r (n, 12) of active bodies."""
+    contact, directions, Q = model.contact, model.directions, state.Q
+    assert contact is not None
+    s = contact.press(Q, model.start.h)
+    if not directions.blocks.laid_out or not contact.fits(s, directions.blocks):
+        directions.lay_out(contact.touching(s))
+    blocks = directions.blocks
+    assemble_filter(model, model.start, active, blocks)
+    contact.add_resistance(Q, state.Q_before, s, active, blocks)
+    factor_filter(model, active, blocks)
+    np.copyto(blocks.g, r.reshape(-1, 12))
+    return solve_filter(model, active, blocks, blocks.g)
