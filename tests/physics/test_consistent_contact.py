@@ -1,4 +1,4 @@
-"""ctr and bdf2 with contact: a mechanism that touches something takes its steps as bdf1, all else goes on as before."""
+"""ctr and bdf2 with contact: what touches something takes its steps as held, or as bdf1; all else goes on as before."""
 
 from __future__ import annotations
 
@@ -69,29 +69,28 @@ def test_a_contact_in_one_corner_does_not_damp_the_rest():
     before = read_state(stage.world)[1][1, :3, :3]
     stage.run(20)
     assert stage.world.report.contacts > 0
-    assert stage.world.report.bdf1_bodies == 1
     after = read_state(stage.world)[1][1, :3, :3]
     # bdf1 would lose ω²h = 25 % of it per second
     assert np.linalg.norm(after) == pytest.approx(np.linalg.norm(before), rel=1e-6)
 
 
-def test_a_body_at_rest_on_the_ground_moves_as_with_bdf1():
-    """A step that begins or ends in contact is a step of bdf1, to the last bit."""
-    states = []
+def test_a_body_comes_to_rest_where_it_does_with_bdf1():
+    """Barriers and friction are the same; a box that slides to a halt stands still and says so."""
+    heights = []
     for method in ("bdf1", "ctr"):
         stage = Stage((0, 0, -G), integrator__type=method)
         stage.material(0.5)
         stage.ground()
-        stage.add("box", SMALL_BOX, [(0, 0, 0.1005)], velocity=(0.4, 0, 0))
-        stage.run(15)
-        assert stage.world.report.contacts > 0
-        states.append(read_state(stage.world))
-    for one, two in zip(*states, strict=True):
-        np.testing.assert_array_equal(one, two)
+        box = stage.add("box", SMALL_BOX, [(0, 0, 0.101)], velocity=(0.4, 0, 0))
+        stage.run(60)
+        _, velocity = read_state(stage.world)
+        assert np.abs(velocity).max() < 1e-9  # round-off over the step
+        heights.append(box.geometry.transforms.values[0, 2, 3])
+    assert heights[0] == pytest.approx(heights[1], abs=1e-9)
 
 
-def test_an_impact_ends_the_flight_a_step_early():
-    """Flight is exact to the last free step; the step that meets the ground is taken again."""
+def test_flight_is_exact_up_to_the_impact():
+    """The step that meets the ground begins as ctr and ends in touch; no step is taken twice."""
     stage = Stage((0, 0, -G), integrator__type="ctr")
     stage.ground()
     box = stage.add("box", SMALL_BOX, [(0, 0, 0.3)])

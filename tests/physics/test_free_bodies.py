@@ -25,7 +25,7 @@ def tight(**config: object) -> Scene:
 def discrete_motion(method: str, a: float, v: float, h: float, frames: int) -> np.ndarray:
     """Positions of a point under a constant acceleration, step by step from the integrator's table."""
     table = INTEGRATORS[method]
-    (a0, a1), (b0, b1), (d, d0, d1, carry) = table.position, table.velocity, table.rates
+    (a0, a1), (b0, b1), (d, d0, d1, carry, _) = table.position, table.velocity, table.rates
     ends = 2 if table.is_consistent else 1  # at which the acceleration counts
     x, x_before, v_before = [0.0], 0.0, v
     for _ in range(frames):

@@ -16,7 +16,7 @@ from dovetail.constitution import (
 )
 from dovetail.solver import consistent
 from dovetail.solver.consistent import consistent_start
-from dovetail.solver.integrator import INTEGRATORS, same_for_all
+from dovetail.solver.integrator import INTEGRATORS, Methods
 from dovetail.solver.joint.laws import LawBatch, Laws
 from dovetail.solver.joint.rows import Rows
 from dovetail.solver.model import Model
@@ -24,6 +24,11 @@ from dovetail.solver.potential import Potential
 
 H = 0.01
 STIFF, SOFT = 1e8, 1e3
+
+
+def ctr(smooth: np.ndarray) -> Methods:
+    """ctr for these bodies, bdf1 for the others."""
+    return Methods(INTEGRATORS["ctr"], ~smooth)
 
 
 def mechanism(rng: np.random.Generator, *, potential: str = "OrthoPotential", kappa: float = STIFF, exact: int = 0):
@@ -192,7 +197,7 @@ def test_a_start_is_that_of_the_dense_equations(potential, kappa, rng):
     a[:, 0, 2] = np.where(free(model), -9.8, 0.0)
     V_hat = np.linalg.solve(P, M @ flat(model, state.V))
     g = gradient(model, state.Q)
-    V, total, inner = consistent_start(model, state, H, a.copy(), np.ones(len(state.Q), np.bool_))
+    V, total, inner = consistent_start(model, state, H, a.copy(), ctr(np.ones(len(state.Q), np.bool_)))
     # differences of 1e-6 leave 1e-9 of J, and P has a condition of up to 1e10 where bodies are stiff
     np.testing.assert_allclose(flat(model, V), V_hat, atol=2e-5)
     bends = np.zeros(len(M))
@@ -224,7 +229,8 @@ def test_a_rigid_motion_is_left_alone_and_gets_its_centripetal_acceleration(pote
     spin = cross_matrix(omega)
     state.V[0, 1:] = (spin @ state.Q[0, 1:].T).T
     state.V[0, 0] = 1.0, -2.0, 0.5
-    V, total, inner = consistent_start(model, state, H, np.array([[[0, 0, -9.8], *np.zeros((3, 3))]]), np.ones(1, bool))
+    a = np.array([[[0, 0, -9.8], *np.zeros((3, 3))]])
+    V, total, inner = consistent_start(model, state, H, a, ctr(np.ones(1, np.bool_)))
     np.testing.assert_allclose(V, state.V, atol=1e-9)
     A = 0.5 * (total + inner)[0]
     # the filter takes 1/(1 + ω²h²) off, 1e-4 here and four times that of ARAP
@@ -240,7 +246,7 @@ def test_exact_joints_hold_for_velocity_and_acceleration(rng):
     points, slides = model.potential.points, model.potential.slides
     assert model.potential.exact is not None and points.count > points.exact == 0 and slides.count > slides.exact == 0
     a = np.zeros_like(state.Q)
-    V, total, inner = consistent_start(model, state, H, a, np.ones(len(state.Q), np.bool_))
+    V, total, inner = consistent_start(model, state, H, a, ctr(np.ones(len(state.Q), np.bool_)))
     A = 0.5 * (total + inner)
     for rows in (points, slides):
         for k in range(rows.count):
@@ -260,7 +266,7 @@ def test_bodies_that_need_bdf1_keep_their_velocity(rng):
     smooth = np.zeros(len(state.Q), np.bool_)
     smooth[-1] = True
     a = rng.normal(size=state.Q.shape)
-    V, total, inner = consistent_start(model, state, H, a.copy(), smooth)
+    V, total, inner = consistent_start(model, state, H, a.copy(), ctr(smooth))
     np.testing.assert_array_equal(V[:-1], state.V[:-1])
     np.testing.assert_array_equal(total[:-1], a[:-1])
     np.testing.assert_array_equal(inner[:-1], state.A[:-1])
@@ -289,10 +295,10 @@ def test_sweeps_and_blocks_give_the_same_start(gamma, rng):
     a = np.zeros_like(state.Q)
     a[1:, 0, 2] = -9.8
     smooth = np.ones(len(state.Q), np.bool_)
-    swept = [x.copy() for x in consistent_start(model, state, H, a.copy(), smooth)]
+    swept = [x.copy() for x in consistent_start(model, state, H, a.copy(), ctr(smooth))]
     assert not model.directions.blocks.laid_out, "no block was needed"
     model.directions.sweep = None
-    blocked = consistent_start(model, state, H, a.copy(), smooth)
+    blocked = consistent_start(model, state, H, a.copy(), ctr(smooth))
     for one, two in zip(swept, blocked, strict=True):
         one, two = one[1:], two[1:]  # the base is fixed
         # sweeps take a body for a rigid one with a stiffness of 8w on all strains: 1/(ω²h²) = 1e-3 of the strain rates
@@ -334,13 +340,13 @@ def test_spinning_bodies_start_by_sweeps_with_their_spin_and_its_gyroscopic_torq
         omega = 3.0 * rng.normal(size=3)
         state.V[k, 0], state.V[k, 1:] = at_pin + np.cross(omega, arm), np.cross(omega, state.Q[k, 1:])
         at_pin = state.V[k, 0] + np.cross(omega, arm)
-    model.prepare(H, same_for_all(INTEGRATORS["ctr"], links + 1).weight)
+    model.prepare(H, ctr(np.ones(links + 1, np.bool_)).weight)
     a = np.zeros_like(state.Q)
     a[1:, 0, 2] = -9.8
     smooth = free(model)
     for sweep in (model.directions.sweep, None):
         model.directions.sweep = sweep
-        starts.append([x.copy() for x in consistent_start(model, state, H, a.copy(), smooth)])
+        starts.append([x.copy() for x in consistent_start(model, state, H, a.copy(), ctr(smooth))])
     (V, _, inner), (V_block, _, inner_block) = starts
     np.testing.assert_allclose(V, state.V, atol=1e-8 * np.abs(state.V).max())
     np.testing.assert_allclose(V_block, state.V, atol=1e-8 * np.abs(state.V).max())

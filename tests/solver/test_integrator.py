@@ -29,10 +29,12 @@ def test_the_new_velocity_is_exact_for_polynomials_up_to_the_order(method):
     """V at t = h from positions at h, 0 and −h and the velocity at 0, with h = 1."""
     for degree in range(method.order + 1):
         x, v, _ = polynomial(degree)
-        found = np.dot(method.rates, [x(1), x(0), x(-1), v(0)])
+        found = np.dot(method.rates, [x(1), x(0), x(-1), v(0), 0.0])
         assert found == pytest.approx(v(1), abs=1e-14)
     x, v, _ = polynomial(method.order + 1)
-    assert np.dot(method.rates, [x(1), x(0), x(-1), v(0)]) != pytest.approx(v(1), abs=1e-3), "its order is no higher"
+    assert np.dot(method.rates, [x(1), x(0), x(-1), v(0), 0.0]) != pytest.approx(v(1), abs=1e-3), (
+        "its order is no higher"
+    )
 
 
 def test_the_step_is_exact_for_polynomials_up_to_the_order(method):
@@ -61,11 +63,11 @@ def test_second_order_takes_a_look_back_or_a_consistent_start(method):
 def test_the_documented_tables_are_stored():
     bdf1, bdf2, ctr = (INTEGRATORS[name] for name in ("bdf1", "bdf2", "ctr"))
     np.testing.assert_array_equal(bdf1.prediction, [1, 0, 1, 0, 1])
-    np.testing.assert_array_equal(bdf1.rates, [1, -1, 0, 0])
+    np.testing.assert_array_equal(bdf1.rates, [1, -1, 0, 0, 0])
     np.testing.assert_allclose(bdf2.prediction, [4 / 3, -1 / 3, 8 / 9, -2 / 9, 4 / 9], rtol=1e-15)
-    np.testing.assert_array_equal(bdf2.rates, [1.5, -2, 0.5, 0])
+    np.testing.assert_array_equal(bdf2.rates, [1.5, -2, 0.5, 0, 0])
     np.testing.assert_array_equal(ctr.prediction, [1, 0, 1, 0, 0.25])
-    np.testing.assert_array_equal(ctr.rates, [2, -2, 0, -1])
+    np.testing.assert_array_equal(ctr.rates, [2, -2, 0, -1, 0])
     assert (bdf1.weight, bdf2.weight, ctr.weight) == (1.0, 2.25, 4.0)
 
 
@@ -73,7 +75,7 @@ def step_matrix(method: Integrator, k: float) -> np.ndarray:
     """(x, x₋, v, v₋) → the next ones, of x″ = −k x with h = 1: c (x − x̃) + k x = 0."""
     a0, a1 = method.position
     b0, b1 = method.velocity
-    d, d0, d1, carry = method.rates
+    d, d0, d1, carry, _ = method.rates
     x, x_before, v, v_before = np.eye(4)
     started, acceleration = v, 0.0 * x
     if method.is_consistent:

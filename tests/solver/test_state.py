@@ -13,12 +13,13 @@ from dovetail.solver.predict import first_guess, predict
 from dovetail.solver.state import State
 
 IS_FREE = np.array([0, 1])
-UNTOUCHED = np.zeros(2, np.bool_)
+NOBODY = np.zeros(2, np.bool_)
+UNTOUCHED = NOBODY, NOBODY, np.zeros((2, 6)), np.zeros((0, 3))  # knocked, lagging, pushed, carried
 
 
 def random_state(rng: np.random.Generator) -> State:
     arrays = rng.normal(size=(5, 2, 4, 3))
-    return State(*arrays, UNTOUCHED, dt_before=0.02)
+    return State(*arrays, *(np.copy(array) for array in UNTOUCHED), dt_before=0.02)
 
 
 @pytest.mark.parametrize("name", sorted(INTEGRATORS))
@@ -82,8 +83,9 @@ def test_a_commit_moves_the_present_into_the_past(name, rng):
     before = State(**{k: np.copy(v) for k, v in state.arrays().items()})
     Q, Q_tilde = rng.normal(size=(2, 2, 4, 3))
     past, V_start = rng.normal(size=(2, 2, 4, 3))
-    state.commit(Methods(method, np.zeros(2, np.bool_)), h, IS_FREE, Q, Q_tilde, past.copy(), V_start, UNTOUCHED)
-    d, d0, d1, carry = method.rates
+    methods, start = Methods(method, NOBODY), (V_start, np.zeros_like(Q))
+    state.commit(methods, h, IS_FREE, Q, Q_tilde, past.copy(), start, UNTOUCHED[2:], NOBODY)
+    d, d0, d1, carry, _ = method.rates
     np.testing.assert_array_equal(state.Q, Q)
     np.testing.assert_array_equal(state.Q_before, before.Q)
     np.testing.assert_array_equal(state.V_before, before.V)
@@ -103,9 +105,44 @@ def test_a_body_that_needs_bdf1_takes_the_step_as_that(rng):
     predict(methods.prediction, methods.of, 0.1, is_free, np.ones(2, int), a, Q, V, Q, V, found)
     np.testing.assert_allclose(found, Q + 0.1 * V + np.array([0.0025, 0.01])[:, None, None] * a, rtol=1e-13)
     new = rng.normal(size=(2, 4, 3))
-    state.commit(methods, 0.1, is_free, new, found, Q.copy(), V, UNTOUCHED)
+    state.commit(methods, 0.1, is_free, new, found, Q.copy(), (V, a), UNTOUCHED[2:], NOBODY)
     np.testing.assert_allclose(state.V[0], (20 * (new - Q) - V)[0], rtol=1e-12)
     np.testing.assert_allclose(state.V[1], (10 * (new - Q))[1], rtol=1e-12)
+    assert not state.lagging.any()
+
+
+def test_a_body_in_touch_is_held_and_one_that_lands_has_its_velocity(rng):
+    """Held: Qₙ + hV̂ + h²/4 a with c = 1, then (Q − Qₙ)/h + h/4 a. One that only ends in touch begins as ctr."""
+    is_free = np.ones(2, np.int64)
+    methods = Methods(INTEGRATORS["ctr"], NOBODY, np.array([False, True]))
+    np.testing.assert_array_equal(methods.weight, [4.0, 1.0])
+    np.testing.assert_array_equal(methods.starts, [True, True])
+    state, a, found = random_state(rng), rng.normal(size=(2, 4, 3)), np.empty((2, 4, 3))
+    Q, V = state.Q.copy(), state.V.copy()
+    predict(methods.prediction, methods.of, 0.1, is_free, np.ones(2, int), a, Q, V, Q, V, found)
+    np.testing.assert_allclose(found, Q + 0.1 * V + 0.0025 * a, rtol=1e-13)
+    new = rng.normal(size=(2, 4, 3))
+    state.commit(methods, 0.1, is_free, new, found, Q.copy(), (V, a), UNTOUCHED[2:], np.ones(2, np.bool_))
+    np.testing.assert_allclose(state.V, 10 * (new - Q) + 0.025 * a, rtol=1e-12)
+    assert state.lagging.all()
+
+
+def test_a_velocity_that_lags_is_told_as_the_mean_of_the_step():
+    """A body that turns by θ in a step of the trapezoidal rule has the spin 2 tan(θ/2)/h."""
+    h, theta, centre = 0.1, 0.5, np.array([0.3, -0.2, 0.1])
+    mass = np.zeros((1, 4, 4))
+    mass[0, 0, 0], mass[0, 0, 1:] = 2.0, 2.0 * centre
+    state = State.without_past(np.zeros((1, 4, 3)), np.full((1, 4, 3), 7.0))
+    np.testing.assert_array_equal(state.velocity(mass), state.V)
+    state.lagging[:], state.dt_before = True, h
+    axis, R = np.array([0.0, 0.0, 1.0]), rotation([0, 0, 1], theta)
+    state.Q_before = np.concatenate([np.zeros((1, 3)), np.eye(3)])[None]
+    move = np.array([0.01, 0.02, 0.03])  # of the centre of mass
+    state.Q = np.concatenate([(centre + move - R @ centre)[None], R.T])[None]
+    found = state.velocity(mass)[0]
+    spin = 2 * np.tan(theta / 2) / h * axis
+    np.testing.assert_allclose(found[1:], np.cross(spin, state.Q[0, 1:]), atol=1e-12)
+    np.testing.assert_allclose(found[0] + centre @ found[1:], move / h, atol=1e-12)
 
 
 def test_a_new_step_length_shows_the_past_of_the_same_parabola():
@@ -115,7 +152,18 @@ def test_a_new_step_length_shows_the_past_of_the_same_parabola():
     def at(t: float) -> np.ndarray:
         return a + b * t + c * t * t
 
-    state = State(at(1), b + 2 * c, at(0.98), b + 2 * c * 0.98, np.zeros_like(a), UNTOUCHED[:1], 0.02)
+    state = State(
+        at(1),
+        b + 2 * c,
+        at(0.98),
+        b + 2 * c * 0.98,
+        np.zeros_like(a),
+        NOBODY[:1],
+        NOBODY[:1],
+        np.zeros((1, 6)),
+        np.zeros((0, 3)),
+        0.02,
+    )
     Q_before, V_before = state.past(0.05)
     np.testing.assert_allclose(Q_before, at(0.95), atol=1e-13)
     np.testing.assert_allclose(V_before, b + 2 * c * 0.95, atol=1e-13)
@@ -133,7 +181,7 @@ def test_an_equal_step_or_a_start_leaves_the_past_alone(rng):
 
 def test_an_external_write_ends_the_past_of_that_body_only(rng):
     state = random_state(rng)
-    kept = {name: value[0].copy() for name, value in state.arrays().items() if value.ndim}
+    kept = {name: value[0].copy() for name, value in state.arrays().items() if value.ndim and len(value)}
     state.forget(np.array([1]))
     np.testing.assert_array_equal(state.Q_before[1], state.Q[1])
     np.testing.assert_array_equal(state.V_before[1], state.V[1])

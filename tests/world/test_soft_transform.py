@@ -41,7 +41,7 @@ def test_a_pull_on_the_position_averages_inertia_and_target(method, start):
     x = x_before = v = v_before = np.zeros(3)
     share = eta / (1 + eta)
     for n in range(20):
-        (a0, a1), (b0, b1), (d, d0, d1, carry) = table.position, table.velocity, table.rates
+        (a0, a1), (b0, b1), (d, d0, d1, carry, _) = table.position, table.velocity, table.rates
         started, pulled = v, np.zeros(3)
         if table.is_consistent:
             jump = aim if n == 0 else np.zeros(3)

@@ -1,8 +1,8 @@
 """Second order while touching: steps of ctr for what touches something.
 
 A contact must not be part of a trapezoidal rule: it would bounce, and gain energy. So a mechanism that touches
-something minimises the potential of bdf1 (c = 1), in which contact, friction, hard limits and laws act as they do there; but all
-else, free flight and joints, enters by V̂ and Â as in ctr (integrator.py has Q̃ and the new velocity):
+something minimises the potential of bdf1 (c = 1), in which contact, friction, hard limits and laws act as they do
+there; but all else, free flight and joints, enters by V̂ and Â as in ctr (integrator.py has Q̃ and the new velocity):
 
     minimise ½‖Q − Q̃‖²_M + h²V(Q)
 
@@ -217,7 +217,7 @@ def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:
         directions.lay_out(contact.touching(s))
     blocks = directions.blocks
     assemble_filter(model, model.start, active, blocks)
-    contact.add_resistance(Q, state.Q_before, s, active, blocks)
+    contact.add_resistance(Q, state.Q_before, model.start.h, s, active, blocks)
     factor_filter(model, active, blocks)
     np.copyto(blocks.g, r.reshape(-1, 12))
     return solve_filter(model, active, blocks, blocks.g)

@@ -55,7 +55,7 @@ def test_multipliers_pull_on_the_right_body_by_the_transposed_derivative_of_thei
         linearise_rows(rows, model.bodies.is_free, Q)
         rows.force[:] = rng.normal(size=rows.force.shape)
         found, expected = np.zeros((1, 4, 3)), np.zeros((2, 12))
-        add_row_forces(rows, 0.5, Q, found)
+        add_row_forces(rows, 0.5, Q, np.zeros((rows.count, 3)), found)
         for k, force in enumerate(rows.force):
             F = rows.W[k] @ Q.reshape(8, 3)
             # J of a point is W, that of a slide δu × v + u × δv

@@ -162,7 +162,7 @@ def test_the_safe_hessian_of_penalties_is_positive_semidefinite_with_the_same_gr
 def test_the_forces_of_penalties_are_those_of_the_gradient_on_the_right_body(m, seed):
     rows, Q, _ = rows_of(m, seed)
     h, found = 0.5, np.zeros((rows.count, 4, 3))
-    add_row_forces(rows, h, Q, found)
+    add_row_forces(rows, h, Q, np.zeros((rows.count, 3)), found)
     for k in range(rows.count):
         alone = slice(k, k + 1)
         one = Stencils(rows.left[alone], rows.right[alone], rows.W[alone], np.zeros(1, int))

@@ -194,9 +194,11 @@ class Contact:
         self.friction.count = 0
         return self.survey(Q, Q, h).active
 
-    def add_resistance(self, Q: Array, Q_before: Array, s: ActiveContacts, active: Indices, blocks: Blocks) -> None:
+    def add_resistance(
+        self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
+    ) -> None:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
-        self.friction.epsilon = self._eps_velocity * math.sqrt(self._h2)
+        self.friction.epsilon = self._eps_velocity * h
         self._freeze(Q, s)
         self._Q_start = Q_before
         self.stride.fill(0.0)

@@ -1,0 +1,175 @@
+"""What touching adds to the start of a step, against the equations of held.py in NumPy; forces in joints; rolling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scenes import rotation
+
+from dovetail import AngleAxis, Sim
+from dovetail.solver.consistent import assemble_filter
+from dovetail.solver.contact.normal import add_normal_gradient
+from dovetail.solver.contact.roll import Turning, roll
+from dovetail.solver.held import _rigid, _rows, touch
+
+
+def second_moments(mass: np.ndarray) -> np.ndarray:
+    return mass[1:, 1:] - np.outer(mass[1:, 0], mass[0, 1:]) / mass[0, 0]
+
+
+def test_motions_of_rigid_bodies_have_the_momentum_of_any_motion(rng):
+    mass = np.cov(rng.normal(size=(4, 50)))[None] + 0.5 * np.eye(4)
+    Q, A = rng.normal(size=(2, 1, 4, 3))
+    w, rows = np.empty((1, 6)), np.empty((1, 4, 3))
+    _rigid(mass, Q, A, w)
+    _rows(mass, Q, w, rows)
+    S = second_moments(mass[0])
+    for motion in (A, rows):
+        np.testing.assert_allclose((mass[0] @ motion[0])[0], mass[0, 0, 0] * w[0, :3], rtol=1e-10)
+    turning = [np.cross(Q[0, 1:], S @ motion[0, 1:]).sum(axis=0) for motion in (A, rows)]
+    np.testing.assert_allclose(*turning, rtol=1e-10)
+    np.testing.assert_allclose(rows[0, 1:], np.cross(w[0, 3:], Q[0, 1:]), rtol=1e-10)
+
+
+def sliding_arm() -> Sim:
+    """A rod on a hinge whose round tip slides along an inclined floor."""
+    sim = Sim(dt=0.01, friction=0.0)
+    sim.ground(height=-0.75, normal=(0.2, 0, 1))
+    post = sim.box(0.1, fixed=True, contact=False)
+    crank = sim.box((0.5, 0.05, 0.05), pos=(0.25, 0, 0), contact=False, name="crank")
+    rod = sim.capsule(0.03, 0.8, pos=(0.5, 0, -0.4), name="rod")
+    sim.revolute(post, crank, pos=(0, 0, 0), axis=(0, 1, 0))
+    sim.revolute(crank, rod, pos=(0.5, 0, 0), axis=(0, 1, 0))
+    return sim
+
+
+def test_what_touching_adds_is_that_of_the_equations():
+    """u = P⁻¹F, φ, y = P_c⁻¹M(u − u′) and ℓ; by the matrices that the solver assembles, in dense arithmetic."""
+    sim = sliding_arm()
+    sim.step(20)
+    simulation = sim.world._simulation
+    model, state, h = simulation.model, simulation.state, 0.01
+    held = model.knocked(state.Q, h)
+    assert held.any() and not model.lone.among(model.bodies.is_free).any()
+    found = touch(model, state, h, held)
+    contact, blocks, bodies = model.contact, model.directions.blocks, model.bodies
+    free = np.flatnonzero(bodies.is_free)
+    active = bodies.is_free * held
+
+    def matrix() -> np.ndarray:
+        """What is assembled, of the free bodies: two of them."""
+        H = np.zeros((24, 24))
+        order = [list(free).index(b) for b in blocks.order[blocks.order >= 0] if b in free]
+        for k, b in enumerate(free):
+            H[12 * k : 12 * k + 12, 12 * k : 12 * k + 12] = np.triu(blocks.D[b]) + np.triu(blocks.D[b], 1).T
+        i, j = order
+        H[12 * i : 12 * i + 12, 12 * j : 12 * j + 12] = blocks.U[0]
+        H[12 * j : 12 * j + 12, 12 * i : 12 * i + 12] = blocks.U[0].T
+        return H
+
+    M = np.zeros((24, 24))
+    for k, b in enumerate(free):
+        M[12 * k : 12 * k + 12, 12 * k : 12 * k + 12] = np.kron(bodies.mass[b], np.eye(3))
+    exact = model.potential.exact
+    assemble_filter(model, model.start, active, blocks)
+    P = matrix()
+    s = contact.press(state.Q, h)
+    g = np.zeros((bodies.count, 12))
+    add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
+    F = -g[free].reshape(-1) / h**2
+    # the points of exact joints, as J y = 0
+    rows = exact.points
+    J = np.zeros((3 * rows.count, 12 * bodies.count))
+    for k in range(rows.count):
+        for side, body in enumerate((rows.left[k], rows.right[k])):
+            for i in range(4):
+                J[3 * k : 3 * k + 3, 12 * body + 3 * i : 12 * body + 3 * i + 3] += rows.W[k, 0, 4 * side + i] * np.eye(
+                    3
+                )
+    J = J.reshape(len(J), bodies.count, 12)[:, free].reshape(len(J), -1)
+    Z = np.linalg.svd(J)[2][np.linalg.matrix_rank(J) :].T  # motions that the joints leave
+
+    def solve(H: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return Z @ np.linalg.solve(Z.T @ H @ Z, Z.T @ b)
+
+    pushed = np.zeros((bodies.count, 6))
+    response = np.zeros((bodies.count, 4, 3))
+    response[free] = solve(P, F).reshape(-1, 4, 3)
+    _rigid(bodies.mass, state.Q, response, pushed)
+    np.testing.assert_allclose(found.pushed[free], pushed[free], rtol=1e-6, atol=1e-6 * np.abs(pushed[free]).max())
+    u, old = np.zeros((2, bodies.count, 4, 3))
+    _rows(bodies.mass, state.Q, found.pushed, u)
+    _rows(bodies.mass, state.Q, state.pushed, old)
+    change = (u - old)[free].reshape(-1)
+    r = np.sqrt(change @ M @ change / (u[free].reshape(-1) @ M @ u[free].reshape(-1)))
+    phi = max(0.0, 1.0 - (4 * r) ** 4)
+    assert 0.5 < phi <= 1.0
+    np.testing.assert_allclose(found.half[free], 0.5 * h * phi * u[free], rtol=1e-6)
+    assemble_filter(model, model.start, active, blocks)
+    contact.add_resistance(state.Q, state.Q_before, h, contact.press(state.Q, h), active, blocks)
+    y = solve(matrix(), M @ change)
+    V = state.V.copy()
+    V[free] -= h * phi * y.reshape(-1, 4, 3)
+    for b in free:
+        S = second_moments(bodies.mass[b])
+        twist = -(h**2) * phi * sum(S[i, j] * np.cross(u[b, 1 + i], V[b, 1 + j]) for i in range(3) for j in range(3))
+        rows_of_it = np.zeros((4, 3))
+        rows_of_it[1:] = 0.5 * np.cross(twist, state.Q[b, 1:])
+        V[b] += np.linalg.solve(bodies.mass[b], rows_of_it)
+    np.testing.assert_allclose(found.V[free], V[free], rtol=1e-6, atol=1e-6 * np.abs(state.V[free] - V[free]).max())
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_joints_of_what_touches_tell_all_of_their_force(exact):
+    """A beam on a hinge and on the ground, at rest: the hinge has half of its weight, and what is exerted on it."""
+    sim = Sim(dt=0.01, exact=exact)
+    sim.ground()
+    post = sim.box(0.1, fixed=True, pos=(0, 0, 0.05 + 0.01), contact=False)
+    beam = sim.box((1.0, 0.05, 0.05), pos=(0.5, 0, 0.06), mass=2.0)
+    hinge = sim.revolute(post, beam, pos=(0, 0, 0.06), axis=(0, 1, 0))
+    beam.force = (3.0, 0, 0)
+    sim.step(100)
+    assert len(sim.contacts) > 0 and sim.world.report.bdf1_bodies == 0
+    np.testing.assert_allclose(hinge.reaction.force, (-3.0, 0, 9.81), atol=0.05)  # the beam's end is not quite its tip
+
+
+def test_the_joint_of_a_swinging_arm_that_touches_has_its_centripetal_force():
+    """A rod is pressed against a wall without friction by its hinge, which carries weight and centripetal force."""
+    sim = Sim(dt=0.002, friction=0.0)
+    sim.ground(normal=(0, -1, 0), height=-0.0297)
+    post = sim.box(0.02, fixed=True, contact=False)
+    rod = sim.capsule(0.03, 0.4, rot=AngleAxis(np.pi / 2, (0, 1, 0)), pos=(0.3, 0, 0), mass=1.0)
+    push = sim.revolute(post, rod, pos=(0, 0, 0), axis=(0, 1, 0))
+    touched = 0
+    for _ in range(150):
+        sim.step()
+        touched += len(sim.contacts) > 0
+    assert touched > 100
+    c, w = rod.center, rod.spin[1]
+    I = rod.inertia  # noqa: E741
+    alpha = 9.81 * c[0] / (I[0, 0] + 0.09)  # about the hinge, mass 1, lever 0.3
+    force = push.reaction.force
+    # m a of the centre of mass: −ω² c and α × c, with the weight; a step has the force at its end
+    expected_x = -(w**2) * c[0] - alpha * -c[2]
+    assert force[0] == pytest.approx(expected_x, rel=0.02)
+
+
+def test_rolling_without_slip_is_no_slip(rng):
+    """The point that will touch moves by δ where v = ω r, and is the lowest one after the turn of the step."""
+    n, x, r = np.array([0.0, 0, 1]), 0.4, 0.3
+    e = np.array([0.6, 0.8, 0.0])
+    Q = np.zeros((1, 4, 3))
+    Q[0, 0] = 1.0, 2.0, 3.0
+    Q[0, 1:] = rotation(rng.normal(size=3), 0.7).T
+    A = Q[0, 1:].T
+    xi = np.zeros((1, 8))
+    xi[0, 0] = 1.0
+    xi[0, 1:4] = np.linalg.solve(A, -r * n)
+    turning = Turning(turn=(x * e + 0.2 * n)[None], centre=Q[:, 0].copy())
+    delta = np.array(roll(turning, 0, tuple(n), Q, xi, 0, 0))
+    R = rotation(e, 2 * np.arctan(x / 2))
+    material = A @ xi[0, 1:4]
+    np.testing.assert_allclose(R @ material, -r * n, atol=1e-12)
+    advance = x * np.cross(e, r * n)  # of the centre: h v with v = ω × (r n)
+    moved = advance + R @ material - material
+    np.testing.assert_allclose(delta[:2], moved[:2], atol=1e-12)  # along the tangents
