@@ -41,6 +41,7 @@ __all__ = ["Touch", "set_rolling", "touch"]
 
 _FADES = 4.0  # a change of u by a quarter of itself is an impact; chosen by random drops that must not gain energy
 _FELT = 1e-4  # [m/s] change of a velocity from which on P_c is worth being factored
+_RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
 
 
 class Touch(NamedTuple):
@@ -78,18 +79,26 @@ def _rows(mass: Array, Q: Array, w: Array, out: Array) -> None:
 
 
 @kernel
-def _measure(mass: Array, half: Array, u: Array, change: Array, sizes: Array) -> None:
-    """sizes (3, n) ← ‖u‖²_M, ‖change‖²_M and the largest change at a corner of the body's box."""
+def _measure(
+    mass: Array, half: Array, is_free: Indices, u: Array, change: Array, Q_before: Array, Q: Array, sizes: Array
+) -> None:
+    """sizes (4, n) ← ‖u‖²_M, ‖change‖²_M; change, and motion in the last step, of a corner of its box at most."""
     for b in range(len(u)):
-        sizes[0, b] = sizes[1, b] = sizes[2, b] = 0.0
+        for k in range(4):
+            sizes[k, b] = 0.0
+        if not is_free[b]:
+            continue
         for i in range(4):
-            length = 0.0
+            length = moved = 0.0
             for x in range(3):
                 length += change[b, i, x] * change[b, i, x]
+                moved += (Q[b, i, x] - Q_before[b, i, x]) ** 2
                 for j in range(4):
                     sizes[0, b] += mass[b, i, j] * u[b, i, x] * u[b, j, x]
                     sizes[1, b] += mass[b, i, j] * change[b, i, x] * change[b, j, x]
-            sizes[2, b] += np.sqrt(length) * (1.0 if i == 0 else half[b, i - 1])
+            arm = 1.0 if i == 0 else half[b, i - 1]
+            sizes[2, b] += np.sqrt(length) * arm
+            sizes[3, b] += np.sqrt(moved) * arm
 
 
 @kernel
@@ -139,9 +148,9 @@ def touch(model: Model, state: State, h: float, held: Flags) -> Touch | None:
     _rows(bodies.mass, Q, pushed, u)
     _rows(bodies.mass, Q, state.pushed, change)
     np.subtract(u, change, out=change)
-    phi, felt = _persistence(model, s.bodies, s.count, u, change)
-    if h * felt >= _FELT:
-        chosen = active * (phi > 0.0)
+    phi, follows = _persistence(model, state, h, s.bodies, s.count, u, change)
+    chosen = active * follows
+    if chosen.any():
         y = _yield(model, state, chosen, bodies.mass @ change)
         V -= (h * phi)[:, None, None] * y.reshape(n, 4, 3)
     _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, u, V)
@@ -194,18 +203,21 @@ def _response(model: Model, active: Indices, F: Array) -> Array:
     return found
 
 
-def _persistence(model: Model, pairs: Indices, count: int, u: Array, change: Array) -> tuple[Array, float]:
-    """φ (n,) of every body, and the largest φ|change| [m/s²] of a corner."""
+def _persistence(
+    model: Model, state: State, h: float, pairs: Indices, count: int, u: Array, change: Array
+) -> tuple[Array, Flags]:
+    """φ (n,), and who is to follow the change: bodies of islands that move, and would feel it."""
     islands, bodies = model.islands, model.bodies
     unite_pairs(islands.separate(), bodies.is_free, pairs, count)
     islands.number()
-    sizes = np.empty((3, bodies.count))
-    _measure(bodies.mass, bodies.half, u, change, sizes)
-    sizes[:, bodies.is_free == 0] = 0.0
+    sizes = np.empty((4, bodies.count))
+    _measure(bodies.mass, bodies.half, bodies.is_free, u, change, state.Q_before, state.Q, sizes)
     all_of_it, changed = islands.sum(sizes[0]), islands.sum(sizes[1])
     ratio = np.minimum(_FADES * _FADES * changed / np.maximum(all_of_it, 1e-300), 1.0)
     phi = np.append(1.0 - ratio * ratio, 0.0)[islands.of]
-    return phi, float((phi * sizes[2]).max())
+    felt, fast = h * phi * sizes[2] >= _FELT, sizes[3] >= _RESTS * state.dt_before
+    follows = (islands.sum(felt) > 0.0) & (islands.sum(fast) > 0.0)
+    return phi, np.append(follows, False)[islands.of]
 
 
 def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:

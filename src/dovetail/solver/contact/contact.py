@@ -99,6 +99,7 @@ class Contact:
         self._stiffness = np.zeros(bodies)
         self._state: object = None  # what the watch has gone to
         self._survey: ActiveContacts | None = None
+        self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
         self.count_at_start = 0
 
@@ -114,7 +115,7 @@ class Contact:
     def forget(self) -> None:
         """Bodies were moved from outside: nothing is known of what is near, and nothing has rubbed."""
         self.watch.forget()
-        self.friction.count = 0
+        self.friction.count, self._surveyed = 0, (None, 0.0)
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ class Contact:
 
         active, E (n,) ← contacts and energies of the barrier at Q, where friction is frozen.
         """
-        self._Q_start = Q
+        self._Q_start, self._surveyed = Q, (None, 0.0)
         if h * h != self._h2:
             self._h2 = h * h
             self.friction.epsilon = self._eps_velocity * h
@@ -192,6 +193,8 @@ class Contact:
     def press(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
         self.friction.count = 0
+        if self._surveyed[0] is Q and self._surveyed[1] == h and self._survey is not None:
+            return self._survey
         return self.survey(Q, Q, h).active
 
     def add_resistance(
@@ -301,14 +304,14 @@ class Contact:
 
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
-        self._h2, self._state, self._survey = 0.0, None, None
+        self._h2, self._state, self._survey, self._surveyed = 0.0, None, None, (None, 0.0)
         self.friction, self._terms = Frictions(), HessianTerms()
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         if self._survey is None:
             self._survey = self.contacts()
-        active = self._survey
+        active, self._surveyed = self._survey, (Q, h)
         watch = self.watch.query(Q) if self.watch.is_blind else self.watch
         E = np.zeros(1)
         nobody = np.zeros(len(Q), np.int64)
