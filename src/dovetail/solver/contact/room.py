@@ -25,8 +25,12 @@ class Room:
         self.box = np.empty((scene.box_start[-1], 2, 3))
         self.order: Indices = np.zeros(0, np.int64)
         self.order_age = 0
-        self.make_room(1024)
+        self.grow_features(512)
 
-    def make_room(self, features: int) -> None:
-        """Room for so many features."""
-        self.features = Found(rows=np.empty((features, 9), np.int64), measured=np.empty((features, 2)))
+    def grow_found(self, count: int) -> None:
+        """Room for so many near elements, and as many more."""
+        self.found = np.empty((2 * count, 3), np.int64)
+
+    def grow_features(self, count: int) -> None:
+        """Room for so many features, and as many more."""
+        self.features = Found(rows=np.empty((2 * count, 9), np.int64), measured=np.empty((2 * count, 2)))
