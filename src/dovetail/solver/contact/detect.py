@@ -77,9 +77,11 @@ def detect(
     pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.thickness[a] + scene.thickness[b], 0.5 * (scene.d_hat[a] + scene.d_hat[b])
-    reach = thickness + d_hat + slack[chosen]
-    rows, measured = _found(scene, room, pairs, reach, thickness + d_hat, d_hat, _most(scene, near, pairs), X)
-    slack[chosen] = reach - thickness - d_hat
+    asked = thickness + d_hat + slack[chosen]
+    reach = asked.copy()
+    rows, measured, gap = _found(scene, room, pairs, reach, thickness + d_hat, d_hat, _most(scene, near, pairs), X)
+    kept = np.where(reach < asked, reach - thickness - d_hat, slack[chosen])
+    slack[chosen] = np.maximum(kept, gap - thickness - d_hat)
     kappa, mu, enabled = _models(scene, rows)
     key = ((rows[:, PAIR] * 4 + rows[:, KIND]) * max(scene.x_count, 1) + rows[:, X0]) * scene.patch_count
     order = np.argsort(key + rows[:, PATCH], kind="stable")
@@ -111,10 +113,10 @@ def _most(scene: ContactScene, near: Indices, pairs: Indices) -> Array:
 
 def _found(
     scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, least: Array, most: Array, X: Array
-) -> tuple[Indices, Array]:
-    """Features within reach, see near_features; reach (k,) ← the distance up to which all of a pair have been found.
+) -> tuple[Indices, Array, Array]:
+    """Features within reach, see near_features, and a distance (k,) that the bodies of each pair have at least.
 
-    It grows to a distance that bodies are apart at least, and shrinks where there are too many, see near_elements.
+    reach (k,) shrinks where there are too many, see near_elements.
     """
     gap, axis = np.empty(len(pairs)), np.empty((len(pairs), 3))
     separate(pairs, _CLEAR * reach, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)
@@ -122,14 +124,13 @@ def _found(
     pairs, within, rest_reach = pairs[close], reach[close], rest_reach[close]
     found, box = near_elements(scene, room, pairs, within, rest_reach + least[close], most[close], axis[close], X)
     reach[close] = within
-    np.maximum(reach, gap, out=reach)
     while True:
         features = room.features
         count = near_features(scene, found, box, pairs, within, rest_reach, X, features)
         if count <= len(features.rows):
             rows = features.rows[:count]
             rows[:, PAIR] = close[rows[:, PAIR]]
-            return rows, features.measured[:count]
+            return rows, features.measured[:count], gap
         room.grow_features(count)
 
 

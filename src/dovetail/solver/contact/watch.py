@@ -108,6 +108,7 @@ class Watch(Watched):
         else:
             return False
         self.looks += 1
+        self.is_short = bool(self.short.any() or self.pair_short.any())
         return True
 
     def _is_crowded(self, contacts: int) -> bool:
@@ -186,21 +187,21 @@ class Watch(Watched):
         a, b = self.near[chosen].T
         room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom)
         asked = np.minimum(room, self.budget[a] + self.budget[b])
-        self.slack[chosen] = asked
+        # where the last look was cut short, this one will be: begin where it ended
+        self.slack[chosen] = np.where(self.pair_short[chosen] != 0, np.minimum(2.0 * self.slack[chosen], asked), asked)
         self.spent[chosen] = 0.0
         place_of = place_of.copy()
         taken = np.zeros(len(self.near) + 1, bool)
         taken[chosen] = True
         place_of[taken[place_of]] = -1
-        self.is_short = bool(self.short.any())
         if not len(chosen) and old.count == 0 and planes is None and not len(scene.plane_point):
             self._grow_headroom()
             return
         if planes is None:
             planes = near_planes(scene, self._touching, self.budget + self.planes[BUDGET], X)
         self.candidates = detect(scene, self._room, planes, old, place_of, self.near, self.slack, self.path, chosen, X)
-        self.pair_short[chosen] = self.slack[chosen] < asked
-        self.is_short = self.is_short or bool(self.pair_short.any())
+        cut = (self.short[a] | self.short[b]) != 0
+        self.pair_short[chosen] = self.slack[chosen] < np.where(cut, room, asked)
         self.vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
         self._grow_headroom()
 
