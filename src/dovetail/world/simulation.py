@@ -153,9 +153,9 @@ class Simulation:
         scene = self.contact.scene
         return (
             f"the memory of this machine does not suffice for all that is near each other. The surface of "
-            f"{self.table.name(body)} has {scene.element_count[body]} elements with edges of {length:.2g} m, and contact "
-            f"looks at least {2.0 * scene.d_hat[body]:.2g} m far, twice its d_hat; lower contact/d_hat, or make the "
-            "surface coarser"
+            f"{self.table.name(body)} has {scene.element_count[body]} elements with edges of {length:.2g} m, and "
+            f"contact looks at least {2.0 * scene.d_hat[body]:.2g} m far, twice its d_hat; lower contact/d_hat, or "
+            "make the surface coarser"
         )
 
     def _step(self, h: float) -> StepReport:

@@ -19,8 +19,9 @@ from dovetail.solver.contact import detect, room, watch
 from dovetail.solver.contact.motion import guard_uncovered
 
 CANDIDATES = 3 + 3 + 9  # of two elements at most
-OCTAHEDRON = np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float), np.array(
-    [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]]
+OCTAHEDRON = (
+    np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float),
+    np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]]),
 )
 
 

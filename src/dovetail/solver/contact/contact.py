@@ -98,7 +98,7 @@ class Contact:
         self._state: object = None  # what the watch has gone to
         self._survey: ActiveContacts | None = None
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
-        self.covered = self._whole  # by island, share of the last step that its candidates covered, where they are short
+        self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
         self.count_at_start = 0
 
     @property

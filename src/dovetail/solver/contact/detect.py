@@ -71,8 +71,8 @@ def detect(
     """Candidates with half-planes, and of body pairs `near` (k, 2): those of chosen ones are looked for, others kept.
 
     place_of gives the number that each pair of the list `old` has now, −1 where its candidates are to go, as all those
-    of half-planes do. slack (k,) is how far the bodies of a pair may move relative to each other before
-    the list is incomplete; it grows where they turn out to be farther apart, and shrinks where too many features are near.
+    of half-planes do. slack (k,) is how far the bodies of a pair may move relative to each other before the list is
+    incomplete; it grows where they turn out to be farther apart, and shrinks where too many features are near.
     """
     pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
@@ -107,16 +107,18 @@ def detect(
 
 def _most(scene: ContactScene, near: Indices, pairs: Indices) -> Array:
     """How many near elements each of some pairs (k, 2) may have; near (m, 2) are all that there are."""
-    share = _PER_ELEMENT * scene.element_count / np.maximum(np.bincount(near.reshape(-1), minlength=len(scene.d_hat)), 1)
+    pairs_of = np.bincount(near.reshape(-1), minlength=len(scene.element_count))
+    share = _PER_ELEMENT * scene.element_count / np.maximum(pairs_of, 1)
     return np.maximum(_ALL_OF_TWO_BOXES, share[pairs[:, 0]] + share[pairs[:, 1]])
 
 
 def _found(
-    scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, least: Array, most: Array, X: Array
-) -> tuple[Indices, Array, Array]:
+    scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, least: Array, most: Array,
+    X: Array,
+) -> tuple[Indices, Array, Array]:  # fmt: skip
     """Features within reach, see near_features, and a distance (k,) that the bodies of each pair have at least.
 
-    reach (k,) shrinks where there are too many, see near_elements.
+    reach (k,) shrinks where there are more than `most` (k,), but not below `least` (k,) more than at rest.
     """
     gap, axis = np.empty(len(pairs)), np.empty((len(pairs), 3))
     separate(pairs, _CLEAR * reach, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)

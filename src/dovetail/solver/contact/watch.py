@@ -3,11 +3,11 @@
 update_candidates   measure a step; look for candidates where less than a share of it would be covered
 go_to               go to a state: the paths of all pairs up to there
 
-Budgets cover the step that is expected, unless it is so long that too much would have to be looked at: budgets of bodies
-are cut where more than a constant number of pairs per body would be near, slacks of pairs where more than a constant
-number of candidates per element would be (detect.py). Then bodies are held to what is covered (`tightest` in motion.py),
-and looked at again from there: a long step is taken in parts, one in each Newton iteration. Memory is linear in bodies
-and elements, and time in them and the parts.
+Budgets cover the step that is expected, unless it is so long that too much would have to be looked at: budgets of
+bodies are cut where more than a constant number of pairs per body would be near, slacks of pairs where more than a
+constant number of elements per element would be (detect.py). Bodies that are not covered to the end of their step are
+guarded, held to what is covered (`tightest` in motion.py), and looked at again from there: a long step is taken in
+parts, one in each Newton iteration. Memory is linear in bodies and elements, and the time of an iteration too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Watch(Watched):
             centre=centre, half=half, near=np.zeros((0, 2), np.int64), budget=np.full(n, -1.0), used=np.zeros(n),
             slack=np.zeros(0), spent=np.zeros(0), path=np.zeros(0), shift=np.zeros((n, 3)), turn=np.zeros(n),
             bend=np.zeros(n), motion=np.zeros(n), need=np.zeros(0), commits=np.zeros(n, np.int64),
-            planes=np.array([-1.0, 0.0, 0.0]), short=np.zeros(n, np.int64), pair_short=np.zeros(0, np.int64), Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
+            planes=np.array([-1.0, 0.0, 0.0]), short=np.zeros(n, np.int64), pair_short=np.zeros(0, np.int64),
+            Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
         )  # fmt: skip
         self.scene, self._is_fixed = scene, is_fixed
         self._room = Room(scene)
@@ -154,9 +155,8 @@ class Watch(Watched):
     def _find_near(self, Q: Array) -> None:
         """Find near bodies; budgets are cut where there are too many."""
         asked = self.budget.copy()
-        self.near = near_bodies(
-            self.scene, self._room, self._is_fixed, self.budget, Q, _NEIGHBOURS * len(Q)
-        )  # fmt: skip
+        most = _NEIGHBOURS * len(Q)
+        self.near = near_bodies(self.scene, self._room, self._is_fixed, self.budget, Q, most)
         self.short = (self.budget < asked).astype(np.int64)
 
     def _soon(self, share: Array) -> Indices:
