@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from contact_scenes import BOX, TETRAHEDRON, Mesh, Stage, random_rotation, scaled, subdivided
+from contact_scenes import BOX, MESHES, TETRAHEDRON, Mesh, Stage, random_rotation, scaled, subdivided
 from scenes import pose
 
 from dovetail.errors import SolverError
@@ -168,3 +168,21 @@ def test_too_little_memory_is_told_in_one_paragraph(monkeypatch):
     assert "memory" in message and "2048 elements" in message and "contact/d_hat" in message and "\n" not in message
     for name, array in stage.world.state().arrays.items():
         assert np.array_equal(array, before[name], equal_nan=True), name
+
+
+def test_a_heap_with_hardly_any_room_never_intersects(monkeypatch):
+    """Every budget is cut, those of bodies that rest while others fall, too, which no guard could hold back."""
+    monkeypatch.setattr(detect, "_PER_ELEMENT", 0.3)
+    monkeypatch.setattr(detect, "_ALL_OF_TWO_BOXES", 6)
+    monkeypatch.setattr(watch, "_NEIGHBOURS", 1)
+    rng = np.random.default_rng(1)
+    stage = Stage(gravity=(0, 0, -9.8), dt=0.03)
+    stage.ground()
+    places = np.array([(x, y, z) for z in range(5) for x in range(2) for y in range(2)])
+    for k, (name, mesh) in enumerate(MESHES.items()):
+        poses = [
+            pose(0.2 * place + (0, 0, 0.15) + rng.uniform(-0.01, 0.01, 3), random_rotation(rng))
+            for place in places[k :: len(MESHES)]
+        ]
+        stage.add(name, scaled(mesh, 0.11), poses, spin=rng.normal(size=3), velocity=(0, 0, -3))
+    stage.run(5)

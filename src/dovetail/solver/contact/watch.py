@@ -99,6 +99,7 @@ class Watch(Watched):
         """
         self.commits[:] = 0 if commits is None else commits
         found = look_at_step(self, Q, y, commits is not None, islands.of, share)
+        looked = True
         if self.is_blind or (commits is not None and self._is_crowded(contacts)):
             self._look_anew(Q, islands.of)
         elif found == BODIES_SPENT:
@@ -107,10 +108,14 @@ class Watch(Watched):
             self.go_to(Q)
             self._find(Q, np.append(np.arange(len(self.near)), -1), self._soon(share), self._planes())
         else:
-            return False
-        self.looks += 1
-        self.is_short = bool(self.short.any() or self.pair_short.any())
-        return True
+            looked = False
+        if looked:
+            self.looks += 1
+            self.is_short = bool(self.short.any() or self.pair_short.any())
+        if commits is not None and self.is_short and self.short.any():
+            # seen from a frame that moves, bodies that rest use up budgets, and nothing could hold them back
+            look_at_step(self, Q, y, False, islands.of, share)
+        return looked
 
     def _is_crowded(self, contacts: int) -> bool:
         """Whether the candidates are those of a faster motion, and far more than touch."""
