@@ -65,7 +65,7 @@ def spoilt(content: bytes, header: dict[str, object], arrays: dict[str, np.ndarr
     else:
         # half of the time one of the lists of contact, which hold indices
         chosen = [name for name in names if name.startswith("contact/")] if rng.random() < 0.5 else names
-        for name in rng.choice(chosen, int(rng.integers(1, 3))):
+        for name in rng.choice(chosen, int(rng.integers(1, 3)), replace=False):
             arrays[name] = spoil_array(arrays[name], rng)
     return packed(header, arrays)
 

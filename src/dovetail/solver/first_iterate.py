@@ -245,9 +245,8 @@ def _send_back(newton: Iteration, stays: Array) -> None:
         if islands.count != count or islands.alpha[: islands.count].min(initial=1.0) < 1.0:
             # the way back is not free, so all go back, to where they were apart
             Q = Q_start.copy()
-            contact.watch.forget()
-            newton.cover((newton.at.Q - Q).reshape(-1, 12))
+            contact.look_anew(Q, islands)
             islands.ended[:] = 0
-        islands.alpha[: islands.count] = 1.0
-        contact.record_motion(islands)
+        else:
+            contact.record_motion(islands)
     newton.at = potential.at(Q)

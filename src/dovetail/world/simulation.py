@@ -138,10 +138,25 @@ class Simulation:
                     break
             if isinstance(error, SolverError):
                 raise type(error)(f"World.advance: frame {frame}: {error}.") from None
+            if isinstance(error, MemoryError):
+                raise SolverError(f"World.advance: frame {frame}: {self._no_memory()}.") from None
             raise
         if not report.converged:
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
         return report
+
+    def _no_memory(self) -> str:
+        """What to tell the user where the memory does not suffice for a step."""
+        if self.contact is None:
+            return "the memory of this machine does not suffice; make the scene smaller"
+        body, length = self.contact.finest()
+        scene = self.contact.scene
+        return (
+            f"the memory of this machine does not suffice for all that is near each other. The surface of "
+            f"{self.table.name(body)} has {scene.element_count[body]} elements with edges of {length:.2g} m, and "
+            f"contact looks at least {2.0 * scene.d_hat[body]:.2g} m far, twice its d_hat; lower contact/d_hat, or "
+            "make the surface coarser"
+        )
 
     def _step(self, h: float) -> StepReport:
         """Read the attributes, take a step of length h, and all that follows from it."""

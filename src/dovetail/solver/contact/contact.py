@@ -21,7 +21,7 @@ from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.friction import Frictions, add_friction, freeze_friction, friction_energy
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
-from dovetail.solver.contact.motion import record_motion, tightest
+from dovetail.solver.contact.motion import guard_uncovered, record_motion, tightest
 from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.readback import Survey
 from dovetail.solver.contact.roll import Turning
@@ -101,6 +101,7 @@ class Contact:
         self._survey: ActiveContacts | None = None
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
+        self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
         self.count_at_start = 0
 
     @property
@@ -116,6 +117,17 @@ class Contact:
         """Bodies were moved from outside: nothing is known of what is near, and nothing has rubbed."""
         self.watch.forget()
         self.friction.count, self._surveyed = 0, (None, 0.0)
+
+    def finest(self) -> tuple[int, float]:
+        """The body with the finest surface, measured by its d̂, and the mean length of its edges that can touch [m]."""
+        scene = self.scene
+        lengths = [
+            float(np.linalg.norm(np.diff(s.vertices[s.edges], axis=1), axis=2).mean()) if len(s.edges) else math.inf
+            for s in scene.shapes
+        ]
+        length = np.array([*lengths, math.inf])[scene.shape_of]  # the last one is that of bodies without a surface
+        body = int(np.argmax(scene.d_hat / length))
+        return body, float(length[body])
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
@@ -159,8 +171,8 @@ class Contact:
 
     @property
     def is_clear(self) -> bool:
-        """Whether nothing is near anything: there are no candidates, and no friction."""
-        return self.friction.count == 0 and len(self.watch.candidates.pairs) == 0
+        """Whether nothing is near anything: there are no candidates, no friction, and nothing goes unseen."""
+        return self.friction.count == 0 and len(self.watch.candidates.pairs) == 0 and not self.watch.is_short
 
     def at(self, Q: Array, active: ActiveContacts, unconverged: Indices, E: Array) -> None:
         """active ← contacts at Q of bodies that have not converged (n,), E (n,) += their energies with friction.
@@ -251,6 +263,11 @@ class Contact:
         if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
             update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
 
+    def look_anew(self, Q: Array, islands: Islands) -> None:
+        """Bodies are put to Q, on no way that was covered: look for candidates there."""
+        self.watch.forget()
+        self.watch.update_candidates(Q, np.zeros((len(Q), 12)), islands, self._whole, self.count_at_start)
+
     def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
         if self.is_clear:
             return
@@ -258,6 +275,8 @@ class Contact:
         if self.friction.count:
             unite_pairs(parent, self._is_free, self.friction.bodies, self.friction.count)
         self.acts_on(s, guarded)
+        if watch.is_short:
+            guard_uncovered(watch, guarded)
         if watch.candidates.count:
             unite_threatened(
                 watch.candidates, self.scene, s.X, watch.path, watch.shift, watch.turn, watch.bend,
@@ -267,6 +286,7 @@ class Contact:
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         s, watch = self._go_to(at), self.watch
         tightest(watch, islands)
+        self.covered = islands.alpha[: islands.count].copy() if watch.is_short else self._whole[: islands.count]
         if watch.candidates.count:
             free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y)
 

@@ -6,6 +6,11 @@
 
 The list stays complete as long as no two bodies have moved farther relative to each other than their slack, over Newton
 iterations and steps; motion.py keeps the books.
+
+Features within reach grow like its square: in a step as long as a body is large, all of one would be near all of the
+other. So a body pair has room for a number of near elements, in proportion to its share of the elements of its bodies,
+and a slack that would exceed it is cut, to no less than what a barrier needs. There are at most a constant number of
+candidates per element then, and a step that goes farther is taken in parts (watch.py).
 """
 
 from __future__ import annotations
@@ -41,6 +46,10 @@ __all__ = ["detect", "positions"]
 
 # Bodies that are found to be so many times farther apart than asked for need no closer look for a while.
 _CLEAR = 3.0
+# Near elements of a body pair at most: so many per element of each body, divided among the pairs that this is in, but
+# all of two boxes in any case.
+_PER_ELEMENT = 16
+_ALL_OF_TWO_BOXES = 256
 
 
 @kernel
@@ -63,14 +72,17 @@ def detect(
     """Candidates with half-planes, and of body pairs `near` (k, 2): those of chosen ones are looked for, others kept.
 
     place_of gives the number that each pair of the list `old` has now, −1 where its candidates are to go, as all those
-    of half-planes do. slack (k,) is how far the bodies of a pair may move relative to each other before
-    the list is incomplete; it grows where they turn out to be farther apart.
+    of half-planes do. slack (k,) is how far the bodies of a pair may move relative to each other before the list is
+    incomplete; it grows where they turn out to be farther apart, and shrinks where too many features are near.
     """
     pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.barrier_of(a, b)
-    rows, measured, gap = _found(scene, room, pairs, thickness + d_hat + slack[chosen], thickness + d_hat, X)
-    slack[chosen] = np.maximum(slack[chosen], gap - thickness - d_hat)
+    asked = thickness + d_hat + slack[chosen]
+    reach = asked.copy()
+    rows, measured, gap = _found(scene, room, pairs, reach, thickness + d_hat, d_hat, _most(scene, near, pairs), X)
+    kept = np.where(reach < asked, reach - thickness - d_hat, slack[chosen])
+    slack[chosen] = np.maximum(kept, gap - thickness - d_hat)
     kappa, mu, enabled = _models(scene, rows)
     is_round = (scene.is_round[rows[:, A]] | scene.is_round[rows[:, B]]) != 0
     at = rows[is_round, PAIR]
@@ -97,23 +109,35 @@ def detect(
     return Candidates(into[:count], values[:count], distances[:count])
 
 
+def _most(scene: ContactScene, near: Indices, pairs: Indices) -> Array:
+    """How many near elements each of some pairs (k, 2) may have; near (m, 2) are all that there are."""
+    pairs_of = np.bincount(near.reshape(-1), minlength=len(scene.element_count))
+    share = _PER_ELEMENT * scene.element_count / np.maximum(pairs_of, 1)
+    return np.maximum(_ALL_OF_TWO_BOXES, share[pairs[:, 0]] + share[pairs[:, 1]])
+
+
 def _found(
-    scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, X: Array
-) -> tuple[Indices, Array, Array]:
-    """Features within reach, see near_features, and a distance (k,) that the bodies of each pair have at least."""
+    scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, least: Array, most: Array,
+    X: Array,
+) -> tuple[Indices, Array, Array]:  # fmt: skip
+    """Features within reach, see near_features, and a distance (k,) that the bodies of each pair have at least.
+
+    reach (k,) shrinks where there are more than `most` (k,), but not below `least` (k,) more than at rest.
+    """
     gap, axis = np.empty(len(pairs)), np.empty((len(pairs), 3))
     separate(pairs, _CLEAR * reach, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)
     close = np.flatnonzero(gap <= reach)
-    pairs, reach, rest_reach = pairs[close], reach[close], rest_reach[close]
-    found, box = near_elements(scene, room, pairs, reach, axis[close], X)
+    pairs, within, rest_reach = pairs[close], reach[close], rest_reach[close]
+    found, box = near_elements(scene, room, pairs, within, rest_reach + least[close], most[close], axis[close], X)
+    reach[close] = within
     while True:
         features = room.features
-        count = near_features(scene, found, box, pairs, reach, rest_reach, X, features)
+        count = near_features(scene, found, box, pairs, within, rest_reach, X, features)
         if count <= len(features.rows):
             rows = features.rows[:count]
             rows[:, PAIR] = close[rows[:, PAIR]]
             return rows, features.measured[:count], gap
-        room.make_room(2 * count)
+        room.grow_features(count)
 
 
 @kernel

@@ -292,7 +292,8 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.barrier_of(a, b)
     reach, no_axis = thickness + 2.0 * _MARGIN * d_hat, np.zeros((len(pairs), 3))
-    found, _ = near_elements(scene, Room(scene), pairs, reach, no_axis, X)
+    no_limit = np.full(len(pairs), math.inf)
+    found, _ = near_elements(scene, Room(scene), pairs, reach, reach, no_limit, no_axis, X)
     limit = thickness + _TOUCH * np.abs(X).max()
     unsure = np.empty((1024, 7), np.int64)
     while True:

@@ -27,6 +27,7 @@ __all__ = [
     "STILL",
     "USED",
     "Books",
+    "guard_uncovered",
     "look_at_step",
     "pair_motion",
     "record_motion",
@@ -76,6 +77,7 @@ class Books(Record):
     motion (n,), need (k,)   farthest that a vertex moves, and that the bodies of a pair move relative to each other
     commits (n,)             1 for bodies that take the step whole
     planes (3,)              budget, use and motion of what stands still
+    short (n,), pair_short (k,)   1 where budget or slack is less than asked for: more would be too much to look at
     """
 
     centre: Array = f8(2)
@@ -93,6 +95,8 @@ class Books(Record):
     need: Array = f8(1)
     commits: Indices = i8(1)
     planes: Array = f8(1)
+    short: Indices = i8(1)
+    pair_short: Indices = i8(1)
 
 
 BUDGET, USED, STILL = range(3)
@@ -104,7 +108,7 @@ COVERED, PAIRS_SPENT, BODIES_SPENT = range(3)
 
 @kernel
 def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array) -> int:
-    """Measure the step −y from Q; whether at least a share (n,) of it is covered.
+    """Measure the step −y from Q; whether at least a share (n,) of it is covered, or half of a budget that is short.
 
     `in_frame` sees it from a frame that moves with the mean of all bodies, which are in the islands `of` (n,).
     """
@@ -122,15 +126,27 @@ def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, shar
     pair_motion(w, of)
     if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
         return BODIES_SPENT
-    used, motion, budget = w.used, w.motion, w.budget
+    used, motion, budget, short = w.used, w.motion, w.budget, w.short
     for b in range(len(y)):
-        if used[b] + share[b] * motion[b] > budget[b]:
+        if used[b] + share[b] * motion[b] > budget[b] and not (short[b] and used[b] <= 0.5 * budget[b]):
             return BODIES_SPENT
-    near, spent, need, slack = w.near, w.spent, w.need, w.slack
+    near, spent, need, slack, pair_short = w.near, w.spent, w.need, w.slack, w.pair_short
     for k in range(len(near)):
-        if spent[k] + max(share[near[k, 0]], share[near[k, 1]]) * need[k] > slack[k]:
+        wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
+        if spent[k] + wanted > slack[k] and not (pair_short[k] and spent[k] <= 0.5 * slack[k]):
             return PAIRS_SPENT
     return COVERED
+
+
+@kernel
+def guard_uncovered(w: Books, guarded: Indices) -> None:
+    """guarded (n,) ← 1 for bodies whose step is not covered to its end."""
+    for b in range(len(guarded)):
+        if w.used[b] + w.motion[b] > w.budget[b]:
+            guarded[b] = 1
+    for k in range(len(w.near)):
+        if w.spent[k] + w.need[k] > w.slack[k]:
+            guarded[w.near[k, 0]] = guarded[w.near[k, 1]] = 1
 
 
 @kernel

@@ -44,8 +44,8 @@ def _body_boxes(
 
 
 @kernel
-def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, pairs: Indices) -> int:
-    """Pairs (a, b), a < b, of bodies whose boxes overlap, at least one free; returns how many there are.
+def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, most: float, pairs: Indices) -> int:
+    """Pairs (a, b), a < b, of bodies whose boxes overlap, at least one free; how many, counted to just beyond `most`.
 
     `order` lists the bodies along a space-filling curve; tree (2m − 1, 2, 3) receives the boxes of a complete
     binary tree over it.
@@ -90,6 +90,8 @@ def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, pai
                 pairs[count, 0] = min(a, b)
                 pairs[count, 1] = max(a, b)
             count += 1
+            if count > most:
+                return count
     return count
 
 
@@ -158,81 +160,102 @@ def _keep(pair: int, ea: int, eb: int, count: int, found: Indices) -> int:
 
 
 @kernel
-def _near_elements(
-    scene: ContactScene, pairs: Indices, reach: Array, axis: Array, X: Array, box: Array, found: Indices
-) -> int:
-    """Rows (pair, element of a, element of b) nearer than the reach of the pair by boxes and its axis; how many."""
-    shape_of, leaves, element_start = scene.shape_of, scene.leaves, scene.element_start
-    element_points, x_base, box_start = scene.element_points, scene.x_base, scene.box_start
-    stack = np.empty((4096, 2), np.int64)
-    start = np.empty(_FEW)
-    count = 0
-    for pair in range(len(pairs)):
-        a, b = pairs[pair, 0], pairs[pair, 1]
-        sa, sb = shape_of[a], shape_of[b]
-        first_a, first_b = leaves[sa] - 1, leaves[sb] - 1
-        root_a, root_b = box_start[a], box_start[b]
-        if first_a < _FEW and first_b < _FEW:
-            # few elements: all with all is quicker than two trees
-            size_a, size_b = element_start[sa + 1] - element_start[sa], element_start[sb + 1] - element_start[sb]
+def _elements_of_pair(
+    scene: ContactScene, pairs: Indices, pair: int, reach: float, axis: Array, X: Array, box: Array, stack: Indices,
+    start: Array, most: float, count: int, found: Indices,
+) -> int:  # fmt: skip
+    """Add the rows of one pair, see `near_elements`; how many there are then, counted to just beyond `most`."""
+    element_points = scene.element_points
+    a, b = pairs[pair, 0], pairs[pair, 1]
+    sa, sb = scene.shape_of[a], scene.shape_of[b]
+    first_a, first_b = scene.leaves[sa] - 1, scene.leaves[sb] - 1
+    root_a, root_b = scene.box_start[a], scene.box_start[b]
+    base_a, base_b = scene.x_base[a], scene.x_base[b]
+    start_a, start_b = scene.element_start[sa], scene.element_start[sb]
+    if first_a < _FEW and first_b < _FEW:
+        # few elements: all with all is quicker than two trees
+        size_a, size_b = scene.element_start[sa + 1] - start_a, scene.element_start[sb + 1] - start_b
+        for j in range(size_b):
+            start[j] = -_along(axis, pair, element_points, start_b + j, base_b, X, -1.0)
+        for i in range(size_a):
+            end = _along(axis, pair, element_points, start_a + i, base_a, X, 1.0)
             for j in range(size_b):
-                start[j] = -_along(axis, pair, element_points, element_start[sb] + j, x_base[b], X, -1.0)
-            for i in range(size_a):
-                end = _along(axis, pair, element_points, element_start[sa] + i, x_base[a], X, 1.0)
-                for j in range(size_b):
-                    if start[j] - end > reach[pair]:
-                        continue
-                    if boxes_apart(box, root_a + first_a + i, root_b + first_b + j, reach[pair]):
-                        continue
-                    count = _keep(pair, element_start[sa] + i, element_start[sb] + j, count, found)
-            continue
-        stack[0, 0] = 0
-        stack[0, 1] = 0
-        depth = 1
-        while depth > 0:
-            depth -= 1
-            na, nb = stack[depth, 0], stack[depth, 1]
-            if boxes_apart(box, root_a + na, root_b + nb, reach[pair]):
-                continue
-            inner_a, inner_b = na < first_a, nb < first_b
-            if not inner_a and not inner_b:
-                ea, eb = element_start[sa] + na - first_a, element_start[sb] + nb - first_b
-                end = _along(axis, pair, element_points, ea, x_base[a], X, 1.0)
-                if -_along(axis, pair, element_points, eb, x_base[b], X, -1.0) - end > reach[pair]:
+                if start[j] - end > reach or boxes_apart(box, root_a + first_a + i, root_b + first_b + j, reach):
                     continue
+                count = _keep(pair, start_a + i, start_b + j, count, found)
+        return count
+    stack[0, 0] = 0
+    stack[0, 1] = 0
+    depth = 1
+    while depth > 0 and count <= most:
+        depth -= 1
+        na, nb = stack[depth, 0], stack[depth, 1]
+        if boxes_apart(box, root_a + na, root_b + nb, reach):
+            continue
+        inner_a, inner_b = na < first_a, nb < first_b
+        if not inner_a and not inner_b:
+            ea, eb = start_a + na - first_a, start_b + nb - first_b
+            end = _along(axis, pair, element_points, ea, base_a, X, 1.0)
+            if -_along(axis, pair, element_points, eb, base_b, X, -1.0) - end <= reach:
                 count = _keep(pair, ea, eb, count, found)
-                continue
-            split_a = inner_a and (not inner_b or _size(box, root_a + na) >= _size(box, root_b + nb))
-            for child in (1, 2):
-                stack[depth, 0] = 2 * na + child if split_a else na
-                stack[depth, 1] = nb if split_a else 2 * nb + child
-                depth += 1
+            continue
+        split_a = inner_a and (not inner_b or _size(box, root_a + na) >= _size(box, root_b + nb))
+        for child in (1, 2):
+            stack[depth, 0] = 2 * na + child if split_a else na
+            stack[depth, 1] = nb if split_a else 2 * nb + child
+            depth += 1
     return count
 
 
-def near_bodies(scene: ContactScene, room: Room, is_fixed: Indices, budget: Array, Q: Array) -> Indices:
+@kernel
+def _near_elements(
+    scene: ContactScene, pairs: Indices, reach: Array, least: Array, most: Array, axis: Array, X: Array, box: Array,
+    found: Indices,
+) -> int:  # fmt: skip
+    """Rows of all pairs, see `near_elements`; how many there are, whether or not there is room for them."""
+    stack, start = np.empty((4096, 2), np.int64), np.empty(_FEW)
+    count = 0
+    for pair in range(len(pairs)):
+        first = count
+        while True:
+            end = first + most[pair] if reach[pair] > least[pair] else math.inf
+            count = _elements_of_pair(scene, pairs, pair, reach[pair], axis, X, box, stack, start, end, first, found)
+            if count <= end:
+                break
+            reach[pair] = max(0.5 * reach[pair], least[pair])
+    return count
+
+
+def near_bodies(
+    scene: ContactScene, room: Room, is_fixed: Indices, budget: Array, Q: Array, most: float = math.inf
+) -> Indices:
     """Body pairs (k, 2), sorted, that may touch and whose boxes overlap when grown by budgets and ranges.
 
-    A body that collides with itself is paired with itself. Two fixed bodies are no pair.
+    A body that collides with itself is paired with itself. Two fixed bodies are no pair. Where there would be more than
+    `most`, the largest budgets are halved, and again, but none below d̂/2.
     """
-    margin = 0.5 * scene.d_hat + scene.thickness + budget
-    box = np.empty((len(Q), 2, 3))
-    _body_boxes(scene.shape_of, scene.tree_start, scene.low, scene.high, margin, Q, box)
-    solid = np.flatnonzero(scene.shape_of >= 0)
+    box, solid = np.empty((len(Q), 2, 3)), np.flatnonzero(scene.shape_of >= 0)
     itself = solid[(scene.self_collides[solid] != 0) & (is_fixed[solid] == 0)]
-    if room.order_age == 0:
-        room.order = solid[morton_order(box[solid].mean(axis=1))] if len(solid) else solid
-    room.order_age = (room.order_age + 1) % _ORDER_LIFE
-    order = room.order  # an old one makes for a worse tree, not for other pairs
     leaves = 1
     while leaves < len(solid):
         leaves *= 2
     tree = np.empty((2 * leaves - 1, 2, 3))
-    pairs = np.empty((8 * len(solid) + 64, 2), np.int64)
-    count = _near_bodies(order, box, is_fixed, tree, pairs)
-    if count > len(pairs):
-        pairs = np.empty((count, 2), np.int64)
-        _near_bodies(order, box, is_fixed, tree, pairs)
+    pairs, least = np.empty((8 * len(solid) + 64, 2), np.int64), 0.5 * scene.d_hat
+    while True:
+        margin = least + scene.thickness + budget
+        _body_boxes(scene.shape_of, scene.tree_start, scene.low, scene.high, margin, Q, box)
+        if room.order_age == 0:
+            room.order = solid[morton_order(box[solid].mean(axis=1))] if len(solid) else solid
+        room.order_age = (room.order_age + 1) % _ORDER_LIFE
+        # an old order makes for a worse tree, not for other pairs
+        end = most if (budget > least).any() else math.inf
+        count = _near_bodies(room.order, box, is_fixed, tree, end, pairs)
+        if count > end:
+            np.clip(budget, None, np.maximum(0.5 * budget.max(), least), out=budget)
+        elif count > len(pairs):
+            pairs = np.empty((count, 2), np.int64)
+        else:
+            break
     key = pairs[:count, 0] * len(Q) + pairs[:count, 1]
     if len(scene.masked):
         key = key[~np.isin(key, scene.masked)]
@@ -243,10 +266,11 @@ def near_bodies(scene: ContactScene, room: Room, is_fixed: Indices, budget: Arra
 
 
 def near_elements(
-    scene: ContactScene, room: Room, pairs: Indices, reach: Array, axis: Array, X: Array
+    scene: ContactScene, room: Room, pairs: Indices, reach: Array, least: Array, most: Array, axis: Array, X: Array
 ) -> tuple[Indices, Array]:
     """Rows (pair, element of a, element of b) of elements nearer than the reach (k,) of their pair, and world boxes.
 
+    Where a pair would have more than `most` (k,) rows its reach is halved, and again, but not below `least` (k,).
     axis (k, 3) points from a to b, or is zero; elements that are apart along it are left out. Only the boxes of bodies
     in `pairs` are filled, those of a body from box_start on. Both arrays are overwritten by the next call.
     """
@@ -258,7 +282,7 @@ def near_elements(
     )  # fmt: skip
     while True:
         found = room.found
-        count = _near_elements(scene, pairs, reach, axis, X, box, found)
+        count = _near_elements(scene, pairs, reach, least, most, axis, X, box, found)
         if count <= len(found):
             return found[:count], box
-        room.found = np.empty((2 * count, 3), np.int64)
+        room.grow_found(count)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+
 import numpy as np
 
 from dovetail.solver.contact.features import Found
@@ -9,6 +12,15 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Indices
 
 __all__ = ["Room"]
+
+_BYTES = 600  # of a feature: its row, twice, and the copies of it in old and new lists of candidates
+_MEMORY: float = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+
+
+def _check(features: int) -> None:
+    """Raise MemoryError before the system ends the process for having taken all of it."""
+    if features * _BYTES > _MEMORY:
+        raise MemoryError
 
 
 class Room:
@@ -25,8 +37,14 @@ class Room:
         self.box = np.empty((scene.box_start[-1], 2, 3))
         self.order: Indices = np.zeros(0, np.int64)
         self.order_age = 0
-        self.make_room(1024)
+        self.grow_features(512)
 
-    def make_room(self, features: int) -> None:
-        """Room for so many features."""
-        self.features = Found(rows=np.empty((features, 9), np.int64), measured=np.empty((features, 2)))
+    def grow_found(self, count: int) -> None:
+        """Room for so many near elements, and as many more; about so many features are near then."""
+        _check(count)
+        self.found = np.empty((2 * count, 3), np.int64)
+
+    def grow_features(self, count: int) -> None:
+        """Room for so many features, and as many more."""
+        _check(count)
+        self.features = Found(rows=np.empty((2 * count, 9), np.int64), measured=np.empty((2 * count, 2)))

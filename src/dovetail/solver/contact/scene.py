@@ -39,7 +39,8 @@ class ContactScene(Record):
 
     plane_thickness (n,) is how near a body may come to half-planes. Shapes are laid end to end: V, triangles, edges,
     elements … index into arrays over all shapes, vertex_start, element_start and tree_start say where each begins. The
-    vertex V[v] of body b stands at X[v + x_base[b]], the world boxes of its tree begin at box_start[b].
+    vertex V[v] of body b stands at X[v + x_base[b]], the world boxes of its tree begin at box_start[b], and it has
+    element_count[b] elements.
     """
 
     shape_of: Indices = i8(1)
@@ -131,6 +132,7 @@ class ContactScene(Record):
         self.shapes, self.self_collides = shapes, self_collides
         self.rolls = is_round if rolls is None else rolls
         self.x_count = int(starts[-1])
+        self.element_count = np.array([len(shapes[s].element_triangle) if s >= 0 else 0 for s in shape_of], np.int64)
         self.patch_count = int(self.patch.max(initial=0)) + 1
         self.has_vertex_materials = bool((self.vertex_material >= 0).any())
         low_first = np.sort(masked, axis=1) if len(masked) else np.zeros((0, 2), np.int64)

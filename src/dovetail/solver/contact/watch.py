@@ -2,8 +2,12 @@
 
 update_candidates   measure a step; look for candidates where less than a share of it would be covered
 go_to               go to a state: the paths of all pairs up to there
-bound               shorten a step to what the candidates cover
-record_motion       book what has been moved
+
+Budgets cover the step that is expected, unless it is so long that too much would have to be looked at: budgets of
+bodies are cut where more than a constant number of pairs per body would be near, slacks of pairs where more than a
+constant number of elements per element would be (detect.py). Bodies that are not covered to the end of their step are
+guarded, held to what is covered (`tightest` in motion.py), and looked at again from there: a long step is taken in
+parts, one in each Newton iteration. Memory is linear in bodies and elements, and the time of an iteration too.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ _FEW_HEADROOM = 8.0  # the same where there are few candidates: it grows with ea
 _SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
 _SMALL = 100  # bodies, up to which a look takes longer than what it finds
 _FEW = 4  # candidates per body, up to which looking for them takes longer than having them
+_NEIGHBOURS = 128  # near pairs per body at most, unless there are more within the range of the barrier
 _CROWD = 4  # more candidates than so many per contact and body ask for a new look once the bodies are slow
 
 
@@ -48,6 +53,7 @@ class Watch(Watched):
 
     looks                how often candidates were looked for in the present step
     headroom, pair_headroom   budget of a body and slack of a pair by their expected motion
+    is_short             whether any of these is less than asked for
     """
 
     def __init__(self, scene: ContactScene, is_fixed: Indices, centre: Array, half: Array) -> None:
@@ -56,7 +62,8 @@ class Watch(Watched):
             centre=centre, half=half, near=np.zeros((0, 2), np.int64), budget=np.full(n, -1.0), used=np.zeros(n),
             slack=np.zeros(0), spent=np.zeros(0), path=np.zeros(0), shift=np.zeros((n, 3)), turn=np.zeros(n),
             bend=np.zeros(n), motion=np.zeros(n), need=np.zeros(0), commits=np.zeros(n, np.int64),
-            planes=np.array([-1.0, 0.0, 0.0]), Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
+            planes=np.array([-1.0, 0.0, 0.0]), short=np.zeros(n, np.int64), pair_short=np.zeros(0, np.int64),
+            Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
         )  # fmt: skip
         self.scene, self._is_fixed = scene, is_fixed
         self._room = Room(scene)
@@ -65,6 +72,7 @@ class Watch(Watched):
         self.candidates = Candidates.none()
         self.headroom, self.pair_headroom = _BODY_HEADROOM, _HEADROOM
         self.looks = 0
+        self.is_short = False
 
     @property
     def is_blind(self) -> bool:
@@ -91,6 +99,7 @@ class Watch(Watched):
         """
         self.commits[:] = 0 if commits is None else commits
         found = look_at_step(self, Q, y, commits is not None, islands.of, share)
+        looked = True
         if self.is_blind or (commits is not None and self._is_crowded(contacts)):
             self._look_anew(Q, islands.of)
         elif found == BODIES_SPENT:
@@ -99,9 +108,14 @@ class Watch(Watched):
             self.go_to(Q)
             self._find(Q, np.append(np.arange(len(self.near)), -1), self._soon(share), self._planes())
         else:
-            return False
-        self.looks += 1
-        return True
+            looked = False
+        if looked:
+            self.looks += 1
+            self.is_short = bool(self.short.any() or self.pair_short.any())
+        if commits is not None and self.is_short and self.short.any():
+            # seen from a frame that moves, bodies that rest use up budgets, and nothing could hold them back
+            look_at_step(self, Q, y, False, islands.of, share)
+        return looked
 
     def _is_crowded(self, contacts: int) -> bool:
         """Whether the candidates are those of a faster motion, and far more than touch."""
@@ -115,8 +129,9 @@ class Watch(Watched):
         self.Q[:] = Q
         self.budget = _room(self.motion, self.scene.d_hat, _BODY_HEADROOM)
         self._renew_planes()
-        self.near = near_bodies(self.scene, self._room, self._is_fixed, self.budget, Q)
+        self._find_near(Q)
         self.need, self.spent, self.path, self.slack = np.zeros((4, len(self.near)))
+        self.pair_short = np.zeros(len(self.near), np.int64)
         pair_motion(self, island)
         self.candidates = Candidates.none()
         self._find(Q, np.full(1, -1), np.arange(len(self.near)), None)
@@ -128,26 +143,32 @@ class Watch(Watched):
         self.budget = np.maximum(_room(self.motion, self.scene.d_hat, self.headroom), 0.5 * self.budget)
         self._renew_planes()
         n = len(Q)
-        before, old = self.near[:, 0] * n + self.near[:, 1], (self.spent, self.path, self.slack)
-        self.near = near_bodies(self.scene, self._room, self._is_fixed, self.budget, Q)
+        before, old = self.near[:, 0] * n + self.near[:, 1], (self.spent, self.path, self.slack, self.pair_short)
+        self._find_near(Q)
         now = self.near[:, 0] * n + self.near[:, 1]
         place = np.searchsorted(now, before)
         stays = np.append(now, -1)[place] == before
         self.spent, self.path, self.slack = np.zeros((3, len(now)))
-        for values, past in zip((self.spent, self.path, self.slack), old, strict=True):
+        self.pair_short = np.zeros(len(now), np.int64)
+        for values, past in zip((self.spent, self.path, self.slack, self.pair_short), old, strict=True):
             values[place[stays]] = past[stays]
         self.need = np.zeros(len(now))
         pair_motion(self, island)
         place_of = np.append(np.where(stays, place, -1), -1)
         self._find(Q, place_of, self._soon(share), None)
 
-    def _shared(self, share: Array) -> Array:
-        """Share of what every pair needs, the larger one of its two bodies."""
-        return np.maximum(share[self.near[:, 0]], share[self.near[:, 1]]) * self.need
+    def _find_near(self, Q: Array) -> None:
+        """Find near bodies; budgets are cut where there are too many."""
+        asked = self.budget.copy()
+        most = _NEIGHBOURS * len(Q)
+        self.near = near_bodies(self.scene, self._room, self._is_fixed, self.budget, Q, most)
+        self.short = (self.budget < asked).astype(np.int64)
 
     def _soon(self, share: Array) -> Indices:
         """Pairs whose slack is spent, or soon will be; new ones have none."""
-        return np.flatnonzero(self.spent + self._shared(share) >= 0.5 * self.slack)
+        wanted = np.maximum(share[self.near[:, 0]], share[self.near[:, 1]]) * self.need
+        wanted[(self.pair_short != 0) & (self.spent < 0.25 * self.slack)] = 0.0  # they would be given no more
+        return np.flatnonzero(self.spent + wanted >= 0.5 * self.slack)
 
     def _renew_planes(self) -> None:
         widest = self.scene.d_hat.max(keepdims=True)
@@ -170,7 +191,9 @@ class Watch(Watched):
         positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
         a, b = self.near[chosen].T
         room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom)
-        self.slack[chosen] = np.minimum(room, self.budget[a] + self.budget[b])
+        asked = np.minimum(room, self.budget[a] + self.budget[b])
+        # where the last look was cut short, this one will be: begin where it ended
+        self.slack[chosen] = np.where(self.pair_short[chosen] != 0, np.minimum(2.0 * self.slack[chosen], asked), asked)
         self.spent[chosen] = 0.0
         place_of = place_of.copy()
         taken = np.zeros(len(self.near) + 1, bool)
@@ -182,6 +205,8 @@ class Watch(Watched):
         if planes is None:
             planes = near_planes(scene, self._touching, self.budget + self.planes[BUDGET], X)
         self.candidates = detect(scene, self._room, planes, old, place_of, self.near, self.slack, self.path, chosen, X)
+        cut = (self.short[a] | self.short[b]) != 0
+        self.pair_short[chosen] = self.slack[chosen] < np.where(cut, room, asked)
         self.vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
         self._grow_headroom()
 
@@ -213,7 +238,8 @@ class Watch(Watched):
             "contact/budget": np.append(self.budget, self.planes[BUDGET]),
             "contact/used": np.append(self.used, self.planes[USED]),
             "contact/near": self.near.astype(float),
-            "contact/slack": np.stack([self.slack, self.spent], axis=1),
+            "contact/slack": np.stack([self.slack, self.spent, self.pair_short], axis=1),
+            "contact/short": self.short.astype(float),
         }
 
     def restore(self, arrays: dict[str, Array]) -> None:
@@ -222,7 +248,11 @@ class Watch(Watched):
         self.budget, self.planes[BUDGET] = arrays["contact/budget"][:-1].copy(), arrays["contact/budget"][-1]
         self.used, self.planes[USED] = arrays["contact/used"][:-1].copy(), arrays["contact/used"][-1]
         self.near = arrays["contact/near"].astype(np.int64)
-        self.slack, self.spent = np.ascontiguousarray(arrays["contact/slack"].T)
+        self.slack, self.spent = np.ascontiguousarray(arrays["contact/slack"][:, :2].T)
+        self.short, self.pair_short = (
+            flags.astype(np.int64) for flags in (arrays["contact/short"], arrays["contact/slack"][:, 2])
+        )
+        self.is_short = bool(self.short.any() or self.pair_short.any())
         self.need, self.path = np.zeros((2, len(self.near)))
 
     def _list(self, pairs: Indices, numbers: Array) -> None:
@@ -234,11 +264,12 @@ class Watch(Watched):
         """A function that goes back to the present candidates and budgets; distances are unknown then."""
         kept = {**vars(self)}
         slack, spent, used, planes = self.slack.copy(), self.spent.copy(), self.used.copy(), self.planes.copy()
+        pair_short = self.pair_short.copy()
 
         def undo() -> None:
             for name, value in kept.items():
                 setattr(self, name, value)  # all of them: kernels may have been told half of an array
-            self.slack, self.spent = slack.copy(), spent.copy()
+            self.slack, self.spent, self.pair_short = slack.copy(), spent.copy(), pair_short.copy()
             self.used[:], self.planes[:] = used, planes
             self._list(self.candidates.pairs, self.candidates.numbers)
             self.need, self.path = np.zeros((2, len(self.near)))
