@@ -210,7 +210,7 @@ class Simulation:
         if V is not None:
             self.state.V[bodies] = V
         self.state.forget(bodies)
-        self.model.invalidate()
+        self.model.invalidate(bodies if Q is not None else bodies[:0])
         self.joints.resync(self.state)
 
     def arrays(self) -> dict[str, Array]:

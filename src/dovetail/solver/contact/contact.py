@@ -26,6 +26,7 @@ from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.readback import Survey
 from dovetail.solver.contact.rows import HessianTerms, add_terms
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.stick import Stick
 from dovetail.solver.contact.threat import unite_threatened
 from dovetail.solver.contact.watch import Watch
 from dovetail.solver.islands import Islands, unite_pairs
@@ -81,6 +82,7 @@ class Contact:
         half: Array,
         eps_velocity: float,
         friction: bool,
+        memory: bool = False,
     ) -> None:
         self.scene = scene
         bodies = len(is_fixed)
@@ -91,6 +93,7 @@ class Contact:
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions()
+        self.stick = Stick() if friction and memory else None
         self._terms = HessianTerms()
         self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
@@ -109,9 +112,14 @@ class Contact:
         """Room for the contacts of a state."""
         return ActiveContacts(np.zeros((self.scene.x_count, 3)))
 
-    def forget(self) -> None:
-        """Bodies were moved from outside: nothing is known of what is near, and nothing has rubbed."""
+    def forget(self, moved: Indices) -> None:
+        """Bodies were changed from outside: nothing is known of what is near, and nothing has rubbed.
+
+        Contacts of bodies that were moved stick no more.
+        """
         self.watch.forget()
+        if self.stick is not None:
+            self.stick.forget(moved)
         self.friction.count = 0
 
     # ---- the energy ------------------------------------------------------------------------------------------
@@ -139,6 +147,8 @@ class Contact:
             self.friction.make_room(active.count)
             self.friction.candidates = active.candidates
             self.friction.count = freeze_friction(active, active.count, active.candidates, self.friction)
+            if self.stick is not None:
+                self.stick.begin(self.friction, Q, h)
         return fine
 
     def _adaptive(self, h: float) -> Array:
@@ -256,19 +266,31 @@ class Contact:
 
     def arrays(self) -> dict[str, Array]:
         """What outlives a step."""
-        return self.watch.arrays()
+        return {**self.watch.arrays(), **({} if self.stick is None else self.stick.arrays())}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
         self.watch.restore(arrays)
+        if self.stick is not None:
+            self.stick.restore(arrays)
         self._renew()
+
+    def commit(self, Q: Array, h: float) -> float:
+        """The step of length h has led to Q; returns the work done against friction [J]."""
+        force, work = self.friction.slips(self._Q_start, Q)
+        if self.stick is not None:
+            self.stick.commit(self.friction, force, Q, h)
+        return work / (h * h)
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
         watch, count_at_start = self.watch.keep(), self.count_at_start
+        stick = None if self.stick is None else self.stick.keep()
 
         def undo() -> None:
             watch()
+            if stick is not None:
+                stick()
             self.count_at_start = count_at_start
             self._renew()
 

@@ -109,6 +109,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         bodies.half,
         eps_velocity=scaled(config, "contact/eps_velocity", table),
         friction=bool(config["contact/friction/enable"]),
+        memory=bool(config["contact/friction/memory"]),
     )
 
 
