@@ -37,7 +37,8 @@ class Stick:
     """
 
     def __init__(self) -> None:
-        self.keys, self.bodies = np.zeros((0, _KEY), np.int64), np.zeros((0, 2), np.int64)
+        self.keys: Indices = np.zeros((0, _KEY), np.int64)
+        self.bodies: Indices = np.zeros((0, 2), np.int64)
         self.force = np.zeros((0, 3))
         self._present = self.keys  # keys of the step's frictions
 
@@ -99,10 +100,10 @@ def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
 
 @kernel
 def _same(keys: Indices, n: int, others: Indices, p: int) -> bool:
+    same = True
     for i in range(_KEY):
-        if keys[n, i] != others[p, i]:
-            return False
-    return True
+        same &= keys[n, i] == others[p, i]
+    return same
 
 
 @kernel
