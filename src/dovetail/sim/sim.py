@@ -92,6 +92,7 @@ class Sim(BodyMaking, JointMaking):
                 "contact/d_hat": positive("Sim", "d_hat", d_hat, "m"),
                 "contact/eps_velocity": 1e-3,
                 "contact/friction/memory": 1,
+                "contact/ease_in": 1,
                 "contact/joint_neighbours": 0,
                 "sanity_check/mode": "quiet",
             }

@@ -21,6 +21,7 @@ _LISTS = {
     "contact/near": "contact/near",
     "contact/slack": "contact/near",
     "contact/blocks": "contact/blocks",
+    "contact/eased": "contact/eased",
     "contact/stick": "contact/stick",
     "contact/stick_force": "contact/stick",
 }
@@ -76,6 +77,10 @@ def contact_flaw(arrays: dict[str, Array], scene: ContactScene) -> str:
     numbers = arrays["contact/numbers"]
     if not ((numbers[:, 1] >= 0.0) & (numbers[:, 2] > 0.0) & (numbers[:, 3:] >= 0.0).all(axis=1)).all():
         return "has friction, ranges or thicknesses in 'contact/numbers' that no contact has"
+    sides, share = np.split(arrays.get("contact/eased", np.zeros((0, 3))), [2], axis=1)
+    there = (sides == np.floor(sides)) & (sides >= -len(scene.plane_point)) & (sides < bodies)
+    if not (there.all() and ((share > 0.0) & (share < 1.0)).all()):
+        return "has pairs in 'contact/eased' that are not there, or shares that are not between 0 and 1"
     stick = arrays.get("contact/stick", np.zeros((0, 0)))
     if not ((stick == np.floor(stick)) & (np.abs(stick) < _LARGEST_NAME)).all():
         return "has numbers in 'contact/stick' that name no features"

@@ -18,6 +18,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts, find_active
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
+from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, add_friction, freeze_friction, friction_energy
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
@@ -83,6 +84,7 @@ class Contact:
         eps_velocity: float,
         friction: bool,
         memory: bool = False,
+        ease: Ease | None = None,
     ) -> None:
         self.scene = scene
         bodies = len(is_fixed)
@@ -94,6 +96,7 @@ class Contact:
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions()
         self.stick = Stick() if friction and memory else None
+        self.ease = ease
         self._terms = HessianTerms()
         self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
@@ -120,6 +123,8 @@ class Contact:
         self.watch.forget()
         if self.stick is not None:
             self.stick.forget(moved)
+        if self.ease is not None:
+            self.ease.forget(moved)
         self.friction.count = 0
 
     # ---- the energy ------------------------------------------------------------------------------------------
@@ -137,11 +142,14 @@ class Contact:
         self.watch.looks = 0
         self.stride.fill(math.inf)
         self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
+        self._ease(self.watch, 0.0)
         self.friction.count = 0
         if self.is_clear:
             active.count, active.candidates, self.count_at_start = 0, self.watch.candidates, 0
             return True
         fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+        if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
+            self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
         if fine and self._with_friction:
             self.friction.make_room(active.count)
@@ -149,11 +157,24 @@ class Contact:
             self.friction.count = freeze_friction(active, active.count, active.candidates, self.friction)
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)
+        if fine and self.ease is not None and len(self.ease.pairs):
+            self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
         return _ADAPTIVE / (_CURVATURE * h * h) * self._mass
+
+    def _ease(self, watch: Watch, h: float) -> None:
+        """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
+        if self.ease is not None:
+            self.ease.apply(self.scene, watch.candidates, h)
+
+    def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
+        """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
+        self._ease(self.watch, h)
+        E.fill(0.0)
+        self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
 
     def _find(
         self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, owner: Indices, E: Array,
@@ -231,6 +252,7 @@ class Contact:
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         s = self._go_to(at)
         if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
+            self._ease(self.watch, math.sqrt(self._h2))
             update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
 
     def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
@@ -266,13 +288,14 @@ class Contact:
 
     def arrays(self) -> dict[str, Array]:
         """What outlives a step."""
-        return {**self.watch.arrays(), **({} if self.stick is None else self.stick.arrays())}
+        parts = (self.watch, self.stick, self.ease)
+        return {name: array for part in parts if part is not None for name, array in part.arrays().items()}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
-        self.watch.restore(arrays)
-        if self.stick is not None:
-            self.stick.restore(arrays)
+        for part in (self.watch, self.stick, self.ease):
+            if part is not None:
+                part.restore(arrays)
         self._renew()
 
     def commit(self, Q: Array, h: float) -> float:
@@ -280,17 +303,18 @@ class Contact:
         force, work = self.friction.slips(self._Q_start, Q)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
+        if self.ease is not None:
+            self.ease.commit(h)
         return work / (h * h)
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
-        watch, count_at_start = self.watch.keep(), self.count_at_start
-        stick = None if self.stick is None else self.stick.keep()
+        count_at_start = self.count_at_start
+        parts = [part.keep() for part in (self.watch, self.stick, self.ease) if part is not None]
 
         def undo() -> None:
-            watch()
-            if stick is not None:
-                stick()
+            for part in parts:
+                part()
             self.count_at_start = count_at_start
             self._renew()
 
@@ -306,7 +330,10 @@ class Contact:
         if self._survey is None:
             self._survey = self.contacts()
         active = self._survey
-        watch = self.watch.query(Q) if self.watch.is_blind else self.watch
+        watch = self.watch
+        if watch.is_blind:
+            watch = watch.query(Q)
+            self._ease(watch, 0.0)
         E = np.zeros(1)
         nobody = np.zeros(len(Q), np.int64)
         self._find(watch, Q, active, self._everything, nobody, E, self._adaptive(h), h * h)
