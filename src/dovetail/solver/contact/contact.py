@@ -168,7 +168,7 @@ class Contact:
     def _ease(self, watch: Watch, h: float) -> None:
         """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
         if self.ease is not None:
-            self.ease.apply(self.scene, watch.candidates, h)
+            watch.candidates = self.ease.applied(self.scene, watch.candidates, h)
 
     def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""

@@ -61,16 +61,18 @@ class Ease:
 
     # ---- in a step -------------------------------------------------------------------------------------------
 
-    def apply(self, scene: ContactScene, candidates: Candidates, h: float) -> None:
-        """Give the candidates of eased pairs the ranges that they have after a further time h."""
+    def applied(self, scene: ContactScene, candidates: Candidates, h: float) -> Candidates:
+        """The candidates with the ranges that eased pairs have after a further time h."""
         if not len(self.pairs) or not candidates.count:
-            return
+            return candidates
         known, asked = self._keys(self.pairs), self._keys(_sides(candidates.pairs))
         place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
         mine = np.flatnonzero(known[place] == asked)
         a, b = candidates.pairs[mine, A], candidates.pairs[mine, B]
         d_hat = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
-        candidates.numbers[mine, D_HAT] = np.minimum(self.share[place[mine]] + h / _T, 1.0) * d_hat
+        numbers = candidates.numbers.copy()  # a step that is broken off goes back to the others
+        numbers[mine, D_HAT] = np.minimum(self.share[place[mine]] + h / _T, 1.0) * d_hat
+        return Candidates(candidates.pairs, numbers, candidates.known)
 
     def look(self, active: ActiveContacts, mechanism: Indices, h2: float) -> bool:
         """Ease pairs with a body that was placed, of which these are the contacts; whether there are any."""
@@ -90,12 +92,12 @@ class Ease:
         np.minimum.at(nearest, pair, gap / widest)
         low, high = np.minimum(nearest, 1.0), np.ones(len(keys))
         eased = np.bincount(pair, push(high[pair]), len(keys)) > borne
+        if not eased.any():
+            return False
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             above = np.bincount(pair, push(middle[pair]), len(keys)) > borne
             low, high = np.where(above, low, middle), np.where(above, middle, high)
-        if not eased.any():
-            return False
         order = np.argsort(self._keys(np.concatenate([self.pairs, pairs[eased]])), kind="stable")
         self.pairs = np.concatenate([self.pairs, pairs[eased]])[order]
         self.share = np.concatenate([self.share, low[eased]])[order]
