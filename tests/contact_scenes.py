@@ -258,7 +258,7 @@ class Probe:
 
         Raises SolverError where surfaces touch.
         """
-        self.contact.forget()
+        self.contact.forget(np.zeros(0, np.int64))
         self.model.prepare(self.h, np.ones(len(Q)))
         y = np.zeros((len(Q), 12)) if motion is None else -motion.reshape(-1, 12)
         self.iteration = Iteration(self.model, Q.copy(), self.h, Tolerances())

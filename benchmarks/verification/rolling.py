@@ -39,9 +39,7 @@ def _car(sim: Sim, speed: float) -> Body:
     body = sim.box((0.8, 0.3, 0.1), pos=(0, 0, z + 0.12), velocity=(speed, 0, 0), density=500)
     for x in (-0.3, 0.3):
         for y in (-0.25, 0.25):
-            wheel = sim.cylinder(
-                R, 0.05, pos=(x, y, z), rot=ACROSS, velocity=(speed, 0, 0), spin=(0, spin, 0)
-            )
+            wheel = sim.cylinder(R, 0.05, pos=(x, y, z), rot=ACROSS, velocity=(speed, 0, 0), spin=(0, spin, 0))
             sim.revolute(body, wheel, pos=(x, y, z), axis=(0, 1, 0))
     return body
 
@@ -98,7 +96,9 @@ def _slopes(quick: bool) -> Case:
                 share = float(np.linalg.eigvalsh(body.inertia)[0]) / (body.mass * R * R)
             sim.step(round(seconds / 0.01))
             way = 0.5 * G * math.sin(math.radians(degrees)) / (1 + share) * seconds**2
-            findings.append(Finding(f"way of a {name} on {degrees}°, of what it should be", body.pos[0] / way, 0.02, "", 1.0))
+            findings.append(
+                Finding(f"way of a {name} on {degrees}°, of what it should be", body.pos[0] / way, 0.02, "", 1.0)
+            )
     for name, (make, share) in ROUND.items():
         if math.isnan(share):
             continue
@@ -109,10 +109,12 @@ def _slopes(quick: bool) -> Case:
         sim.step(100)
         a = math.radians(degrees)
         way = 0.5 * G * (math.sin(a) - mu * math.cos(a))
-        findings.append(Finding(f"way of a {name} that slips on {degrees:g}°, μ = {mu:g}", body.pos[0] / way, 0.02, "", 1.0))
+        findings.append(
+            Finding(f"way of a {name} that slips on {degrees:g}°, μ = {mu:g}", body.pos[0] / way, 0.02, "", 1.0)
+        )
     text = (
-        "From rest down a slope for 2 s: without slip a round body has the acceleration g sin α/(1 + I/mr²); on steep and "
-        "smooth slopes, after 1 s, g(sin α − μ cos α)."
+        "From rest down a slope for 2 s, as a share of the way that it should be: without slip a round body has the "
+        "acceleration g sin α/(1 + I/mr²); on steep and smooth slopes, after 1 s, g(sin α − μ cos α)."
     )
     return Case("slopes", "Down a slope", text, findings)
 
@@ -125,7 +127,9 @@ def _rest() -> Case:
         sim.box((1, 1, 0.1), pos=(0, 0, -0.05), fixed=True)
         body = make(sim, pos=(0.1, 0.2, R))
         sim.step(1000)
-        findings.append(Finding(f"{name} after 10 s", 1e3 * float(np.hypot(*(body.pos - (0.1, 0.2, R))[:2])), 0.1, "mm"))
+        findings.append(
+            Finding(f"{name} after 10 s", 1e3 * float(np.hypot(*(body.pos - (0.1, 0.2, R))[:2])), 0.1, "mm")
+        )
     return Case("rest", "Left alone on a table", "A round body on a box stays where it is put.", findings)
 
 

@@ -1,15 +1,14 @@
-"""Mechanisms and bodies that touch something, against solutions in few coordinates; order in time; energies of drops."""
+"""Mechanisms and bodies that touch something, against solutions in few coordinates, and their order in time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dovetail import AngleAxis, Sim
+from dovetail import Sim
 from verification.case import Case, Finding
 
 __all__ = ["cases"]
@@ -92,15 +91,6 @@ def _plate(dt: float, seconds: float) -> tuple[float, float]:
     A = plate.transform[:3, :3]
     angle = math.atan2(A[1, 0], A[0, 0]) - exact.y[2, -1]
     return plate.center[0] - begun - exact.y[0, -1], (angle + math.pi) % (2 * math.pi) - math.pi
-
-
-def _coin(dt: float, seconds: float) -> float:
-    """Error of the place [m] of a coin that rolls on its edge in a curve."""
-    r, w, lean, speed = 0.1, 0.01, math.radians(75), 1.0
-    sim = Sim(dt, friction=1.0, config=FINE)
-    sim.ground()
-    turn = np.array(AngleAxis(lean, [1, 0, 0]).to_rotation_matrix() if hasattr(AngleAxis, "to_rotation_matrix") else 0)
-    return float(turn.size * (r + w + speed + seconds))
 
 
 def _top(dt: float, seconds: float) -> tuple[float, float]:

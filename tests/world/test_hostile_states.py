@@ -23,7 +23,7 @@ def heap() -> Sim:
     sim = Sim(dt=0.01)
     sim.ground()
     for k in range(2):
-        sim.box(0.2, pos=(0.02 * k, 0, 0.102 + 0.202 * k))
+        sim.box(0.2, pos=(0.02 * k, 0, 0.1005 + 0.202 * k))
     return sim
 
 
@@ -128,6 +128,10 @@ def test_the_fingerprint_tells_half_planes_materials_and_joints_apart():
         ("contact/age", (0,), 1e20, "has 1e+20 in 'contact/age'"),
         ("contact/budget", (0,), np.nan, "has a number in 'contact/budget' that is not finite"),
         ("contact/slack", (0, 0), -1.0, "has motions below zero"),
+        ("contact/eased", (0, 0), 7.0, "has pairs in 'contact/eased' that are not there"),
+        ("contact/eased", (0, 2), 0.0, "has pairs in 'contact/eased' that are not there, or shares"),
+        ("contact/stick", (0, 0), 0.5, "has numbers in 'contact/stick' that name no features"),
+        ("contact/stick_force", (0, 0), np.nan, "has a number in 'contact/stick_force' that is not finite"),
         ("contact/numbers", (0, 2), 0.0, "has friction, ranges or thicknesses in 'contact/numbers'"),
         ("state/Q", (0, 0, 0), np.inf, "has a number in 'state/Q' that is not finite"),
     ],

@@ -149,6 +149,10 @@ KEYS: dict[str, Key] = {
     "contact/eps_velocity_relative": _number(
         0.0, _ANY, "1/s", "If > 0: eps_velocity is this times the diagonal."),
     "contact/friction/enable": _flag(1, "Friction between bodies in contact."),
+    "contact/friction/memory": _flag(
+        0, "1: contacts that stick keep their force from step to step and hold; 0: they creep, as in libuipc."),
+    "contact/ease_in": _flag(
+        0, "1: bodies that are put nearer than they would rest part slowly; 0: they are thrown apart, as in libuipc."),
     "contact/joint_neighbours": _flag(
         1, "1: bodies that share a joint collide with each other; 0: they do not."),
     "contact/adaptive/min_kappa": _number(

@@ -90,6 +90,9 @@ class Sim(BodyMaking, JointMaking):
                 "integrator/bdf2_start": "bdf1",
                 "contact/enable": int(bool(contact)),
                 "contact/d_hat": positive("Sim", "d_hat", d_hat, "m"),
+                "contact/eps_velocity": 1e-3,
+                "contact/friction/memory": 1,
+                "contact/ease_in": 1,
                 "contact/joint_neighbours": 0,
                 "sanity_check/mode": "quiet",
             }

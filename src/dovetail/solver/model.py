@@ -21,7 +21,7 @@ from dovetail.solver.load.load import Load
 from dovetail.solver.load.loads import Loads
 from dovetail.solver.lone import LoneBodies
 from dovetail.solver.potential import Potential
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Model"]
 
@@ -88,11 +88,11 @@ class Model:
         if self.potential.exact is not None:
             self.potential.exact.commit(h, converged)
 
-    def invalidate(self) -> None:
-        """Bodies were moved from outside."""
+    def invalidate(self, moved: Indices) -> None:
+        """Bodies were changed from outside, and these were moved."""
         self.allow_gaps()
         if self.contact is not None:
-            self.contact.forget()
+            self.contact.forget(moved)
 
     def allow_gaps(self) -> None:
         """Until the end of the step exact joints may be open, and merits count that."""

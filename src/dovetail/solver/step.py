@@ -39,7 +39,7 @@ class StepReport:
     candidates      pairs of features that were watched for collisions at its end
     detections      how often they were looked for
     islands         groups of bodies that were solved apart from each other, at the end of the step
-    friction_loss   energy that friction has turned into heat [J]
+    friction_loss   work done against friction [J]: heat, but for what sticking contacts hold as springs and give back
     bdf1_bodies     bodies that took the step as bdf1 although the integrator is ctr or bdf2
     open_joint      where it has not converged: the exact joint that is open the most, in words
     """
@@ -74,18 +74,16 @@ class StepReport:
         )
 
 
-def _of_contacts(model: Model, state: State, solution: Solution, h: float) -> dict[str, Any]:
+def _of_contacts(model: Model) -> dict[str, Any]:
     """The part of the report that concerns contact."""
     contact = model.contact
     if contact is None:
         return {"islands": model.islands.count}
-    _, lost = contact.friction.slips(state.Q, solution.Q)
     return {
         "contacts": contact.count_at_start,
         "candidates": contact.candidates.count,
         "detections": contact.watch.looks,
         "islands": model.islands.count,
-        "friction_loss": lost / (h * h),
     }
 
 
@@ -149,20 +147,15 @@ def step(
     is_open = "" if exact is None or work.converged else exact.widest(work.Q, model.bodies.is_free)
     report = StepReport(
         h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
-        **_of_contacts(model, state, work, h), bdf1_bodies=methods.bdf1_count, open_joint=is_open,
+        **_of_contacts(model), bdf1_bodies=methods.bdf1_count, open_joint=is_open,
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
+    if model.contact is not None:
+        report.friction_loss = model.contact.commit(work.Q, h)
     state.commit(
-        trial.methods,
-        h,
-        model.bodies.is_free,
-        work.Q,
-        trial.Q_tilde,
-        trial.Q_before,
-        trial.start,
-        trial.by_touch,
+        trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
         touched,
-    )
+    )  # fmt: skip
     model.commit(h, report.converged)
     return report

@@ -143,6 +143,14 @@ class Simulation:
             raise
         if not report.converged:
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
+        if self.contact is not None and self.contact.ease is not None and (news := self.contact.ease.news) is not None:
+            self.contact.ease.news = None
+            other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self._scene)[-1 - news.b]}'"
+            Logger.info(
+                f"World.advance: frame {frame}: {self.table.name(news.a)} begins {news.gap:.2g} m from {other}, nearer "
+                f"than it would rest; the barrier of this pair, the nearest of {news.pairs}, grows to its full range "
+                f"within {news.seconds:.2g} s, so that nothing is thrown apart."
+            )
         return report
 
     def _no_memory(self) -> str:
@@ -230,7 +238,7 @@ class Simulation:
         if V is not None:
             self.state.V[bodies] = V
         self.state.forget(bodies)
-        self.model.invalidate()
+        self.model.invalidate(bodies if Q is not None else bodies[:0])
         self.joints.resync(self.state)
 
     def arrays(self) -> dict[str, Array]:

@@ -21,10 +21,14 @@ _LISTS = {
     "contact/near": "contact/near",
     "contact/slack": "contact/near",
     "contact/blocks": "contact/blocks",
+    "contact/eased": "contact/eased",
+    "contact/stick": "contact/stick",
+    "contact/stick_force": "contact/stick",
 }
 # Targets that a soft transform, a drive or a limit does not have are NaN or infinite.
 _ANY_NUMBER = ("soft_transforms/past", "joints/held/", "joints/parameters/", "joints/past")
 _LARGEST = 1e30  # in SI units; squares and products of such numbers are still finite
+_LARGEST_NAME = 2.0**53  # whole numbers up to here are exact
 _SMALLEST_STEP = 1e-30  # [s]
 _MANY_STEPS = 1e9  # a block structure lives for some twenty; contacts and headrooms are fewer too
 
@@ -73,6 +77,13 @@ def contact_flaw(arrays: dict[str, Array], scene: ContactScene) -> str:
     numbers = arrays["contact/numbers"]
     if not ((numbers[:, 1] >= 0.0) & (numbers[:, 2] > 0.0) & (numbers[:, 3:] >= 0.0).all(axis=1)).all():
         return "has friction, ranges or thicknesses in 'contact/numbers' that no contact has"
+    sides, share = np.split(arrays.get("contact/eased", np.zeros((0, 3))), [2], axis=1)
+    there = (sides == np.floor(sides)) & (sides >= -len(scene.plane_point)) & (sides < bodies)
+    if not (there.all() and ((share > 0.0) & (share < 1.0)).all()):
+        return "has pairs in 'contact/eased' that are not there, or shares that are not between 0 and 1"
+    stick = arrays.get("contact/stick", np.zeros((0, 0)))
+    if not ((stick == np.floor(stick)) & (np.abs(stick) < _LARGEST_NAME)).all():
+        return "has numbers in 'contact/stick' that name no features"
     if not _are_candidates(arrays["contact/pairs"], arrays["contact/near"], scene):
         return "names bodies, vertices or half-planes in 'contact/pairs' that are not there"
     return ""
@@ -87,8 +98,8 @@ def _are_pairs(rows: Array, bodies: int) -> bool:
 
 def _are_candidates(rows: Array, near: Array, scene: ContactScene) -> bool:
     """Whether rows (k, 8) are candidates, see candidates.py, of this scene and these near bodies."""
-    bodies, largest = len(scene.shape_of), 2.0**53
-    if not ((rows == np.floor(rows)) & (np.abs(rows) < largest)).all():
+    bodies = len(scene.shape_of)
+    if not ((rows == np.floor(rows)) & (np.abs(rows) < _LARGEST_NAME)).all():
         return False
     kind, a, b, *x, pair = rows.astype(np.int64).T
     plane = kind == POINT_PLANE

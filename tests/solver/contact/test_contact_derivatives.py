@@ -125,16 +125,17 @@ def slid(rng: np.random.Generator, probe: Probe, distance: float) -> np.ndarray:
     return Q
 
 
-@pytest.mark.parametrize("slip", [0.05, 0.7, 20.0])
+@pytest.mark.parametrize(("slip", "carried"), [(0.05, 0.0), (0.7, 0.0), (20.0, 0.0), (0.1, 0.5)])
 @pytest.mark.parametrize("names", [("box", "box"), ("star", "torus"), ("tetrahedron", "L_shape")], ids="-".join)
-def test_friction_derivatives_are_those_of_its_energy(names, slip):
-    """Slips from well below to well above ε; friction is what the same scene without it does not have."""
+def test_friction_derivatives_are_those_of_its_energy(names, slip, carried):
+    """Slips from well below to well above ε, one with a past; friction is what the same scene without it has not."""
     rng = np.random.default_rng(5)
     rough, smooth = (close_pair(np.random.default_rng(8), names, mu) for mu in (0.5, 0.0))
     for probe in (rough, smooth):
         probe.look(probe.Q)
     assert rough.contact.friction.count > 0 and smooth.contact.friction.count == 0
     epsilon = rough.contact.friction.epsilon
+    rough.contact.friction.carried[:, 0] = carried * epsilon
     Q = slid(rng, rough, slip * epsilon)
 
     def friction(Q: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

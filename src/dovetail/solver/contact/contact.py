@@ -18,6 +18,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts, find_active
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
+from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, add_friction, freeze_friction, friction_energy
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
@@ -27,6 +28,7 @@ from dovetail.solver.contact.readback import Survey
 from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.rows import HessianTerms, add_terms
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.stick import Stick
 from dovetail.solver.contact.threat import unite_threatened
 from dovetail.solver.contact.watch import Watch
 from dovetail.solver.islands import Islands, unite_pairs
@@ -82,6 +84,8 @@ class Contact:
         half: Array,
         eps_velocity: float,
         friction: bool,
+        memory: bool = False,
+        ease: Ease | None = None,
     ) -> None:
         self.scene = scene
         bodies = len(is_fixed)
@@ -93,6 +97,8 @@ class Contact:
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions()
         self.turning = Turning(turn=np.zeros((bodies, 3)), centre=np.zeros((bodies, 3)))
+        self.stick = Stick() if friction and memory else None
+        self.ease = ease
         self._terms = HessianTerms()
         self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
@@ -113,9 +119,16 @@ class Contact:
         """Room for the contacts of a state."""
         return ActiveContacts(np.zeros((self.scene.x_count, 3)))
 
-    def forget(self) -> None:
-        """Bodies were moved from outside: nothing is known of what is near, and nothing has rubbed."""
+    def forget(self, moved: Indices) -> None:
+        """Bodies were changed from outside: nothing is known of what is near, and nothing has rubbed.
+
+        Contacts of bodies that were moved stick no more.
+        """
         self.watch.forget()
+        if self.stick is not None:
+            self.stick.forget(moved)
+        if self.ease is not None:
+            self.ease.forget(moved)
         self.friction.count, self._surveyed = 0, (None, 0.0)
 
     def finest(self) -> tuple[int, float]:
@@ -144,19 +157,35 @@ class Contact:
         self.watch.looks = 0
         self.stride.fill(math.inf)
         self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
+        self._ease(self.watch, 0.0)
         self.friction.count = 0
         if self.is_clear:
             active.count, active.candidates, self.count_at_start = 0, self.watch.candidates, 0
             return True
         fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+        if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
+            self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
         if fine:
-            self._freeze(Q, active)
+            self._freeze(Q, h, active)
+        if fine and self.ease is not None and len(self.ease.pairs):
+            self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
         return _ADAPTIVE / (_CURVATURE * h * h) * self._mass
+
+    def _ease(self, watch: Watch, h: float) -> None:
+        """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
+        if self.ease is not None:
+            watch.candidates = self.ease.applied(self.scene, watch.candidates, h)
+
+    def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
+        """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
+        self._ease(self.watch, h)
+        E.fill(0.0)
+        self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
 
     def _find(
         self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, owner: Indices, E: Array,
@@ -214,20 +243,23 @@ class Contact:
     ) -> None:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
         self.friction.epsilon = self._eps_velocity * h
-        self._freeze(Q, s)
-        self._Q_start = Q_before
+        self._freeze(Q, h, s)
+        # what is remembered is the slip that the step has ended with
+        self._Q_start = Q_before if self.stick is None else Q
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
         self.friction.count = 0
 
-    def _freeze(self, Q: Array, s: ActiveContacts) -> None:
-        """Friction ← that of the contacts s at Q."""
+    def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
+        """Friction ← that of the contacts s at Q, for a step of length h."""
         if self._with_friction:
             self.friction.make_room(s.count)
             self.friction.candidates = s.candidates
             self.friction.count = freeze_friction(
                 s, s.count, s.candidates, self.scene.thickness, Q, self.turning, self.friction
             )
+            if self.stick is not None:
+                self.stick.begin(self.friction, Q, h)
 
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
@@ -261,6 +293,7 @@ class Contact:
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         s = self._go_to(at)
         if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
+            self._ease(self.watch, math.sqrt(self._h2))
             update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
 
     def look_anew(self, Q: Array, islands: Islands) -> None:
@@ -304,19 +337,33 @@ class Contact:
 
     def arrays(self) -> dict[str, Array]:
         """What outlives a step."""
-        return self.watch.arrays()
+        parts = (self.watch, self.stick, self.ease)
+        return {name: array for part in parts if part is not None for name, array in part.arrays().items()}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
-        self.watch.restore(arrays)
+        for part in (self.watch, self.stick, self.ease):
+            if part is not None:
+                part.restore(arrays)
         self._renew()
+
+    def commit(self, Q: Array, h: float) -> float:
+        """The step of length h has led to Q; returns the work done against friction [J]."""
+        force, work = self.friction.slips(self._Q_start, Q)
+        if self.stick is not None:
+            self.stick.commit(self.friction, force, Q, h)
+        if self.ease is not None:
+            self.ease.commit(h)
+        return work / (h * h)
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
-        watch, count_at_start = self.watch.keep(), self.count_at_start
+        count_at_start = self.count_at_start
+        parts = [part.keep() for part in (self.watch, self.stick, self.ease) if part is not None]
 
         def undo() -> None:
-            watch()
+            for part in parts:
+                part()
             self.count_at_start = count_at_start
             self._renew()
 
@@ -332,7 +379,10 @@ class Contact:
         if self._survey is None:
             self._survey = self.contacts()
         active, self._surveyed = self._survey, (Q, h)
-        watch = self.watch.query(Q) if self.watch.is_blind else self.watch
+        watch = self.watch
+        if watch.is_blind:
+            watch = watch.query(Q)
+            self._ease(watch, 0.0)
         E = np.zeros(1)
         nobody = np.zeros(len(Q), np.int64)
         self._find(watch, Q, active, self._everything, nobody, E, self._adaptive(h), h * h)

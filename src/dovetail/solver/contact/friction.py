@@ -1,11 +1,11 @@
 """Friction, lagged: normal forces, tangents and contact points are those at the start of the step.
 
-    E = μ λ f₀(|u|),   u = Tᵀ(x_a − x_b moved since the start of the step) − what is rolling,   λ = −∂b/∂d (with h²)
+    E = μ λ f₀(|u|),   u = u₀ + Tᵀ(x_a − x_b moved since the start of the step) − rolling,   λ = −∂b/∂d (with h²)
     f₀(y) = y for y ≥ ε,  y²(ε − y/3)/ε² + ε/3 below,   ε = eps_velocity · h
 
 x_a and x_b are points of the surfaces: of what has a thickness ξ, so far from the closest points of the cores along n.
-Below ε the force grows smoothly from zero: a body at rest creeps by less than eps_velocity. Refreshing λ and T
-inside a step does not converge; one lag per step does.
+Below ε the force grows smoothly from zero: with u₀ = 0 a body at rest creeps by less than eps_velocity; with the u₀
+that stick.py remembers it does not. Refreshing λ and T inside a step does not converge; one lag per step does.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Frictions(Record):
     tangent (k, 2, 3)     t₁, t₂
     load (k,)             μλ
     roll (k, 2)           what of the motion along the tangents is rolling [m], see roll.py
+    carried (k, 2)        u₀, which the contact begins the step with [m]
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
     epsilon               ε [m]
@@ -50,6 +51,7 @@ class Frictions(Record):
     tangent: Array = f8(3)
     load: Array = f8(1)
     roll: Array = f8(2)
+    carried: Array = f8(2)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
     epsilon: float = real()
@@ -59,7 +61,7 @@ class Frictions(Record):
         self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
-            bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), epsilon=0.0,
+            bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -69,9 +71,10 @@ class Frictions(Record):
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll = np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
+            self.carried = np.empty((size, 2))
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
-        """Forces on bodies a (count, 3) and the energy lost from Q_start to Q, both times h²."""
+        """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
         force = np.empty((self.count, 3))
         lost = friction_slips(self, self.count, Q_start, Q, force)
         return force, float(lost)
@@ -118,6 +121,7 @@ def freeze_friction(
         for t in range(2):
             frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
         frictions.load[kept] = mu * normal_force
+        frictions.carried[kept, 0] = frictions.carried[kept, 1] = 0.0
         frictions.candidate[kept] = k
         frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
         kept += 1
@@ -126,7 +130,7 @@ def freeze_friction(
 
 @kernel
 def _slip(xi: Array, t: Array, roll: Array, bodies: Indices, k: int, Q: Array, Q_start: Array) -> tuple[float, float]:
-    """u (2): how far the contact has slid since the start of the step [m]."""
+    """u − u₀ (2): how far the contact has slid since the start of the step [m]."""
     a, b = bodies[k, 0], bodies[k, 1]
     x = y = z = 0.0
     for i in range(4):
@@ -150,13 +154,14 @@ def friction_energy(
     f: Frictions, count: int, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array
 ) -> None:
     """E[owner] += μλ f₀(|u|) where a body runs."""
-    epsilon, xi, tangent, bodies, load = f.epsilon, f.xi, f.tangent, f.bodies, f.load
+    epsilon, xi, tangent, bodies, load, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
     for k in range(count):
         a, b = bodies[k, 0], bodies[k, 1]
         if not (runs[a] or (b >= 0 and runs[b])):
             continue
         m = owner[a] if b < 0 else max(owner[a], owner[b])
         u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
+        u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
         f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
         E[m] += load[k] * f0
@@ -164,14 +169,15 @@ def friction_energy(
 
 @kernel
 def friction_slips(f: Frictions, count: int, Q_start: Array, Q: Array, force: Array) -> float:
-    """force (k, 3) ← friction force on body a, times h²; returns the energy lost to friction in the step, times h²."""
+    """force (k, 3) ← friction force on body a, times h²; returns the work done against it in the step, times h²."""
     lost, epsilon, xi, tangent, bodies = 0.0, f.epsilon, f.xi, f.tangent, f.bodies
     for k in range(count):
-        u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
+        slid, aside = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
+        u, v = slid + f.carried[k, 0], aside + f.carried[k, 1]
         y = math.sqrt(u * u + v * v)
         f1 = 1.0 / y if y >= epsilon else (2.0 - y / epsilon) / epsilon
         scale = f.load[k] * f1
-        lost += scale * y * y
+        lost += scale * (u * slid + v * aside)
         for x in range(3):
             force[k, x] = -scale * (u * f.tangent[k, 0, x] + v * f.tangent[k, 1, x])
     return lost
@@ -199,12 +205,13 @@ def add_friction(
     step may then lead far over the point where the slip turns round, and the next one back. As long as the last step
     of a body, stride (n,) [m], could do so, half of f₁ stands in for f₀″; f₁ itself would never lead over it.
     """
-    kept, epsilon, xi, tangent, bodies, loads = 0, f.epsilon, f.xi, f.tangent, f.bodies, f.load
+    kept, epsilon, xi, tangent, bodies, loads, carried = 0, f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
     for k in range(count):
         a, b = bodies[k, 0], bodies[k, 1]
         if not (active[a] or (b >= 0 and active[b])):
             continue
         u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
+        u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
         load, t = loads[k], tangent[k]
         if y >= epsilon:

@@ -114,7 +114,8 @@ def _friction(survey: Survey, chosen: Indices) -> tuple[Array, Array, Array]:
     on_body = bodies[:, 1] >= 0
     slip[on_body] -= np.einsum("ki,kix->kx", xi[on_body, 4:], moved[bodies[on_body, 1]])
     P = np.einsum("ksx,ksy->kxy", tangents, tangents)
-    u = np.einsum("kxy,ky->kx", P, slip)
+    begun = friction.carried[chosen] - friction.roll[chosen]
+    u = np.einsum("kxy,ky->kx", P, slip) + np.einsum("ksx,ks->kx", tangents, begun)
     y, epsilon, load = np.linalg.norm(u, axis=1), friction.epsilon, friction.load[chosen]
     slow = y < epsilon
     s = y / epsilon

@@ -16,6 +16,7 @@ from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.contact.contact import Contact
+from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.surface import Shape, make_shape
 from dovetail.typing import Array, Indices
@@ -112,6 +113,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         masked=masked,
         vertex_material=np.concatenate([np.zeros(0, np.int64), *materials]),
     )
+    weight = bodies.mass[:, 0, 0] * np.linalg.norm(bodies.gravity, axis=1)
     return Contact(
         lowered,
         bodies.is_fixed,
@@ -120,6 +122,8 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         half,
         eps_velocity=scaled(config, "contact/eps_velocity", table),
         friction=bool(config["contact/friction/enable"]),
+        memory=bool(config["contact/friction/memory"]),
+        ease=Ease(weight, bodies.is_fixed == 0) if config["contact/ease_in"] else None,
     )
 
 

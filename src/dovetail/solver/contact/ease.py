@@ -1,0 +1,181 @@
+"""Bodies that begin nearer to each other than they would rest are let apart slowly, instead of being thrown apart.
+
+A barrier with gravity against it has a gap of balance. Where two bodies are put nearer, its push exceeds what either
+weighs, and within a step or two they would leave each other with up to d̂/h. So the pair gets a range of its own, s d̂,
+with which all its contacts together push as hard as the lighter of the two weighs, with all that joints connect to it,
+
+    Σ −∂b/∂d (s d̂) = m |g|,      s < 1 grows back to 1 by h/T with every step,   T = 1 s
+
+A pair in balance keeps s = 1, and nothing changes for it. A narrower barrier is a barrier: nothing passes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.kinds import D_HAT, KAPPA, THICKNESS, X0, A, B
+from dovetail.solver.contact.readback import barrier_of
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.typing import Array, Indices
+
+__all__ = ["Ease", "Eased"]
+
+_T = 1.0  # [s]: bodies part with about d̂/T, which lifts them by less than a micrometre where d̂ is a millimetre
+_HALVINGS = 50  # of the interval that s is looked for in: down to round-off
+_WORTH_TELLING = 0.9  # a share below which something would have been seen
+
+
+class Eased(NamedTuple):
+    """Pairs that were eased at the start of a step: how many, and the nearest of them.
+
+    b is −1 − p for half-plane p; gap [m] is how far they are apart, seconds how long their range takes to grow back.
+    """
+
+    pairs: int
+    a: int
+    b: int
+    gap: float
+    seconds: float
+
+
+class Ease:
+    """Ranges of body pairs that began too near.
+
+    pairs (k, 2)     a body, and another one or −1 − p for half-plane p; sorted by `_keys`
+    share (k,)       s in (0, 1) at the end of the last step
+    placed (n,)      1 for bodies that were put where they are since the last step
+    news             what was found since it was last told
+    """
+
+    def __init__(self, weight: Array, is_free: Indices) -> None:
+        self._weight = np.where(is_free != 0, weight, np.inf)  # m|g| (n,) [N]; what is fixed bears anything
+        self.pairs: Indices = np.zeros((0, 2), np.int64)
+        self.share = np.zeros(0)
+        self.placed = np.ones(len(weight))
+        self.news: Eased | None = None
+
+    # ---- in a step -------------------------------------------------------------------------------------------
+
+    def applied(self, scene: ContactScene, candidates: Candidates, h: float) -> Candidates:
+        """The candidates with the ranges that eased pairs have after a further time h."""
+        if not len(self.pairs) or not candidates.count:
+            return candidates
+        known, asked = self._keys(self.pairs), self._keys(_sides(candidates.pairs))
+        place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+        mine = np.flatnonzero(known[place] == asked)
+        a, b = candidates.pairs[mine, A], candidates.pairs[mine, B]
+        d_hat = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
+        numbers = candidates.numbers.copy()  # a step that is broken off goes back to the others
+        numbers[mine, D_HAT] = np.minimum(self.share[place[mine]] + h / _T, 1.0) * d_hat
+        return Candidates(candidates.pairs, numbers, candidates.known)
+
+    def look(self, active: ActiveContacts, mechanism: Indices, h2: float) -> bool:
+        """Ease pairs with a body that was placed, of which these are the contacts; whether there are any."""
+        if not self.placed.any():
+            return False
+        sides = _sides(active.candidates.pairs[active.candidate[: active.count]])
+        placed = (self.placed[np.maximum(sides, 0)] * (sides >= 0)).any(axis=1)
+        # a step that is tried again has found its pairs before
+        chosen = np.flatnonzero(placed & ~np.isin(self._keys(sides), self._keys(self.pairs)))
+        if not len(chosen):
+            return False
+        keys, first, pair = np.unique(self._keys(sides[chosen]), return_index=True, return_inverse=True)
+        pairs, pair = sides[chosen][first], pair.reshape(-1)
+        borne = h2 * self._borne(pairs, mechanism)
+        push, gap, widest = _pushes(active, chosen)
+        nearest = np.full(len(keys), np.inf)
+        np.minimum.at(nearest, pair, gap / widest)
+        low, high = np.minimum(nearest, 1.0), np.ones(len(keys))
+        eased = np.bincount(pair, push(high[pair]), len(keys)) > borne
+        if not eased.any():
+            return False
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            above = np.bincount(pair, push(middle[pair]), len(keys)) > borne
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        order = np.argsort(self._keys(np.concatenate([self.pairs, pairs[eased]])), kind="stable")
+        self.pairs = np.concatenate([self.pairs, pairs[eased]])[order]
+        self.share = np.concatenate([self.share, low[eased]])[order]
+        closest = int(np.argmin(np.where(eased, nearest, np.inf)))
+        if low[closest] < _WORTH_TELLING:
+            a, b = pairs[closest].tolist()
+            gap_there, seconds = float(gap[pair == closest].min()), _T * float(1.0 - low[closest])
+            self.news = Eased(int(eased.sum()), a, b, gap_there, seconds)
+        return True
+
+    def _borne(self, pairs: Indices, mechanism: Indices) -> Array:
+        """What the lighter side of each pair weighs [N], with all that joints connect to it."""
+        total = np.zeros(len(mechanism) + 1)
+        np.add.at(total, mechanism, np.where(np.isfinite(self._weight), self._weight, 0.0))
+        weight = np.append(np.where(np.isfinite(self._weight), total[mechanism], np.inf), np.inf)
+        borne: Array = weight[np.maximum(pairs, -1)].min(axis=1)
+        return borne
+
+    def commit(self, h: float) -> None:
+        """A step of length h was taken."""
+        if self.placed.any():
+            self.placed = np.zeros(len(self.placed))
+        if len(self.pairs):
+            share = self.share + h / _T
+            self.pairs, self.share = self.pairs[share < 1.0], share[share < 1.0]
+
+    def forget(self, moved: Indices) -> None:
+        """These bodies were put somewhere else."""
+        stays = ~np.isin(self.pairs, moved).any(axis=1)
+        self.pairs, self.share = self.pairs[stays], self.share[stays]
+        self.placed = self.placed.copy()
+        self.placed[moved] = 1.0
+
+    def _keys(self, sides: Indices) -> Indices:
+        """A number for each pair of sides, whichever comes first."""
+        low, high = sides.min(axis=1), sides.max(axis=1)
+        keys: Indices = (high + 1) * 2**31 + low
+        return keys
+
+    # ---- dump ------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Array]:
+        """What outlives a step."""
+        return {"contact/eased": np.column_stack([self.pairs, self.share]), "contact/placed": self.placed}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        eased = arrays["contact/eased"]
+        self.pairs, self.share = eased[:, :2].astype(np.int64), eased[:, 2].copy()
+        self.placed = arrays["contact/placed"].copy()
+
+    def keep(self) -> Callable[[], None]:
+        """A function that goes back to what is now; steps put new arrays in place of these."""
+        kept = self.pairs, self.share, self.placed, self.news
+
+        def undo() -> None:
+            self.pairs, self.share, self.placed, self.news = kept
+
+        return undo
+
+
+def _sides(rows: Indices) -> Indices:
+    """a and b (k, 2) of candidates, −1 − p in place of half-plane p."""
+    return np.stack([rows[:, A], np.where(rows[:, B] < 0, -1 - rows[:, X0 + 1], rows[:, B])], axis=1)
+
+
+def _pushes(active: ActiveContacts, chosen: Indices) -> tuple[Callable[[Array], Array], Array, Array]:
+    """A function that gives the push · h² of contacts with shares s of their ranges, gaps and whole ranges."""
+    numbers = active.candidates.numbers[active.candidate[chosen]]
+    squared, thickness, d_hat = active.squared[chosen], numbers[:, THICKNESS], numbers[:, D_HAT]
+    scale = 2.0 * np.sqrt(squared) * active.weight[chosen] * active.kappa[chosen]
+    adaptive = numbers[:, KAPPA] < 0.0
+    gap = np.sqrt(squared) - thickness
+
+    def push(s: Array) -> Array:
+        reached = gap < s * d_hat
+        _, slope, _ = barrier_of(squared, thickness, np.where(reached, s * d_hat, 2.0 * gap))
+        force: Array = np.where(reached, -scale * slope / np.where(adaptive, s * s, 1.0), 0.0)
+        return force
+
+    return push, gap, d_hat
