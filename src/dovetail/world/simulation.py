@@ -84,6 +84,7 @@ class Simulation:
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
         self.last: tuple[int, StepReport | None] = 0, None
         """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
+        self._at_floor = False
         self._body_refresh = BodyRefresh(self.table, self.model, forces)
         self._scheme = Scheme(
             INTEGRATORS[config["integrator/type"]],
@@ -139,7 +140,8 @@ class Simulation:
             if isinstance(error, SolverError):
                 raise type(error)(f"World.advance: frame {frame}: {error}.") from None
             raise
-        if not report.converged:
+        if not report.converged or (report.at_floor and not self._at_floor):
+            self._at_floor |= report.at_floor  # which is told once
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
         return report
 
