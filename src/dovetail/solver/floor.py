@@ -19,7 +19,8 @@ from dovetail.typing import Array, Flags
 __all__ = ["PATIENCE", "Floor"]
 
 PATIENCE = 8  # iterations before anyone asks whether steps still get shorter
-_STALLS = 4  # steps in a row that change no energy and are not half of the shortest before, after which one is halved
+_SHRINK = 0.97  # of the shortest step so far: below that one is progress, slow as it may be
+_STALLS = 4  # steps in a row that are none and change no energy, after which the next is halved
 
 
 class Floor:
@@ -43,7 +44,7 @@ class Floor:
         limit = islands.limit[:m]
         is_same = np.abs(islands.total[:m] - limit) <= 2.0 * (SLACK * np.abs(limit) + noise)
         size = np.append(islands.size[:m], 0.0)[islands.of]
-        stalls = np.append(is_same, False)[islands.of] & (size >= 0.5 * self._shortest)
+        stalls = np.append(is_same, False)[islands.of] & (size >= _SHRINK * self._shortest)
         self._stalls = np.where(stalls, self._stalls + 1, 0)
         np.minimum(self._shortest, size, out=self._shortest)
         ends = stalled & is_same & (islands.done[:m] == 0)
