@@ -43,6 +43,7 @@ from dovetail.world.refresh import BodyRefresh
 from dovetail.world.sanity.surfaces import Surfaces
 from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
 from dovetail.world.step_length import step_length
+from dovetail.world.strain import StrainWatch
 
 __all__ = ["Simulation"]
 
@@ -84,7 +85,7 @@ class Simulation:
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
         self.last: tuple[int, StepReport | None] = 0, None
         """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
-        self._at_floor = False
+        self._at_floor, self._strain = False, StrainWatch(self.model.bodies)
         self._body_refresh = BodyRefresh(self.table, self.model, forces)
         self._scheme = Scheme(
             INTEGRATORS[config["integrator/type"]],
@@ -143,6 +144,7 @@ class Simulation:
         if not report.converged or (report.at_floor and not self._at_floor):
             self._at_floor |= report.at_floor  # which is told once
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
+        self._strain.look(frame, self.state.Q)
         return report
 
     def _step(self, h: float) -> StepReport:
