@@ -16,7 +16,7 @@ from dovetail.typing import Array
 __all__ = ["EVERY", "LARGE", "StrainWatch", "strains"]
 
 EVERY = 64  # frames from one look to the next: it then costs nothing that could be measured
-LARGE = 1e-3  # a strain above which a body is told of: a mechanism of such bodies is off by about a hundredth in a turn
+LARGE = 1e-2  # a strain above which a body is told of: mechanisms of such bodies are off by per cent (docs/choosing.md)
 
 
 def strains(Q: Array) -> Array:
