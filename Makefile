@@ -1,5 +1,5 @@
 # Two commands on a fresh machine: `make demo` and `make test`. All targets make their own environment in .venv.
-# `make bench QUICK=1` and `make verify QUICK=1` take 3 minutes instead of 15. `make docs REPLAYS=1` puts
+# `make bench QUICK=1` takes 3 minutes instead of 15, `make verify` one. `make docs REPLAYS=1` puts
 # a replay on the page of every example.
 PYTHON ?= python3
 VENV   := .venv

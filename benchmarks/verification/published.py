@@ -8,7 +8,7 @@ import numpy as np
 
 from verification.case import INTEGRATORS, Case, Finding, draw_orders, order_findings, test_module
 
-__all__ = ["cases"]
+__all__ = ["cases", "convergence"]
 
 _ADAMS = {1: (-0.892381, -1.789876), 2: (-1.951117, -0.439479), 3: (1.869170, -0.711481), 5: (-1.999684, -0.035559)}
 
@@ -56,16 +56,19 @@ def _errors(measure: Any, steps: list[float]) -> dict[str, list[float]]:
     return {method: [float(measure(dt, method)) for dt in steps] for method in INTEGRATORS}
 
 
-def _convergence(name: str, title: str, text: str, measure: Any, steps: list[float], bar: float) -> Case:
+def convergence(
+    name: str, title: str, text: str, measure: Any, steps: list[float], bar: float, unit: str = "m", spread: float = 0.1
+) -> Case:
+    """Orders of all integrators from errors measure(dt, method), within `spread`, and the error of bdf2 in the end."""
     errors = _errors(measure, steps)
-    findings = order_findings(errors, 0.1)
-    findings.append(Finding(f"error of bdf2 at {steps[-1]:g} s", errors["bdf2"][-1], bar, "m"))
-    return Case(name, title, text, findings, lambda axes: draw_orders(axes, steps, errors, "error of a point [m]"))
+    findings = order_findings(errors, spread)
+    findings.append(Finding(f"error of bdf2 at {steps[-1]:.3g} s", errors["bdf2"][-1], bar, unit))
+    return Case(name, title, text, findings, lambda axes: draw_orders(axes, steps, errors, f"error [{unit}]"))
 
 
 def a01(quick: bool) -> Case:
     tests = test_module("physics/test_reference_pendulums")
-    return _convergence(
+    return convergence(
         "a01", "IFToMM A01: a simple pendulum", "The position after 1 s against the published one; γ = 1e4.",
         lambda dt, method: tests.a01_errors(dt, method)[0], [4e-3, 2e-3, 1e-3], 5e-5,
     )  # fmt: skip
@@ -73,7 +76,7 @@ def a01(quick: bool) -> Case:
 
 def a02(quick: bool) -> Case:
     tests = test_module("physics/test_reference_four_bars")
-    case = _convergence(
+    case = convergence(
         "a02", "IFToMM A02: four-bars through a singular position",
         "Two four-bars in a row fold flat twice in 2 s, where the mechanism could change its branch. The position "
         "after 1 s against the published one; γ = 1e4.",
@@ -89,7 +92,7 @@ def a02(quick: bool) -> Case:
 
 def double_pendulum(quick: bool) -> Case:
     tests = test_module("physics/test_reference_pendulums")
-    return _convergence(
+    return convergence(
         "double_pendulum", "A double rod pendulum",
         "The tip after 1 s of a chaotic swing from the horizontal, against the exact solution; γ = 1e4.",
         lambda dt, method: tests.double_errors(dt, method)[1], [2e-3, 1e-3] if quick else [2e-3, 1e-3, 5e-4], 5e-5,

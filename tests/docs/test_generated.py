@@ -36,7 +36,10 @@ def test_the_page_of_the_benchmarks_is_that_of_its_results():
     assert text == render(found, pictures, folder), "run: python -m dovetail.bench --page-only --out docs/benchmarks"
 
 
-MEASURED = [("joint_gap", "concepts.md"), ("spin_decay", "choosing.md"), ("integrators", "integrators.md")]
+MEASURED = [
+    ("joint_gap", "concepts.md"), ("spin_decay", "choosing.md"), ("stiffness", "choosing.md"),
+    ("integrators", "integrators.md"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "page"), MEASURED)

@@ -40,6 +40,17 @@ def test_the_committed_page_has_every_picture_and_misses_nothing():
     assert "missed" not in text
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "IFToMM A03", "IFToMM A04", "IFToMM A05", "A slider-crank", "Friction on a slope", "A stack of 20 cubes",
+        "An arch of wedges", "Dominoes", "Heavy on light",
+    ],
+)  # fmt: skip
+def test_mechanisms_and_scenes_of_contact_are_on_the_page(title):
+    assert f"\n## {title}" in (DOCS / "verification.md").read_text(encoding="utf-8")
+
+
 def test_a_check_runs_and_has_a_picture(verify, tmp_path, monkeypatch):
     monkeypatch.setattr(verify, "PICTURES", tmp_path)
     joints = sys.modules["verification.joints"]
@@ -47,3 +58,9 @@ def test_a_check_runs_and_has_a_picture(verify, tmp_path, monkeypatch):
     assert all(finding.met for finding in case.findings)
     verify.draw(case)
     assert (tmp_path / "limit.svg").stat().st_size > 1000
+
+
+def test_what_is_left_out_is_not_on_the_page(verify, monkeypatch):
+    kept, other = verify.Case("kept", "Kept", "Text."), verify.Case("other", "Other", "Text.")
+    monkeypatch.setattr(verify, "MODULES", (type("module", (), {"cases": lambda quick: [kept, other]}),))
+    assert list(verify.run(True, ["other"])) == [kept]

@@ -30,6 +30,7 @@ class Body:
     | `transform` | m | the whole affine map, 4×4 |
     | `velocity` | m/s | of the origin |
     | `spin` | rad/s | angular velocity, world axes |
+    | `strain` | | how far it is from rigid: the largest entry of AᵀA − 1; a larger kappa makes it smaller |
     | `mass`, `center`, `inertia` | kg, m, kg·m² | centre of mass in the world; inertia about it, body axes |
     | `force` | N | a force at the centre of mass, world axes; set it before the first step if it is to change later |
     | `contact_force`, `contact_torque` | N, N·m | what contact did in the last step, about the centre of mass |
@@ -129,6 +130,11 @@ class Body:
         T = self.transform
         T[:3, :3] = rotation_of(self._who, value)
         self._sim.write_state(self._slot, T, None)
+
+    @property
+    def strain(self) -> float:
+        A = self.transform[:3, :3]
+        return float(np.abs(A.T @ A - np.eye(3)).max())
 
     @property
     def velocity(self) -> Array:

@@ -47,8 +47,9 @@ class BodyOptions(TypedDict, total=False):
     contact    False: nothing touches it
     color      (r, g, b) from 0 to 1, "#rrggbb" or a name
     name       unique; default such as "box 1"
-    kappa      stiffness of the shape [Pa]; default that of the Sim, or less for bodies of some 0.1 mm and below,
-               whose inertia would be lost beside it
+    kappa      stiffness of the shape [Pa], larger for larger loads: strains, and what they do to a motion, are ∝ 1/κ.
+               Default: that of the Sim, or less for bodies of some 0.1 mm and below, whose inertia would be lost
+               beside it
     """
 
     pos: ArrayLike

@@ -63,7 +63,8 @@ class Sim(BodyMaking, JointMaking):
     friction    coefficient of all bodies that have none of their own
     contact     False: nothing touches anything, which is faster
     d_hat       distance below which surfaces repel [m]
-    kappa       stiffness of the bodies' shapes [Pa]
+    kappa       stiffness of the bodies' shapes [Pa]: a load f at a lever L strains a body of volume V by f L/(8κV), and
+                mechanisms are off in proportion; `body.strain` tells it, docs/choosing.md has figures
     config      further keys of the scene's configuration, docs/config.md
     """
 

@@ -2,7 +2,7 @@
 
 direction → islands and guards of the step → free share → line search. Every step is bounded by what guards allow and
 then halved until the energy of the island does not rise; a step within the tolerances is taken whole and ends the
-island.
+island, as does one that changes nothing that arithmetic can see (floor.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from dovetail.errors import NotFinite, SolverError
 from dovetail.solver.convergence import close_finished
+from dovetail.solver.floor import PATIENCE, Floor
 from dovetail.solver.iterate import damp, keep_from_inverting, shorten
 from dovetail.solver.model import Model
 from dovetail.solver.phases import (
@@ -36,7 +37,7 @@ from dovetail.solver.phases import (
 )
 from dovetail.solver.potential import Evaluation
 from dovetail.solver.solution import Solution, Tolerances
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Iteration"]
 
@@ -56,6 +57,7 @@ class Iteration:
         self.solution = Solution(Q_start)
         self.at: Evaluation
         self._last_y = np.zeros((0, 12))
+        self._floor: Floor | None = None
         if self.guards:
             self.islands.marks[:] = 0 if model.stops is None else model.stops.bodies
         self.islands.begin()
@@ -135,7 +137,8 @@ class Iteration:
         numbers[SETTLED], numbers[CCD_TOL] = may_settle, ccd_tol if may_settle else math.inf
         numbers[STRAIGHT] = k + _CLOSING >= self.tolerances.max_iter
         trial = potential.bare(self.model.buffers.spare(self.at.Q), self.at)
-        if not self.guards and potential.exact is None and potential.is_standard:
+        stalled: Flags | None = None
+        if not self.guards and potential.exact is None and potential.is_standard and k < PATIENCE:
             numbers[OPEN] = 0.0
             potential.run(MEASURE | DECIDE | LIMIT | MOVE | ENERGIES | COMPARE, y, self.at, trial)
             self._check(y)
@@ -153,12 +156,18 @@ class Iteration:
             potential.run(DECIDE, y, self.at, trial)
             if touches:
                 damp(islands, y, self._last_y)
-            if numbers[CURVED]:
+            if numbers[CURVED] or self._is_open:
                 self.model.allow_gaps()
             numbers[OPEN] = self._is_open
+            if k >= PATIENCE and may_settle:
+                self._floor = self._floor or Floor(len(y))
+                stalled = self._floor.halve_stalled(islands)
             rising = self._try_step(y, trial, LIMIT)
         found = self._line_search(y, trial, rising) if numbers[LEFT] else self._finish(y, trial)
         left = int(numbers[LEFT]) - close_finished(islands)
+        if self._floor is not None and stalled is not None and left:
+            ended = self._floor.end_stalled(islands, stalled, self._noise())
+            left, self.solution.at_floor = left - ended, self.solution.at_floor or ended > 0
         for guard in self.guards:
             guard.record_motion(islands)
         return found, left
@@ -189,6 +198,12 @@ class Iteration:
         Islands that are done take theirs untested.
         """
         islands, solution, most = self.islands, self.solution, self.tolerances.line_search_max_iter
+        if rising and self.potential.exact is not None and not self.numbers[OPEN]:
+            # a sweep closes joints of stiff bodies to 1e-10 m and no better: closing that may cost energy
+            self.model.allow_gaps()
+            self.numbers[OPEN] = 1.0
+            self.potential.run(LIMIT | COMPARE, y, self.at, trial)
+            rising = int(self.numbers[RISING])
         if rising:
             islands.limit[: islands.count] += self._noise()
             rising = shorten(islands, False)
@@ -228,9 +243,9 @@ class Iteration:
         return left
 
     def _noise(self) -> Array:
-        """By island, how much an energy may change because positions are rounded: ε √(2E Σ m|p|²)."""
-        p, islands = self.at.Q[:, 0], self.islands
-        moments = self.potential.weights.c * self.model.bodies.mass[:, 0, 0] * np.einsum("bx,bx->b", p, p)
+        """By island, how much an energy may change because positions and axes are rounded: ε √(2E Σ (m|p|² + h²κV))."""
+        p, islands, weights = self.at.Q[:, 0], self.islands, self.potential.weights
+        moments = weights.c * self.model.bodies.mass[:, 0, 0] * np.einsum("bx,bx->b", p, p) + weights.w
         energies = np.maximum(islands.limit[: islands.count], 0.0)
         noise: Array = _ROUND_OFF * np.sqrt(2.0 * energies * islands.sum(moments))
         return noise

@@ -29,7 +29,8 @@ class Solution:
     """A minimiser and how it was found. Q may be a buffer of the model, which the next step uses again.
 
     step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the
-    islands that did not begin at the first guess.
+    islands that did not begin at the first guess. at_floor says that round-off has ended an island before
+    the tolerances were met, see floor.py.
     """
 
     Q: Array
@@ -39,6 +40,7 @@ class Solution:
     step: float = 0.0
     rate: float = 0.0
     converged: bool = False
+    at_floor: bool = False
 
     def after(self, earlier: Solution) -> Solution:
         """The same with the work of an attempt before it."""

@@ -35,6 +35,7 @@ class StepReport:
     halvings        trials that the line search turned down
     step, rate      largest vertex motion [m] and change of an entry of A of the last full Newton step
     converged       False if the iteration limit was reached
+    at_floor        True if round-off has ended it before the tolerances were met (floor.py)
     contacts        active contacts at the start of the step
     candidates      pairs of features that were watched for collisions at its end
     detections      how often they were looked for
@@ -58,9 +59,18 @@ class StepReport:
     friction_loss: float = 0.0
     bdf1_bodies: int = 0
     open_joint: str = ""
+    at_floor: bool = False
 
     def complaint(self, tolerances: Tolerances) -> str:
-        """What to tell the user where the iteration limit was reached."""
+        """What to tell the user where the iteration limit or the floor of round-off was reached."""
+        if self.converged:
+            return (
+                f"Newton ended at the floor of round-off after {self.iterations} iterations: steps of {self.step:.2g} "
+                f"m and {self.rate:.2g} in an entry of A get no shorter and change no energy, because bodies are stiff "
+                f"or far from the origin. The tolerances, {tolerances.velocity_tol:.2g} m/s · dt and "
+                f"{tolerances.transrate_tol:.2g} /s · dt, ask for less; set newton/velocity_tol and "
+                "newton/transrate_tol higher"
+            )
         return (
             f"Newton stopped after {self.iterations} iterations, the last step moved a vertex by {self.step:.2g} m "
             f"(tolerance {tolerances.velocity_tol:.2g} m/s · dt) and an entry of A by {self.rate:.2g} "
@@ -147,7 +157,7 @@ def step(
     is_open = "" if exact is None or work.converged else exact.widest(work.Q, model.bodies.is_free)
     report = StepReport(
         h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
-        **_of_contacts(model), bdf1_bodies=methods.bdf1_count, open_joint=is_open,
+        **_of_contacts(model), bdf1_bodies=methods.bdf1_count, open_joint=is_open, at_floor=work.at_floor,
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))

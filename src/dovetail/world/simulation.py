@@ -43,6 +43,7 @@ from dovetail.world.refresh import BodyRefresh
 from dovetail.world.sanity.surfaces import Surfaces
 from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
 from dovetail.world.step_length import step_length
+from dovetail.world.strain import StrainWatch
 
 __all__ = ["Simulation"]
 
@@ -84,6 +85,7 @@ class Simulation:
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
         self.last: tuple[int, StepReport | None] = 0, None
         """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
+        self._at_floor, self._strain = False, StrainWatch(self.model.bodies)
         self._body_refresh = BodyRefresh(self.table, self.model, forces)
         self._scheme = Scheme(
             INTEGRATORS[config["integrator/type"]],
@@ -141,17 +143,24 @@ class Simulation:
             if isinstance(error, MemoryError):
                 raise SolverError(f"World.advance: frame {frame}: {self._no_memory()}.") from None
             raise
-        if not report.converged:
+        if not report.converged or (report.at_floor and not self._at_floor):
+            self._at_floor |= report.at_floor  # which is told once
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
-        if self.contact is not None and self.contact.ease is not None and (news := self.contact.ease.news) is not None:
-            self.contact.ease.news = None
-            other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self._scene)[-1 - news.b]}'"
-            Logger.info(
-                f"World.advance: frame {frame}: {self.table.name(news.a)} begins {news.gap:.2g} m from {other}, nearer "
-                f"than it would rest; the barrier of this pair, the nearest of {news.pairs}, grows to its full range "
-                f"within {news.seconds:.2g} s, so that nothing is thrown apart."
-            )
+        self._tell_of_eased(frame)
+        self._strain.look(frame, self.state.Q)
         return report
+
+    def _tell_of_eased(self, frame: int) -> None:
+        """Say once which bodies began too near to each other, and what is done about it."""
+        if self.contact is None or self.contact.ease is None or (news := self.contact.ease.news) is None:
+            return
+        self.contact.ease.news = None
+        other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self._scene)[-1 - news.b]}'"
+        Logger.info(
+            f"World.advance: frame {frame}: {self.table.name(news.a)} begins {news.gap:.2g} m from {other}, nearer "
+            f"than it would rest; the barrier of this pair, the nearest of {news.pairs}, grows to its full range "
+            f"within {news.seconds:.2g} s, so that nothing is thrown apart."
+        )
 
     def _no_memory(self) -> str:
         """What to tell the user where the memory does not suffice for a step."""

@@ -26,6 +26,7 @@ from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Sweep"]
 
+_COUPLED = 2e-4  # tr(S) over 8h²κV from which on strains by forces in joints turn a body noticeably in a start
 _SOFT = 0.02  # second moments c·tr(S) over 8h²κV from which on a body does not count as stiff
 _PARALLEL = 1e-8  # share of a row that the other rows of its joint do not explain, below which it depends on them
 _FEWEST = 32  # bodies in trees of penalties, below which blocks are as fast (benchmarks/joints.py)
@@ -128,7 +129,7 @@ class Sweep:
     """Which bodies the sweep can solve, and the sweep itself.
 
     in_trees (n,) says which bodies are in trees, fits (n,) which of these are swept in the present step, lawless (n,)
-    which of those are in trees of points alone.
+    which of those are in trees of points alone, and stiff enough for a start by a sweep.
     """
 
     def __init__(self, potential: Potential, islands: Islands, always: bool = False) -> None:
@@ -250,6 +251,7 @@ class Sweep:
         # the sweep knows one c; where an integrator treats mechanisms differently, the others are left out
         member = self.forest.body
         self._unfit = (c * self._second > _SOFT * 8.0 * w) | (c != c[member[0]])
+        self._coupled = self._second > _COUPLED * 8.0 * w
         self._drawn = None
 
     def exclude(self, drawn: Indices) -> None:
@@ -262,7 +264,7 @@ class Sweep:
         if (excluded != self._excluded).any():
             self._excluded = excluded
             self.fits = self._in_trees_without(excluded)
-        self.lawless = self.fits * self._in_trees_without(self._under_special)
+        self.lawless = self.fits * self._in_trees_without(self._under_special | self._coupled)
 
     def renew(self) -> None:
         """A step was broken off: who fits is found out anew before the next one, and nothing is to be told."""

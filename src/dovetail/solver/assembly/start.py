@@ -19,7 +19,8 @@ with the torque τ and the symmetric part n on a body is replaced by one with
 
     n' = n − sym([ω]×S),  ω = J⁻¹τ       and      τ' = τ − t,  t·ω = tr([ω]× S ε),  ε = n'/k
 
-which moves an uncoupled body as the first one moves the coupled one, but for terms of the order of S/k in ε.
+which moves an uncoupled body as the first one moves the coupled one, but for terms of the order of S/k in ε. Forces in
+joints, which the sweep finds, are not replaced: a tree in which S/k is not small is left to the blocks (trees.py).
 """
 
 from __future__ import annotations
