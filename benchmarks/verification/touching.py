@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dovetail import Sim
-from verification.case import Case, Finding
+from dovetail import AngleAxis, Sim
+from verification.case import Case
 
 __all__ = ["cases"]
 
@@ -118,12 +118,89 @@ def _top(dt: float, seconds: float) -> tuple[float, float]:
     return float(angle[-1]) / (turns * seconds), float(top.spin @ top.transform[:3, 2]) / (w + turns * math.cos(lean))
 
 
+def _crank(dt: float, seconds: float) -> float:
+    """Error of the angle [rad] of a crank whose coupler slides with its tip on a smooth floor."""
+    one, two, height, begun = 0.3, 0.6, 0.45, 0.9
+    sim = Sim(dt, friction=0.0, config=FINE)
+    sim.ground()
+    pin = np.array([one * math.sin(begun), 0, height - one * math.cos(begun)])
+    drop = pin[2] - GAP
+    tip = pin + np.array([math.sqrt(two**2 - drop**2), 0, -drop])
+    crank = sim.mesh(_rod(one), rot=_along(pin - [0, 0, height]), pos=(0, 0, height), contact=False)
+    coupler = sim.mesh(_rod(two), rot=_along(tip - pin), pos=pin)
+    sim.revolute(None, crank, pos=(0, 0, height), axis=(0, 1, 0))
+    sim.revolute(crank, coupler, pos=pin, axis=(0, 1, 0))
+    m1, m2, c1, c2 = crank.mass, coupler.mass, one / 2, two / 2
+    about, own = crank.inertia[1, 1] + m1 * c1**2, coupler.inertia[1, 1]
+    sim.step(round(seconds / dt))
+
+    def inertia_and_height(q: float) -> tuple[float, float]:
+        """Generalised mass, and potential energy; the dip of the coupler has the sine s."""
+        at = height - one * math.cos(q)
+        s = (at - GAP) / two
+        c = math.sqrt(1 - s * s)
+        turn = one * math.sin(q) / (two * c)
+        x, z = one * math.cos(q) - c2 * s * turn, one * math.sin(q) - c2 * c * turn
+        energy = G * (m1 * (height - c1 * math.cos(q)) + m2 * (at - c2 * s))
+        return about + own * turn**2 + m2 * (x * x + z * z), energy
+
+    def swing(_: float, q: np.ndarray) -> list[float]:
+        e = 1e-6
+        (ahead, up), (behind, down) = inertia_and_height(q[0] + e), inertia_and_height(q[0] - e)
+        slope, change = (up - down) / (2 * e), (ahead - behind) / (2 * e)
+        return [q[1], -(slope + 0.5 * q[1] ** 2 * change) / inertia_and_height(q[0])[0]]
+
+    exact = solve_ivp(swing, (0, seconds), [begun, 0.0], rtol=1e-10, atol=1e-12).y[0, -1]
+    end = crank.point((0, 0, one)) - [0, 0, height]
+    return math.atan2(end[0], -end[2]) - exact
+
+
+def _coin(dt: float, seconds: float) -> tuple[float, float]:
+    """Error of the place [m] of a coin that rolls on its edge in a curve, and the way that it goes."""
+    r, w, lean, speed = 0.1, 0.01, math.radians(15), 1.0
+    sim = Sim(dt, friction=1.0, config=FINE)
+    sim.ground()
+    # its axis z along y, leaning to +y as seen from behind
+    turn = AngleAxis(math.pi / 2 - lean, [1, 0, 0])
+    k = np.array([0, -math.cos(lean), math.sin(lean)])
+    mass = 1000 * math.pi * r * r * w
+    across, axial = mass * (r * r / 4 + w * w / 12), mass * r * r / 2
+    up = np.array([0.0, 0, 1])
+
+    def lever(k: np.ndarray) -> np.ndarray:
+        """From the centre to the lowest point of the rim."""
+        e = up - k[2] * k
+        return -r * e / np.linalg.norm(e) - math.copysign(w / 2, k[2]) * k
+
+    def roll(_: float, q: np.ndarray) -> np.ndarray:
+        """Centre, axis and spin; the momentum about the contact point changes by gravity alone, v = −ω × ℓ."""
+        k, spin = q[3:6], q[6:]
+        arm, e = lever(k), 1e-6
+        turned = np.cross(spin, k)
+        change = (lever(k + e * turned) - lever(k - e * turned)) / (2 * e)
+        J = across * np.eye(3) + (axial - across) * np.outer(k, k)
+        gyro = np.cross(spin, J @ spin)
+        # J ω̇ + ω × Jω = ℓ × F,  F = m(v̇ + g ẑ),  v̇ = −ω̇ × ℓ − ω × ℓ̇
+        P = np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]])
+        rest = np.cross(arm, mass * (G * up - np.cross(spin, change)))
+        rate = np.linalg.solve(J - mass * P @ P, rest - gyro)
+        return np.concatenate([-np.cross(spin, arm), turned, rate])
+
+    spin = -speed / r * k
+    arm = lever(k)
+    centre = np.array([0.0, 0, -arm[2]])
+    coin = sim.cylinder(r, w, detail=5, pos=centre + [0, 0, GAP], rot=turn, spin=spin, velocity=-np.cross(spin, arm))
+    sim.step(round(seconds / dt))
+    exact = solve_ivp(roll, (0, seconds), [*centre, *k, *spin], rtol=1e-9, atol=1e-11).y[:2, -1]
+    return float(np.linalg.norm(coin.pos[:2] - exact)), float(np.linalg.norm(exact))
+
+
 def _orders(quick: bool) -> list[Case]:
-    arm = [abs(_arm(dt, 2.0)) for dt in STEPS]
-    plate = [_plate(dt, 0.4) for dt in STEPS]
-    print(arm, plate)
-    top = [_top(dt, 1.0) for dt in (0.005, 0.0025)]
-    print(top)
+    print("arm", [_arm(dt, 2.0) for dt in STEPS])
+    print("crank", [_crank(dt, 1.0) for dt in STEPS])
+    print("plate", [_plate(dt, 0.4) for dt in STEPS])
+    print("coin", [_coin(dt, 1.0) for dt in STEPS])
+    print("top", [_top(dt, 1.0) for dt in (0.01, 0.005, 0.0025)])
     return []
 
 

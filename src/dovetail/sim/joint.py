@@ -179,7 +179,8 @@ class MovingJoint(SimJoint):
     @property
     def axis(self) -> Array:
         along = self.right.transform[:3, :3] @ self._along
-        return np.asarray(along / np.linalg.norm(along))
+        with np.errstate(invalid="ignore"):  # a body without extent has no axes
+            return np.asarray(along / np.linalg.norm(along))
 
     @property
     def velocity(self) -> float:

@@ -127,8 +127,32 @@ def _twist(bodies_mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u
                     V[b, i, x] += inverse[b, i, j] * rows[j, x]
 
 
-def touch(model: Model, state: State, h: float, held: Flags) -> Touch | None:
-    """What touching adds to the start of a step of length h of the bodies that are held (n,); None if none is."""
+@kernel
+def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, V: Array) -> None:
+    """V of chosen bodies −= h/2 u, of which no more than the acceleration a (n, 4, 3) by loads can hold in balance."""
+    for b in range(len(V)):
+        if not chosen[b]:
+            continue
+        loads = pushes = 0.0
+        for i in range(4):
+            for j in range(4):
+                for x in range(3):
+                    loads += mass[b, i, j] * a[b, i, x] * a[b, j, x]
+                    pushes += mass[b, i, j] * u[b, i, x] * u[b, j, x]
+        scale = 0.5 * h
+        if pushes > loads:
+            scale *= np.sqrt(loads / pushes)
+        for i in range(4):
+            for x in range(3):
+                V[b, i, x] -= scale * u[b, i, x]
+
+
+def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch | None:
+    """What touching adds to the start of a step of length h of the bodies that are held (n,); None if none is.
+
+    a (n, 4, 3) is the acceleration by loads. A velocity that someone has given does not lag yet, behind barriers and
+    friction.
+    """
     contact, bodies, Q = model.contact, model.bodies, state.Q
     if not held.any():
         return None
@@ -139,13 +163,15 @@ def touch(model: Model, state: State, h: float, held: Flags) -> Touch | None:
     if contact is None or s is None or s.count == 0:
         return Touch(V, half, pushed)
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
-    F = np.zeros((n, 12))
-    add_normal_gradient(s, s.count, s.candidates, contact.scene, F)
-    F *= (active / (-h * h))[:, None]
-    _rigid(bodies.mass, Q, _response(model, active, F).reshape(n, 4, 3), pushed)
-    pushed[active == 0] = 0.0
-    u, change = np.empty_like(V), np.empty_like(V)
-    _rows(bodies.mass, Q, pushed, u)
+    g, u, change = np.zeros((n, 12)), np.empty_like(V), np.empty_like(V)
+    add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
+    fresh = held & ~state.lagging
+    if fresh.any():
+        with_friction = g.copy()
+        contact.add_drag(Q, V, h, s, with_friction)
+        _push(model, active, with_friction, h, pushed, u)
+        _lag(bodies.mass, fresh, h, a, u, V)
+    _push(model, active, g, h, pushed, u)
     _rows(bodies.mass, Q, state.pushed, change)
     np.subtract(u, change, out=change)
     phi, follows = _persistence(model, state, h, s.bodies, s.count, u, change)
@@ -186,6 +212,14 @@ def _turns(mass: Array, active: Indices, h: float, Q: Array, V: Array, turn: Arr
                 centre[b, x] = Q[b, 0, x]
                 for k in range(1, 4):
                     centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
+
+
+def _push(model: Model, active: Indices, g: Array, h: float, pushed: Array, u: Array) -> None:
+    """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces −g/h² on active bodies."""
+    F = g * (active / (-h * h))[:, None]
+    _rigid(model.bodies.mass, model.start.Q, _response(model, active, F).reshape(u.shape), pushed)
+    pushed[active == 0] = 0.0
+    _rows(model.bodies.mass, model.start.Q, pushed, u)
 
 
 def _response(model: Model, active: Indices, F: Array) -> Array:

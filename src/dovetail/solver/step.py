@@ -115,7 +115,7 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     Q_before, V_before = state.past(h)
     model.prepare(h, methods.weight)
     V_start, a, inner = state.V, model.loads.accelerations(Q), state.A
-    held = touch(model, state, h, methods.held)
+    held = touch(model, state, h, a, methods.held)
     if methods.is_consistent:
         V_start, a, inner = consistent_start(model, state, h, a, methods, held)
         set_rolling(model, state, h, V_start, methods.held)

@@ -19,7 +19,13 @@ from dovetail.solver.contact.active import ActiveContacts, find_active
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.ease import Ease
-from dovetail.solver.contact.friction import Frictions, add_friction, freeze_friction, friction_energy
+from dovetail.solver.contact.friction import (
+    Frictions,
+    add_friction,
+    add_friction_gradient,
+    freeze_friction,
+    friction_energy,
+)
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.motion import guard_uncovered, record_motion, tightest
@@ -248,6 +254,15 @@ class Contact:
         self._Q_start = Q_before if self.stick is None else Q
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
+        self.friction.count = 0
+
+    def add_drag(self, Q: Array, V: Array, h: float, s: ActiveContacts, g: Array) -> None:
+        """g (n, 12) += gradient of friction at Q, times h², of bodies that move with V, where the contacts are s."""
+        self.friction.epsilon = self._eps_velocity * h
+        self.turning.turn.fill(0.0)
+        self._freeze(Q, h, s)
+        force, _ = self.friction.slips(Q - h * V, Q)
+        add_friction_gradient(self.friction, self.friction.count, force, g)
         self.friction.count = 0
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
