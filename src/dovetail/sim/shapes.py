@@ -62,7 +62,7 @@ def cylinder(who: str, radius: float, length: float, detail: int) -> SimplicialC
     sides = 8 * 2 ** _detail(who, detail)
     r, half = (1.0 - _INSIDE) * _length(who, "radius", radius), _length(who, "length", length) / 2
     found = _revolved(np.array([[r, -half], [r, half]]), half, sides)
-    found.meta.create("rolls", 1)
+    found.meta.create("rolling_axis", np.array([0.0, 0.0, 1.0]))
     return found
 
 

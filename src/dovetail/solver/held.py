@@ -188,30 +188,31 @@ def set_rolling(model: Model, state: State, h: float, V: Array, held: Flags) -> 
     """Tell contact by how much bodies that are held (n,) turn in a step that begins with V."""
     contact, bodies = model.contact, model.bodies
     if contact is not None:
-        _turns(
-            bodies.mass,
-            bodies.is_free * held * contact.scene.rolls,
-            h,
-            state.Q,
-            V,
-            contact.turning.turn,
-            contact.turning.centre,
-        )
+        rolling = bodies.is_free * held * contact.scene.rolls
+        axis, turning = contact.scene.rolling_axis, contact.turning
+        _turns(bodies.mass, rolling, axis, h, state.Q, V, turning.turn, turning.centre)
 
 
 @kernel
-def _turns(mass: Array, active: Indices, h: float, Q: Array, V: Array, turn: Array, centre: Array) -> None:
-    S, w = np.empty((3, 3)), np.empty(3)
+def _turns(mass: Array, active: Indices, axis: Array, h: float, Q: Array, V: Array, turn: Array, centre: Array) -> None:
+    """turn ← hω of active bodies, about the axis that they roll about; centre ← their centres of mass."""
+    S, w, along = np.empty((3, 3)), np.empty(3), np.empty(3)
     for b in range(len(Q)):
         for x in range(3):
             turn[b, x] = 0.0
-        if active[b]:
-            spin_of(mass, Q, V, b, S, w)
-            for x in range(3):
-                turn[b, x] = h * w[x]
-                centre[b, x] = Q[b, 0, x]
-                for k in range(1, 4):
-                    centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
+        if not active[b]:
+            continue
+        spin_of(mass, Q, V, b, S, w)
+        square = share = 0.0
+        for x in range(3):
+            along[x] = axis[b, 0] * Q[b, 1, x] + axis[b, 1] * Q[b, 2, x] + axis[b, 2] * Q[b, 3, x]
+            square += along[x] * along[x]
+            share += along[x] * w[x]
+        for x in range(3):
+            turn[b, x] = h * (w[x] if square == 0.0 else share / square * along[x])
+            centre[b, x] = Q[b, 0, x]
+            for k in range(1, 4):
+                centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
 
 
 def _push(model: Model, active: Indices, g: Array, h: float, pushed: Array, u: Array) -> None:

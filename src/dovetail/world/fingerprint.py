@@ -12,7 +12,7 @@ from dovetail.typing import Array
 
 __all__ = ["contact_constants", "fingerprint"]
 
-_BY_BODY = ("d_hat", "thickness", "is_round", "rolls", "material", "subscene", "self_collides")
+_BY_BODY = ("d_hat", "thickness", "is_round", "rolls", "rolling_axis", "material", "subscene", "self_collides")
 _PLANES = ("plane_point", "plane_normal", "plane_material", "plane_subscene")
 _MATERIALS = ("mu", "kappa", "enabled", "subscenes", "masked")
 

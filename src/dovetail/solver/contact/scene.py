@@ -29,6 +29,7 @@ class ContactScene(Record):
     d_hat, thickness (n,)        range of the barrier and half thickness of the surface [m]
     is_round (n,)                1 where the thickness is a radius that bodies touch at, see `barrier_of`
     rolls (n,)                   1 where the surface, or what the corners of a mesh stand for, is round: see roll.py
+    rolling_axis (n, 3)          the axis that it is round about, in the body; 0 where that is any
     material, subscene (n,)      contact element and subscene element of each body
     self_collides (n,)           1 where a body may touch itself
     plane_point, plane_normal (p, 3), plane_material, plane_subscene (p,)     half-planes, normals of length 1
@@ -87,6 +88,7 @@ class ContactScene(Record):
         plane_subscene: Indices | None = None,
         is_round: Indices | None = None,
         rolls: Indices | None = None,
+        rolling_axis: Array | None = None,
         **given: Any,
     ) -> None:
         vertex = np.cumsum([0, *(len(s.vertices) for s in shapes)])
@@ -131,6 +133,7 @@ class ContactScene(Record):
         )
         self.shapes, self.self_collides = shapes, self_collides
         self.rolls = is_round if rolls is None else rolls
+        self.rolling_axis = np.zeros((len(shape_of), 3)) if rolling_axis is None else rolling_axis
         self.x_count = int(starts[-1])
         self.element_count = np.array([len(shapes[s].element_triangle) if s >= 0 else 0 for s in shape_of], np.int64)
         self.patch_count = int(self.patch.max(initial=0)) + 1

@@ -52,6 +52,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
     shape_of = np.full(table.count, -1)
     d_hat = np.full(table.count, scaled(config, "contact/d_hat", table))
     thickness, is_round, rolls = np.zeros(table.count), *np.zeros((2, table.count), np.int64)
+    rolling_axis = np.zeros((table.count, 3))
     centre, half = bodies.centre.copy(), bodies.half.copy()  # of boxes about what can touch
     material, subscene = np.zeros(table.count, np.int64), np.zeros(table.count, np.int64)
     self_collides = np.zeros(table.count, np.int64)
@@ -89,7 +90,9 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
             thickness[here] = thick.values.max()
         material[here], subscene[here] = _elements(geometry, len(mu), len(subscenes), entry.slot.object_name)
         self_collides[here] = _flag(geometry, "self_collision")
-        rolls[here] |= _flag(geometry, "rolls") != 0
+        axis = geometry.meta.find("rolling_axis")
+        if axis is not None:
+            rolls[here], rolling_axis[here] = 1, axis.values[0]
     points, normals, plane_material, plane_subscene = _half_planes(scene, len(mu), len(subscenes))
     masked = np.zeros((0, 2), np.int64) if config["contact/joint_neighbours"] else joined
     lowered = ContactScene(
@@ -99,6 +102,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         thickness=thickness,
         is_round=is_round,
         rolls=rolls,
+        rolling_axis=rolling_axis,
         material=material,
         subscene=subscene,
         self_collides=self_collides,
