@@ -197,7 +197,7 @@ def _coin(dt: float, seconds: float) -> tuple[float, float]:
 
 
 def _mechanisms() -> Case:
-    """Angles of mechanisms that slide along something, at steps of 0.02 and 0.01 s; errors of finer ones change sign."""
+    """Angles of mechanisms that slide along something, at steps of 0.02 and 0.01 s; those of finer ones change sign."""
     found = {
         "arm along a wall, 2 s": [abs(_arm(dt, 2.0)) for dt in STEPS],
         "crank, its coupler on the floor, 1 s": [abs(_crank(dt, 1.0)) for dt in STEPS],
@@ -208,8 +208,8 @@ def _mechanisms() -> Case:
         findings.append(Finding(f"{name}: order", math.log2(coarse / fine), 0.2, "", 2.0))
     text = (
         "A rod on a ball joint leans against a smooth wall and swings along it; a crank swings whose coupler slides on "
-        "a smooth floor. Beside them stand solutions in one coordinate. What touches keeps second order in all that the "
-        "contact does not restrain."
+        "a smooth floor. Beside them stand solutions in one coordinate. What touches keeps second order in all that "
+        "the contact does not restrain."
     )
     return Case("touching", "Mechanisms that touch", text, findings)
 
