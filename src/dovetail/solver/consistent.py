@@ -18,6 +18,7 @@ Nothing but Q, V and the last two targets is needed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,7 @@ from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows, start_forces
 from dovetail.solver.joint.rows import assemble_rows, linearise_rows
+from dovetail.solver.linear.ordering import Structure
 from dovetail.solver.model import Model
 from dovetail.solver.state import State
 from dovetail.typing import Array, Indices
@@ -45,7 +47,7 @@ from dovetail.typing import Array, Indices
 if TYPE_CHECKING:
     from dovetail.solver.held import Touch
 
-__all__ = ["assemble_filter", "consistent_start", "factor_filter", "solve_filter"]
+__all__ = ["Filter", "assemble_filter", "consistent_start", "factor_filter", "filter_of", "solve_filter"]
 
 _NONE = np.zeros((0, 3))
 _FAST = 0.2  # [rad] turn in a step, up to which the spin of Vₙ may stand for that of V̂, a hundredth away
@@ -79,13 +81,16 @@ def consistent_start(
     if swept is None:
         np.copyto(V, V_before)  # which a first of two sweeps may have filtered
     rest = active if swept is None else active - swept
-    lone = model.lone.among(rest)
-    if lone.any():
-        _solve(model, start, lone, model.lone.blocks, half, a, total, inner)
-        rest = rest - lone
     if rest.any():
-        model.directions.need_blocks()
-        _solve(model, start, rest, model.directions.blocks, half, a, total, inner)
+        lone = model.lone.among(rest)
+        if lone.any():
+            _solve(model, start, filter_of(model, lone, model.lone.blocks), model.lone.blocks, half, a, total, inner)
+            rest = rest - lone
+    if rest.any():
+        known = None if held is None else held.known
+        if known is None or not np.array_equal(known.active, rest):
+            known = filter_of(model, rest)
+        _solve(model, start, known, model.directions.blocks, half, a, total, inner)
     if model.potential.laws is not None:
         accept_start(model.potential.laws, h, state.Q, V, methods.smooth)
     return V, total, inner
@@ -170,22 +175,58 @@ def solve_filter(model: Model, active: Indices, blocks: Blocks, b: Array) -> Arr
     return blocks.solve(active, b)
 
 
+@dataclass
+class Filter:
+    """P of active bodies (n,) as the factor in the blocks, with the gradient (n, 12) and the weights of laws in it."""
+
+    active: Indices
+    gradient: Array
+    weight: Array
+    _kept: tuple[Structure, Array, Array, Array] | None = None
+
+    def keep(self, model: Model) -> Filter | None:
+        """One that can be restored when the blocks were used for something else; None where that is not so simple."""
+        blocks = model.directions.blocks
+        if blocks.net is not None or blocks.iterates(self.active):
+            return None
+        return replace(self, _kept=(blocks.structure, blocks.D.copy(), blocks.U.copy(), blocks.R.copy()))
+
+    def restore(self, model: Model) -> bool:
+        """Have it in the blocks again; False if these were laid out anew."""
+        blocks = model.directions.blocks
+        assert self._kept is not None
+        structure, D, U, R = self._kept
+        if blocks.structure is not structure:
+            return False
+        for into, kept in ((blocks.D, D), (blocks.U, U), (blocks.R, R)):
+            np.copyto(into, kept)
+        return True
+
+
+def filter_of(model: Model, active: Indices, blocks: Blocks | None = None) -> Filter:
+    """P of active bodies (n,), assembled and factored in the blocks of Newton's directions, or in others."""
+    if blocks is None:
+        model.directions.need_blocks()
+        blocks = model.directions.blocks
+    weight = assemble_filter(model, model.start, active, blocks)
+    found = Filter(active, blocks.g.copy(), weight)
+    factor_filter(model, active, blocks)
+    return found
+
+
 def _solve(
-    model: Model, start: Start, active: Indices, blocks: Blocks, half: Array | None, a: Array, total: Array,
-    inner: Array,
-) -> None:  # fmt: skip
-    """start.V, total and inner of active bodies (n,), by blocks: those of Newton's directions, or of lone bodies.
+    model: Model, start: Start, known: Filter, blocks: Blocks, half: Array | None, a: Array, total: Array, inner: Array
+) -> None:
+    """start.V, total and inner of the bodies of a filter, by blocks: those of Newton's directions, or of lone bodies.
 
     half (n, 4, 3) is by how much the velocity of the start is more than V̂ where bodies touch something.
     """
+    active, weight = known.active, known.weight
     potential, mass = model.potential, model.bodies.mass
     exact, laws, Q, V, h, g = potential.exact, potential.laws, start.Q, start.V, start.h, blocks.g
-    weight = assemble_filter(model, start, active, blocks)
-    gradient = g.copy()
-    factor_filter(model, active, blocks)
     set_momentum(mass, active, V, h, start.drift, g)
     scatter(active, solve_filter(model, active, blocks, g), 1.0, V)
-    np.copyto(g, gradient)
+    np.copyto(g, known.gradient)
     if half is not None:
         V += half
     turn_to_acceleration(mass, active, start.filtered, h, a, Q, V, g)

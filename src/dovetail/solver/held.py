@@ -29,8 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.solver.assembly.start import spin_of
-from dovetail.solver.consistent import assemble_filter, factor_filter, solve_filter
+from dovetail.solver.consistent import Filter, assemble_filter, factor_filter, filter_of, solve_filter
 from dovetail.solver.contact.normal import add_normal_gradient
+from dovetail.solver.integrator import Methods
 from dovetail.solver.islands import unite_pairs
 from dovetail.solver.kernel import kernel
 from dovetail.solver.model import Model
@@ -45,11 +46,15 @@ _RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itse
 
 
 class Touch(NamedTuple):
-    """What touching adds to a start: V (n, 4, 3) instead of Vₙ, half of hφu, and u as accelerations (n, 6)."""
+    """What touching adds to a start: V (n, 4, 3) instead of Vₙ, half of hφu, and u as accelerations (n, 6).
+
+    known is P, which the blocks have as a factor, where it was asked for.
+    """
 
     V: Array
     half: Array
     pushed: Array
+    known: Filter | None = None
 
 
 @kernel
@@ -147,15 +152,13 @@ def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, V: Array) -> 
                 V[b, i, x] -= scale * u[b, i, x]
 
 
-def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch | None:
-    """What touching adds to the start of a step of length h of the bodies that are held (n,); None if none is.
+def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
+    """What touching adds to the start of a step of length h of the bodies that are held (n,).
 
     a (n, 4, 3) is the acceleration by loads. A velocity that someone has given does not lag yet, behind barriers and
     friction.
     """
     contact, bodies, Q = model.contact, model.bodies, state.Q
-    if not held.any():
-        return None
     V, n = state.V.copy(), bodies.count
     half, pushed = np.zeros_like(V), np.zeros((n, 6))
     active = bodies.is_free * held
@@ -166,29 +169,33 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch 
     g, u, change = np.zeros((n, 12)), np.empty_like(V), np.empty_like(V)
     add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
     fresh = held & ~state.lagging
+    rest = active - model.lone.among(active)
+    known = filter_of(model, rest) if rest.any() else None
     if fresh.any():
         with_friction = g.copy()
         contact.add_drag(Q, V, h, s, with_friction)
-        _push(model, active, with_friction, h, pushed, u)
+        _push(model, active, known, with_friction, h, pushed, u)
         _lag(bodies.mass, fresh, h, a, u, V)
-    _push(model, active, g, h, pushed, u)
+    _push(model, active, known, g, h, pushed, u)
     _rows(bodies.mass, Q, state.pushed, change)
     np.subtract(u, change, out=change)
     phi, follows = _persistence(model, state, h, s.bodies, s.count, u, change)
     chosen = active * follows
     if chosen.any():
+        kept = None if known is None else known.keep(model)
         y = _yield(model, state, chosen, bodies.mass @ change)
         V -= (h * phi)[:, None, None] * y.reshape(n, 4, 3)
+        known = kept if kept is not None and kept.restore(model) else None
     _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, u, V)
     half[:] = (0.5 * h * phi)[:, None, None] * u
-    return Touch(V, half, pushed)
+    return Touch(V, half, pushed, known)
 
 
-def set_rolling(model: Model, state: State, h: float, V: Array, held: Flags) -> None:
-    """Tell contact by how much bodies that are held (n,) turn in a step that begins with V."""
+def set_rolling(model: Model, state: State, h: float, V: Array, methods: Methods) -> None:
+    """Tell contact by how much bodies that are held turn in a step that begins with V."""
     contact, bodies = model.contact, model.bodies
-    if contact is not None:
-        rolling = bodies.is_free * held * contact.scene.rolls
+    if contact is not None and (methods.some_held or contact.turning.turn.any()):
+        rolling = bodies.is_free * methods.held * contact.scene.rolls
         axis, turning = contact.scene.rolling_axis, contact.turning
         _turns(bodies.mass, rolling, axis, h, state.Q, V, turning.turn, turning.centre)
 
@@ -215,26 +222,21 @@ def _turns(mass: Array, active: Indices, axis: Array, h: float, Q: Array, V: Arr
                 centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
 
 
-def _push(model: Model, active: Indices, g: Array, h: float, pushed: Array, u: Array) -> None:
+def _push(model: Model, active: Indices, known: Filter | None, g: Array, h: float, pushed: Array, u: Array) -> None:
     """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces −g/h² on active bodies."""
     F = g * (active / (-h * h))[:, None]
-    _rigid(model.bodies.mass, model.start.Q, _response(model, active, F).reshape(u.shape), pushed)
+    _rigid(model.bodies.mass, model.start.Q, _response(model, known, F).reshape(u.shape), pushed)
     pushed[active == 0] = 0.0
     _rows(model.bodies.mass, model.start.Q, pushed, u)
 
 
-def _response(model: Model, active: Indices, F: Array) -> Array:
-    """P⁻¹F (n, 12) of active bodies; of lone ones M⁻¹F, which has the same motion of rigid bodies."""
-    lone = model.lone.among(active)
+def _response(model: Model, known: Filter | None, F: Array) -> Array:
+    """P⁻¹F (n, 12) of bodies that P is known of; of lone ones M⁻¹F, which has the same motion of rigid bodies."""
     found: Array = (model.bodies.mass_inverse @ F.reshape(-1, 4, 3)).reshape(-1, 12)
-    rest = active - lone
-    if rest.any():
-        model.directions.need_blocks()
-        blocks = model.directions.blocks
-        assemble_filter(model, model.start, rest, blocks)
-        factor_filter(model, rest, blocks)
+    if known is not None:
+        tied, blocks = known.active != 0, model.directions.blocks
         np.copyto(blocks.g, F)
-        found[rest != 0] = solve_filter(model, rest, blocks, blocks.g)[rest != 0]
+        found[tied] = solve_filter(model, known.active, blocks, blocks.g)[tied]
     return found
 
 

@@ -88,6 +88,7 @@ class Methods:
 
     method                     the one that is given
     needs_bdf1, held (n,)      which take bdf1, and which are held
+    some_held                  whether any is held
     smooth, starts (n,)        which take the method itself, and which have a consistent start: these and those held
     bdf1_count                 how many take bdf1
     of (n,)                    row of the tables below
@@ -100,15 +101,20 @@ class Methods:
         self.method, self.is_consistent = method, method.is_consistent
         self.needs_bdf1, self.bdf1_count = needs_bdf1, int(needs_bdf1.sum())
         self.held: Flags = np.zeros_like(needs_bdf1) if held is None else held & ~needs_bdf1
+        self.some_held = bool(self.held.any())
         self.starts: Flags = ~needs_bdf1
         self.smooth: Flags = self.starts & ~self.held
         self.of: Indices = np.where(needs_bdf1, 1, np.where(self.held, 2, 0))
         self.prediction, self.rates, weights = _tables(method)
         self.weight: Array = weights[self.of]
+        self._lags: Flags = self.of >= 2
 
-    def landing(self, touched: Flags) -> Indices:
-        """Rows of the rates (n,) where these bodies (n,) touch something at the end of the step."""
-        return np.where(touched & (self.of == 0), 3, self.of) if self.is_consistent else self.of
+    def landing(self, touched: Flags) -> tuple[Indices, Flags]:
+        """Rows of the rates (n,) where these bodies (n,) touch something in the end; and whose velocity lags."""
+        if not self.is_consistent or not touched.any():
+            return self.of, self._lags
+        rates = np.where(touched & (self.of == 0), 3, self.of)
+        return rates, rates >= 2
 
 
 @cache

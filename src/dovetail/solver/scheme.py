@@ -32,6 +32,7 @@ class Scheme:
     bdf1_start: bool = False
     bdf1_contact: bool = False
     _last: Methods | None = field(default=None, init=False, repr=False)
+    _given: tuple[object, object, object] = field(default=(None, None, None), init=False, repr=False)
 
     def at_start(self, model: Model, state: State, h: float) -> Methods:
         """The methods of a step of length h, by what is known before it."""
@@ -40,6 +41,8 @@ class Scheme:
             method = INTEGRATORS["bdf1"]
         touched = model.knocked(state.Q, h) if self._minds_touch(model) else nobody
         if method.is_consistent:
+            if not touched.any():
+                return self._methods(method, model.always_bdf1, nobody)
             return self._methods(method, model.always_bdf1 | (touched & model.never_held), touched)
         return self._methods(method, touched | state.knocked if self._minds_touch(model) else nobody, nobody)
 
@@ -64,7 +67,10 @@ class Scheme:
 
     def _methods(self, method: Integrator, needs_bdf1: Flags, held: Flags) -> Methods:
         """Those of the last step if they are the same: what depends on their weights need not be found again."""
-        last = self._last
+        last, given = self._last, self._given
+        if last is not None and given[0] is method and given[1] is needs_bdf1 and given[2] is held:
+            return last
+        self._given = method, needs_bdf1, held
         if (
             last is None
             or last.method is not method

@@ -168,11 +168,11 @@ class State:
         by_touch what bodies that touch something are pushed by, and joints carry besides. touched (n,) do so at Q.
         """
         Q_new, V_new, A_new = self._spare
-        rates = methods.landing(touched)
+        rates, lagging = methods.landing(touched)
         _commit(methods.rates, rates, h, methods.weight, is_free, Q, Q_tilde, start, self.Q, Q_before, self._spare)
         self._spare = self.Q_before, self.V_before, self.A
         self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
-        self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, rates >= 2, by_touch, h
+        self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, lagging, by_touch, h
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to the present state, once, whatever a step has done to it."""

@@ -115,10 +115,10 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     Q_before, V_before = state.past(h)
     model.prepare(h, methods.weight)
     V_start, a, inner = state.V, model.loads.accelerations(Q), state.A
-    held = touch(model, state, h, a, methods.held)
+    held = touch(model, state, h, a, methods.held) if methods.some_held else None
     if methods.is_consistent:
         V_start, a, inner = consistent_start(model, state, h, a, methods, held)
-        set_rolling(model, state, h, V_start, methods.held)
+        set_rolling(model, state, h, V_start, methods)
     Q_tilde, Q_guess = model.potential.Q_tilde, model.buffers.spare()
     predict(
         methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde
