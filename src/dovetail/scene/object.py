@@ -71,8 +71,13 @@ class ObjectGeometries:
                     f"{who}: geometries.create needs a geometry, got {type(given).__name__}; "
                     "make one with trimesh, tetmesh, …, or of a slot pass slot.geometry()."
                 )
-        _check_rest(who, geometry, rest)
-        return self._owner.scene.geometries.add(self._owner, geometry, rest)
+        if rest is not geometry:
+            _check_rest(who, geometry, rest)
+        return self._owner.scene.geometries.add(self._owner, geometry.copy(), rest.copy())
+
+    def adopt(self, geometry: Geometry) -> GeometrySlot:
+        """Put the geometry itself into the scene, for callers that made it for this and keep no hold of it."""
+        return self._owner.scene.geometries.add(self._owner, geometry, geometry.copy())[0]
 
     def ids(self) -> NDArray[np.int32]:
         """Numbers of the geometries, in order of creation."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +18,11 @@ from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
+    from dovetail.world.live import Live
 
 __all__ = ["Body"]
+
+_NUMBER = "backend_abd_body_offset"
 
 
 class Body:
@@ -40,6 +45,15 @@ class Body:
         self._sim = sim
         self._slot = slot
         self._kind = kind
+        self._live: Live | None = None  # once the world is there,
+        self._number = 0  # with the number of the body
+
+    def _find(self) -> Live | None:
+        """Where the body's state is read; None before the world is there."""
+        readings = self._sim.readings
+        if readings is not None:
+            self._live, self._number = readings.live, self._slot.geometry.meta.slot(_NUMBER).first
+        return self._live
 
     @property
     def name(self) -> str:
@@ -71,6 +85,12 @@ class Body:
         """Centre of mass in the body [m]."""
         return np.array(self._slot.geometry.meta.slot("mass_center").first).reshape(3)
 
+    @cached_property
+    def extent(self) -> float:
+        """The diagonal of the box around its own vertices [m]."""
+        positions = self._slot.geometry.positions.values
+        return math.dist(positions.min(axis=0), positions.max(axis=0))
+
     @property
     def vertices(self) -> Array:
         T = self.transform
@@ -83,14 +103,20 @@ class Body:
 
     def local(self, point: ArrayLike) -> Array:
         """Which of the body's own points is at a place of the world [m]."""
+        return np.asarray(self.locals(vector(self._who, "a point", point, "m")[None])[0])
+
+    def locals(self, points: Array) -> Array:
+        """The same of several points (k, 3)."""
         T = self.transform
-        return np.asarray(inverse(self._who, T[:3, :3]) @ (vector(self._who, "a point", point, "m") - T[:3, 3]))
+        return np.asarray((points - T[:3, 3]) @ inverse(self._who, T[:3, :3]).T)
 
     # --- pose and velocity --------------------------------------------------------------------------------
 
     @property
     def transform(self) -> Array:
-        self._sim.sync()
+        live = self._live or self._find()
+        if live is not None:
+            return live.transform(self._number)
         T = np.array(self._slot.geometry.transforms.first)
         if not (np.abs(T) <= LARGEST).all():  # possible by the slot's attributes
             raise SceneError(
@@ -112,7 +138,8 @@ class Body:
 
     @property
     def pos(self) -> Array:
-        return self.transform[:3, 3]
+        live = self._live or self._find()
+        return self.transform[:3, 3] if live is None else live.position(self._number)
 
     @pos.setter
     def pos(self, value: ArrayLike) -> None:
@@ -132,25 +159,34 @@ class Body:
 
     @property
     def velocity(self) -> Array:
-        return self._sim.velocity(self._slot)[:3, 3]
+        live = self._live or self._find()
+        return self._rate[:3, 3] if live is None else live.velocity(self._number)
 
     @velocity.setter
     def velocity(self, value: ArrayLike) -> None:
-        V = self._sim.velocity(self._slot)
+        V = self._rate
         V[:3, 3] = vector(self._who, "velocity", value, "m/s")
         self._sim.write_state(self._slot, None, V)
 
     @property
     def spin(self) -> Array:
-        dA = self._sim.velocity(self._slot)[:3, :3]
+        dA = self._rate[:3, :3]
         W = dA @ inverse(self._who, self.transform[:3, :3])
         return np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / 2
 
     @spin.setter
     def spin(self, value: ArrayLike) -> None:
-        V = self._sim.velocity(self._slot)
+        V = self._rate
         V[:3, :3] = skew(vector(self._who, "spin", value, "rad/s")) @ self.transform[:3, :3]
         self._sim.write_state(self._slot, None, V)
+
+    @property
+    def _rate(self) -> Array:
+        """The rate of the transform, copied."""
+        live = self._live or self._find()
+        if live is not None:
+            return live.transform_rate(self._number)
+        return np.array(self._slot.geometry.instances.slot("velocity").first)
 
     # --- forces -------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from dovetail.sim.table import spell
 
 if TYPE_CHECKING:
     from dovetail.sim.joint import SimJoint
+    from dovetail.sim.readings import Readings
 
 __all__ = ["Coordinate"]
 
@@ -41,6 +42,8 @@ class Coordinate:
         self.joint = joint
         self.word = word
         self.drive = Drive(self)
+        self._readings: Readings | None = None  # once the world is there,
+        self._row = 0  # with the place among its coordinates
 
     @property
     def name(self) -> str:
@@ -61,14 +64,20 @@ class Coordinate:
 
     @property
     def value(self) -> float:
-        turns = self.word.multi_turn if isinstance(self.word, terms.Angle) else self.name
-        self.joint.sim.sync()
-        return float(self.joint.attributes.slot(turns).first)
+        readings = self._readings or self._find()
+        return 0.0 if readings is None else readings.value(self._row)
 
     @property
     def velocity(self) -> float:
-        self.joint.sim.sync()
-        return float(self.joint.attributes.slot(self.word.velocity).first)
+        readings = self._readings or self._find()
+        return 0.0 if readings is None else readings.rate(self._row)
+
+    def _find(self) -> Readings | None:
+        """Where the coordinate is read; None before the world is there."""
+        readings = self._readings = self.joint.sim.readings
+        if readings is not None:
+            self._row = readings.live.coordinate(self.joint.slot, self.name)
+        return readings
 
     @property
     def inertia(self) -> float:

@@ -66,9 +66,15 @@ class SimJoint:
         self._slot = slot
         self.left = left
         self.right = right
-        self._anchor = right.local(point)
+        start, end = slot.geometry.positions.values[[0, -1]]
+        self._anchor, tip = right.locals(np.stack([point, point + end - start]))
+        self._along = tip - self._anchor
+        constitution = class_of(uid_of(slot.geometry))
+        assert issubclass(constitution, Joint)
+        self.attributes: AttributeCollection = constitution.elements(slot.geometry)
+        """The attributes of the edge or vertex that the joint is."""
         self.coordinates: dict[str, Coordinate] = {
-            word.attribute: Coordinate(self, word) for word in self._constitution.coordinates()
+            word.attribute: Coordinate(self, word) for word in constitution.coordinates()
         }
         """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
 
@@ -85,17 +91,6 @@ class SimJoint:
     def who(self) -> str:
         """How messages call it."""
         return f"{self.kind} '{self.name}'"
-
-    @property
-    def _constitution(self) -> type[Joint]:
-        kind = class_of(uid_of(self._slot.geometry))
-        assert issubclass(kind, Joint)
-        return kind
-
-    @property
-    def attributes(self) -> AttributeCollection:
-        """The attributes of the edge or vertex that the joint is."""
-        return self._constitution.elements(self._slot.geometry)
 
     def _read(self, name: str) -> Any:
         self.sim.sync()
@@ -169,12 +164,7 @@ class MovingJoint(SimJoint):
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
         super().__init__(sim, slot, left, right, point)
-        start, end = slot.geometry.positions.values.reshape(2, 3)
-        self._along = right.local(point + end - start) - self._anchor
-
-    @property
-    def _first(self) -> Coordinate:
-        return next(iter(self.coordinates.values()))
+        self._first: Coordinate = next(iter(self.coordinates.values()))
 
     @property
     def axis(self) -> Array:

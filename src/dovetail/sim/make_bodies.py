@@ -135,21 +135,24 @@ class BodyMaking(Making):
         name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
         who = f"{kind} '{name}'"
         self._require_building(who)
-        geometry = self._prototype(who, make, key, options, thickness)
+        material = (
+            self._mu(who, options.get("friction")),
+            flag(who, "contact", options.get("contact", True)),
+        )
+        geometry = self._prototype(who, make, key, options, thickness, material)
         T = np.eye(4)
         T[:3, :3] = rotation_of(who, options.get("rot"))
         T[:3, 3] = vector(who, "pos", options.get("pos", (0.0, 0.0, 0.0)), "m")
-        V = np.zeros((4, 4))
-        V[:3, :3] = skew(vector(who, "spin", options.get("spin", (0.0, 0.0, 0.0)), "rad/s")) @ T[:3, :3]
-        V[:3, 3] = vector(who, "velocity", options.get("velocity", (0.0, 0.0, 0.0)), "m/s")
         geometry.instances["transform"] = T
-        geometry.instances["velocity"] = V
-        geometry.instances["is_fixed"] = int(flag(who, "fixed", options.get("fixed", False)))
+        if "spin" in options or "velocity" in options:
+            V = np.zeros((4, 4))
+            V[:3, :3] = skew(vector(who, "spin", options.get("spin", (0.0, 0.0, 0.0)), "rad/s")) @ T[:3, :3]
+            V[:3, 3] = vector(who, "velocity", options.get("velocity", (0.0, 0.0, 0.0)), "m/s")
+            geometry.instances["velocity"] = V
+        if flag(who, "fixed", options.get("fixed", False)):
+            geometry.instances["is_fixed"] = 1
         if options.get("color") is not None:
             geometry.instances.create("color", color_of(who, options["color"]))
-        self._materials.apply(
-            geometry, self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True))
-        )
         body = self._bodies[name] = Body(self, self._add(name, geometry), kind)  # type: ignore[arg-type]  # Sim is the one subclass
         return body
 
@@ -160,6 +163,7 @@ class BodyMaking(Making):
         key: Any,
         options: BodyOptions,
         thickness: float | None,
+        material: tuple[float, bool],
     ) -> SimplicialComplex:
         """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one."""
         if "mass" in options and "density" in options:
@@ -168,6 +172,9 @@ class BodyMaking(Making):
         kappa = positive(who, "kappa", options.get("kappa", self._kappa), "Pa")
         mass = positive(who, "mass", options["mass"], "kg") if "mass" in options else None
         full_key = None if key is None else (*key, density, mass, kappa)
+        dressed = self._prototypes.get((full_key, material))
+        if dressed is not None:
+            return dressed.copy()
         found = self._prototypes.get(full_key)
         if found is None:
             found = make(who)
@@ -185,8 +192,12 @@ class BodyMaking(Making):
             if "kappa" not in options:
                 found.instances["kappa"] = min(kappa, self._stiffest(found))
             if full_key is not None:
-                self._prototypes[full_key] = found
-        return found.copy()
+                self._prototypes[full_key] = found.copy()
+        made = found.copy()
+        self._materials.apply(made, *material)
+        if full_key is not None:
+            self._prototypes[full_key, material] = made.copy()
+        return made
 
     def _stiffest(self, body: SimplicialComplex) -> float:
         """The shape's stiffness κ [Pa] beside which the body's inertia is not yet lost in round-off.

@@ -24,7 +24,7 @@ from dovetail.constitution import (
     Joint,
 )
 from dovetail.errors import DovetailError, SceneError
-from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
+from dovetail.geometry import AttributeSlot, SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
 from dovetail.sim.given import flag, positive, unit, vector
 from dovetail.sim.joint import (
@@ -100,6 +100,7 @@ class JointMaking(Making):
     def __init__(self) -> None:
         super().__init__()
         self._anchor: SimplicialComplexSlot | None = None
+        self._prepared: dict[str, list[tuple[str, str, AttributeSlot]]] = {}
 
     # --- joints of the specification ------------------------------------------------------------------------
 
@@ -237,8 +238,22 @@ class JointMaking(Making):
         for name, value in (attributes or {}).items():
             joint.edges[name] = value
         if issubclass(handle, (RevoluteJoint, PrismaticJoint)):
-            handle.prepare(joint)
+            self._prepare(handle, joint)
         return self._equipped(self._join(handle, who, options, joint, left, right, start), options)
+
+    def _prepare(self, handle: type[RevoluteJoint] | type[PrismaticJoint], joint: SimplicialComplex) -> None:
+        """Make room for a torque or force. It is that of the first such joint, shared until one of them is written."""
+        shared = self._prepared.get(handle.kind)
+        if shared is None:
+            before = {*joint.meta, *joint.edges}
+            handle.prepare(joint)
+            first = joint.copy()
+            self._prepared[handle.kind] = [
+                (part, name, first[part].slot(name)) for part in ("meta", "edges") for name in {*first[part]} - before
+            ]
+            return
+        for part, name, slot in shared:
+            joint[part].share(name, slot)
 
     def _equipped(self, made: _Moving, options: JointOptions) -> _Moving:
         """The joint with what its options ask for; without a joint where it cannot have that."""
@@ -322,5 +337,4 @@ class JointMaking(Making):
 
 def _lever(left: Body | None, right: Body) -> float:
     """Length of a joint's axis [m], its lever against tilting: half the size of the smaller body."""
-    sizes = [float(np.linalg.norm(np.ptp(b.slot.geometry.positions.values, axis=0))) for b in (left, right) if b]
-    return 0.5 * min(size for size in sizes if size > 0)
+    return 0.5 * min(body.extent for body in (left, right) if body and body.extent > 0)

@@ -31,7 +31,7 @@ class Making:
         raise NotImplementedError
 
     def _add(self, name: str, geometry: SimplicialComplex) -> SimplicialComplexSlot:
-        slot, _ = self._scene.objects.create(name).geometries.create(geometry)
+        slot = self._scene.objects.create(name).geometries.adopt(geometry)
         assert isinstance(slot, SimplicialComplexSlot)
         return slot
 

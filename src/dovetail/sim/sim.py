@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from dovetail.checked import checked
 from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
@@ -20,6 +18,7 @@ from dovetail.sim.joint import SimJoint
 from dovetail.sim.make_bodies import BodyMaking
 from dovetail.sim.make_joints import JointMaking
 from dovetail.sim.materials import Materials
+from dovetail.sim.readings import Readings
 from dovetail.sim.run import Run
 from dovetail.sim.start import start
 from dovetail.sim.table import html_table
@@ -102,7 +101,9 @@ class Sim(BodyMaking, JointMaking):
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
         self._world: World | None = None
-        self._synced: tuple[int, object] | None = None
+        self._synced = -1  # version of the state that attributes show
+        self.readings: Readings | None = None
+        """Coordinates of joints as they are now; None before the world is there."""
         self._recorders: list[Recording] = []
 
     # --- what it consists of ------------------------------------------------------------------------------
@@ -134,6 +135,7 @@ class Sim(BodyMaking, JointMaking):
         """The world; made, and the scene checked, where that has not happened yet."""
         if self._world is None:
             self._world = start(self._scene)
+            self.readings = Readings(self._world.live)
         return self._world
 
     @property
@@ -202,23 +204,12 @@ class Sim(BodyMaking, JointMaking):
         return self.world.contacts()
 
     def sync(self) -> None:
-        """Bring attributes and handles up to the present frame; reading a handle does it by itself."""
+        """Bring the scene's attributes up to the present state; reading a handle does it where that needs them."""
         if self._world is not None:
-            now = (self._world.frame(), self._world.report)
-            if self._synced != now:
+            version = self._world.live.version
+            if self._synced != version:
                 self._world.retrieve()
-                self._synced = now
-
-    @checked(SceneError)
-    def velocity(self, slot: SimplicialComplexSlot) -> Array:
-        """Rate of the 4×4 transform of a body, copied."""
-        if self._world is None:
-            return np.array(slot.geometry.instances.slot("velocity").first)
-        accessor, body = self._accessor(slot)
-        state = accessor.create_geometry(body, 1)
-        state.instances.create("velocity", np.zeros((4, 4)))
-        accessor.copy_to(state)
-        return np.array(state.instances.slot("velocity").first)
+                self._synced = version
 
     def write_state(self, slot: SimplicialComplexSlot, transform: Array | None, velocity: Array | None) -> None:
         """Put a body somewhere else, or give it another velocity."""
@@ -228,18 +219,14 @@ class Sim(BodyMaking, JointMaking):
                 if value is not None:
                     slot.geometry.instances[name] = value
             return
-        accessor, body = self._accessor(slot)
+        accessor = self._world.features().find(AffineBodyStateAccessorFeature)
+        assert accessor is not None
+        body = int(slot.geometry.meta.slot("backend_abd_body_offset").first)
         state = accessor.create_geometry(body, 1)
         for name, value in given.items():
             if value is not None:
                 state.instances.create(name, value)
         accessor.copy_from(state)
-        self._synced = None
-
-    def _accessor(self, slot: SimplicialComplexSlot) -> tuple[AffineBodyStateAccessorFeature, int]:
-        accessor = self.world.features().find(AffineBodyStateAccessorFeature)
-        assert accessor is not None
-        return accessor, int(slot.geometry.meta.slot("backend_abd_body_offset").first)
 
     # --- states and recordings ----------------------------------------------------------------------------
 
@@ -255,7 +242,6 @@ class Sim(BodyMaking, JointMaking):
     @state.setter
     def state(self, state: WorldState) -> None:
         self.world.restore(state)
-        self._synced = None
 
     @checked(SceneError)
     def save(self, path: str | PathLike[str]) -> None:

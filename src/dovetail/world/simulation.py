@@ -27,14 +27,16 @@ from dovetail.solver.model import Model
 from dovetail.solver.potential import Potential
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Tolerances
-from dovetail.solver.state import State, write_columns
+from dovetail.solver.state import State
 from dovetail.solver.step import StepReport, step
 from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
+from dovetail.world.body_results import BodyResults
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.joints import Joints
+from dovetail.world.live import Live
 from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
@@ -84,6 +86,10 @@ class Simulation:
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
         self.last: tuple[int, StepReport | None] = 0, None
         """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
+        self.live = Live(self)
+        self.version = 0
+        """Another number whenever something may have moved."""
+        self._body_results = BodyResults(self.table)
         self._body_refresh = BodyRefresh(self.table, self.model, forces)
         self._scheme = Scheme(
             INTEGRATORS[config["integrator/type"]],
@@ -128,12 +134,14 @@ class Simulation:
         self._copies.keep()
         try:
             report = self._step(h)
+            self.version += 1
             self.last = frame, report
         except BaseException as error:
             while self.last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
                     self._copies.undo()
                     self.joints.forget()
+                    self._body_refresh.forget()
                     undo()
                     break
             if isinstance(error, SolverError):
@@ -163,9 +171,7 @@ class Simulation:
 
     def retrieve(self) -> None:
         """Write the state into the attributes of the scene."""
-        for entry in self.table.geometries:
-            # they are stored by columns
-            write_columns(entry.offset, self.state.Q, entry.geometry.transforms.edit().swapaxes(1, 2))
+        self._body_results.retrieve(self.state)
         self.joints.retrieve(self.state)
         self.articulations.retrieve()
         if self._couplings is not None:
@@ -212,6 +218,7 @@ class Simulation:
         self.state.forget(bodies)
         self.model.invalidate()
         self.joints.resync(self.state)
+        self.version += 1
 
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
@@ -231,6 +238,7 @@ class Simulation:
         self.model.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
         self._time[:] = arrays["time"]
+        self.version += 1
 
     def flaw(self, scene: str, arrays: dict[str, Array]) -> str:
         """What is wrong with arrays that say they are of a scene with this fingerprint; nothing if they can be taken.

@@ -23,6 +23,7 @@ from dovetail.world.world_state import WorldState
 if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
     from dovetail.world.contacts import Contacts
+    from dovetail.world.live import Live
     from dovetail.world.simulation import Simulation
 
 __all__ = ["World"]
@@ -128,6 +129,11 @@ class World:
         joint on an edge; a body in the state Q carries a row to row @ Q.
         """
         return self._initialised("joint_frames").joints.frames_of(joint)
+
+    @property
+    def live(self) -> Live:
+        """States of bodies and coordinates of joints as they are now, without `retrieve`."""
+        return self._initialised("live").live
 
     def frame(self) -> int:
         """Number of frames computed: 0 after init, +1 per advance."""
