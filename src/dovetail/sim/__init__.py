@@ -22,6 +22,7 @@ from dovetail.sim.joint import (
 )
 from dovetail.sim.make_bodies import BodyOptions
 from dovetail.sim.make_joints import HoldOptions, JointOptions
+from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.run import Run
 from dovetail.sim.sim import Sim
 
@@ -36,6 +37,7 @@ __all__ = [
     "FixedJoint",
     "HoldOptions",
     "JointOptions",
+    "Mechanism",
     "PlanarJoint",
     "PointOnLineJoint",
     "PrismaticJoint",

@@ -48,12 +48,16 @@ class Body:
         self._live: Live | None = None  # once the world is there,
         self._number = 0  # with the number of the body
 
+    @property
+    def number(self) -> int:
+        """The number of the body in the world, which is made where that has not happened yet."""
+        if self._live is None:
+            self._live, self._number = self._sim.world.live, int(self._slot.geometry.meta.slot(_NUMBER).first)
+        return self._number
+
     def _find(self) -> Live | None:
         """Where the body's state is read; None before the world is there."""
-        readings = self._sim.readings
-        if readings is not None:
-            self._live, self._number = readings.live, self._slot.geometry.meta.slot(_NUMBER).first
-        return self._live
+        return self._live if self._sim.started and self.number >= 0 else None
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
 from dovetail.errors import SceneError
 from dovetail.sim.drive import Drive
+from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.table import spell
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class Coordinate:
     def value(self) -> float:
         readings = self._readings or self._find()
         return 0.0 if readings is None else readings.value(self._row)
+
+    @value.setter
+    def value(self, value: float) -> None:
+        """Put the bodies where it has this value; the other joints stay as they are, as far as loops allow."""
+        Mechanism(self.joint.sim, [self]).q = np.array([self.number(self.name, value)])
 
     @property
     def velocity(self) -> float:
@@ -168,6 +174,17 @@ class Coordinate:
             self._require_building("friction", "friction=…")
             AffineBodyJointFriction().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
         self.set("friction/max_effort", number)
+
+    @property
+    def load(self) -> float | None:
+        """The torque [N·m] or force [N] that the joint was given along it; None where it takes none."""
+        slot = self.joint.attributes.find("external_force" if self.unit == "m" else "external_torque")
+        return None if slot is None else float(slot.first)
+
+    @load.setter
+    def load(self, value: float) -> None:
+        what = "force" if self.unit == "m" else "torque"
+        self.joint.attributes[f"external_{what}"] = self.number(what, value)
 
     # --- attributes -----------------------------------------------------------------------------------------
 

@@ -228,13 +228,17 @@ class RevoluteJoint(MovingJoint):
     def angle(self) -> float:
         return self._first.value
 
+    @angle.setter
+    def angle(self, value: float) -> None:
+        self._first.value = value
+
     @property
     def torque(self) -> float:
-        return float(self.attributes.slot("external_torque").first)
+        return self._first.load or 0.0
 
     @torque.setter
     def torque(self, value: float) -> None:
-        self.attributes["external_torque"] = self._first.number("torque", value)
+        self._first.load = value
 
     @staticmethod
     def prepare(geometry: Any) -> None:
@@ -255,13 +259,17 @@ class PrismaticJoint(MovingJoint):
     def distance(self) -> float:
         return self._first.value
 
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self._first.value = value
+
     @property
     def force(self) -> float:
-        return float(self.attributes.slot("external_force").first)
+        return self._first.load or 0.0
 
     @force.setter
     def force(self, value: float) -> None:
-        self.attributes["external_force"] = self._first.number("force", value)
+        self._first.load = value
 
     @staticmethod
     def prepare(geometry: Any) -> None:
@@ -279,9 +287,17 @@ class CylindricalJoint(MovingJoint):
     def distance(self) -> float:
         return self.coordinates["distance"].value
 
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self.coordinates["distance"].value = value
+
     @property
     def angle(self) -> float:
         return self.coordinates["angle"].value
+
+    @angle.setter
+    def angle(self, value: float) -> None:
+        self.coordinates["angle"].value = value
 
 
 class ScrewJoint(MovingJoint):
@@ -293,9 +309,17 @@ class ScrewJoint(MovingJoint):
     def angle(self) -> float:
         return self.coordinates["angle"].value
 
+    @angle.setter
+    def angle(self, value: float) -> None:
+        self.coordinates["angle"].value = value
+
     @property
     def distance(self) -> float:
         return self.coordinates["distance"].value
+
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self.coordinates["distance"].value = value
 
 
 class UniversalJoint(MovingJoint):
@@ -307,9 +331,17 @@ class UniversalJoint(MovingJoint):
     def angle(self) -> float:
         return self.coordinates["angle"].value
 
+    @angle.setter
+    def angle(self, value: float) -> None:
+        self.coordinates["angle"].value = value
+
     @property
     def bend(self) -> float:
         return self.coordinates["bend"].value
+
+    @bend.setter
+    def bend(self, value: float) -> None:
+        self.coordinates["bend"].value = value
 
 
 class PlanarJoint(MovingJoint):
@@ -321,13 +353,25 @@ class PlanarJoint(MovingJoint):
     def x(self) -> float:
         return self.coordinates["distance_n"].value
 
+    @x.setter
+    def x(self, value: float) -> None:
+        self.coordinates["distance_n"].value = value
+
     @property
     def y(self) -> float:
         return self.coordinates["distance_b"].value
 
+    @y.setter
+    def y(self, value: float) -> None:
+        self.coordinates["distance_b"].value = value
+
     @property
     def angle(self) -> float:
         return self.coordinates["angle"].value
+
+    @angle.setter
+    def angle(self, value: float) -> None:
+        self.coordinates["angle"].value = value
 
 
 class PointOnLineJoint(MovingJoint):
@@ -338,6 +382,10 @@ class PointOnLineJoint(MovingJoint):
     @property
     def distance(self) -> float:
         return self._first.value
+
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self._first.value = value
 
 
 class DistanceJoint(MovingJoint):

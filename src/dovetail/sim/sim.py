@@ -18,6 +18,7 @@ from dovetail.sim.joint import SimJoint
 from dovetail.sim.make_bodies import BodyMaking
 from dovetail.sim.make_joints import JointMaking
 from dovetail.sim.materials import Materials
+from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.readings import Readings
 from dovetail.sim.run import Run
 from dovetail.sim.start import start
@@ -102,6 +103,8 @@ class Sim(BodyMaking, JointMaking):
         self._materials = Materials(self._scene, self._friction)
         self._world: World | None = None
         self._synced = -1  # version of the state that attributes show
+        self._start: dict[str, Array] = {}
+        self._home: WorldState | None = None
         self.readings: Readings | None = None
         """Coordinates of joints as they are now; None before the world is there."""
         self._recorders: list[Recording] = []
@@ -136,11 +139,20 @@ class Sim(BodyMaking, JointMaking):
         if self._world is None:
             self._world = start(self._scene)
             self.readings = Readings(self._world.live)
+            self._start = self._world.live.arrays()
         return self._world
 
     @property
     def started(self) -> bool:
         return self._world is not None
+
+    @checked(SceneError)
+    def mechanism(self, *joints: SimJoint) -> Mechanism:
+        """Coordinates of some joints, by default of all, as arrays; see `Mechanism`."""
+        for joint in joints:
+            if self._joints.get(joint.name) is not joint:
+                raise SceneError(f"Sim.mechanism: {joint.who} is not a joint of this Sim; give its own.")
+        return Mechanism(self, [c for joint in joints or self.joints for c in joint.coordinates.values()])
 
     # --- running ------------------------------------------------------------------------------------------
 
@@ -242,6 +254,23 @@ class Sim(BodyMaking, JointMaking):
     @state.setter
     def state(self, state: WorldState) -> None:
         self.world.restore(state)
+
+    @property
+    def home(self) -> WorldState:
+        """The state that `reset` goes to: that of the start, or the one that was set."""
+        world = self.world
+        if self._home is None:
+            self._home = WorldState(0, world.fingerprint, self._start)
+        return self._home
+
+    @home.setter
+    @checked(SceneError)
+    def home(self, state: WorldState) -> None:
+        self._home = state
+
+    def reset(self) -> None:
+        """Go back home; settings such as targets and forces stay."""
+        self.state = self.home
 
     @checked(SceneError)
     def save(self, path: str | PathLike[str]) -> None:

@@ -8,12 +8,15 @@ from dovetail.checked import shown
 from dovetail.constitution.base import uid_of
 from dovetail.errors import WorldError
 from dovetail.geometry import SimplicialComplexSlot
+from dovetail.solver.bodies import Bodies
+from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.joint.stops import Stops
 from dovetail.solver.state import State
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 from dovetail.world.joint_coordinates import JointCoordinates
 from dovetail.world.joint_refresh import JointRefresh
 from dovetail.world.joint_results import JointResults
+from dovetail.world.kinematics import Kinematics
 from dovetail.world.lower.lowered import LoweredJoints
 
 __all__ = ["Joints"]
@@ -34,6 +37,15 @@ class Joints:
         self.commit(state)
         self._refresh.limits()
         self.publish(state)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """The solver's coordinates, reported or not."""
+        return self._lowered.coordinates
+
+    def kinematics(self, bodies: Bodies, Q: Array, places: Indices) -> Kinematics:
+        """Where bodies are, and how they move, for reported coordinates at some places; joints are closed at Q."""
+        return Kinematics(self._lowered, bodies, Q, self._reported.of[places])
 
     def frames_of(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
         """Copies of the material rows (2, n, 4) of a joint geometry, by name."""
@@ -75,10 +87,16 @@ class Joints:
             self._rates_known[0] = 1.0
         return self._reported
 
-    def resync(self, state: State) -> None:
-        """After an external state write: adopt angles the user wrote (their winding), recompute, republish."""
+    def resync(self, state: State, values: Array | None = None) -> None:
+        """After an external state write: adopt angles the user wrote (their winding), recompute, republish.
+
+        `values` are the coordinates there, where they are known.
+        """
         coordinates = self._lowered.coordinates
-        self._reported.adopt()
+        if values is None:
+            self._reported.adopt()
+        else:
+            coordinates.value[:] = values
         coordinates.reference[:] = coordinates.value
         self._refresh.forget()
         self.commit(state)

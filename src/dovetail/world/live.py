@@ -8,7 +8,8 @@ import numpy as np
 
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.geometry.rows import rows_to_transforms
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
+from dovetail.world.mechanism_state import MechanismState
 
 if TYPE_CHECKING:
     from dovetail.world.joint_coordinates import JointCoordinates
@@ -31,6 +32,10 @@ class Live:
         """Another number whenever something may have moved: after a step, a restored state, a body put elsewhere."""
         return self._simulation.version
 
+    def arrays(self) -> dict[str, Array]:
+        """Copies of all that a `WorldState` is made of."""
+        return {name: array.copy() for name, array in self._simulation.arrays().items()}
+
     def position(self, body: int) -> Array:
         """Where the origin of a body is [m]."""
         return np.array(self._simulation.state.Q[body, 0])
@@ -52,6 +57,10 @@ class Live:
     def coordinate(self, joint: SimplicialComplexSlot, attribute: str) -> int:
         """The place in `values` and `rates` of a coordinate of the first joint of a geometry."""
         return self._reported.where[joint.id(), attribute]
+
+    def mechanism(self, places: Indices) -> MechanismState:
+        """The coordinates at some places, to be set, and what depends on them."""
+        return MechanismState(self._simulation, places)
 
     def values(self) -> Array:
         """All coordinates of all joints [rad or m], angles over turns; copied."""

@@ -205,19 +205,24 @@ class Simulation:
         found = energies(self.model, self.state, self._last_dt)
         return {**found, "friction_dissipated": float(self._friction_dissipated[0])}
 
-    def write_state(self, bodies: Indices, Q: Array | None, V: Array | None) -> None:
-        """Replace the state of some bodies; their history begins afresh. Refused where surfaces would intersect."""
+    def write_state(
+        self, who: str, bodies: Indices, Q: Array | None, V: Array | None, values: Array | None = None
+    ) -> None:
+        """Replace the state of some bodies; their history begins afresh. Refused where surfaces would intersect.
+
+        `values` are all coordinates of joints there, which tell how often angles have gone round.
+        """
         if Q is not None and self.surfaces is not None:
             wanted = self.state.Q.copy()
             wanted[bodies] = Q
-            self.surfaces.refuse("AffineBodyStateAccessorFeature", wanted, bodies)
+            self.surfaces.refuse(who, wanted, bodies)
         if Q is not None:
             self.state.Q[bodies] = Q
         if V is not None:
             self.state.V[bodies] = V
         self.state.forget(bodies)
         self.model.invalidate()
-        self.joints.resync(self.state)
+        self.joints.resync(self.state, values)
         self.version += 1
 
     def arrays(self) -> dict[str, Array]:
