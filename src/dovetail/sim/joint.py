@@ -47,6 +47,18 @@ class Reaction(NamedTuple):
     torque: Array
 
 
+def _coordinate(name: str) -> property:
+    """The value of a coordinate, which may be set."""
+
+    def get(joint: SimJoint) -> float:
+        return joint.coordinates[name].value
+
+    def put(joint: SimJoint, value: float) -> None:
+        joint.coordinates[name].value = value
+
+    return property(get, put)
+
+
 class SimJoint:
     """A joint between a left body (or the world, None) and a right one.
 
@@ -283,21 +295,8 @@ class CylindricalJoint(MovingJoint):
 
     kind = "cylindrical joint"
 
-    @property
-    def distance(self) -> float:
-        return self.coordinates["distance"].value
-
-    @distance.setter
-    def distance(self, value: float) -> None:
-        self.coordinates["distance"].value = value
-
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
-
-    @angle.setter
-    def angle(self, value: float) -> None:
-        self.coordinates["angle"].value = value
+    distance = _coordinate("distance")
+    angle = _coordinate("angle")
 
 
 class ScrewJoint(MovingJoint):
@@ -305,21 +304,8 @@ class ScrewJoint(MovingJoint):
 
     kind = "screw joint"
 
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
-
-    @angle.setter
-    def angle(self, value: float) -> None:
-        self.coordinates["angle"].value = value
-
-    @property
-    def distance(self) -> float:
-        return self.coordinates["distance"].value
-
-    @distance.setter
-    def distance(self, value: float) -> None:
-        self.coordinates["distance"].value = value
+    angle = _coordinate("angle")
+    distance = _coordinate("distance")
 
 
 class UniversalJoint(MovingJoint):
@@ -327,21 +313,8 @@ class UniversalJoint(MovingJoint):
 
     kind = "universal joint"
 
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
-
-    @angle.setter
-    def angle(self, value: float) -> None:
-        self.coordinates["angle"].value = value
-
-    @property
-    def bend(self) -> float:
-        return self.coordinates["bend"].value
-
-    @bend.setter
-    def bend(self, value: float) -> None:
-        self.coordinates["bend"].value = value
+    angle = _coordinate("angle")
+    bend = _coordinate("bend")
 
 
 class PlanarJoint(MovingJoint):
@@ -349,29 +322,9 @@ class PlanarJoint(MovingJoint):
 
     kind = "planar joint"
 
-    @property
-    def x(self) -> float:
-        return self.coordinates["distance_n"].value
-
-    @x.setter
-    def x(self, value: float) -> None:
-        self.coordinates["distance_n"].value = value
-
-    @property
-    def y(self) -> float:
-        return self.coordinates["distance_b"].value
-
-    @y.setter
-    def y(self, value: float) -> None:
-        self.coordinates["distance_b"].value = value
-
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
-
-    @angle.setter
-    def angle(self, value: float) -> None:
-        self.coordinates["angle"].value = value
+    x = _coordinate("distance_n")
+    y = _coordinate("distance_b")
+    angle = _coordinate("angle")
 
 
 class PointOnLineJoint(MovingJoint):
