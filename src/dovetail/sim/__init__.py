@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail.sim.body import Body
 from dovetail.sim.coordinate import Coordinate
+from dovetail.sim.coupling import Coupling
 from dovetail.sim.drive import Drive
 from dovetail.sim.energy import Energy
 from dovetail.sim.joint import (
@@ -30,6 +31,7 @@ __all__ = [
     "Body",
     "BodyOptions",
     "Coordinate",
+    "Coupling",
     "CylindricalJoint",
     "DistanceJoint",
     "Drive",

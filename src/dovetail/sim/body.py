@@ -11,8 +11,9 @@ import numpy as np
 from dovetail.checked import LARGEST
 from dovetail.constitution import AffineBodyExternalBodyForce
 from dovetail.errors import SceneError
-from dovetail.geometry import SimplicialComplexSlot
+from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.given import color_of, inverse, quaternion_of, rotation_of, skew, vector
+from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array, ArrayLike
 
@@ -25,7 +26,7 @@ __all__ = ["Body"]
 _NUMBER = "backend_abd_body_offset"
 
 
-class Body:
+class Body(Handle):
     """A body. What is set before the first step is where and how it starts; afterwards it moves the body at once.
 
     | property | unit | |
@@ -36,7 +37,7 @@ class Body:
     | `velocity` | m/s | of the origin |
     | `spin` | rad/s | angular velocity, world axes |
     | `mass`, `center`, `inertia` | kg, m, kg·m² | centre of mass in the world; inertia about it, body axes |
-    | `force` | N | a force at the centre of mass, world axes; set it before the first step if it is to change later |
+    | `force`, `torque` | N, N·m | at the centre of mass, world axes; set them before the first step, if only to 0 |
     | `contact_force`, `contact_torque` | N, N·m | what contact did in the last step, about the centre of mass |
     | `fixed`, `color`, `name`, `vertices` | | `vertices` (n, 3) in the world |
     """
@@ -47,6 +48,7 @@ class Body:
         self._kind = kind
         self._live: Live | None = None  # once the world is there,
         self._number = 0  # with the number of the body
+        self._torque, self._turns = np.zeros(3), False
 
     @property
     def number(self) -> int:
@@ -202,15 +204,69 @@ class Body:
     @force.setter
     def force(self, value: ArrayLike) -> None:
         f = vector(self._who, "force", value, "N")
-        geometry = self._slot.geometry
-        if "external_force" not in geometry.instances:
-            if self._sim.started:
-                raise SceneError(
-                    f"{self._who}: a force must be announced before the first step; set {self.name}.force = (0, 0, 0) "
-                    "when the body is made."
-                )
-            AffineBodyExternalBodyForce().apply_to(geometry, np.zeros(3))
-        geometry.instances["external_force"] = np.concatenate([f, np.outer(f, self._center).ravel()])
+        self._announce("force")
+        self._push(f)
+
+    @property
+    def torque(self) -> Array:
+        return self._torque.copy()
+
+    @torque.setter
+    def torque(self, value: ArrayLike) -> None:
+        torque = vector(self._who, "torque", value, "N·m")
+        self._announce("torque")
+        if not self._turns:
+            self._turns = True
+            self._sim.before_step(lambda: self._push(self.force))
+        self._torque = torque
+        self._push(self.force)
+
+    def _announce(self, what: str) -> None:
+        """Make room for forces, which must be there before the first step."""
+        there = self._turns if what == "torque" else "external_force" in self._instances
+        if self._sim.started and not there:
+            raise SceneError(
+                f"{self._who}: a {what} must be announced before the first step; set {self.name}.{what} = (0, 0, 0) "
+                "when the body is made."
+            )
+        if "external_force" not in self._instances:
+            AffineBodyExternalBodyForce().apply_to(self._slot.geometry, np.zeros(3))
+
+    def _push(self, f: Array) -> None:
+        """Write the generalised force of f at the centre of mass and of the torque, for the present pose.
+
+        On A it is f cᵀ + ½[τ]× A⁻ᵀ, whose work in δA = [δφ]× A is f·(δφ × A c) + τ·δφ.
+        """
+        G = np.outer(f, self._center)
+        if self._torque.any():
+            G = G + 0.5 * skew(self._torque) @ inverse(self._who, self.transform[:3, :3]).T
+        self._instances["external_force"] = np.concatenate([f, G.ravel()])
+
+    @property
+    def _instances(self) -> AttributeCollection:
+        return self._slot.geometry.instances
+
+    # --- contact ------------------------------------------------------------------------------------------
+
+    def force_from(self, other: Body | str) -> Array:
+        """What another body, or the ground of a name, exerted on this one in the last step by contact [N], world axes.
+
+        It counts what `contact_force` counts: the barrier, and friction.
+        """
+        contacts, me = self._sim.contacts, self.number
+        if isinstance(other, Body):
+            theirs = (contacts.bodies == other.number).any(axis=1)
+        else:
+            plane = f"half-plane '{other}'"
+            theirs = np.array([contacts.names(k)[1] == plane for k in range(len(contacts))], np.bool_)
+        bodies = contacts.bodies[theirs]
+        sign = np.where(bodies[:, 0] == me, 1.0, np.where(bodies[:, 1] == me, -1.0, 0.0))
+        force = contacts.normal_force[theirs, None] * contacts.normal[theirs] + contacts.friction_force[theirs]
+        return np.asarray(sign @ force)
+
+    def touches(self, other: Body | str) -> bool:
+        """Whether another body, or the ground of a name, pushes or rubs this one."""
+        return bool(self.force_from(other).any())
 
     @property
     def contact_force(self) -> Array:

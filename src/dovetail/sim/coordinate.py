@@ -11,6 +11,7 @@ from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
 from dovetail.errors import SceneError
 from dovetail.sim.drive import Drive
+from dovetail.sim.handle import Handle
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.table import spell
 
@@ -23,7 +24,7 @@ __all__ = ["Coordinate"]
 _GRAVITY = 9.81  # m/s²; what a stop is made for, also where there is none
 
 
-class Coordinate:
+class Coordinate(Handle):
     """An angle [rad], counted over turns, or a distance [m] that a joint leaves free.
 
     | property | unit | |
@@ -38,6 +39,10 @@ class Coordinate:
 
     Limits, drive, damping and friction must be there before the first step; their numbers may change later.
     """
+
+    joint: SimJoint
+    word: terms.Coordinate
+    drive: Drive
 
     def __init__(self, joint: SimJoint, word: terms.Coordinate) -> None:
         self.joint = joint

@@ -16,6 +16,7 @@ from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
 from dovetail.sim.given import positive
+from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
 
@@ -59,7 +60,7 @@ def _coordinate(name: str) -> property:
     return property(get, put)
 
 
-class SimJoint:
+class SimJoint(Handle):
     """A joint between a left body (or the world, None) and a right one.
 
     | property | unit | |
@@ -72,6 +73,13 @@ class SimJoint:
     """
 
     kind: ClassVar[str] = "joint"
+    sim: Sim
+    left: Body | None
+    right: Body
+    attributes: AttributeCollection
+    """The attributes of the edge or vertex that the joint is."""
+    coordinates: dict[str, Coordinate]
+    """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
         self.sim = sim
@@ -83,12 +91,8 @@ class SimJoint:
         self._along = tip - self._anchor
         constitution = class_of(uid_of(slot.geometry))
         assert issubclass(constitution, Joint)
-        self.attributes: AttributeCollection = constitution.elements(slot.geometry)
-        """The attributes of the edge or vertex that the joint is."""
-        self.coordinates: dict[str, Coordinate] = {
-            word.attribute: Coordinate(self, word) for word in constitution.coordinates()
-        }
-        """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
+        self.attributes = constitution.elements(slot.geometry)
+        self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypedDict, Unpack
 
@@ -20,7 +20,7 @@ from dovetail.sim import shapes
 from dovetail.sim.body import Body
 from dovetail.sim.given import color_of, flag, positive, rotation_of, skew, unit, vector
 from dovetail.sim.making import Making, taken
-from dovetail.sim.materials import Materials
+from dovetail.sim.materials import Material, Materials
 from dovetail.typing import ArrayLike
 from dovetail.world.step_length import step_length
 
@@ -71,6 +71,7 @@ class BodyMaking(Making):
     def __init__(self) -> None:
         super().__init__()
         self._prototypes: dict[Any, SimplicialComplex] = {}
+        self._material: dict[str, Material] = {}
 
     def box(self, size: ArrayLike, **options: Unpack[BodyOptions]) -> Body:
         """A box with edges of these lengths [m], or a cube with one. Options: see `BodyOptions`."""
@@ -118,7 +119,7 @@ class BodyMaking(Making):
             g = np.asarray(self._scene.config["gravity"], float).reshape(3)
             normal = -g if g.any() else (0.0, 0.0, 1.0)
         plane = half_plane(float(vector(who, "height", height, "m", 1)[0]), unit(who, "normal", normal))
-        self._materials.apply(plane, self._mu(who, friction), True)
+        self._materials.apply(plane, Material(self._mu(who, friction), True))
         self._scene.objects.create(self._name(who, "ground", name)).geometries.create(plane)
 
     def _body(
@@ -135,10 +136,7 @@ class BodyMaking(Making):
         name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
         who = f"{kind} '{name}'"
         self._require_building(who)
-        material = (
-            self._mu(who, options.get("friction")),
-            flag(who, "contact", options.get("contact", True)),
-        )
+        material = Material(self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True)))
         geometry = self._prototype(who, make, key, options, thickness, material)
         T = np.eye(4)
         T[:3, :3] = rotation_of(who, options.get("rot"))
@@ -154,7 +152,22 @@ class BodyMaking(Making):
         if options.get("color") is not None:
             geometry.instances.create("color", color_of(who, options["color"]))
         body = self._bodies[name] = Body(self, self._add(name, geometry), kind)  # type: ignore[arg-type]  # Sim is the one subclass
+        self._material[name] = material
         return body
+
+    def no_contact(self, one: Body | Sequence[Body], other: Body | Sequence[Body]) -> None:
+        """Let bodies of the first group pass through those of the second; a group is a body or several."""
+        who = "Sim.no_contact"
+        self._require_building(who)
+        groups = [[given] if isinstance(given, Body) else list(given) for given in (one, other)]
+        for body in (body for group in groups for body in group):
+            if not isinstance(body, Body) or self._bodies.get(body.name) is not body:
+                raise SceneError(f"{who}: {shown(body)} is not a body of this Sim; give bodies, or lists of them.")
+        for number, group in zip(self._materials.keep_apart(), groups, strict=True):
+            for body in group:
+                before = self._material[body.name]
+                material = self._material[body.name] = before._replace(groups=before.groups | {number})
+                self._materials.apply(body.slot.geometry, material)
 
     def _prototype(
         self,
@@ -163,7 +176,7 @@ class BodyMaking(Making):
         key: Any,
         options: BodyOptions,
         thickness: float | None,
-        material: tuple[float, bool],
+        material: Material,
     ) -> SimplicialComplex:
         """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one."""
         if "mass" in options and "density" in options:
@@ -194,7 +207,7 @@ class BodyMaking(Making):
             if full_key is not None:
                 self._prototypes[full_key] = found.copy()
         made = found.copy()
-        self._materials.apply(made, *material)
+        self._materials.apply(made, material)
         if full_key is not None:
             self._prototypes[full_key, material] = made.copy()
         return made

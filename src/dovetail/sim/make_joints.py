@@ -13,6 +13,7 @@ from dovetail.constitution import (
     AffineBodyCylindricalJoint,
     AffineBodyDistanceJoint,
     AffineBodyFixedJoint,
+    AffineBodyJointCoupling,
     AffineBodyPlanarJoint,
     AffineBodyPointOnLineJoint,
     AffineBodyPrismaticJoint,
@@ -26,6 +27,8 @@ from dovetail.constitution import (
 from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry import AttributeSlot, SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
+from dovetail.sim.coordinate import Coordinate
+from dovetail.sim.coupling import Coupling
 from dovetail.sim.given import flag, positive, unit, vector
 from dovetail.sim.joint import (
     CylindricalJoint,
@@ -217,6 +220,41 @@ class JointMaking(Making):
         a, b = vector(who, "start", start, "m"), vector(who, "end", end, "m")
         joint = AffineBodyDistanceJoint().create_geometry([a], [b], *ends)
         return self._equipped(self._join(DistanceJoint, who, options, joint, left, right, b), options)
+
+    # --- between joints -------------------------------------------------------------------------------------
+
+    def couple(
+        self,
+        follower: SimJoint | Coordinate,
+        leader: SimJoint | Coordinate,
+        ratio: float,
+        offset: float = 0.0,
+        *,
+        strength: float = math.inf,
+        name: str = "",
+    ) -> Coupling:
+        """Make a coordinate follow another: x = ratio·x_leader + offset [rad or m]. Gears, belts, racks, mimics.
+
+        Two outer gears have the ratio −z_leader/z_follower; a rack has that of the pinion's radius [m/rad]. Of a joint
+        it is the first coordinate; `joint.coordinates[…]` has others. With a finite `strength` γ it may yield.
+        """
+        who = "Sim.couple"
+        self._require_building(who)
+        ends = []
+        for side, given in (("follower", follower), ("leader", leader)):
+            first = next(iter(given.coordinates.values()), None) if isinstance(given, SimJoint) else given
+            ours = isinstance(first, Coordinate) and self._joints.get(first.joint.name) is first.joint
+            if not isinstance(first, Coordinate) or not ours:
+                raise SceneError(f"{who}: the {side} is {shown(given)}; give a joint of this Sim with a coordinate.")
+            ends.append(first)
+        gear, shift = (float(vector(who, w, x, size=1)[0]) for w, x in (("ratio", ratio), ("offset", offset)))
+        geometry = AffineBodyJointCoupling().create_geometry(
+            [ends[1].joint.slot], [ends[0].joint.slot], gear, shift, strength,
+            leader_coordinate=ends[1].name, follower_coordinate=ends[0].name,
+        )  # fmt: skip
+        title = self._name(who, "coupling", name)
+        slot = self._scene.objects.create(title).geometries.adopt(geometry)
+        return Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
 
     # --- how ------------------------------------------------------------------------------------------------
 

@@ -9,12 +9,13 @@ from dovetail.core import Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
+from dovetail.sim.handle import Handle
 from dovetail.sim.joint import SimJoint
 
 __all__ = ["Making", "taken"]
 
 
-class Making:
+class Making(Handle):
     """A scene under construction: its bodies and joints by name."""
 
     _scene: Scene

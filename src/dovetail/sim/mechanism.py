@@ -8,6 +8,7 @@ import numpy as np
 
 from dovetail.errors import SceneError
 from dovetail.sim.given import rotation_of, vector
+from dovetail.sim.handle import Handle
 from dovetail.sim.inverse_kinematics import inverse_kinematics
 from dovetail.sim.table import spell
 from dovetail.typing import Array, ArrayLike
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Mechanism"]
 
 
-class Mechanism:
+class Mechanism(Handle):
     """All coordinates of some joints, (n,) numbers each, joint by joint; `sim.mechanism(*joints)` makes it.
 
     | property | unit | |
@@ -40,12 +41,12 @@ class Mechanism:
     The first use makes the world: from then on nothing can be added to the `Sim`.
     """
 
-    __slots__ = ("_coordinates", "_made", "_sim", "names")
+    names: list[str]
 
     def __init__(self, sim: Sim, coordinates: list[Coordinate]) -> None:
         self._sim = sim
         self._coordinates = coordinates
-        self.names: list[str] = [
+        self.names = [
             c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self._coordinates
         ]
         self._made: MechanismState | None = None

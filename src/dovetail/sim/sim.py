@@ -67,6 +67,9 @@ class Sim(BodyMaking, JointMaking):
     config      further keys of the scene's configuration, docs/config.md
     """
 
+    readings: Readings | None
+    """Coordinates of joints as they are now; None before the world is there."""
+
     @checked(SceneError)
     def __init__(
         self,
@@ -105,8 +108,7 @@ class Sim(BodyMaking, JointMaking):
         self._synced = -1  # version of the state that attributes show
         self._start: dict[str, Array] = {}
         self._home: WorldState | None = None
-        self.readings: Readings | None = None
-        """Coordinates of joints as they are now; None before the world is there."""
+        self.readings = None
         self._recorders: list[Recording] = []
 
     # --- what it consists of ------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ class Island:
     def _coupled(self, left: Indices, right: Indices) -> list[Indices]:
         """Pairs of bodies that couplings connect."""
         a, b = self._couplings.T
-        return [np.stack([left[a], other], axis=1) for other in (right[a], left[b], right[b])]
+        return [np.stack([x[a], y[b]], axis=1) for x in (left, right) for y in (left, right)]
 
     def _concerns(self, left: Indices, right: Indices) -> Flags:
         n = len(self.bodies)

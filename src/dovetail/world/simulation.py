@@ -74,7 +74,7 @@ class Simulation:
         self._friction_dissipated, self._time = np.zeros(1), np.zeros(1)
         if self.contact is not None:
             planes = plane_names(scene)
-            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined)
+            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
         potential = Potential(bodies, lowered.points, lowered.slides, lowered.laws, lowered.exact, others, self.contact)
         self.model = Model(potential, [forces, self.pushes, *lowered.loads], config["newton/direction"])
