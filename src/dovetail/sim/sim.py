@@ -10,7 +10,7 @@ from dovetail.checked import checked
 from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
-from dovetail.io.recorder import Recorder
+from dovetail.io.recorder import each
 from dovetail.sim.body import Body
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
@@ -20,6 +20,7 @@ from dovetail.sim.make_joints import JointMaking
 from dovetail.sim.materials import Materials
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.readings import Readings
+from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
 from dovetail.sim.start import start
 from dovetail.sim.table import html_table
@@ -290,13 +291,16 @@ class Sim(BodyMaking, JointMaking):
 
         Of what it returns, `close()` ends the recording, and so does the end of a `with` block.
         """
-        if every < 1:
-            raise SceneError(f"Sim.record: every = {every}; give 1 to keep each frame, 2 for each second one, ….")
-        recording = Recording(self, path, every, overwrite)
+        recording = Recording(self, path, each(every, "Sim.record", SceneError), overwrite)
         self._recorders.append(recording)
         if self.started:
             recording.begin()
         return recording
+
+    def end_recording(self, recording: Recording) -> None:
+        """Record no more; `Recording.close` calls it."""
+        if recording in self._recorders:
+            self._recorders.remove(recording)
 
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""
@@ -321,36 +325,3 @@ class Sim(BodyMaking, JointMaking):
 
     def _repr_html_(self) -> str:
         return html_table("Sim", self._rows())
-
-
-class Recording:
-    """A recording in progress; it begins with the first step after it was asked for."""
-
-    def __init__(self, sim: Sim, path: str | PathLike[str], every: int, overwrite: bool) -> None:
-        self._sim = sim
-        self._path = path
-        self._every, self._overwrite = every, overwrite
-        self._recorder: Recorder | None = None
-
-    def begin(self) -> None:
-        """Write the present frame, if nothing was written yet."""
-        if self._recorder is None:
-            self._recorder = Recorder(self._path, self._sim.world, every=self._every, overwrite=self._overwrite)
-            self._recorder.write()
-
-    def write(self) -> None:
-        assert self._recorder is not None
-        self._recorder.write()
-
-    def close(self) -> None:
-        """End the recording."""
-        if self._recorder is not None:
-            self._recorder.close()
-        if self in self._sim._recorders:
-            self._sim._recorders.remove(self)
-
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
