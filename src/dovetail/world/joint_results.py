@@ -76,8 +76,9 @@ class JointResults:
         for batch in self._laws:
             if batch.effort is not None:
                 writer.values[batch.effort] -= batch.laws.slopes(lowered.coordinates) / (h * h)
-            x, (lower, upper) = lowered.coordinates.value[batch.base], batch.laws.p[batch.rows, :2].T
-            writer.put(batch.violation, np.maximum(0.0, np.maximum(x - upper, lower - x)))
+            if batch.violation.size:
+                x, (lower, upper) = lowered.coordinates.value[batch.base], batch.laws.p[batch.rows, :2].T
+                writer.put(batch.violation, np.maximum(0.0, np.maximum(x - upper, lower - x)))
         writer.write()
 
     def _forces(self, Q: Array, h: float) -> Array:
