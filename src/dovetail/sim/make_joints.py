@@ -45,10 +45,11 @@ from dovetail.sim.joint import (
     UniversalJoint,
 )
 from dovetail.sim.making import Making, taken
-from dovetail.typing import Array, ArrayLike
+from dovetail.typing import Array, ArrayLike, Indices
 
 __all__ = ["HoldOptions", "JointMaking", "JointOptions"]
 
+_FIRST = np.zeros(1, np.int64)  # every geometry has one instance
 _Joint = TypeVar("_Joint", bound=SimJoint)
 _Moving = TypeVar("_Moving", bound=MovingJoint)
 
@@ -89,9 +90,9 @@ class _Ends(NamedTuple):
     """The two bodies and the strength as constitutions take them."""
 
     l_slots: list[SimplicialComplexSlot]
-    l_instances: list[int]
+    l_instances: Indices
     r_slots: list[SimplicialComplexSlot]
-    r_instances: list[int]
+    r_instances: Indices
     strengths: list[float]
 
 
@@ -333,7 +334,7 @@ class JointMaking(Making):
         strength = positive(who, "strength", options.get("strength", 100.0))
         exact = flag(who, "exact", options.get("exact", self._exact and "strength" not in options))
         slot = self._world_anchor() if left is None else left.slot
-        return _Ends([slot], [0], [right.slot], [0], [math.inf if exact else strength])
+        return _Ends([slot], _FIRST, [right.slot], _FIRST, [math.inf if exact else strength])
 
     def _checked(self, who: str, left: Body | None, right: Body) -> Body:
         """The right body, where both are bodies of this Sim and different ones."""

@@ -55,16 +55,16 @@ class Side:
                 "apply AffineBodyConstitution to its geometry first.",
                 int(joints[0]),
             )
-        transforms = slot.geometry.transforms.values
+        transforms, wanted = slot.geometry.transforms.values, self.instances[joints]
         count = len(transforms)
-        bad = joints[(self.instances[joints] < 0) | (self.instances[joints] >= count)]
-        if bad.size:
-            at = int(bad[0])
+        if not 0 <= wanted.min() <= wanted.max() < count:
+            at = int(joints[(wanted < 0) | (wanted >= count)][0])
             plural = "1 instance (0)" if count == 1 else f"{count} instances (0..{count - 1})"
             raise place.error(
                 f"connects instance {self.instances[at]} of '{slot.object_name}', which has {plural}.", at
             )
-        lost = joints[~np.isfinite(transforms).all(axis=(1, 2))[self.instances[joints]]]
+        finite = np.isfinite(transforms)
+        lost = joints[:0] if finite.all() else joints[~finite.all(axis=(1, 2))[wanted]]
         if lost.size:
             at = int(lost[0])
             raise place.error(f"connects {self.describe(at)}, whose transform is not finite.", at)
