@@ -30,9 +30,9 @@ MADE_BY_OTHERS = {
 INSIDE = {
     *("edit", "replace", "of", "insert_buffer", "select", "buffer", "prepare", "check", "laws_on", "elements"),
     *("write_state", "freeze", "require_changeable", "restore", "count_from", "discard", "admits", "add"),
-    *("get", "set", "has", "number", "coordinates", "view", "run"),
+    *("get", "set", "has", "number", "coordinates", "view", "run", "adopt", "end_recording"),
 }
-STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record"}
+STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record", "home", "reset"}
 """What starts a simulation, after which nothing can be added."""
 
 # … but these are the users'

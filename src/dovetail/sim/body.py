@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dovetail.checked import LARGEST
+from dovetail.checked import LARGEST, checked
 from dovetail.constitution import AffineBodyExternalBodyForce
 from dovetail.errors import SceneError
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
@@ -109,9 +109,9 @@ class Body(Handle):
 
     def local(self, point: ArrayLike) -> Array:
         """Which of the body's own points is at a place of the world [m]."""
-        return np.asarray(self.locals(vector(self._who, "a point", point, "m")[None])[0])
+        return np.asarray(self._locals(vector(self._who, "a point", point, "m")[None])[0])
 
-    def locals(self, points: Array) -> Array:
+    def _locals(self, points: Array) -> Array:
         """The same of several points (k, 3)."""
         T = self.transform
         return np.asarray((points - T[:3, 3]) @ inverse(self._who, T[:3, :3]).T)
@@ -248,6 +248,7 @@ class Body(Handle):
 
     # --- contact ------------------------------------------------------------------------------------------
 
+    @checked(SceneError)
     def force_from(self, other: Body | str) -> Array:
         """What another body, or the ground of a name, exerted on this one in the last step by contact [N], world axes.
 
@@ -264,6 +265,7 @@ class Body(Handle):
         force = contacts.normal_force[theirs, None] * contacts.normal[theirs] + contacts.friction_force[theirs]
         return np.asarray(sign @ force)
 
+    @checked(SceneError)
     def touches(self, other: Body | str) -> bool:
         """Whether another body, or the ground of a name, pushes or rubs this one."""
         return bool(self.force_from(other).any())

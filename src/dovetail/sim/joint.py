@@ -87,7 +87,7 @@ class SimJoint(Handle):
         self.left = left
         self.right = right
         start, end = slot.geometry.positions.values[[0, -1]]
-        self._anchor, tip = right.locals(np.stack([point, point + end - start]))
+        self._anchor, tip = right._locals(np.stack([point, point + end - start]))
         self._along = tip - self._anchor
         constitution = class_of(uid_of(slot.geometry))
         assert issubclass(constitution, Joint)

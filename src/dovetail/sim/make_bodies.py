@@ -155,6 +155,7 @@ class BodyMaking(Making):
         self._material[name] = material
         return body
 
+    @checked(SceneError)
     def no_contact(self, one: Body | Sequence[Body], other: Body | Sequence[Body]) -> None:
         """Let bodies of the first group pass through those of the second; a group is a body or several."""
         who = "Sim.no_contact"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from dovetail.checked import shown
+from dovetail.checked import checked, shown
 from dovetail.constitution import (
     AffineBodyConstitution,
     AffineBodyCylindricalJoint,
@@ -224,6 +224,7 @@ class JointMaking(Making):
 
     # --- between joints -------------------------------------------------------------------------------------
 
+    @checked(SceneError)
     def couple(
         self,
         follower: SimJoint | Coordinate,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import checked, shown
 from dovetail.errors import SceneError
 from dovetail.sim.given import rotation_of, vector
 from dovetail.sim.handle import Handle
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from dovetail.world.mechanism_state import MechanismState
 
 __all__ = ["Mechanism"]
+
+_FARTHEST = 300.0
+"""Rad or m that a coordinate goes at once: loops are followed step by step."""
 
 
 class Mechanism(Handle):
@@ -78,6 +82,11 @@ class Mechanism(Handle):
             raise SceneError(
                 f"Mechanism.q: '{self.names[k]}' would be at {q[k]:g} [{unit}], beyond its limits "
                 f"{spell(self.limits[k])}; stay within them."
+            )
+        for k in np.flatnonzero(np.abs(q - self.q) > _FARTHEST)[:1].tolist():
+            raise SceneError(
+                f"Mechanism.q: '{self.names[k]}' = {q[k]:g} [{self._coordinates[k].unit}] is more than {_FARTHEST:g} "
+                "from where it is; go there in several steps."
             )
         Q, values, reached = self._state.reach(q)
         for k in self._state.misses(q, reached)[:1].tolist():
@@ -165,6 +174,7 @@ class Mechanism(Handle):
         """
         return self._state.bias()
 
+    @checked(SceneError)
     def inverse_kinematics(
         self, body: Body, pos: ArrayLike, rot: Any = None, *, tolerance: float = 1e-6, steps: int = 200
     ) -> Array:
@@ -182,8 +192,8 @@ class Mechanism(Handle):
     # --- how ------------------------------------------------------------------------------------------------
 
     def _number(self, call: str, body: Body) -> int:
-        if self._sim.bodies.count(body) != 1:
-            raise SceneError(f"Mechanism.{call}: {body!r} is not a body of this Sim; give one.")
+        if not any(ours is body for ours in self._sim.bodies):
+            raise SceneError(f"Mechanism.{call}: {shown(body)} is not a body of this Sim; give one.")
         return body.number
 
     def _given(self, what: str, values: ArrayLike) -> Array:

@@ -299,8 +299,7 @@ class Sim(BodyMaking, JointMaking):
 
     def end_recording(self, recording: Recording) -> None:
         """Record no more; `Recording.close` calls it."""
-        if recording in self._recorders:
-            self._recorders.remove(recording)
+        self._recorders = [kept for kept in self._recorders if kept is not recording]
 
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""

@@ -27,6 +27,8 @@ __all__ = ["Kinematics"]
 
 _RANK = 1e-9  # of the largest: singular values below are those of dependent rows, which carry 1e-15
 _OPEN = 1e-3  # the same at most while joints are open
+_MOST = 2000  # strides of a way
+_LOST = 1e-3  # [sizes of a body] by which joints are open where a way does not go on
 _STRIDE = 0.2  # [rad, or sizes of the smallest body] that are gone at once, well within Gauss–Newton's reach
 _ITERATIONS = 30
 _CLOSED = 1e-13  # [m, rad] by a step below which nothing is gained
@@ -127,7 +129,7 @@ class Kinematics:
         kept, before = at.x[self._others], at.x[self._mine]
         turns = self._coordinates.period[self.island.rows[self._mine]] > 0.0
         way = np.abs(values - before) / np.where(turns, 1.0, self.island.size)
-        strides = max(1, math.ceil(float(way.max(initial=0.0)) / _STRIDE))
+        strides = max(1, math.ceil(min(_MOST, float(way.max(initial=0.0)) / _STRIDE)))
         if self.island.branches is not None and not self._has_several:
             strides = 1
         for stride in range(1, strides + 1):
@@ -138,6 +140,8 @@ class Kinematics:
                 ahead[self._mine] = goal
                 at = self.island.posture(Q, ahead)
             Q, at = self._close(Q, at, goal, kept)
+            if not float(np.abs(at.C).max(initial=0.0)) < _LOST * self.island.size:
+                break
         every = self._coordinates.value.copy() if start is None else start.copy()
         every[self.island.rows] = at.x
         return Q, every, float(np.abs(at.C).max(initial=0.0))
