@@ -16,8 +16,11 @@ __all__ = ["Recording"]
 class Recording:
     """A recording in progress; it begins with the first step after it was asked for."""
 
-    def __init__(self, sim: Sim, path: str | PathLike[str], every: int, overwrite: bool) -> None:
-        self._sim = sim
+    def __init__(
+        self, sim: Sim, among: list[Recording], path: str | PathLike[str], every: int, overwrite: bool
+    ) -> None:
+        """`among`: those in progress, of which it is one until it is closed."""
+        self._sim, self._among = sim, among
         self._path = path
         self._every, self._overwrite = every, overwrite
         self._recorder: Recorder | None = None
@@ -36,7 +39,8 @@ class Recording:
         """End the recording."""
         if self._recorder is not None:
             self._recorder.close()
-        self._sim.end_recording(self)
+        if self in self._among:
+            self._among.remove(self)
 
     def __enter__(self) -> Recording:
         return self

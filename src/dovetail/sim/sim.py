@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dovetail.checked import checked
+from dovetail.checked import checked, shown
 from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
@@ -153,8 +153,9 @@ class Sim(BodyMaking, JointMaking):
     def mechanism(self, *joints: SimJoint) -> Mechanism:
         """Coordinates of some joints, by default of all, as arrays; see `Mechanism`."""
         for joint in joints:
-            if self._joints.get(joint.name) is not joint:
-                raise SceneError(f"Sim.mechanism: {joint.who} is not a joint of this Sim; give its own.")
+            if not isinstance(joint, SimJoint) or self._joints.get(joint.name) is not joint:
+                what = joint.who if isinstance(joint, SimJoint) else shown(joint)
+                raise SceneError(f"Sim.mechanism: {what} is not a joint of this Sim; give its own.")
         return Mechanism(self, [c for joint in joints or self.joints for c in joint.coordinates.values()])
 
     # --- running ------------------------------------------------------------------------------------------
@@ -291,15 +292,11 @@ class Sim(BodyMaking, JointMaking):
 
         Of what it returns, `close()` ends the recording, and so does the end of a `with` block.
         """
-        recording = Recording(self, path, each(every, "Sim.record", SceneError), overwrite)
+        recording = Recording(self, self._recorders, path, each(every, "Sim.record", SceneError), overwrite)
         self._recorders.append(recording)
         if self.started:
             recording.begin()
         return recording
-
-    def end_recording(self, recording: Recording) -> None:
-        """Record no more; `Recording.close` calls it."""
-        self._recorders = [kept for kept in self._recorders if kept is not recording]
 
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""
