@@ -112,17 +112,21 @@ def checked(error: type[DovetailError]) -> Callable[[Callable[_P, _R]], Callable
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         who = function.__qualname__.removesuffix(".__init__")
         rules: dict[str, _Rule | None] = {}
+        placed: list[tuple[int, str, _Rule]] = []  # the place of each parameter that does not admit anything
 
         @functools.wraps(function)
         def call(*given: _P.args, **named: _P.kwargs) -> _R:
             if not rules:
                 rules.update(_rules(function))
-            for (name, rule), value in zip(rules.items(), given, strict=False):
-                if rule is not None and (wrong := rule.complaint(value)):
+                placed.extend((k, name, rule) for k, (name, rule) in enumerate(rules.items()) if rule is not None)
+            for place, name, rule in placed:
+                if place >= len(given):
+                    break
+                if wrong := rule.complaint(given[place]):
                     raise error(f"{who}: {name} {wrong}.")
             for name, value in named.items():
-                rule = rules.get(name)
-                if rule is not None and (wrong := rule.complaint(value)):
+                known = rules.get(name)
+                if known is not None and (wrong := known.complaint(value)):
                     raise error(f"{who}: {name} {wrong}.")
             return function(*given, **named)
 

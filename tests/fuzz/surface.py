@@ -30,9 +30,9 @@ MADE_BY_OTHERS = {
 INSIDE = {
     *("edit", "replace", "of", "insert_buffer", "select", "buffer", "prepare", "check", "laws_on", "elements"),
     *("write_state", "freeze", "require_changeable", "restore", "count_from", "discard", "admits", "add"),
-    *("get", "set", "has", "number", "coordinates", "view", "run"),
+    *("get", "set", "has", "number", "coordinates", "view", "run", "adopt"),
 }
-STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record"}
+STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record", "home", "reset"}
 """What starts a simulation, after which nothing can be added."""
 
 # … but these are the users'
@@ -238,6 +238,7 @@ class Stage:
             yield when, sim.scene.objects
             yield when, sim.scene.geometries
             yield when, sim["box"].slot.geometry.instances
+        yield "run", self.running.mechanism()
         yield from (("", thing) for thing in self._scene_things())
         yield from (("", thing) for thing in self._world_things())
         yield from (("", thing) for thing in self._geometry_things())
@@ -358,6 +359,8 @@ class Stage:
                 yield self._form(f"{name}.create_geometry", kind, ("positions", *ends))
             if issubclass(kind, constitution.Joint):
                 yield self._form(f"{name}.apply_to", kind, ("sc", *ends))
+        for when, sim in (("new", self.building), ("run", self.running)):
+            yield Call(f"{when} Sim.mechanism", sim.mechanism, {"joint": sim.joints[0]}, True)
         body = constitution.AffineBodyConstitution
         yield self._form("AffineBodyConstitution.apply_to", body, ("sc", "kappa", "mass_density"))
         yield Call("AffineBodyConstitution.apply_to by mass", body().apply_to,

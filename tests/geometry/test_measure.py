@@ -37,3 +37,11 @@ def test_the_type_of_a_geometry_is_that_of_its_constitution(surface_box):
     assert constitution_type(box) == "None"
     box.meta.create("constitution_uid", np.uint64(1))
     assert constitution_type(box) == "AffineBody"
+
+
+def test_d_hat_of_a_mesh_with_positions_that_are_not_finite_is_refused(surface_box):
+    box = surface_box()
+    label_surface(box)
+    box.vertices["position"][:] = np.inf
+    with pytest.raises(GeometryError, match="compute_mesh_d_hat: vertex 0"):
+        compute_mesh_d_hat(box, 0.01)

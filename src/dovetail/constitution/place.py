@@ -62,6 +62,8 @@ class Place:
 
     def indices(self, what: str, values: ArrayLike) -> Indices:
         """Whole numbers, one per element or one for all."""
+        if isinstance(values, np.ndarray) and values.dtype == np.int64 and values.shape == (self.count,):
+            return values
         array = self.array(what, values)
         if not (np.isfinite(array).all() and (array == np.rint(array)).all() and (np.abs(array) < 2.0**53).all()):
             raise self.error(f"{what} are {array.dtype} {array.ravel()[:4]}; give whole numbers.")

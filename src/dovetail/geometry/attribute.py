@@ -22,7 +22,10 @@ __all__ = ["AttributeSlot", "AttributeSlotUidList", "Buffer", "moved", "view"]
 
 
 class _Moved:
-    """Counts how often an attribute got other storage or was destroyed: where it lay before, it may lie no more."""
+    """Counts how often a watched buffer was given up, shared anew, or its attribute destroyed.
+
+    Who keeps the addresses of buffers watches them, and looks for them again when the count has changed.
+    """
 
     count = 0
 
@@ -31,19 +34,29 @@ moved = _Moved()
 
 
 class Buffer:
-    """The values of an attribute in natural shape, its default, and the number of slots that own it."""
+    """The values of an attribute in natural shape, its default, and the number of slots that own it.
 
-    __slots__ = ("array", "default", "owners", "type")
+    `watched`: someone knows where it lies, see `moved`.
+    """
+
+    __slots__ = ("array", "default", "owners", "type", "watched")
 
     def __init__(self, type: AttributeType, array: NDArray[Any], default: Any) -> None:
         self.type = type
         self.array = array
         self.default = default
         self.owners = 0
+        self.watched = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         # owners are counted anew by the slots that are copied or unpickled along
         return Buffer.holding, (self.type, self.array, self.default)
+
+    def hold(self) -> None:
+        """Count one more owner."""
+        self.owners += 1
+        if self.watched:
+            moved.count += 1
 
     @classmethod
     def filled(cls, type: AttributeType, count: int, default: Any) -> Buffer:
@@ -84,7 +97,7 @@ class AttributeSlot:
         self._name = name
         self._allow_destroy = bool(allow_destroy)
         self._buffer = buffer
-        buffer.owners += 1
+        buffer.hold()
 
     @staticmethod
     def of(name: str, buffer: Buffer, allow_destroy: bool = True) -> AttributeSlot:
@@ -158,7 +171,7 @@ class AttributeSlot:
         except CollectionError as error:
             raise CollectionError(f"attribute '{self._name}': {error}") from None
         try:
-            array = np.broadcast_to(given, (self.size(), *kind.shape))
+            array = given if given.shape == kind.shape else np.broadcast_to(given, (self.size(), *kind.shape))
         except ValueError:
             raise CollectionError(
                 f"attribute '{self._name}' ({kind.name}) has shape {(self.size(), *kind.shape)}; values "
@@ -168,10 +181,11 @@ class AttributeSlot:
 
     def replace(self, buffer: Buffer) -> None:
         """Give up the part in the present buffer and own another of the same type."""
+        if self._buffer.watched:
+            moved.count += 1
         self._buffer.owners -= 1
-        buffer.owners += 1
+        buffer.hold()
         self._buffer = buffer
-        moved.count += 1
 
     @property
     def buffer(self) -> Buffer:

@@ -30,20 +30,19 @@ def close_faces(sc: SimplicialComplex) -> None:
     _append_missing(sc.triangles, faces(sc.tetrahedra.topo.values, 3))
     _append_missing(sc.edges, faces(sc.triangles.topo.values, 2))
     levels = [sc.vertices, sc.edges, sc.triangles, sc.tetrahedra]
-    vertex_ids = np.arange(sc.vertices.size(), dtype=np.int32)[:, None]
-    topos: list[Rows] = [
-        vertex_ids,
-        *(level.topo.values for level in (sc.edges, sc.triangles, sc.tetrahedra)),
-    ]
+    topos: list[Rows] = [level.topo.values for level in (sc.edges, sc.triangles, sc.tetrahedra)]
     for corners, level in enumerate(levels, start=1):
         is_facet = np.ones(level.size(), np.int32)
-        if corners < 4:
-            covered = locate_simplices(topos[corners - 1], faces(topos[corners], corners))
-            is_facet[covered] = 0
+        if corners == 1:
+            is_facet[topos[0].reshape(-1)] = 0
+        elif corners < 4 and len(topos[corners - 1]):
+            is_facet[locate_simplices(topos[corners - 2], faces(topos[corners - 1], corners))] = 0
         write_attribute(level, "is_facet", 0, is_facet)
 
 
 def _append_missing(level: SimplexCollection, wanted: Rows) -> None:
+    if not len(wanted):
+        return
     present = level.topo.values
     candidates = unique_simplices(wanted)
     missing = candidates[locate_simplices(present, candidates) < 0] if len(present) else candidates

@@ -28,21 +28,56 @@ class AttributeCollection:
     and writes the values as a NumPy array. Called, a collection returns itself: `geo.edges()` is `geo.edges`.
     """
 
+    __slots__ = ("__weakref__", "_kept", "_name", "_size", "_slots")
+
+    _slots: dict[str, AttributeSlot]
+    _kept: tuple[tuple[str, ...], tuple[Buffer, ...], tuple[bool, ...]] | None
+    """Names, values, and whether each may be destroyed, of a copy that nobody has looked into yet."""
+
     @checked(CollectionError)
     def __init__(self, name: str = "attributes", size: int = 0) -> None:
         self._name = name
         self._size = size
-        self._slots: dict[str, AttributeSlot] = {}
+        self._slots = {}
+        self._kept = None
 
     def __call__(self) -> Self:
         return self
 
     def copy(self) -> Self:
         """The same attributes in another collection; values are shared until one of the two writes."""
-        other = type(self)(self._name, self._size)
-        for name, slot in self._slots.items():
-            other._slots[name] = AttributeSlot.of(name, slot.buffer, slot.allow_destroy())
+        other = object.__new__(type(self))
+        other._name, other._size, other._kept = self._name, self._size, self._kept
+        if other._kept is None:
+            slots = self._slots.values()
+            allowed = tuple(slot.allow_destroy() for slot in slots)
+            other._kept = tuple(self._slots), tuple(slot.buffer for slot in slots), allowed
+        for buffer in other._kept[1]:
+            buffer.hold()
         return other
+
+    def __getattr__(self, name: str) -> Any:
+        """Slots of a copy are made when they are first asked for: most copies are never looked at."""
+        if name != "_slots" or self._kept is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        made = zip(*self._kept, strict=True)
+        self._slots = {key: AttributeSlot.of(key, buffer, allow) for key, buffer, allow in made}
+        self._let_go()
+        return self._slots
+
+    def _let_go(self) -> None:
+        """Give up the part in the buffers that a copy has until its slots own them."""
+        kept = getattr(self, "_kept", None)  # which is not there where the name was refused
+        if kept is not None:
+            self._kept = None
+            for buffer in kept[1]:
+                buffer.owners -= 1
+
+    def __del__(self) -> None:
+        self._let_go()
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return None, {"_name": self._name, "_size": self._size, "_slots": self._slots, "_kept": None}
 
     __copy__ = copy
 
@@ -135,7 +170,8 @@ class AttributeCollection:
         if not slot.allow_destroy():
             raise CollectionError(f"{self._name}: attribute '{name}' is built in and cannot be destroyed.")
         del self._slots[name]
-        moved.count += 1
+        if slot.buffer.watched:
+            moved.count += 1
 
     @checked(CollectionError)
     def share(self, name: str, slot: AttributeSlot) -> AttributeSlot:
@@ -215,6 +251,8 @@ class AttributeCollection:
 class MetaCollection(AttributeCollection):
     """Attributes of the geometry as a whole: always one element."""
 
+    __slots__ = ()
+
     def __init__(self, name: str = "meta", size: int = 1) -> None:
         super().__init__(name, 1)
 
@@ -229,6 +267,8 @@ class MetaCollection(AttributeCollection):
 
 class SimplexCollection(AttributeCollection):
     """Attributes of edges, triangles or tetrahedra; `topo` holds their vertices."""
+
+    __slots__ = ()
 
     @property
     def topo(self) -> AttributeSlot:

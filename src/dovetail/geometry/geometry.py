@@ -18,6 +18,8 @@ class Geometry:
     Called, a geometry returns itself, so that `slot.geometry()` and `slot.geometry` are the same.
     """
 
+    __slots__ = ("__weakref__", "_collections")
+
     def __init__(self) -> None:
         self._collections: dict[str, AttributeCollection] = {}
         self._collections["meta"] = MetaCollection("meta")
@@ -52,7 +54,7 @@ class Geometry:
 
     def copy(self) -> Self:
         """Another geometry with the same attributes; values are shared until one of the two writes."""
-        other = type(self)()
+        other = object.__new__(type(self))
         other._collections = {name: collection.copy() for name, collection in self._collections.items()}
         return other
 

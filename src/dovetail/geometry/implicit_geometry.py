@@ -10,5 +10,7 @@ __all__ = ["ImplicitGeometry"]
 class ImplicitGeometry(Geometry):
     """A shape without vertices; meta `implicit_geometry_uid` says which, instance attributes where."""
 
+    __slots__ = ()
+
     def type(self) -> str:
         return "ImplicitGeometry"

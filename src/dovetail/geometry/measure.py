@@ -10,6 +10,7 @@ from dovetail.builtin import ConstitutionUIDCollection
 from dovetail.checked import checked, shown, whole
 from dovetail.errors import GeometryError
 from dovetail.geometry.attribute import AttributeSlot
+from dovetail.geometry.check import finite_positions
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.simplicial_complex import SimplicialComplex
 
@@ -34,7 +35,7 @@ def compute_mesh_d_hat(sc: SimplicialComplex, max_d_hat: float) -> AttributeSlot
         return None
     if sc.meta.find("d_hat") is not None:
         raise GeometryError("compute_mesh_d_hat: meta 'd_hat' exists already; destroy it first.")
-    ends = sc.positions.values[sc.edges.topo.values[is_surf.values != 0]]
+    ends = finite_positions("compute_mesh_d_hat", sc)[sc.edges.topo.values[is_surf.values != 0]]
     lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
     return sc.meta.create("d_hat", float(lengths.min(initial=largest)))
 

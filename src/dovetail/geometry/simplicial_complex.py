@@ -19,6 +19,8 @@ class SimplicialComplex(Geometry):
     and has neither `position` nor `transform` yet.
     """
 
+    __slots__ = ()
+
     def __init__(self) -> None:
         super().__init__()
         self._collections["vertices"] = AttributeCollection("vertices")

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from dovetail.checked import checked
-from dovetail.errors import RecordingError
+from dovetail.errors import DovetailError, RecordingError
 from dovetail.files import atomic_write
 from dovetail.geometry import SimplicialComplex
 from dovetail.io.chunks import MAGIC, append_chunk, chunk_bytes
@@ -23,7 +23,14 @@ from dovetail.typing import Array
 from dovetail.world.features import AffineBodyStateAccessorFeature
 from dovetail.world.world import World
 
-__all__ = ["Recorder"]
+__all__ = ["Recorder", "each"]
+
+
+def each(every: int, who: str = "Recorder", error: type[DovetailError] = RecordingError) -> int:
+    """Of how many frames one is kept, if that is possible."""
+    if every < 1:
+        raise error(f"{who}: every = {every}; give 1 to keep each frame, 2 for each second one, ….")
+    return int(every)
 
 
 class Recorder:
@@ -50,11 +57,9 @@ class Recorder:
         append: bool = False,
         overwrite: bool = False,
     ) -> None:
-        if every < 1:
-            raise RecordingError(f"Recorder: every = {every}; give 1 to keep each frame, 2 for each second one, ….")
         self.path = Path(path)
         self._world = world
-        self._every = int(every)
+        self._every = each(every)
         self._described: Described = describe(world)
         self._states = _states(world)
         self._calls = 0

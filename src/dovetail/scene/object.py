@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.checked import checked
 from dovetail.errors import SceneError
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -71,8 +72,14 @@ class ObjectGeometries:
                     f"{who}: geometries.create needs a geometry, got {type(given).__name__}; "
                     "make one with trimesh, tetmesh, …, or of a slot pass slot.geometry()."
                 )
-        _check_rest(who, geometry, rest)
-        return self._owner.scene.geometries.add(self._owner, geometry, rest)
+        if rest is not geometry:
+            _check_rest(who, geometry, rest)
+        return self._owner.scene.geometries.add(self._owner, geometry.copy(), rest.copy())
+
+    @checked(SceneError)
+    def adopt(self, geometry: Geometry) -> GeometrySlot:
+        """Put the geometry itself into the scene, for callers that made it for this and keep no hold of it."""
+        return self._owner.scene.geometries.add(self._owner, geometry, geometry.copy())[0]
 
     def ids(self) -> NDArray[np.int32]:
         """Numbers of the geometries, in order of creation."""

@@ -29,6 +29,7 @@ class SceneObjects:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._objects: dict[int, Object] = {}
+        self._named: dict[str, dict[int, Object]] = {}
         self._next_id = 0
 
     def __call__(self) -> Self:
@@ -44,9 +45,9 @@ class SceneObjects:
         """An object under a given number, which must be free (for files and snapshots)."""
         if id in self._objects:
             raise SceneError(f"Scene.objects: there is already an object {id}, '{self._objects[id].name()}'.")
-        self._objects[id] = Object(self._scene, id, name)
+        made = self._objects[id] = self._named.setdefault(name, {})[id] = Object(self._scene, id, name)
         self._next_id = max(self._next_id, id + 1)
-        return self._objects[id]
+        return made
 
     @overload
     def find(self, key: int) -> Object | None: ...
@@ -56,7 +57,7 @@ class SceneObjects:
     def find(self, key: int | str) -> Object | list[Object] | None:
         """By number: the object or None. By name: the list of objects with that name."""
         if isinstance(key, str):
-            return [candidate for candidate in self if candidate.name() == key]
+            return [found for _, found in sorted(self._named.get(key, {}).items())]
         return self._objects.get(key)
 
     @checked(SceneError)
@@ -71,7 +72,7 @@ class SceneObjects:
             self._scene.geometries.discard(geometry_id)
         if self._scene.animator.has_animation(id):
             self._scene.animator.erase(id)
-        del self._objects[id]
+        del self._objects[id], self._named[candidate.name()][id]
 
     def size(self) -> int:
         return len(self._objects)
@@ -144,12 +145,12 @@ class SceneGeometries:
     def add(
         self, owner: Object, geometry: Geometry, rest: Geometry, id: int | None = None
     ) -> tuple[GeometrySlot, GeometrySlot]:
-        """Store copies for an object; `Object.geometries.create` is the public way."""
+        """Store them for an object; `Object.geometries.create` is the public way."""
         self._scene.require_changeable(f"add a geometry to object '{owner.name()}'")
         id = self._next_id if id is None else id
         if id in self._slots:
             raise SceneError(f"Scene.geometries: there is already a geometry {id}.")
-        pair = tuple(make_slot(id, shape.copy(), owner.name()) for shape in (geometry, rest))
+        pair = tuple(make_slot(id, shape, owner.name()) for shape in (geometry, rest))
         self._slots[id] = pair[0], pair[1]
         self._next_id = max(self._next_id, id + 1)
         owner._geometry_ids.append(id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail.sim.body import Body
 from dovetail.sim.coordinate import Coordinate
+from dovetail.sim.coupling import Coupling
 from dovetail.sim.drive import Drive
 from dovetail.sim.energy import Energy
 from dovetail.sim.joint import (
@@ -22,6 +23,7 @@ from dovetail.sim.joint import (
 )
 from dovetail.sim.make_bodies import BodyOptions
 from dovetail.sim.make_joints import HoldOptions, JointOptions
+from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.run import Run
 from dovetail.sim.sim import Sim
 
@@ -29,6 +31,7 @@ __all__ = [
     "Body",
     "BodyOptions",
     "Coordinate",
+    "Coupling",
     "CylindricalJoint",
     "DistanceJoint",
     "Drive",
@@ -36,6 +39,7 @@ __all__ = [
     "FixedJoint",
     "HoldOptions",
     "JointOptions",
+    "Mechanism",
     "PlanarJoint",
     "PointOnLineJoint",
     "PrismaticJoint",

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dovetail.checked import LARGEST
+from dovetail.checked import LARGEST, checked
 from dovetail.constitution import AffineBodyExternalBodyForce
 from dovetail.errors import SceneError
-from dovetail.geometry import SimplicialComplexSlot
+from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.given import color_of, inverse, quaternion_of, rotation_of, skew, vector
+from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
+    from dovetail.world.live import Live
 
 __all__ = ["Body"]
 
+_NUMBER = "backend_abd_body_offset"
 
-class Body:
+
+class Body(Handle):
     """A body. What is set before the first step is where and how it starts; afterwards it moves the body at once.
 
     | property | unit | |
@@ -32,7 +38,7 @@ class Body:
     | `spin` | rad/s | angular velocity, world axes |
     | `strain` | | how far it is from rigid: the largest entry of AᵀA − 1; a larger kappa makes it smaller |
     | `mass`, `center`, `inertia` | kg, m, kg·m² | centre of mass in the world; inertia about it, body axes |
-    | `force` | N | a force at the centre of mass, world axes; set it before the first step if it is to change later |
+    | `force`, `torque` | N, N·m | at the centre of mass, world axes; set them before the first step, if only to 0 |
     | `contact_force`, `contact_torque` | N, N·m | what contact did in the last step, about the centre of mass |
     | `fixed`, `color`, `name`, `vertices` | | `vertices` (n, 3) in the world |
     """
@@ -41,6 +47,20 @@ class Body:
         self._sim = sim
         self._slot = slot
         self._kind = kind
+        self._live: Live | None = None  # once the world is there,
+        self._number = 0  # with the number of the body
+        self._torque, self._turns = np.zeros(3), False
+
+    @property
+    def number(self) -> int:
+        """The number of the body in the world, which is made where that has not happened yet."""
+        if self._live is None:
+            self._live, self._number = self._sim.world.live, int(self._slot.geometry.meta.slot(_NUMBER).first)
+        return self._number
+
+    def _find(self) -> Live | None:
+        """Where the body's state is read; None before the world is there."""
+        return self._live if self._sim.started and self.number >= 0 else None
 
     @property
     def name(self) -> str:
@@ -72,6 +92,12 @@ class Body:
         """Centre of mass in the body [m]."""
         return np.array(self._slot.geometry.meta.slot("mass_center").first).reshape(3)
 
+    @cached_property
+    def extent(self) -> float:
+        """The diagonal of the box around its own vertices [m]."""
+        positions = self._slot.geometry.positions.values
+        return math.dist(positions.min(axis=0), positions.max(axis=0))
+
     @property
     def vertices(self) -> Array:
         T = self.transform
@@ -84,14 +110,20 @@ class Body:
 
     def local(self, point: ArrayLike) -> Array:
         """Which of the body's own points is at a place of the world [m]."""
+        return np.asarray(self._locals(vector(self._who, "a point", point, "m")[None])[0])
+
+    def _locals(self, points: Array) -> Array:
+        """The same of several points (k, 3)."""
         T = self.transform
-        return np.asarray(inverse(self._who, T[:3, :3]) @ (vector(self._who, "a point", point, "m") - T[:3, 3]))
+        return np.asarray((points - T[:3, 3]) @ inverse(self._who, T[:3, :3]).T)
 
     # --- pose and velocity --------------------------------------------------------------------------------
 
     @property
     def transform(self) -> Array:
-        self._sim.sync()
+        live = self._live or self._find()
+        if live is not None:
+            return live.transform(self._number)
         T = np.array(self._slot.geometry.transforms.first)
         if not (np.abs(T) <= LARGEST).all():  # possible by the slot's attributes
             raise SceneError(
@@ -113,7 +145,8 @@ class Body:
 
     @property
     def pos(self) -> Array:
-        return self.transform[:3, 3]
+        live = self._live or self._find()
+        return self.transform[:3, 3] if live is None else live.position(self._number)
 
     @pos.setter
     def pos(self, value: ArrayLike) -> None:
@@ -138,25 +171,34 @@ class Body:
 
     @property
     def velocity(self) -> Array:
-        return self._sim.velocity(self._slot)[:3, 3]
+        live = self._live or self._find()
+        return self._rate[:3, 3] if live is None else live.velocity(self._number)
 
     @velocity.setter
     def velocity(self, value: ArrayLike) -> None:
-        V = self._sim.velocity(self._slot)
+        V = self._rate
         V[:3, 3] = vector(self._who, "velocity", value, "m/s")
         self._sim.write_state(self._slot, None, V)
 
     @property
     def spin(self) -> Array:
-        dA = self._sim.velocity(self._slot)[:3, :3]
+        dA = self._rate[:3, :3]
         W = dA @ inverse(self._who, self.transform[:3, :3])
         return np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / 2
 
     @spin.setter
     def spin(self, value: ArrayLike) -> None:
-        V = self._sim.velocity(self._slot)
+        V = self._rate
         V[:3, :3] = skew(vector(self._who, "spin", value, "rad/s")) @ self.transform[:3, :3]
         self._sim.write_state(self._slot, None, V)
+
+    @property
+    def _rate(self) -> Array:
+        """The rate of the transform, copied."""
+        live = self._live or self._find()
+        if live is not None:
+            return live.transform_rate(self._number)
+        return np.array(self._slot.geometry.instances.slot("velocity").first)
 
     # --- forces -------------------------------------------------------------------------------------------
 
@@ -168,15 +210,71 @@ class Body:
     @force.setter
     def force(self, value: ArrayLike) -> None:
         f = vector(self._who, "force", value, "N")
-        geometry = self._slot.geometry
-        if "external_force" not in geometry.instances:
-            if self._sim.started:
-                raise SceneError(
-                    f"{self._who}: a force must be announced before the first step; set {self.name}.force = (0, 0, 0) "
-                    "when the body is made."
-                )
-            AffineBodyExternalBodyForce().apply_to(geometry, np.zeros(3))
-        geometry.instances["external_force"] = np.concatenate([f, np.outer(f, self._center).ravel()])
+        self._announce("force")
+        self._push(f)
+
+    @property
+    def torque(self) -> Array:
+        return self._torque.copy()
+
+    @torque.setter
+    def torque(self, value: ArrayLike) -> None:
+        torque = vector(self._who, "torque", value, "N·m")
+        self._announce("torque")
+        if not self._turns:
+            self._turns = True
+            self._sim.before_step(lambda: self._push(self.force))
+        self._torque = torque
+        self._push(self.force)
+
+    def _announce(self, what: str) -> None:
+        """Make room for forces, which must be there before the first step."""
+        there = self._turns if what == "torque" else "external_force" in self._instances
+        if self._sim.started and not there:
+            raise SceneError(
+                f"{self._who}: a {what} must be announced before the first step; set {self.name}.{what} = (0, 0, 0) "
+                "when the body is made."
+            )
+        if "external_force" not in self._instances:
+            AffineBodyExternalBodyForce().apply_to(self._slot.geometry, np.zeros(3))
+
+    def _push(self, f: Array) -> None:
+        """Write the generalised force of f at the centre of mass and of the torque, for the present pose.
+
+        On A it is f cᵀ + ½[τ]× A⁻ᵀ, whose work in δA = [δφ]× A is f·(δφ × A c) + τ·δφ.
+        """
+        G = np.outer(f, self._center)
+        if self._torque.any():
+            G = G + 0.5 * skew(self._torque) @ inverse(self._who, self.transform[:3, :3]).T
+        self._instances["external_force"] = np.concatenate([f, G.ravel()])
+
+    @property
+    def _instances(self) -> AttributeCollection:
+        return self._slot.geometry.instances
+
+    # --- contact ------------------------------------------------------------------------------------------
+
+    @checked(SceneError)
+    def force_from(self, other: Body | str) -> Array:
+        """What another body, or the ground of a name, exerted on this one in the last step by contact [N], world axes.
+
+        It counts what `contact_force` counts: the barrier, and friction.
+        """
+        contacts, me = self._sim.contacts, self.number
+        if isinstance(other, Body):
+            theirs = (contacts.bodies == other.number).any(axis=1)
+        else:
+            plane = f"half-plane '{other}'"
+            theirs = np.array([contacts.names(k)[1] == plane for k in range(len(contacts))], np.bool_)
+        bodies = contacts.bodies[theirs]
+        sign = np.where(bodies[:, 0] == me, 1.0, np.where(bodies[:, 1] == me, -1.0, 0.0))
+        force = contacts.normal_force[theirs, None] * contacts.normal[theirs] + contacts.friction_force[theirs]
+        return np.asarray(sign @ force)
+
+    @checked(SceneError)
+    def touches(self, other: Body | str) -> bool:
+        """Whether another body, or the ground of a name, pushes or rubs this one."""
+        return bool(self.force_from(other).any())
 
     @property
     def contact_force(self) -> Array:

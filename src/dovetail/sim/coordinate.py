@@ -11,17 +11,20 @@ from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
 from dovetail.errors import SceneError
 from dovetail.sim.drive import Drive
+from dovetail.sim.handle import Handle
+from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.table import spell
 
 if TYPE_CHECKING:
     from dovetail.sim.joint import SimJoint
+    from dovetail.sim.readings import Readings
 
 __all__ = ["Coordinate"]
 
 _GRAVITY = 9.81  # m/s²; what a stop is made for, also where there is none
 
 
-class Coordinate:
+class Coordinate(Handle):
     """An angle [rad], counted over turns, or a distance [m] that a joint leaves free.
 
     | property | unit | |
@@ -37,10 +40,16 @@ class Coordinate:
     Limits, drive, damping and friction must be there before the first step; their numbers may change later.
     """
 
+    joint: SimJoint
+    word: terms.Coordinate
+    drive: Drive
+
     def __init__(self, joint: SimJoint, word: terms.Coordinate) -> None:
         self.joint = joint
         self.word = word
         self.drive = Drive(self)
+        self._readings: Readings | None = None  # once the world is there,
+        self._row = 0  # with the place among its coordinates
 
     @property
     def name(self) -> str:
@@ -61,14 +70,25 @@ class Coordinate:
 
     @property
     def value(self) -> float:
-        turns = self.word.multi_turn if isinstance(self.word, terms.Angle) else self.name
-        self.joint.sim.sync()
-        return float(self.joint.attributes.slot(turns).first)
+        readings = self._readings or self._find()
+        return 0.0 if readings is None else readings.value(self._row)
+
+    @value.setter
+    def value(self, value: float) -> None:
+        """Put the bodies where it has this value; the other joints stay as they are, as far as loops allow."""
+        Mechanism(self.joint.sim, [self]).q = np.array([self.number(self.name, value)])
 
     @property
     def velocity(self) -> float:
-        self.joint.sim.sync()
-        return float(self.joint.attributes.slot(self.word.velocity).first)
+        readings = self._readings or self._find()
+        return 0.0 if readings is None else readings.rate(self._row)
+
+    def _find(self) -> Readings | None:
+        """Where the coordinate is read; None before the world is there."""
+        readings = self._readings = self.joint.sim.readings
+        if readings is not None:
+            self._row = readings.live.coordinate(self.joint.slot, self.name)
+        return readings
 
     @property
     def inertia(self) -> float:
@@ -159,6 +179,17 @@ class Coordinate:
             self._require_building("friction", "friction=…")
             AffineBodyJointFriction().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
         self.set("friction/max_effort", number)
+
+    @property
+    def load(self) -> float | None:
+        """The torque [N·m] or force [N] that the joint was given along it; None where it takes none."""
+        slot = self.joint.attributes.find("external_force" if self.unit == "m" else "external_torque")
+        return None if slot is None else float(slot.first)
+
+    @load.setter
+    def load(self, value: float) -> None:
+        what = "force" if self.unit == "m" else "torque"
+        self.joint.attributes[f"external_{what}"] = self.number(what, value)
 
     # --- attributes -----------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.checked import checked
 from dovetail.constitution import AffineBodyJointDrive
 from dovetail.errors import SceneError
+from dovetail.sim.handle import Handle
 
 if TYPE_CHECKING:
     from dovetail.sim.coordinate import Coordinate
@@ -23,7 +24,7 @@ A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns tha
 """
 
 
-class Drive:
+class Drive(Handle):
     """A motor on a coordinate x, with the effort k(x̃ − x) + c(ṽ − ẋ), cut off at ±max_effort.
 
     | property | unit | |
@@ -38,8 +39,6 @@ class Drive:
 
     The effort is that of the end of a step, so that any gain is stable at any dt.
     """
-
-    __slots__ = ("_coordinate", "_resting")  # a name that is misspelt is refused
 
     def __init__(self, coordinate: Coordinate) -> None:
         self._coordinate = coordinate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,11 @@ _NAMED = {
 def vector(who: str, what: str, value: ArrayLike, unit: str = "", size: int = 3) -> Array:
     """So many finite numbers."""
     given = numbers(value)
+    if given is not None and given.size == size and (np.abs(given) <= LARGEST).all():
+        return np.array(given).reshape(size)
     if given is None or given.size != size or not np.isfinite(given).all():
         raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give {size} finite numbers.")
-    if not (np.abs(given) <= LARGEST).all():
-        raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give numbers up to {LARGEST:g}.")
-    return np.array(given).reshape(size)
+    raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give numbers up to {LARGEST:g}.")
 
 
 def positive(who: str, what: str, value: Any, unit: str = "") -> float:
@@ -58,9 +59,13 @@ def flag(who: str, what: str, value: Any) -> bool:
 
 def inverse(who: str, A: Array) -> Array:
     """A⁻¹ of the linear part of a transform."""
-    if not np.isfinite(A).all() or not abs(np.linalg.det(A)) > 0.0:
+    try:
+        found = np.asarray(np.linalg.inv(A))
+    except np.linalg.LinAlgError:
+        found = np.full((3, 3), np.nan)
+    if not np.isfinite(found).all():
         raise SceneError(f"{who}: its transform {A.tolist()} flattens it; give it a proper pose.")
-    return np.asarray(np.linalg.inv(A))
+    return found
 
 
 def unit(who: str, what: str, value: ArrayLike) -> Array:
@@ -68,7 +73,7 @@ def unit(who: str, what: str, value: ArrayLike) -> Array:
     direction = vector(who, what, value)
     largest = np.abs(direction).max()
     direction = direction / (largest or 1.0)  # whatever its size, its square is a float
-    length = float(np.linalg.norm(direction))
+    length = math.sqrt(direction @ direction)
     if length == 0.0:
         raise SceneError(f"{who}: {what} = {shown(value)} has no direction; give a vector that is not zero.")
     return np.asarray(direction / length)

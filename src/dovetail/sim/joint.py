@@ -16,6 +16,7 @@ from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
 from dovetail.sim.given import positive
+from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
 
@@ -47,7 +48,19 @@ class Reaction(NamedTuple):
     torque: Array
 
 
-class SimJoint:
+def _coordinate(name: str) -> property:
+    """The value of a coordinate, which may be set."""
+
+    def get(joint: SimJoint) -> float:
+        return joint.coordinates[name].value
+
+    def put(joint: SimJoint, value: float) -> None:
+        joint.coordinates[name].value = value
+
+    return property(get, put)
+
+
+class SimJoint(Handle):
     """A joint between a left body (or the world, None) and a right one.
 
     | property | unit | |
@@ -60,17 +73,26 @@ class SimJoint:
     """
 
     kind: ClassVar[str] = "joint"
+    sim: Sim
+    left: Body | None
+    right: Body
+    attributes: AttributeCollection
+    """The attributes of the edge or vertex that the joint is."""
+    coordinates: dict[str, Coordinate]
+    """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
         self.sim = sim
         self._slot = slot
         self.left = left
         self.right = right
-        self._anchor = right.local(point)
-        self.coordinates: dict[str, Coordinate] = {
-            word.attribute: Coordinate(self, word) for word in self._constitution.coordinates()
-        }
-        """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
+        start, end = slot.geometry.positions.values[[0, -1]]
+        self._anchor, tip = right._locals(np.stack([point, point + end - start]))
+        self._along = tip - self._anchor
+        constitution = class_of(uid_of(slot.geometry))
+        assert issubclass(constitution, Joint)
+        self.attributes = constitution.elements(slot.geometry)
+        self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
 
     @property
     def name(self) -> str:
@@ -85,17 +107,6 @@ class SimJoint:
     def who(self) -> str:
         """How messages call it."""
         return f"{self.kind} '{self.name}'"
-
-    @property
-    def _constitution(self) -> type[Joint]:
-        kind = class_of(uid_of(self._slot.geometry))
-        assert issubclass(kind, Joint)
-        return kind
-
-    @property
-    def attributes(self) -> AttributeCollection:
-        """The attributes of the edge or vertex that the joint is."""
-        return self._constitution.elements(self._slot.geometry)
 
     def _read(self, name: str) -> Any:
         self.sim.sync()
@@ -169,12 +180,7 @@ class MovingJoint(SimJoint):
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
         super().__init__(sim, slot, left, right, point)
-        start, end = slot.geometry.positions.values.reshape(2, 3)
-        self._along = right.local(point + end - start) - self._anchor
-
-    @property
-    def _first(self) -> Coordinate:
-        return next(iter(self.coordinates.values()))
+        self._first: Coordinate = next(iter(self.coordinates.values()))
 
     @property
     def axis(self) -> Array:
@@ -239,13 +245,17 @@ class RevoluteJoint(MovingJoint):
     def angle(self) -> float:
         return self._first.value
 
+    @angle.setter
+    def angle(self, value: float) -> None:
+        self._first.value = value
+
     @property
     def torque(self) -> float:
-        return float(self.attributes.slot("external_torque").first)
+        return self._first.load or 0.0
 
     @torque.setter
     def torque(self, value: float) -> None:
-        self.attributes["external_torque"] = self._first.number("torque", value)
+        self._first.load = value
 
     @staticmethod
     def prepare(geometry: Any) -> None:
@@ -266,13 +276,17 @@ class PrismaticJoint(MovingJoint):
     def distance(self) -> float:
         return self._first.value
 
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self._first.value = value
+
     @property
     def force(self) -> float:
-        return float(self.attributes.slot("external_force").first)
+        return self._first.load or 0.0
 
     @force.setter
     def force(self, value: float) -> None:
-        self.attributes["external_force"] = self._first.number("force", value)
+        self._first.load = value
 
     @staticmethod
     def prepare(geometry: Any) -> None:
@@ -286,13 +300,8 @@ class CylindricalJoint(MovingJoint):
 
     kind = "cylindrical joint"
 
-    @property
-    def distance(self) -> float:
-        return self.coordinates["distance"].value
-
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
+    distance = _coordinate("distance")
+    angle = _coordinate("angle")
 
 
 class ScrewJoint(MovingJoint):
@@ -300,13 +309,8 @@ class ScrewJoint(MovingJoint):
 
     kind = "screw joint"
 
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
-
-    @property
-    def distance(self) -> float:
-        return self.coordinates["distance"].value
+    angle = _coordinate("angle")
+    distance = _coordinate("distance")
 
 
 class UniversalJoint(MovingJoint):
@@ -314,13 +318,8 @@ class UniversalJoint(MovingJoint):
 
     kind = "universal joint"
 
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
-
-    @property
-    def bend(self) -> float:
-        return self.coordinates["bend"].value
+    angle = _coordinate("angle")
+    bend = _coordinate("bend")
 
 
 class PlanarJoint(MovingJoint):
@@ -328,17 +327,9 @@ class PlanarJoint(MovingJoint):
 
     kind = "planar joint"
 
-    @property
-    def x(self) -> float:
-        return self.coordinates["distance_n"].value
-
-    @property
-    def y(self) -> float:
-        return self.coordinates["distance_b"].value
-
-    @property
-    def angle(self) -> float:
-        return self.coordinates["angle"].value
+    x = _coordinate("distance_n")
+    y = _coordinate("distance_b")
+    angle = _coordinate("angle")
 
 
 class PointOnLineJoint(MovingJoint):
@@ -349,6 +340,10 @@ class PointOnLineJoint(MovingJoint):
     @property
     def distance(self) -> float:
         return self._first.value
+
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self._first.value = value
 
 
 class DistanceJoint(MovingJoint):

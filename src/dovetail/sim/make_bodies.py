@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypedDict, Unpack
 
@@ -21,7 +21,7 @@ from dovetail.sim import shapes
 from dovetail.sim.body import Body
 from dovetail.sim.given import color_of, flag, positive, rotation_of, skew, unit, vector
 from dovetail.sim.making import Making, taken
-from dovetail.sim.materials import Materials
+from dovetail.sim.materials import Material, Materials
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
 
@@ -75,6 +75,7 @@ class BodyMaking(Making):
     def __init__(self) -> None:
         super().__init__()
         self._prototypes: dict[Any, SimplicialComplex] = {}
+        self._material: dict[str, Material] = {}
 
     def box(self, size: ArrayLike, **options: Unpack[BodyOptions]) -> Body:
         """A box with edges of these lengths [m], or a cube with one. Options: see `BodyOptions`."""
@@ -128,7 +129,7 @@ class BodyMaking(Making):
             g = np.asarray(self._scene.config["gravity"], float).reshape(3)
             normal = -g if g.any() else (0.0, 0.0, 1.0)
         plane = half_plane(float(vector(who, "height", height, "m", 1)[0]), unit(who, "normal", normal))
-        self._materials.apply(plane, self._mu(who, friction), True)
+        self._materials.apply(plane, Material(self._mu(who, friction), True))
         self._scene.objects.create(self._name(who, "ground", name)).geometries.create(plane)
 
     def _body(
@@ -146,23 +147,39 @@ class BodyMaking(Making):
         name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
         who = f"{kind} '{name}'"
         self._require_building(who)
-        geometry = self._prototype(who, make, key, options, thickness, moments)
+        material = Material(self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True)))
+        geometry = self._prototype(who, make, key, options, thickness, moments, material)
         T = np.eye(4)
         T[:3, :3] = rotation_of(who, options.get("rot"))
         T[:3, 3] = vector(who, "pos", options.get("pos", (0.0, 0.0, 0.0)), "m")
-        V = np.zeros((4, 4))
-        V[:3, :3] = skew(vector(who, "spin", options.get("spin", (0.0, 0.0, 0.0)), "rad/s")) @ T[:3, :3]
-        V[:3, 3] = vector(who, "velocity", options.get("velocity", (0.0, 0.0, 0.0)), "m/s")
         geometry.instances["transform"] = T
-        geometry.instances["velocity"] = V
-        geometry.instances["is_fixed"] = int(flag(who, "fixed", options.get("fixed", False)))
+        if "spin" in options or "velocity" in options:
+            V = np.zeros((4, 4))
+            V[:3, :3] = skew(vector(who, "spin", options.get("spin", (0.0, 0.0, 0.0)), "rad/s")) @ T[:3, :3]
+            V[:3, 3] = vector(who, "velocity", options.get("velocity", (0.0, 0.0, 0.0)), "m/s")
+            geometry.instances["velocity"] = V
+        if flag(who, "fixed", options.get("fixed", False)):
+            geometry.instances["is_fixed"] = 1
         if options.get("color") is not None:
             geometry.instances.create("color", color_of(who, options["color"]))
-        self._materials.apply(
-            geometry, self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True))
-        )
         body = self._bodies[name] = Body(self, self._add(name, geometry), kind)  # type: ignore[arg-type]  # Sim is the one subclass
+        self._material[name] = material
         return body
+
+    @checked(SceneError)
+    def no_contact(self, one: Body | Sequence[Body], other: Body | Sequence[Body]) -> None:
+        """Let bodies of the first group pass through those of the second; a group is a body or several."""
+        who = "Sim.no_contact"
+        self._require_building(who)
+        groups = [[given] if isinstance(given, Body) else list(given) for given in (one, other)]
+        for body in (body for group in groups for body in group):
+            if not isinstance(body, Body) or self._bodies.get(body.name) is not body:
+                raise SceneError(f"{who}: {shown(body)} is not a body of this Sim; give bodies, or lists of them.")
+        for number, group in zip(self._materials.keep_apart(), groups, strict=True):
+            for body in group:
+                before = self._material[body.name]
+                material = self._material[body.name] = before._replace(groups=before.groups | {number})
+                self._materials.apply(body.slot.geometry, material)
 
     def _prototype(
         self,
@@ -172,6 +189,7 @@ class BodyMaking(Making):
         options: BodyOptions,
         thickness: float | None,
         moments: _Moments | None,
+        material: Material,
     ) -> SimplicialComplex:
         """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one.
 
@@ -183,6 +201,9 @@ class BodyMaking(Making):
         kappa = positive(who, "kappa", options.get("kappa", self._kappa), "Pa")
         mass = positive(who, "mass", options["mass"], "kg") if "mass" in options else None
         full_key = None if key is None else (*key, density, mass, kappa)
+        dressed = self._prototypes.get((full_key, material))
+        if dressed is not None:
+            return dressed.copy()
         found = self._prototypes.get(full_key)
         if found is None:
             found = make(who)
@@ -204,8 +225,12 @@ class BodyMaking(Making):
             if "kappa" not in options:
                 found.instances["kappa"] = min(kappa, self._stiffest(found))
             if full_key is not None:
-                self._prototypes[full_key] = found
-        return found.copy()
+                self._prototypes[full_key] = found.copy()
+        made = found.copy()
+        self._materials.apply(made, material)
+        if full_key is not None:
+            self._prototypes[full_key, material] = made.copy()
+        return made
 
     def _stiffest(self, body: SimplicialComplex) -> float:
         """The shape's stiffness κ [Pa] beside which the body's inertia is not yet lost in round-off.

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from dovetail.checked import shown
+from dovetail.checked import checked, shown
 from dovetail.constitution import (
     AffineBodyConstitution,
     AffineBodyCylindricalJoint,
     AffineBodyDistanceJoint,
     AffineBodyFixedJoint,
+    AffineBodyJointCoupling,
     AffineBodyPlanarJoint,
     AffineBodyPointOnLineJoint,
     AffineBodyPrismaticJoint,
@@ -24,8 +25,10 @@ from dovetail.constitution import (
     Joint,
 )
 from dovetail.errors import DovetailError, SceneError
-from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
+from dovetail.geometry import AttributeSlot, SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
+from dovetail.sim.coordinate import Coordinate
+from dovetail.sim.coupling import Coupling
 from dovetail.sim.given import flag, positive, unit, vector
 from dovetail.sim.joint import (
     CylindricalJoint,
@@ -42,10 +45,11 @@ from dovetail.sim.joint import (
     UniversalJoint,
 )
 from dovetail.sim.making import Making, taken
-from dovetail.typing import Array, ArrayLike
+from dovetail.typing import Array, ArrayLike, Indices
 
 __all__ = ["HoldOptions", "JointMaking", "JointOptions"]
 
+_FIRST = np.zeros(1, np.int64)  # every geometry has one instance
 _Joint = TypeVar("_Joint", bound=SimJoint)
 _Moving = TypeVar("_Moving", bound=MovingJoint)
 
@@ -86,9 +90,9 @@ class _Ends(NamedTuple):
     """The two bodies and the strength as constitutions take them."""
 
     l_slots: list[SimplicialComplexSlot]
-    l_instances: list[int]
+    l_instances: Indices
     r_slots: list[SimplicialComplexSlot]
-    r_instances: list[int]
+    r_instances: Indices
     strengths: list[float]
 
 
@@ -100,6 +104,7 @@ class JointMaking(Making):
     def __init__(self) -> None:
         super().__init__()
         self._anchor: SimplicialComplexSlot | None = None
+        self._prepared: dict[str, list[tuple[str, str, AttributeSlot]]] = {}
 
     # --- joints of the specification ------------------------------------------------------------------------
 
@@ -217,6 +222,42 @@ class JointMaking(Making):
         joint = AffineBodyDistanceJoint().create_geometry([a], [b], *ends)
         return self._equipped(self._join(DistanceJoint, who, options, joint, left, right, b), options)
 
+    # --- between joints -------------------------------------------------------------------------------------
+
+    @checked(SceneError)
+    def couple(
+        self,
+        follower: SimJoint | Coordinate,
+        leader: SimJoint | Coordinate,
+        ratio: float,
+        offset: float = 0.0,
+        *,
+        strength: float = math.inf,
+        name: str = "",
+    ) -> Coupling:
+        """Make a coordinate follow another: x = ratio·x_leader + offset [rad or m]. Gears, belts, racks, mimics.
+
+        Two outer gears have the ratio −z_leader/z_follower; a rack has that of the pinion's radius [m/rad]. Of a joint
+        it is the first coordinate; `joint.coordinates[…]` has others. With a finite `strength` γ it may yield.
+        """
+        who = "Sim.couple"
+        self._require_building(who)
+        ends = []
+        for side, given in (("follower", follower), ("leader", leader)):
+            first = next(iter(given.coordinates.values()), None) if isinstance(given, SimJoint) else given
+            ours = isinstance(first, Coordinate) and self._joints.get(first.joint.name) is first.joint
+            if not isinstance(first, Coordinate) or not ours:
+                raise SceneError(f"{who}: the {side} is {shown(given)}; give a joint of this Sim with a coordinate.")
+            ends.append(first)
+        gear, shift = (float(vector(who, w, x, size=1)[0]) for w, x in (("ratio", ratio), ("offset", offset)))
+        geometry = AffineBodyJointCoupling().create_geometry(
+            [ends[1].joint.slot], [ends[0].joint.slot], gear, shift, strength,
+            leader_coordinate=ends[1].name, follower_coordinate=ends[0].name,
+        )  # fmt: skip
+        title = self._name(who, "coupling", name)
+        slot = self._scene.objects.create(title).geometries.adopt(geometry)
+        return Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
+
     # --- how ------------------------------------------------------------------------------------------------
 
     def _moving(
@@ -237,8 +278,22 @@ class JointMaking(Making):
         for name, value in (attributes or {}).items():
             joint.edges[name] = value
         if issubclass(handle, (RevoluteJoint, PrismaticJoint)):
-            handle.prepare(joint)
+            self._prepare(handle, joint)
         return self._equipped(self._join(handle, who, options, joint, left, right, start), options)
+
+    def _prepare(self, handle: type[RevoluteJoint] | type[PrismaticJoint], joint: SimplicialComplex) -> None:
+        """Make room for a torque or force. It is that of the first such joint, shared until one of them is written."""
+        shared = self._prepared.get(handle.kind)
+        if shared is None:
+            before = {*joint.meta, *joint.edges}
+            handle.prepare(joint)
+            first = joint.copy()
+            self._prepared[handle.kind] = [
+                (part, name, first[part].slot(name)) for part in ("meta", "edges") for name in {*first[part]} - before
+            ]
+            return
+        for part, name, slot in shared:
+            joint[part].share(name, slot)
 
     def _equipped(self, made: _Moving, options: JointOptions) -> _Moving:
         """The joint with what its options ask for; without a joint where it cannot have that."""
@@ -280,7 +335,7 @@ class JointMaking(Making):
         strength = positive(who, "strength", options.get("strength", 100.0))
         exact = flag(who, "exact", options.get("exact", self._exact and "strength" not in options))
         slot = self._world_anchor() if left is None else left.slot
-        return _Ends([slot], [0], [right.slot], [0], [math.inf if exact else strength])
+        return _Ends([slot], _FIRST, [right.slot], _FIRST, [math.inf if exact else strength])
 
     def _checked(self, who: str, left: Body | None, right: Body) -> Body:
         """The right body, where both are bodies of this Sim and different ones."""
@@ -322,5 +377,4 @@ class JointMaking(Making):
 
 def _lever(left: Body | None, right: Body) -> float:
     """Length of a joint's axis [m], its lever against tilting: half the size of the smaller body."""
-    sizes = [float(np.linalg.norm(np.ptp(b.slot.geometry.positions.values, axis=0))) for b in (left, right) if b]
-    return 0.5 * min(size for size in sizes if size > 0)
+    return 0.5 * min(body.extent for body in (left, right) if body and body.extent > 0)

@@ -9,12 +9,13 @@ from dovetail.core import Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
+from dovetail.sim.handle import Handle
 from dovetail.sim.joint import SimJoint
 
 __all__ = ["Making", "taken"]
 
 
-class Making:
+class Making(Handle):
     """A scene under construction: its bodies and joints by name."""
 
     _scene: Scene
@@ -31,7 +32,7 @@ class Making:
         raise NotImplementedError
 
     def _add(self, name: str, geometry: SimplicialComplex) -> SimplicialComplexSlot:
-        slot, _ = self._scene.objects.create(name).geometries.create(geometry)
+        slot = self._scene.objects.create(name).geometries.adopt(geometry)
         assert isinstance(slot, SimplicialComplexSlot)
         return slot
 

@@ -1,21 +1,29 @@
-"""Friction between bodies that each have a coefficient of their own."""
+"""Friction between bodies that each have a coefficient of their own, and which of them do not touch."""
 
 from __future__ import annotations
 
 import math
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dovetail.builtin import adaptive
 
 if TYPE_CHECKING:
     from dovetail.core import ContactElement, Scene
 
-__all__ = ["Materials"]
+__all__ = ["Material", "Materials"]
+
+
+class Material(NamedTuple):
+    """A coefficient, whether it takes part in contact, and the groups it is in."""
+
+    friction: float
+    collides: bool
+    groups: frozenset[int] = frozenset()
 
 
 class Materials:
-    """One contact material for each coefficient; two of them rub with μ = √(μ_a μ_b).
+    """One contact element for each material; two of them rub with μ = √(μ_a μ_b).
 
     Bodies that take no part in contact share one that is disabled with all others.
     """
@@ -23,20 +31,32 @@ class Materials:
     def __init__(self, scene: Scene, friction: float) -> None:
         self._tabular = scene.contact_tabular
         self._tabular.default_model(friction, adaptive)
-        self._elements: dict[tuple[float, bool], ContactElement] = {}
-        self._elements[friction, True] = self._tabular.default_element()
+        self._elements: dict[Material, ContactElement] = {}
+        self._elements[Material(friction, True)] = self._tabular.default_element()
+        self._apart: list[tuple[int, int]] = []  # groups that do not touch
 
-    def apply(self, geometry: Any, friction: float, collides: bool) -> None:
+    def apply(self, geometry: Any, material: Material) -> None:
         """Give a geometry its material."""
-        key = (friction, collides)
-        if key not in self._elements:
-            name = f"friction {friction:g}" if collides else "no contact"
-            self._elements[key] = self._tabular.create(name)
-            self._pair(key)
-        self._elements[key].apply_to(geometry)
+        if material not in self._elements:
+            groups = "".join(f", group {group}" for group in sorted(material.groups))
+            name = f"friction {material.friction:g}{groups}" if material.collides else "no contact"
+            self._elements[material] = self._tabular.create(name)
+            self._pair(material)
+        self._elements[material].apply_to(geometry)
 
-    def _pair(self, new: tuple[float, bool]) -> None:
+    def keep_apart(self) -> tuple[int, int]:
+        """Two new groups that do not touch each other."""
+        first = 2 * len(self._apart)
+        self._apart.append((first, first + 1))
+        return self._apart[-1]
+
+    def _pair(self, new: Material) -> None:
         for a, b in combinations_with_replacement(self._elements, 2):
             if new in (a, b):
-                mu = math.sqrt(a[0] * b[0])
-                self._tabular.insert(self._elements[a], self._elements[b], mu, adaptive, a[1] and b[1])
+                mu = math.sqrt(a.friction * b.friction)
+                ignored = any(
+                    (one in a.groups and other in b.groups) or (other in a.groups and one in b.groups)
+                    for one, other in self._apart
+                )
+                touch = a.collides and b.collides and not ignored
+                self._tabular.insert(self._elements[a], self._elements[b], mu, adaptive, touch)

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from dovetail.checked import checked
+from dovetail.checked import checked, shown
 from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
-from dovetail.io.recorder import Recorder
+from dovetail.io.recorder import each
 from dovetail.sim.body import Body
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
@@ -20,6 +18,9 @@ from dovetail.sim.joint import SimJoint
 from dovetail.sim.make_bodies import BodyMaking
 from dovetail.sim.make_joints import JointMaking
 from dovetail.sim.materials import Materials
+from dovetail.sim.mechanism import Mechanism
+from dovetail.sim.readings import Readings
+from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
 from dovetail.sim.start import start
 from dovetail.sim.table import html_table
@@ -68,6 +69,9 @@ class Sim(BodyMaking, JointMaking):
     config      further keys of the scene's configuration, docs/config.md
     """
 
+    readings: Readings | None
+    """Coordinates of joints as they are now; None before the world is there."""
+
     @checked(SceneError)
     def __init__(
         self,
@@ -106,7 +110,10 @@ class Sim(BodyMaking, JointMaking):
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
         self._world: World | None = None
-        self._synced: tuple[int, object] | None = None
+        self._synced = -1  # version of the state that attributes show
+        self._start: dict[str, Array] = {}
+        self._home: WorldState | None = None
+        self.readings = None
         self._recorders: list[Recording] = []
 
     # --- what it consists of ------------------------------------------------------------------------------
@@ -138,11 +145,22 @@ class Sim(BodyMaking, JointMaking):
         """The world; made, and the scene checked, where that has not happened yet."""
         if self._world is None:
             self._world = start(self._scene)
+            self.readings = Readings(self._world.live)
+            self._start = self._world.live.arrays()
         return self._world
 
     @property
     def started(self) -> bool:
         return self._world is not None
+
+    @checked(SceneError)
+    def mechanism(self, *joints: SimJoint) -> Mechanism:
+        """Coordinates of some joints, by default of all, as arrays; see `Mechanism`."""
+        for joint in joints:
+            if not isinstance(joint, SimJoint) or self._joints.get(joint.name) is not joint:
+                what = joint.who if isinstance(joint, SimJoint) else shown(joint)
+                raise SceneError(f"Sim.mechanism: {what} is not a joint of this Sim; give its own.")
+        return Mechanism(self, [c for joint in joints or self.joints for c in joint.coordinates.values()])
 
     # --- running ------------------------------------------------------------------------------------------
 
@@ -206,23 +224,12 @@ class Sim(BodyMaking, JointMaking):
         return self.world.contacts()
 
     def sync(self) -> None:
-        """Bring attributes and handles up to the present frame; reading a handle does it by itself."""
+        """Bring the scene's attributes up to the present state; reading a handle does it where that needs them."""
         if self._world is not None:
-            now = (self._world.frame(), self._world.report)
-            if self._synced != now:
+            version = self._world.live.version
+            if self._synced != version:
                 self._world.retrieve()
-                self._synced = now
-
-    @checked(SceneError)
-    def velocity(self, slot: SimplicialComplexSlot) -> Array:
-        """Rate of the 4×4 transform of a body, copied."""
-        if self._world is None:
-            return np.array(slot.geometry.instances.slot("velocity").first)
-        accessor, body = self._accessor(slot)
-        state = accessor.create_geometry(body, 1)
-        state.instances.create("velocity", np.zeros((4, 4)))
-        accessor.copy_to(state)
-        return np.array(state.instances.slot("velocity").first)
+                self._synced = version
 
     def write_state(self, slot: SimplicialComplexSlot, transform: Array | None, velocity: Array | None) -> None:
         """Put a body somewhere else, or give it another velocity."""
@@ -232,18 +239,14 @@ class Sim(BodyMaking, JointMaking):
                 if value is not None:
                     slot.geometry.instances[name] = value
             return
-        accessor, body = self._accessor(slot)
+        accessor = self._world.features().find(AffineBodyStateAccessorFeature)
+        assert accessor is not None
+        body = int(slot.geometry.meta.slot("backend_abd_body_offset").first)
         state = accessor.create_geometry(body, 1)
         for name, value in given.items():
             if value is not None:
                 state.instances.create(name, value)
         accessor.copy_from(state)
-        self._synced = None
-
-    def _accessor(self, slot: SimplicialComplexSlot) -> tuple[AffineBodyStateAccessorFeature, int]:
-        accessor = self.world.features().find(AffineBodyStateAccessorFeature)
-        assert accessor is not None
-        return accessor, int(slot.geometry.meta.slot("backend_abd_body_offset").first)
 
     # --- states and recordings ----------------------------------------------------------------------------
 
@@ -259,7 +262,23 @@ class Sim(BodyMaking, JointMaking):
     @state.setter
     def state(self, state: WorldState) -> None:
         self.world.restore(state)
-        self._synced = None
+
+    @property
+    def home(self) -> WorldState:
+        """The state that `reset` goes to: that of the start, or the one that was set."""
+        world = self.world
+        if self._home is None:
+            self._home = WorldState(0, world.fingerprint, self._start)
+        return self._home
+
+    @home.setter
+    @checked(SceneError)
+    def home(self, state: WorldState) -> None:
+        self._home = state
+
+    def reset(self) -> None:
+        """Go back home; settings such as targets and forces stay."""
+        self.state = self.home
 
     @checked(SceneError)
     def save(self, path: str | PathLike[str]) -> None:
@@ -277,9 +296,7 @@ class Sim(BodyMaking, JointMaking):
 
         Of what it returns, `close()` ends the recording, and so does the end of a `with` block.
         """
-        if every < 1:
-            raise SceneError(f"Sim.record: every = {every}; give 1 to keep each frame, 2 for each second one, ….")
-        recording = Recording(self, path, every, overwrite)
+        recording = Recording(self, self._recorders, path, each(every, "Sim.record", SceneError), overwrite)
         self._recorders.append(recording)
         if self.started:
             recording.begin()
@@ -308,36 +325,3 @@ class Sim(BodyMaking, JointMaking):
 
     def _repr_html_(self) -> str:
         return html_table("Sim", self._rows())
-
-
-class Recording:
-    """A recording in progress; it begins with the first step after it was asked for."""
-
-    def __init__(self, sim: Sim, path: str | PathLike[str], every: int, overwrite: bool) -> None:
-        self._sim = sim
-        self._path = path
-        self._every, self._overwrite = every, overwrite
-        self._recorder: Recorder | None = None
-
-    def begin(self) -> None:
-        """Write the present frame, if nothing was written yet."""
-        if self._recorder is None:
-            self._recorder = Recorder(self._path, self._sim.world, every=self._every, overwrite=self._overwrite)
-            self._recorder.write()
-
-    def write(self) -> None:
-        assert self._recorder is not None
-        self._recorder.write()
-
-    def close(self) -> None:
-        """End the recording."""
-        if self._recorder is not None:
-            self._recorder.close()
-        if self in self._sim._recorders:
-            self._sim._recorders.remove(self)
-
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -1,4 +1,4 @@
-"""Numbers read from where they lie in memory: one kernel gathers those of many small arrays."""
+"""Numbers read and written where they lie in memory: one kernel gathers those of many small arrays, one scatters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["KINDS", "gather_numbers"]
+__all__ = ["KINDS", "gather_numbers", "scatter_numbers"]
 
 KINDS = {"float64": 0, "int32": 1, "int64": 2, "uint64": 2, "float32": 3}
 """Types of arrays that can be gathered."""
@@ -47,7 +47,19 @@ def _number(context: Any, address: Any, index: Any, kind: Any) -> Any:
     return types.float64(types.int64, types.int64, types.int64), generate
 
 
+def _put(context: Any, address: Any, index: Any, value: Any) -> Any:
+    """Write the double `index` of an array that begins at an address."""
+
+    def generate(target: Any, builder: Any, signature: Any, a: Any) -> Any:
+        pointer = builder.gep(builder.inttoptr(a[0], ir.DoubleType().as_pointer()), [a[1]])
+        builder.store(a[2], pointer)
+        return target.get_dummy_value()
+
+    return types.none(types.int64, types.int64, types.float64), generate
+
+
 number_at: Any = intrinsic(_number)
+put_at: Any = intrinsic(_put)
 
 
 @kernel
@@ -65,3 +77,11 @@ def gather_numbers(address: Indices, kind: Indices, start: Indices, out: Array) 
                 changed = True
                 out[i] = value
     return changed
+
+
+@kernel
+def scatter_numbers(address: Indices, start: Indices, values: Array) -> None:
+    """Arrays of doubles that begin at addresses (k,) ← values[start[k]] on; they must be there as long as this runs."""
+    for k in range(len(address)):
+        for i in range(start[k], start[k + 1]):
+            put_at(address[k], i - start[k], values[i])

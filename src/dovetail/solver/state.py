@@ -11,7 +11,7 @@ from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["State", "write_columns"]
+__all__ = ["State"]
 
 
 @kernel
@@ -71,18 +71,6 @@ def _mean_rates(mass: Array, chosen: Flags, h: float, Q_before: Array, Q: Array,
             out[b, 0, x] = move[x] / h
             for k in range(1, 4):
                 out[b, 0, x] -= mass[b, 0, k] / mass[b, 0, 0] * out[b, k, x]
-
-
-@kernel
-def write_columns(first: int, Q: Array, columns: Array) -> None:
-    """columns (m, 4, 4) ← those of the transforms of bodies first … first + m − 1; the last of four is left alone."""
-    for k in range(len(columns)):
-        b = first + k
-        for x in range(3):
-            columns[k, 0, x] = Q[b, 1, x]
-            columns[k, 1, x] = Q[b, 2, x]
-            columns[k, 2, x] = Q[b, 3, x]
-            columns[k, 3, x] = Q[b, 0, x]
 
 
 @dataclass

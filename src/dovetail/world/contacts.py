@@ -16,6 +16,7 @@ from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.readback import ContactList
 from dovetail.solver.state import State
 from dovetail.typing import Indices
+from dovetail.world.attribute_writer import AttributeWriter
 from dovetail.world.lower.bodies import BodyTable
 from dovetail.world.lower.contacts import surface_of
 
@@ -72,6 +73,9 @@ class ContactReadback:
             for name in ("contact/force", "contact/torque"):
                 if entry.geometry.instances.find(name) is None:
                     entry.geometry.instances.create(name, np.zeros(3))
+        instances = [entry.geometry.instances for entry in table.geometries]
+        self._writer = AttributeWriter()
+        self._force, self._torque = (self._writer.ask(instances, f"contact/{what}") for what in ("force", "torque"))
 
     @cached_property
     def vertex_numbers(self) -> Indices:
@@ -101,9 +105,9 @@ class ContactReadback:
         force = torque = np.zeros((self._table.count, 3))
         if h > 0.0:
             force, torque = self._contact.survey(state.Q, state.Q_before, h).net_forces(self._centre, h)
-        for entry in self._table.geometries:
-            entry.geometry.instances.slot("contact/force").edit()[:] = force[entry.bodies]
-            entry.geometry.instances.slot("contact/torque").edit()[:] = torque[entry.bodies]
+        self._writer.put(self._force, force)
+        self._writer.put(self._torque, torque)
+        self._writer.write()
 
 
 def no_contacts(name: Callable[[int], str]) -> Contacts:

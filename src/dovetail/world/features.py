@@ -144,7 +144,8 @@ class AffineBodyStateAccessorFeature(Feature):
                     f"AffineBodyStateAccessorFeature: the transform for {self._name(bodies, bad[0])} has determinant "
                     f"{det[bad[0]]:.3g}, it mirrors or flattens the body; nothing was changed."
                 )
-        self._simulation.write_state(bodies, found.get("transform"), found.get("velocity"))
+        who = "AffineBodyStateAccessorFeature"
+        self._simulation.write_state(who, bodies, found.get("transform"), found.get("velocity"))
 
     def _name(self, bodies: Any, index: int) -> str:
         return self._simulation.table.name(int(bodies[index]))

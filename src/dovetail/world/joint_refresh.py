@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.constitution.laws import Hold, Limit
+from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Parameter
 from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.stops import Stops
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.hard_limits import keep_inside
-from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints
+from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoadOnJoints, LoweredJoints
 
 __all__ = ["JointRefresh"]
 
@@ -53,9 +54,14 @@ class _Entries:
         if not np.isfinite(values).all():
             self.refuse(int(np.argmin(np.isfinite(values))), f"has {name} = {{:g}}; give a finite number.", values)
 
-    def refuse(self, row: int, text: str, values: Array) -> None:
+    def find(self, row: int) -> tuple[int, int]:
+        """Which entry a row is of, and which of its joints it is."""
         at = int(np.searchsorted(self._first, row, "right")) - 1
-        entry, joint = self._entries[at], row - self._first[at]
+        return at, row - int(self._first[at])
+
+    def refuse(self, row: int, text: str, values: Array) -> None:
+        at, joint = self.find(row)
+        entry = self._entries[at]
         raise ConstitutionError(
             f"{entry.kind.__name__} '{entry.slot.object_name}': joint {joint} " + text.format(values[row])
         )
@@ -81,7 +87,11 @@ class _LawRefresh:
         self._offset: Indices | None = None
         if any(column.parameter.reported for column in self._columns) and all(name for _, name in offsets):
             self._offset = np.concatenate([reader.ask(elements, name) for elements, name in offsets])
-        self._held_exactly = isinstance(word, Hold) and lowered.held is not None
+        exactly = [use for use in uses if isinstance(word, Hold) and lowered.held is not None]
+        none = np.zeros(0, np.int64)
+        exact = [use.rows.start + np.flatnonzero(use.entry.exact) for use in exactly]
+        self._exact = np.concatenate([none, *exact])
+        self._exact_rows = np.concatenate([none, *(np.arange(u.held_rows.start, u.held_rows.stop) for u in exactly)])
 
     def _ask(self, reader: AttributeReader, name: str | None) -> Indices | None:
         if name is None:
@@ -102,10 +112,9 @@ class _LawRefresh:
             if column.number == 0 and on is not None:
                 values = np.where(on, values, 0.0)
             laws.p[:, column.number] = values
-        for use in self._uses if self._held_exactly else ():
-            _, target, scale = laws.p[use.rows][use.entry.exact].T
-            assert self._lowered.held is not None
-            self._lowered.held.target[use.held_rows] = scale * target
+        if self._lowered.held is not None and self._exact.size:
+            _, target, scale = laws.p[self._exact].T
+            self._lowered.held.target[self._exact_rows] = scale * target
         if isinstance(self._word, Limit):
             self._check_limits()
 
@@ -117,10 +126,8 @@ class _LawRefresh:
         if on is not None:
             wanted &= on
         now = self._lowered.coordinates.value[self._base]
-        held = np.concatenate([use.held for use in self._uses])
-        held = np.where(wanted, np.where(np.isnan(held), now, held), np.nan)
-        for use in self._uses:
-            use.held[:] = held[use.rows]
+        held = self._uses[0].held
+        held[:] = np.where(wanted, np.where(np.isnan(held), now, held), np.nan)
         return held
 
     def _check_limits(self) -> None:
@@ -131,20 +138,45 @@ class _LawRefresh:
             text = f"has lower = {{:g}} > upper = {upper[bad]:g} (less the offset); swap them."
             self._entries.refuse(bad, text, lower)
         if laws.is_stop and self._stops is not None:
-            for use in self._uses:
-                keep_inside(use, self._stops.slack[laws], self._lowered.coordinates, use.base_word.attribute)
+            keep_inside(laws, self._stops.slack[laws], self._lowered.coordinates, self._refuse_outside)
         elif not laws.is_stop:
-            for use in self._uses:
-                self._refuse_late(use)
+            self._refuse_late()
 
-    def _refuse_late(self, use: LawOnJoints) -> None:
+    def _refuse_outside(self, row: int, text: str, low: float, high: float, x: float) -> None:
+        """Refuse a joint for its hard limits; numbers of the text are put into the frame that users see."""
+        at, joint = self._entries.find(row)
+        use = self._uses[at]
+        offset = float(use.entry.elements.slot(use.base_word.offset).values[joint]) if use.base_word.offset else 0.0
+        place = Place(use.entry.kind.__name__, "joint", use.entry.count, use.entry.slot.object_name)
+        numbers = {"low": low + offset, "high": high + offset, "x": x + offset}
+        raise place.error(text.format(**numbers, name=use.base_word.attribute, unit=use.coordinate.unit), joint)
+
+    def _refuse_late(self) -> None:
         """A barrier that was not there at init cannot be had later."""
-        hard = np.isinf(use.laws.p[use.rows, 2])
-        if hard.any() and not any(u.laws.is_stop and u.entry is use.entry for u in self._lowered.law_uses):
-            raise ConstitutionError(
-                f"{use.entry.kind.__name__} '{use.entry.slot.object_name}': joint {int(np.argmax(hard))} has "
-                "limit/strength = inf, which none of them had at World.init; set one to inf before."
-            )
+        for row in np.flatnonzero(np.isinf(self._laws.p[:, 2])).tolist():
+            at, joint = self._entries.find(row)
+            entry = self._uses[at].entry
+            if not any(use.laws.is_stop and use.entry is entry for use in self._lowered.law_uses):
+                raise ConstitutionError(
+                    f"{entry.kind.__name__} '{entry.slot.object_name}': joint {joint} has "
+                    "limit/strength = inf, which none of them had at World.init; set one to inf before."
+                )
+
+
+class _LoadRefresh:
+    """All forces, or all torques, along the axes of joints."""
+
+    def __init__(self, uses: list[LoadOnJoints], reader: AttributeReader) -> None:
+        self._values, self._name = uses[0].values, uses[0].name
+        self._force = np.concatenate([reader.ask(use.entry.elements, use.name) for use in uses])
+        self._switch = np.concatenate([reader.ask(use.entry.elements, use.word.is_constrained) for use in uses])
+        self._entries = _Entries([use.entry for use in uses])
+
+    def run(self, read: Array) -> None:
+        """Take over what was read."""
+        values = np.where(read[self._switch] != 0.0, read[self._force], 0.0)
+        self._entries.check_finite(self._name, values)
+        self._values[:] = values
 
 
 class JointRefresh:
@@ -157,14 +189,10 @@ class JointRefresh:
         for use in lowered.law_uses:
             batches.setdefault(id(use.laws), []).append(use)
         self._laws = [_LawRefresh(uses, lowered, stops, reader) for uses in batches.values()]
-        self._loads = [
-            (
-                load,
-                reader.ask(load.entry.elements, load.name),
-                reader.ask(load.entry.elements, load.word.is_constrained),
-            )
-            for load in lowered.load_uses
-        ]
+        loads: dict[int, list[LoadOnJoints]] = {}
+        for load in lowered.load_uses:
+            loads.setdefault(id(load.values), []).append(load)
+        self._loads = [_LoadRefresh(uses, reader) for uses in loads.values()]
         self._terms = [
             (
                 use,
@@ -214,10 +242,8 @@ class JointRefresh:
         self._stale = True  # until all is taken: what is refused once is refused again
         for law in self._laws:
             law.run(read)
-        for load, force, switch in self._loads:
-            values = np.where(read[switch] != 0.0, read[force], 0.0)
-            _Entries([load.entry]).check_finite(load.name, values)
-            load.values[load.rows] = values
+        for load in self._loads:
+            load.run(read)
         for use, column, at, parameter in self._terms:
             if at is not None:
                 values = read[at]

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dovetail.checked import shown
 from dovetail.constitution.base import uid_of
-from dovetail.constitution.laws import Hold, Limit
-from dovetail.constitution.terms import Angle, Coordinate
 from dovetail.errors import WorldError
 from dovetail.geometry import SimplicialComplexSlot
-from dovetail.solver.joint.row_algebra import add_row_forces
+from dovetail.solver.bodies import Bodies
+from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.joint.stops import Stops
 from dovetail.solver.state import State
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
+from dovetail.world.joint_coordinates import JointCoordinates
 from dovetail.world.joint_refresh import JointRefresh
+from dovetail.world.joint_results import JointResults
+from dovetail.world.kinematics import Kinematics
 from dovetail.world.lower.lowered import LoweredJoints
 
 __all__ = ["Joints"]
-
-
-def _wrap(angle: Array) -> Array:
-    """To (−π, π]."""
-    wrapped: Array = math.pi - np.mod(math.pi - angle, 2.0 * math.pi)
-    return wrapped
 
 
 class Joints:
@@ -34,21 +28,24 @@ class Joints:
     def __init__(self, lowered: LoweredJoints, stops: Stops | None, mass: Array, multi_turn: bool) -> None:
         self._lowered, self._stops, self._mass = lowered, stops, mass
         self._refresh = JointRefresh(lowered, stops)
-        self._multi_turn = multi_turn
+        self._reported = JointCoordinates(lowered, multi_turn)
+        self._results = JointResults(lowered)
         self._rates_known = np.zeros(1)  # 1 if the rates are those of the state
-        self._G: Array | None = None  # generalised forces of all joints
-        self._published: dict[tuple[int, Coordinate], Array] = {}
-        self._reported = [
-            (k, entry, word, lowered.coordinate_rows[word, k])
-            for k, entry in enumerate(lowered.geometries)
-            for word in entry.kind.coordinates()
-        ]
 
     def start(self, state: State) -> None:
         """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
         self.commit(state)
         self._refresh.limits()
         self.publish(state)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """The solver's coordinates, reported or not."""
+        return self._lowered.coordinates
+
+    def kinematics(self, bodies: Bodies, Q: Array, places: Indices) -> Kinematics:
+        """Where bodies are, and how they move, for reported coordinates at some places; joints are closed at Q."""
+        return Kinematics(self._lowered, bodies, Q, self._reported.of[places])
 
     def frames_of(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
         """Copies of the material rows (2, n, 4) of a joint geometry, by name."""
@@ -75,89 +72,31 @@ class Joints:
 
     def retrieve(self, state: State) -> None:
         """Write coordinates, velocities, reactions, gaps, efforts and violations into the attributes."""
-        lowered = self._lowered
-        if lowered.frames is None:
-            return
         self.publish(state)
-        gap, misalignment = lowered.frames.measure(state.Q)
-        self._add_held(gap, misalignment)
-        if self._G is None:
-            self._G = np.zeros((lowered.frames.count, 4, 3))
-        G = self._G
-        G.fill(0.0)
-        h = state.dt_before or math.inf
-        for term in lowered.terms:
-            term.add_forces(state.Q, G)
-        G /= h * h
-        ends = np.cumsum([lowered.points.count, lowered.slides.count])
-        on_points, on_slides, on_combined = np.split(state.carried, ends)
-        add_row_forces(lowered.points, h, state.Q, on_points, G)
-        add_row_forces(lowered.slides, h, state.Q, on_slides, G)
-        if lowered.laws is not None:
-            lowered.laws.add_forces(lowered.own_laws, h, state.Q, G)
-        if lowered.exact is not None:
-            lowered.exact.combined.add_forces(state.Q, on_combined, G)
-        force, torque = lowered.frames.reactions(state.Q, G)
-        for entry in lowered.geometries:
-            elements = entry.elements
-            elements.slot("gap").edit()[:] = gap[entry.joints]
-            elements.slot("misalignment").edit()[:] = misalignment[entry.joints]
-            elements.slot("reaction/force").edit()[:] = force[entry.joints]
-            elements.slot("reaction/torque").edit()[:] = torque[entry.joints]
-        self._retrieve_laws(h)
-
-    def _add_held(self, gap: Array, misalignment: Array) -> None:
-        """Of coordinates that a joint holds, how far they are from where they should be: metres or a small angle."""
-        for use in self._lowered.law_uses:
-            if isinstance(use.word, Hold):
-                x = self._lowered.coordinates.value[use.laws.of[use.rows]]
-                _, target, scale = use.laws.p[use.rows].T
-                into = gap if use.word.scale or use.coordinate.unit == "m" else misalignment
-                joints = use.entry.joints
-                into[joints] = np.maximum(into[joints], np.abs(scale * (x - target)))
-
-    def _retrieve_laws(self, h: float) -> None:
-        for use in self._lowered.law_uses:
-            if use.word.effort is not None:
-                use.entry.elements.slot(use.word.effort).edit()[:] = 0.0
-        for use in self._lowered.law_uses:
-            edges = use.entry.elements
-            if use.word.effort is not None:
-                edges.slot(use.word.effort).edit()[:] -= use.laws.slopes(self._lowered.coordinates)[use.rows] / (h * h)
-            name = f"{use.base_word.prefix}limit/violation"
-            if isinstance(use.word, Limit) and name in edges:
-                x = self._lowered.coordinates.value[use.base_rows]
-                lower, upper = use.laws.p[use.rows, 0], use.laws.p[use.rows, 1]
-                edges.slot(name).edit()[:] = np.maximum(0.0, np.maximum(x - upper, lower - x))
+        self._results.retrieve(state)
 
     def publish(self, state: State) -> None:
         """Write the coordinates and their velocities into the attributes."""
-        coordinates = self._lowered.coordinates
+        self.reported(state).publish()
+
+    def reported(self, state: State) -> JointCoordinates:
+        """The coordinates that joints report, with their rates, up to date."""
         if not self._rates_known[0]:
+            coordinates = self._lowered.coordinates
             coordinates.rate[:] = coordinates.rates(state.Q, state.velocity(self._mass))
             self._rates_known[0] = 1.0
-        for k, entry, word, rows in self._reported:
-            elements = entry.elements
-            value = coordinates.value[rows] + elements.slot(word.offset).values
-            if isinstance(word, Angle):
-                elements.slot(word.multi_turn).edit()[:] = value
-                if not self._multi_turn:
-                    value = _wrap(value)
-            elements.slot(word.attribute).edit()[:] = value
-            elements.slot(word.velocity).edit()[:] = coordinates.rate[rows]
-            self._published[k, word] = value
+        return self._reported
 
-    def resync(self, state: State) -> None:
-        """After an external state write: adopt angles the user wrote (their winding), recompute, republish."""
+    def resync(self, state: State, values: Array | None = None) -> None:
+        """After an external state write: adopt angles the user wrote (their winding), recompute, republish.
+
+        `values` are the coordinates there, where they are known.
+        """
         coordinates = self._lowered.coordinates
-        for k, entry, word, rows in self._reported:
-            if not isinstance(word, Angle):
-                continue
-            elements = entry.elements
-            told = elements.slot(word.attribute).values
-            changed = told != self._published.get((k, word), told)
-            value = coordinates.value[rows]
-            value[changed] = (told - elements.slot(word.offset).values)[changed]
+        if values is None:
+            self._reported.adopt()
+        else:
+            coordinates.value[:] = values
         coordinates.reference[:] = coordinates.value
         self._refresh.forget()
         self.commit(state)
@@ -181,8 +120,8 @@ class Joints:
         of the last step, from which efforts and reactions follow.
         """
         saved: dict[str, Array] = {"joints/value": self._lowered.coordinates.value}
-        for k, use in enumerate(self._lowered.law_uses):
-            saved[f"joints/held/{k}"] = use.held
+        for k, held in enumerate({id(use.held): use.held for use in self._lowered.law_uses}.values()):
+            saved[f"joints/held/{k}"] = held
         for k, parameters in enumerate(self._refreshed()):
             saved[f"joints/parameters/{k}"] = parameters
         if (laws := self._lowered.laws) is not None:

@@ -11,8 +11,8 @@ from dovetail.geometry import Geometry
 from dovetail.geometry.rows import q_to_rows, transforms_to_rows
 from dovetail.solver.load import BodyForces
 from dovetail.solver.model import Model
-from dovetail.typing import Array
-from dovetail.world.lower.bodies import BodyGeometry, BodyTable
+from dovetail.world.attribute_reader import AttributeReader
+from dovetail.world.lower.bodies import BodyTable
 
 __all__ = ["BodyRefresh"]
 
@@ -26,19 +26,37 @@ def _carries(geometry: Geometry, uid: int) -> bool:
 
 
 class BodyRefresh:
-    """Soft transforms (16) and external forces (666) of all bodies that have them."""
+    """Soft transforms (16) and external forces (666) of all bodies that have them; what nobody wrote costs nothing."""
 
     def __init__(self, table: BodyTable, model: Model, forces: BodyForces) -> None:
-        self._table, self._model, self._forces = table, model, forces
+        self._model, self._forces = model, forces
         self._soft = [entry for entry in table.geometries if _carries(entry.geometry, _SOFT_TRANSFORM)]
         self._forced = [entry for entry in table.geometries if _carries(entry.geometry, _BODY_FORCE)]
+        self._soft_reader, self._force_reader = AttributeReader(), AttributeReader()
+        for entry in self._soft:
+            for name in ("is_constrained", "strength_ratio", "aim_transform"):
+                self._soft_reader.ask(entry.geometry.instances, name)
+        none, reader = np.zeros(0, np.int64), self._force_reader
+        instances = [entry.geometry.instances for entry in self._forced]
+        self._bodies = np.concatenate([none, *(np.arange(e.bodies.start, e.bodies.stop) for e in self._forced)])
+        self._force = np.concatenate([none, *(reader.ask(i, "external_force") for i in instances)]).reshape(-1, 12)
+        self._switch = np.concatenate([none, *(reader.ask(i, "external_force/is_constrained") for i in instances)])
+        self._stale = True
+
+    def forget(self) -> None:
+        """A step was broken off: take over all attributes anew before the next one."""
+        self._stale = True
 
     def run(self) -> None:
         """Read `is_constrained`, targets, strengths and forces as they are now."""
-        if self._soft:
+        soft = bool(self._soft) and (self._soft_reader.read() or self._stale)
+        forces = bool(self._forced) and (self._force_reader.read() or self._stale)
+        self._stale = True  # until all is taken: what is refused once is refused again
+        if soft:
             self._read_soft_transforms()
-        if self._forced:
+        if forces:
             self._read_forces()
+        self._stale = False
 
     def _read_soft_transforms(self) -> None:
         bodies, strengths, targets = [], [], []
@@ -58,21 +76,15 @@ class BodyRefresh:
             self._model.potential.soft_transforms.set(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 4, 3)))
 
     def _read_forces(self) -> None:
-        bodies, forces = [], []
-        for entry in self._forced:
-            instances = entry.geometry.instances
-            on = instances.slot("external_force/is_constrained").values != 0
-            force = instances.slot("external_force").values[on]
-            self._refuse_not_finite(entry, force, on)
-            bodies.append(entry.offset + np.flatnonzero(on))
-            forces.append(q_to_rows(force))
-        self._forces.set(np.concatenate(bodies), np.concatenate(forces))
-
-    def _refuse_not_finite(self, entry: BodyGeometry, force: Array, on: Array) -> None:
+        read = self._force_reader.values
+        on = read[self._switch] != 0.0
+        bodies, force = self._bodies[on], read[self._force[on]]
         bad = np.flatnonzero(~np.isfinite(force).all(axis=1))
         if bad.size:
-            instance = int(np.flatnonzero(on)[bad[0]])
+            body = int(bodies[bad[0]])
+            entry = next(entry for entry in self._forced if body in range(entry.bodies.start, entry.bodies.stop))
             raise ConstitutionError(
-                f"AffineBodyExternalBodyForce: instance {instance} of '{entry.slot.object_name}' has the force "
-                f"{force[bad[0]].tolist()}; give finite numbers."
+                f"AffineBodyExternalBodyForce: instance {body - entry.offset} of '{entry.slot.object_name}' has the "
+                f"force {force[bad[0]].tolist()}; give finite numbers."
             )
+        self._forces.set(bodies, q_to_rows(force))

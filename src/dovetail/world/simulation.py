@@ -27,14 +27,16 @@ from dovetail.solver.model import Model
 from dovetail.solver.potential import Potential
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Tolerances
-from dovetail.solver.state import State, write_columns
+from dovetail.solver.state import State
 from dovetail.solver.step import StepReport, step
 from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
+from dovetail.world.body_results import BodyResults
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.joints import Joints
+from dovetail.world.live import Live
 from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
@@ -73,7 +75,7 @@ class Simulation:
         self._friction_dissipated, self._time = np.zeros(1), np.zeros(1)
         if self.contact is not None:
             planes = plane_names(scene)
-            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined)
+            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
         potential = Potential(bodies, lowered.points, lowered.slides, lowered.laws, lowered.exact, others, self.contact)
         self.model = Model(potential, [forces, self.pushes, *lowered.loads], config["newton/direction"])
@@ -86,6 +88,11 @@ class Simulation:
         self.last: tuple[int, StepReport | None] = 0, None
         """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
         self._at_floor, self._strain = False, StrainWatch(self.model.bodies)
+        self.live = Live(self)
+        self.version = 0
+        """Another number whenever something may have moved."""
+        self._body_results = BodyResults(self.table)
+        self._velocity = -1, self.state.V
         self._body_refresh = BodyRefresh(self.table, self.model, forces)
         self._scheme = Scheme(
             INTEGRATORS[config["integrator/type"]],
@@ -130,12 +137,14 @@ class Simulation:
         self._copies.keep()
         try:
             report = self._step(h)
+            self.version += 1
             self.last = frame, report
         except BaseException as error:
             while self.last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
                     self._copies.undo()
                     self.joints.forget()
+                    self._body_refresh.forget()
                     undo()
                     break
             if isinstance(error, SolverError):
@@ -195,9 +204,7 @@ class Simulation:
 
     def retrieve(self) -> None:
         """Write the state into the attributes of the scene."""
-        for entry in self.table.geometries:
-            # they are stored by columns
-            write_columns(entry.offset, self.state.Q, entry.geometry.transforms.edit().swapaxes(1, 2))
+        self._body_results.retrieve(self.state)
         self.joints.retrieve(self.state)
         self.articulations.retrieve()
         if self._couplings is not None:
@@ -228,27 +235,34 @@ class Simulation:
 
     @property
     def velocity(self) -> Array:
-        """Rates of Q (n, 4, 3), as users see them."""
-        return self.state.velocity(self.model.bodies.mass)
+        """Rates of Q (n, 4, 3), as users see them; not to be written to."""
+        if self._velocity[0] != self.version:
+            self._velocity = self.version, self.state.velocity(self.model.bodies.mass)
+        return self._velocity[1]
 
     def energies(self) -> dict[str, float]:
         """Energies of the present state [J], and what friction has dissipated so far."""
         found = energies(self.model, self.state, self._last_dt)
         return {**found, "friction_dissipated": float(self._friction_dissipated[0])}
 
-    def write_state(self, bodies: Indices, Q: Array | None, V: Array | None) -> None:
-        """Replace the state of some bodies; their history begins afresh. Refused where surfaces would intersect."""
+    def write_state(
+        self, who: str, bodies: Indices, Q: Array | None, V: Array | None, values: Array | None = None
+    ) -> None:
+        """Replace the state of some bodies; their history begins afresh. Refused where surfaces would intersect.
+
+        `values` are all coordinates of joints there, which tell how often angles have gone round.
+        """
         if Q is not None and self.surfaces is not None:
             wanted = self.state.Q.copy()
             wanted[bodies] = Q
-            self.surfaces.refuse("AffineBodyStateAccessorFeature", wanted, bodies)
+            self.surfaces.refuse(who, wanted, bodies)
         if Q is not None:
             self.state.Q[bodies] = Q
-        if V is not None:
-            self.state.V[bodies] = V
+        self.state.V[bodies] = self.velocity[bodies] if V is None else V
         self.state.forget(bodies)
         self.model.invalidate(bodies if Q is not None else bodies[:0])
-        self.joints.resync(self.state)
+        self.joints.resync(self.state, values)
+        self.version += 1
 
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
@@ -268,6 +282,7 @@ class Simulation:
         self.model.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
         self._time[:] = arrays["time"]
+        self.version += 1
 
     def flaw(self, scene: str, arrays: dict[str, Array]) -> str:
         """What is wrong with arrays that say they are of a scene with this fingerprint; nothing if they can be taken.

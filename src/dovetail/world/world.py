@@ -23,6 +23,7 @@ from dovetail.world.world_state import WorldState
 if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
     from dovetail.world.contacts import Contacts
+    from dovetail.world.live import Live
     from dovetail.world.simulation import Simulation
 
 __all__ = ["World"]
@@ -129,6 +130,11 @@ class World:
         """
         return self._initialised("joint_frames").joints.frames_of(joint)
 
+    @property
+    def live(self) -> Live:
+        """States of bodies and coordinates of joints as they are now, without `retrieve`."""
+        return self._initialised("live").live
+
     def frame(self) -> int:
         """Number of frames computed: 0 after init, +1 per advance."""
         return self._frame if self._valid else 0
@@ -212,8 +218,12 @@ class World:
     def state(self) -> WorldState:
         """The present frame as a value, to go back to with `restore`; the scene's attributes are not part of it."""
         simulation = self._initialised("state")
-        arrays = {name: array.copy() for name, array in simulation.arrays().items()}
-        return WorldState(self._frame, simulation.fingerprint, arrays)
+        return WorldState(self._frame, simulation.fingerprint, simulation.live.arrays())
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for worlds that states can be exchanged between."""
+        return self._initialised("fingerprint").fingerprint
 
     @checked(WorldError)
     def restore(self, state: WorldState) -> None:

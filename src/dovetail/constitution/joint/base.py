@@ -18,7 +18,7 @@ from dovetail.checked import checked
 from dovetail.constitution.arguments import bind
 from dovetail.constitution.base import InterAffineBodyConstitution, class_of, fill, mark, write
 from dovetail.constitution.joint.frame import axis_ends
-from dovetail.constitution.joint.pairs import Pairs, Side
+from dovetail.constitution.joint.pairs import PAIR_ATTRIBUTES, Pairs, Side
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Compose, Coordinate, Term
 from dovetail.errors import ArgumentType, ConstitutionError
@@ -114,7 +114,10 @@ class Joint(InterAffineBodyConstitution):
                 f"{sc.dim()}; give a {_FACTORY[self.element]} with one {self.element} per joint."
             )
         strengths = arguments.get("strength_ratio", arguments.get("strength_ratios", 100.0))
-        self._write(sc, place, _pairs(place, arguments), strengths)
+        pairs = _pairs(place, arguments)
+        gamma = self._checked_strengths(sc, place, pairs, strengths)
+        self._furnish(sc)
+        self._connect(sc, pairs, gamma)
 
     def _create(self, given: tuple[Any, ...], named: dict[str, Any]) -> SimplicialComplex:
         """A new geometry from one of the two forms of create_geometry."""
@@ -125,13 +128,20 @@ class Joint(InterAffineBodyConstitution):
         place = Place(who, "joint", len(left) if isinstance(left, list) else 0)
         pairs = _pairs(place, arguments)
         points = {name: place.points(name, value) for name, value in arguments.items() if name not in _PAIRS}
+        sc = _single(type(self)).copy() if place.count == 1 else self._blank(place.count)
         if points.keys() == self.local_points.keys():
-            sc = self._mesh(*[np.zeros((place.count, 3))] * (len(points) // 2))
             for argument, attribute in self.local_points.items():
                 write(self.elements(sc), attribute, np.zeros(3), points[argument])
         else:
-            sc = self._mesh(*self._world([points[name] for name in self.world_points], pairs))
-        self._write(sc, place, pairs, arguments["strength_ratios"])
+            ends = self._world([points[name] for name in self.world_points], pairs)
+            sc.positions.edit()[...] = np.stack(ends, axis=1).reshape(-1, 3)
+        self._connect(sc, pairs, self._checked_strengths(sc, place, pairs, arguments["strength_ratios"]))
+        return sc
+
+    def _blank(self, count: int) -> SimplicialComplex:
+        """A geometry of joints at the origin, with all attributes, between no bodies yet."""
+        sc = self._mesh(count)
+        self._furnish(sc)
         return sc
 
     def check(self, geometry: Any, name: str = "") -> None:
@@ -151,8 +161,8 @@ class Joint(InterAffineBodyConstitution):
         """The collection that holds one element per joint."""
         return sc.edges if cls.element == "edge" else sc.vertices
 
-    def _mesh(self, *points: Array) -> SimplicialComplex:
-        """The mesh with one element per joint at these points (n, 3) of the world."""
+    def _mesh(self, count: int) -> SimplicialComplex:
+        """The mesh with so many elements at the origin."""
         raise NotImplementedError
 
     def _world(self, points: list[Array], pairs: Pairs) -> list[Array]:
@@ -163,13 +173,24 @@ class Joint(InterAffineBodyConstitution):
         """Refuse anchors that make no joint."""
         raise NotImplementedError
 
-    def _write(self, sc: SimplicialComplex, place: Place, pairs: Pairs, strengths: ArrayLike) -> None:
+    def _checked_strengths(self, sc: SimplicialComplex, place: Place, pairs: Pairs, strengths: ArrayLike) -> Array:
+        """Strengths, one for each joint, where these and the anchors make joints."""
         gamma = place.positive("strength_ratio", strengths, infinite=_EXACT)
-        collection = self.elements(sc)
         self._check_anchors(sc, place, pairs)
-        mark(sc, self._uid)
+        return gamma
+
+    def _connect(self, sc: SimplicialComplex, pairs: Pairs, gamma: Array) -> None:
+        collection = self.elements(sc)
         pairs.write(collection)
         write(collection, "strength_ratio", 100.0, gamma)
+
+    def _furnish(self, sc: SimplicialComplex) -> None:
+        """Give it the constitution and all attributes with their defaults."""
+        collection = self.elements(sc)
+        mark(sc, self._uid)
+        for name in PAIR_ATTRIBUTES:
+            fill(collection, name, -1)
+        fill(collection, "strength_ratio", 100.0)
         fill(collection, "reaction/force", np.zeros(3))
         fill(collection, "reaction/torque", np.zeros(3))
         fill(collection, "gap", 0.0)
@@ -179,6 +200,16 @@ class Joint(InterAffineBodyConstitution):
                 fill(collection, name, 0.0)
         for name, default in self.attributes.items():
             fill(collection, name, default)
+
+
+_singles: dict[type[Joint], SimplicialComplex] = {}
+
+
+def _single(kind: type[Joint]) -> SimplicialComplex:
+    """What a geometry with one joint of a kind begins as: made once, and copied, since copies share what is equal."""
+    if kind not in _singles:
+        _singles[kind] = kind()._blank(1).copy()
+    return _singles[kind]
 
 
 def _pairs(place: Place, arguments: dict[str, Any]) -> Pairs:
@@ -233,9 +264,8 @@ class EdgeJoint(Joint):
         """A line mesh with an edge per joint, from points (n, 3) [m] in the world or in the bodies."""
         return self._create(given, named)
 
-    def _mesh(self, *points: Array) -> SimplicialComplex:
-        start, end = points
-        return linemesh(np.stack([start, end], axis=1).reshape(-1, 3), np.arange(2 * len(start)).reshape(-1, 2))
+    def _mesh(self, count: int) -> SimplicialComplex:
+        return linemesh(np.zeros((2 * count, 3)), np.arange(2 * count).reshape(-1, 2))
 
     def _check_anchors(self, sc: SimplicialComplex, place: Place, pairs: Pairs) -> None:
         axis_ends(sc, pairs.poses(), place)
@@ -257,8 +287,8 @@ class VertexJoint(Joint):
         """A point cloud with a vertex per joint, from anchors (n, 3) [m] in the world or in the bodies."""
         return self._create(given, named)
 
-    def _mesh(self, *points: Array) -> SimplicialComplex:
-        return pointcloud(points[0])
+    def _mesh(self, count: int) -> SimplicialComplex:
+        return pointcloud(np.zeros((count, 3)))
 
     def _check_anchors(self, sc: SimplicialComplex, place: Place, pairs: Pairs) -> None:
         place.points("position", sc.positions.values)

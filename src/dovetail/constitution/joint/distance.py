@@ -14,7 +14,7 @@ from dovetail.constitution.laws import Hold
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Compose, Length
 from dovetail.geometry import SimplicialComplex
-from dovetail.typing import ArrayLike
+from dovetail.typing import Array
 
 __all__ = ["AffineBodyDistanceJoint"]
 
@@ -38,9 +38,9 @@ class AffineBodyDistanceJoint(EdgeJoint, uid=10004):
     coordinate = Length()
     attributes = {"length": 0.0}  # noqa: RUF012
 
-    def _write(self, sc: SimplicialComplex, place: Place, pairs: Pairs, strengths: ArrayLike) -> None:
-        super()._write(sc, place, pairs, strengths)
-        start, end = axis_ends(sc, pairs.poses(), place)
+    def _connect(self, sc: SimplicialComplex, pairs: Pairs, gamma: Array) -> None:
+        super()._connect(sc, pairs, gamma)
+        start, end = axis_ends(sc, pairs.poses(), Place(type(self).__name__, "joint", len(gamma)))
         write(sc.edges, "length", 0.0, np.linalg.norm(end - start, axis=1))
 
     def check(self, geometry: Any, name: str = "") -> None:

@@ -157,10 +157,9 @@ def _to_material(points: Array, transforms: Array) -> Array:
 
 def _lengths(place: Place, what: str, start: Array, end: Array) -> None:
     length = np.linalg.norm(end - start, axis=1)
-    size = np.maximum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1))
-    bad = np.flatnonzero(~(length > 1e-12 * size))
-    if bad.size:
-        at = int(bad[0])
+    bad = ~(length > 1e-12 * np.maximum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1)))
+    if bad.any():
+        at = int(np.argmax(bad))
         raise place.error(
             f"has an {what} of length {length[at]:.3g} [m], from {_spell(start[at])} to {_spell(end[at])}; "
             "give two points that are apart.",

@@ -16,7 +16,9 @@ from dovetail.errors import ArgumentType
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.typing import Array, ArrayLike, Indices
 
-__all__ = ["Pairs", "Side"]
+__all__ = ["PAIR_ATTRIBUTES", "Pairs", "Side"]
+
+PAIR_ATTRIBUTES = ("l_geo_id", "l_inst_id", "r_geo_id", "r_inst_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +55,24 @@ class Side:
                 "apply AffineBodyConstitution to its geometry first.",
                 int(joints[0]),
             )
-        transforms = slot.geometry.transforms.values
+        transforms, wanted = slot.geometry.transforms.values, self.instances[joints]
         count = len(transforms)
-        bad = joints[(self.instances[joints] < 0) | (self.instances[joints] >= count)]
-        if bad.size:
-            at = int(bad[0])
+        if not 0 <= wanted.min() <= wanted.max() < count:
+            at = int(joints[(wanted < 0) | (wanted >= count)][0])
             plural = "1 instance (0)" if count == 1 else f"{count} instances (0..{count - 1})"
             raise place.error(
                 f"connects instance {self.instances[at]} of '{slot.object_name}', which has {plural}.", at
             )
-        lost = joints[~np.isfinite(transforms).all(axis=(1, 2))[self.instances[joints]]]
+        finite = np.isfinite(transforms)
+        lost = joints[:0] if finite.all() else joints[~finite.all(axis=(1, 2))[wanted]]
         if lost.size:
             at = int(lost[0])
             raise place.error(f"connects {self.describe(at)}, whose transform is not finite.", at)
 
     def by_slot(self) -> list[tuple[SimplicialComplexSlot, Indices]]:
         """Each different slot with its joints, so that a long chain costs a few array operations."""
+        if len(self.slots) == 1:
+            return [(self.slots[0], np.zeros(1, np.int64))]
         order: dict[int, int] = {}
         group = np.array([order.setdefault(id(slot), len(order)) for slot in self.slots], np.int64)
         joints = np.argsort(group, kind="stable")
@@ -80,8 +84,10 @@ class Side:
 
     def gather(self, attribute: str) -> NDArray[Any]:
         """An instance attribute of each body, (n, ...); all bodies have it."""
+        first = self.slots[0].geometry.instances.slot(attribute).values
+        if len(self.slots) == 1:
+            return first[self.instances]
         parts = self.by_slot()
-        first = parts[0][0].geometry.instances.slot(attribute).values
         values = np.empty((len(self.slots), *first.shape[1:]), first.dtype)
         for slot, joints in parts:
             values[joints] = slot.geometry.instances.slot(attribute).values[self.instances[joints]]
@@ -119,8 +125,8 @@ class Pairs:
         return np.stack([self.left.gather(builtin.transform), self.right.gather(builtin.transform)])
 
     def write(self, collection: AttributeCollection) -> None:
-        """Store ids in the attributes `l_geo_id`, `r_geo_id`, `l_inst_id`, `r_inst_id`."""
-        for letter, side in (("l", self.left), ("r", self.right)):
-            for name, values in (("geo_id", side.geometry_ids()), ("inst_id", side.instances)):
-                slot = collection.find(f"{letter}_{name}") or collection.create(f"{letter}_{name}", -1)
-                slot.edit()[...] = values
+        """Store ids in the attributes."""
+        left, right = self.left, self.right
+        ids = (left.geometry_ids(), left.instances, right.geometry_ids(), right.instances)
+        for name, values in zip(PAIR_ATTRIBUTES, ids, strict=True):
+            collection.slot(name).edit()[...] = values

@@ -98,6 +98,12 @@ class Coordinates(Record):
         _rates(self, Q, V, rate)
         return rate
 
+    def derivatives(self, Q: Array, V: Array) -> tuple[Array, Array, Array]:
+        """x (c,), ∇x (c, 2, 12) on the left and right bodies, and V·∇²x V (c,) at Q."""
+        x, J, bend = np.empty(self.count), np.empty((self.count, 2, 12)), np.empty(self.count)
+        _derivatives(self, Q, V, x, J, bend)
+        return x, J, bend
+
     def inertia(self, Q: Array, mass: Array, is_fixed: Indices) -> Array:
         """What resists a change of each coordinate at Q (c,) [kg or kg·m²], its two bodies alone; mass (n, 4, 4)."""
         out = np.empty(self.count)
@@ -207,6 +213,18 @@ def _rates(c: Coordinates, Q: Array, V: Array, rate: Array) -> None:
         gather_rows(c, k, V, dF)
         coordinate_at(c, k, 0.0, F, n, dx, d2x)
         rate[k] = _rate(n, dx, dF)
+
+
+@kernel
+def _derivatives(c: Coordinates, Q: Array, V: Array, x: Array, J: Array, bend: Array) -> None:
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
+    for k in range(len(c.left)):
+        n = gather_rows(c, k, Q, F)
+        gather_rows(c, k, V, dF)
+        x[k] = coordinate_at(c, k, 1.0, F, n, dx, d2x)
+        pull_back_slope(c, k, dx, J[k])
+        bend[k] = second_rate(n, d2x, dF)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -47,6 +48,10 @@ class BodyTable:
     def count(self) -> int:
         return sum(entry.count for entry in self.geometries)
 
+    @cached_property
+    def _by_slot(self) -> dict[int, BodyGeometry]:
+        return {entry.slot.id(): entry for entry in self.geometries}
+
     def name(self, body: int) -> str:
         """How messages call a body."""
         for entry in self.geometries:
@@ -56,7 +61,7 @@ class BodyTable:
 
     def body_of(self, geometry_ids: Indices, instance_ids: Indices, who: str) -> Indices:
         """Body index of each (slot id, instance); both must exist."""
-        entries = {entry.slot.id(): entry for entry in self.geometries}
+        entries = self._by_slot
         bodies = np.empty(len(geometry_ids), np.int64)
         for k, (geometry, instance) in enumerate(zip(geometry_ids.tolist(), instance_ids.tolist(), strict=True)):
             entry = entries.get(geometry)

@@ -20,7 +20,7 @@ from dovetail.solver.joint.articulation import Articulations
 from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.coordinates import Coordinates
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
     from dovetail.world.lower.lowered import JointGeometry, LoweredJoints
@@ -104,6 +104,11 @@ class Couplings:
         shift = np.array([[end.shift for end in ends] for ends in self._ends]).reshape(-1, 2)
         weight = np.stack([np.ones_like(ratio), -ratio], axis=1)
         return weight, self._read("offset") - (weight * shift).sum(axis=1)
+
+    def equations(self) -> tuple[Indices, Array, Array]:
+        """Coordinates (n, 2) of follower and leader, their weights (n, 2) and c (n,): w·x = c where it is closed."""
+        weight, c = self._weights()
+        return np.array([[end.row for end in ends] for ends in self._ends], np.int64).reshape(-1, 2), weight, c
 
     def refresh(self) -> None:
         """Read ratios and offsets as they are now."""

@@ -93,7 +93,7 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
         )  # fmt: skip
         batches.append(laws)
         lowered.own_laws += [laws] if own else []
-        start = 0
+        start, held = 0, np.full(laws.count, np.nan)
         for k in entries:
             entry = lowered.geometries[k]
             word = entry.kind.coordinate or coordinate
@@ -109,7 +109,7 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
                     slice(start, stop),
                     word,
                     lowered.coordinate_rows[word, k],
-                    np.full(entry.count, np.nan),
+                    held,
                 )
             )
             start = stop

@@ -31,11 +31,14 @@ def _failed(offence: Meeting | Sinking) -> int:
 class Surfaces:
     """The surfaces of a simulation.
 
-    plane_names are the objects of the half-planes, joined (k, 2) the body pairs that share a joint.
+    plane_names are the objects of the half-planes, joined (k, 2) the body pairs that share a joint. Bodies that are
+    fixed may touch each other and stand in half-planes: nothing will ever move them.
     """
 
-    def __init__(self, table: BodyTable, scene: ContactScene, plane_names: list[str], joined: Indices) -> None:
-        self._table, self._scene, self._plane_names = table, scene, plane_names
+    def __init__(
+        self, table: BodyTable, scene: ContactScene, plane_names: list[str], joined: Indices, is_fixed: Indices
+    ) -> None:
+        self._table, self._scene, self._plane_names, self._is_fixed = table, scene, plane_names, is_fixed
         self._joined = {(min(pair), max(pair)) for pair in joined.tolist()}
 
     def messages(self) -> list[SanityCheckMessage]:
@@ -71,7 +74,10 @@ class Surfaces:
             raise WorldError(f"{who}: nothing was changed, since {self._text(offences[0])}{more}")
 
     def _offences(self, Q: Array, moved: Indices | None) -> list[Meeting | Sinking]:
-        return [*find_meetings(self._scene, Q, moved), *find_sinkings(self._scene, Q, moved)]
+        fixed = self._is_fixed
+        found = find_meetings(self._scene, Q, moved)
+        meetings = [m for m in found if m.crossings or not (fixed[m.a] and fixed[m.b])]
+        return [*meetings, *(s for s in find_sinkings(self._scene, Q, moved) if not fixed[s.body])]
 
     # ---- words -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,32 @@
+"""What all handles of a `Sim` share: a name that is misspelt is an error that names the nearest."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+__all__ = ["Handle"]
+
+
+class Handle:
+    """An object whose public names are those that its class has or announces; no others can be read or set."""
+
+    _announced: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        listed = (key for kind in cls.__mro__ for key in vars(kind).get("__annotations__", ()))
+        cls._announced = frozenset(key for key in listed if not key.startswith("_"))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and name not in self._announced and not hasattr(type(self), name):
+            raise AttributeError(self._unknown(name))
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        public = sorted(key for key in {*dir(type(self)), *self._announced} if not key.startswith("_"))
+        near = difflib.get_close_matches(name, public, 1, 0.5)
+        advice = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(public)}."
+        return f"{type(self).__name__} has no '{name}'; {advice}"

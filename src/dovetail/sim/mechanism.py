@@ -1,0 +1,203 @@
+"""Joints of a `Sim` as arrays: one number for each coordinate, in one order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.checked import checked, shown
+from dovetail.errors import SceneError
+from dovetail.sim.given import rotation_of, vector
+from dovetail.sim.handle import Handle
+from dovetail.sim.inverse_kinematics import inverse_kinematics
+from dovetail.sim.table import spell
+from dovetail.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from dovetail.sim.body import Body
+    from dovetail.sim.coordinate import Coordinate
+    from dovetail.sim.sim import Sim
+    from dovetail.world.mechanism_state import MechanismState
+
+__all__ = ["Mechanism"]
+
+_FARTHEST = 300.0
+"""Rad or m that a coordinate goes at once: loops are followed step by step."""
+
+
+class Mechanism(Handle):
+    """All coordinates of some joints, (n,) numbers each, joint by joint; `sim.mechanism(*joints)` makes it.
+
+    | property | unit | |
+    |---|---|---|
+    | `names` | | of joints, with the coordinate behind a point where a joint has several |
+    | `q`, `v` | rad or m, per s | coordinates and their rates |
+    | `home` | rad or m | q in the state that `sim.reset()` goes to |
+    | `limits` | rad or m | (n, 2), infinite where there are none |
+    | `target`, `target_velocity` | rad or m, per s | of the drives |
+    | `effort` | N·m or N | what drives, and torques and forces of the joints, exert; setting it sets the latter |
+
+    Setting q puts the bodies there, all joints closed: loops are solved for, on the branch that they are on. Joints
+    that are not part of the mechanism stay as they are, as far as that is possible. Rates are kept. What cannot be
+    reached, is beyond limits, or would make surfaces intersect, is refused, and nothing is changed.
+
+    The first use makes the world: from then on nothing can be added to the `Sim`.
+    """
+
+    names: list[str]
+
+    def __init__(self, sim: Sim, coordinates: list[Coordinate]) -> None:
+        self._sim = sim
+        self._coordinates = coordinates
+        self.names = [
+            c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self._coordinates
+        ]
+        self._made: MechanismState | None = None
+        if not self._coordinates:
+            raise SceneError("Sim.mechanism: none of the joints has a coordinate; give hinges, sliders or the like.")
+
+    def __len__(self) -> int:
+        return len(self._coordinates)
+
+    @property
+    def _state(self) -> MechanismState:
+        if self._made is None:
+            live = self._sim.world.live
+            places = [live.coordinate(c.joint.slot, c.name) for c in self._coordinates]
+            self._made = live.mechanism(np.array(places, np.int64))
+        return self._made
+
+    # --- state ----------------------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Array:
+        return self._state.q
+
+    @q.setter
+    def q(self, values: ArrayLike) -> None:
+        q = self._given("q", values)
+        for k in np.flatnonzero((q < self.limits[:, 0]) | (q > self.limits[:, 1]))[:1].tolist():
+            unit = self._coordinates[k].unit
+            raise SceneError(
+                f"Mechanism.q: '{self.names[k]}' would be at {q[k]:g} [{unit}], beyond its limits "
+                f"{spell(self.limits[k])}; stay within them."
+            )
+        for k in np.flatnonzero(np.abs(q - self.q) > _FARTHEST)[:1].tolist():
+            raise SceneError(
+                f"Mechanism.q: '{self.names[k]}' = {q[k]:g} [{self._coordinates[k].unit}] is more than {_FARTHEST:g} "
+                "from where it is; go there in several steps."
+            )
+        Q, values, reached = self._state.reach(q)
+        for k in self._state.misses(q, reached)[:1].tolist():
+            unit = self._coordinates[k].unit
+            how = "joints would stay open" if np.isnan(reached[k]) else f"{reached[k]:g} is as near as joints allow"
+            raise SceneError(
+                f"Mechanism.q: '{self.names[k]}' cannot be at {q[k]:g} [{unit}] with the others where they are asked "
+                f"to be: {how}. Of a loop, give a mechanism of the joints that you set alone."
+            )
+        self._state.put("Mechanism.q", Q, values)
+
+    @property
+    def v(self) -> Array:
+        return self._state.v
+
+    @v.setter
+    def v(self, values: ArrayLike) -> None:
+        self._state.set_rates("Mechanism.v", self._given("v", values))
+
+    @property
+    def home(self) -> Array:
+        return self._state.q_in(self._sim.home)
+
+    @property
+    def limits(self) -> Array:
+        return np.array([c.limit or (-np.inf, np.inf) for c in self._coordinates])
+
+    # --- drives ---------------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> Array:
+        return np.array([c.drive.target for c in self._coordinates])
+
+    @target.setter
+    def target(self, values: ArrayLike) -> None:
+        for coordinate, value in zip(self._coordinates, self._given("target", values).tolist(), strict=True):
+            coordinate.drive.target = value
+
+    @property
+    def target_velocity(self) -> Array:
+        return np.array([c.drive.target_velocity for c in self._coordinates])
+
+    @target_velocity.setter
+    def target_velocity(self, values: ArrayLike) -> None:
+        for coordinate, value in zip(self._coordinates, self._given("target_velocity", values).tolist(), strict=True):
+            coordinate.drive.target_velocity = value
+
+    @property
+    def effort(self) -> Array:
+        return np.array([c.drive.effort + (c.load or 0.0) for c in self._coordinates])
+
+    @effort.setter
+    def effort(self, values: ArrayLike) -> None:
+        given = self._given("effort", values).tolist()
+        for name in [name for name, c in zip(self.names, self._coordinates, strict=True) if c.load is None][:1]:
+            raise SceneError(
+                f"Mechanism.effort: '{name}' takes no effort; only hinges and sliders do. Drive the others, or leave "
+                "them out of the mechanism."
+            )
+        for coordinate, value in zip(self._coordinates, given, strict=True):
+            coordinate.load = value
+
+    # --- what follows from it -------------------------------------------------------------------------------
+
+    def jacobian(self, body: Body, point: ArrayLike | None = None) -> Array:
+        """(6, n): `jacobian @ v` is the velocity [m/s] of a point of the body, and below it its spin [rad/s].
+
+        The point is given in the world, where it is now [m]; by default it is the body's origin.
+        """
+        number = self._number("jacobian", body)
+        place = body.pos if point is None else vector("Mechanism.jacobian", "point", point, "m")
+        return self._state.jacobian(number, place)
+
+    def mass_matrix(self) -> Array:
+        """M (n, n): ½ v·M v is the kinetic energy [J] of the bodies that the mechanism moves.
+
+        Around loops not every v is possible; M is for those that are.
+        """
+        return self._state.mass_matrix()
+
+    def bias(self) -> Array:
+        """The efforts (n,) [N·m or N] against gravity and Coriolis forces: with them, and no others, v stays as it is.
+
+        M v̇ + bias = effort, where the mechanism is a tree and all of its coordinates are part of it.
+        """
+        return self._state.bias()
+
+    @checked(SceneError)
+    def inverse_kinematics(
+        self, body: Body, pos: ArrayLike, rot: Any = None, *, tolerance: float = 1e-6, steps: int = 200
+    ) -> Array:
+        """q (n,) within limits that brings the body's origin to `pos` [m], and the body to `rot`, if that is given.
+
+        It begins in the present state, which it leaves alone: `m.q = m.inverse_kinematics(…)` goes there. Raises
+        SceneError where it comes no nearer than `tolerance` [m, rad], with how near that is.
+        """
+        who = "Mechanism.inverse_kinematics"
+        place = vector(who, "pos", pos, "m")
+        turn = None if rot is None else rotation_of(who, rot)
+        number = self._number("inverse_kinematics", body)
+        return inverse_kinematics(self._state, number, place, turn, self.limits, tolerance, steps)
+
+    # --- how ------------------------------------------------------------------------------------------------
+
+    def _number(self, call: str, body: Body) -> int:
+        if not any(ours is body for ours in self._sim.bodies):
+            raise SceneError(f"Mechanism.{call}: {shown(body)} is not a body of this Sim; give one.")
+        return body.number
+
+    def _given(self, what: str, values: ArrayLike) -> Array:
+        return vector(f"Mechanism.{what}", f"{what} of {len(self)} coordinates", values, size=len(self))
+
+    def __repr__(self) -> str:
+        return f"<Mechanism of {len(self)} coordinates: {', '.join(self.names)}>"
