@@ -41,6 +41,14 @@ class Tally:
         self.made: Counter[str] = Counter()
         self.worked = 0
         self.complaints: list[str] = []
+        self._left: dict[bool, list[str]] = {True: [], False: []}
+
+    def next_label(self, takes: bool, labels: list[str], random: Random) -> str:
+        """Each of the labels once, in random order, before any comes again; stages go on where others ended."""
+        left = self._left[takes]
+        while not left or left[-1] not in labels:
+            left[:] = left[:-1] or random.sample(labels, len(labels))
+        return left.pop()
 
     def call(self, call: Call, random: Random) -> None:
         """Make a call with drawn arguments."""
@@ -124,7 +132,7 @@ def fuzz(tally: Tally, folder: Path, seed: int, calls: int) -> None:
     labels = {takes: list(by_label) for takes, by_label in offered.items()}
     for k in range(calls):
         takes = random.random() < 0.85
-        tally.call(random.choice(offered[takes][random.choice(labels[takes])]), random)
+        tally.call(random.choice(offered[takes][tally.next_label(takes, labels[takes], random)]), random)
         if k % CALLS_BETWEEN_STEPS == 0:
             for call in stage.steps():
                 tally.call(call, random)

@@ -175,8 +175,8 @@ class Simulation:
         """What to tell the user where the memory does not suffice for a step."""
         if self.contact is None:
             return "the memory of this machine does not suffice; make the scene smaller"
-        body, length = self.contact.finest()
         scene = self.contact.scene
+        body, length = scene.finest()
         return (
             f"the memory of this machine does not suffice for all that is near each other. The surface of "
             f"{self.table.name(body)} has {scene.element_count[body]} elements with edges of {length:.2g} m, and "

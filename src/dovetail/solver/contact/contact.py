@@ -137,17 +137,6 @@ class Contact:
             self.ease.forget(moved)
         self.friction.count, self._surveyed = 0, (None, 0.0)
 
-    def finest(self) -> tuple[int, float]:
-        """The body with the finest surface, measured by its d̂, and the mean length of its edges that can touch [m]."""
-        scene = self.scene
-        lengths = [
-            float(np.linalg.norm(np.diff(s.vertices[s.edges], axis=1), axis=2).mean()) if len(s.edges) else math.inf
-            for s in scene.shapes
-        ]
-        length = np.array([*lengths, math.inf])[scene.shape_of]  # the last one is that of bodies without a surface
-        body = int(np.argmax(scene.d_hat / length))
-        return body, float(length[body])
-
     # ---- the energy ------------------------------------------------------------------------------------------
 
     def begin(self, Q: Array, y: Array, h: float, islands: Islands, active: ActiveContacts, E: Array) -> bool:

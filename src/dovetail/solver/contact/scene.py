@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -149,6 +150,16 @@ class ContactScene(Record):
         """
         d_hat = 0.5 * (self.d_hat[a] + self.d_hat[b])
         return _inside(self.thickness[a] + self.thickness[b], d_hat, self.is_round[a] | self.is_round[b]), d_hat
+
+    def finest(self) -> tuple[int, float]:
+        """The body with the finest surface, measured by its d̂, and the mean length of its edges that can touch [m]."""
+        lengths = [
+            float(np.linalg.norm(np.diff(s.vertices[s.edges], axis=1), axis=2).mean()) if len(s.edges) else math.inf
+            for s in self.shapes
+        ]
+        length = np.array([*lengths, math.inf])[self.shape_of]  # the last one is that of bodies without a surface
+        body = int(np.argmax(self.d_hat / length))
+        return body, float(length[body])
 
 
 def _inside(thickness: Array, d_hat: Array, is_round: Indices) -> Array:
