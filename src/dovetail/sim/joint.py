@@ -185,7 +185,7 @@ class MovingJoint(SimJoint):
     @property
     def axis(self) -> Array:
         along = self.right.transform[:3, :3] @ self._along
-        with np.errstate(invalid="ignore"):  # a body without extent has no axes
+        with np.errstate(invalid="ignore", divide="ignore"):  # a body without extent has no axes
             return np.asarray(along / np.linalg.norm(along))
 
     @property
