@@ -202,12 +202,12 @@ def _four_bar(dt: float, seconds: float) -> tuple[float, float]:
     sim = Sim(dt, friction=0.8, config=FINE)
     swing = np.array([long * math.sin(begun), 0, -long * math.cos(begun)])
     ends = np.array([[-wide / 2, 0.05, height], [wide / 2, 0.05, height]])
-    rods = [sim.mesh(_rod(long), rot=_along(swing), pos=end + [0, 0.1, 0], contact=False) for end in ends]
+    rods = [sim.mesh(_rod(long), rot=_along(swing), pos=end + np.array([0, 0.1, 0]), contact=False) for end in ends]
     coupler = sim.box((wide + 0.1, 0.1, 0.04), pos=ends.mean(axis=0) * [1, 0, 1] + swing)
     for end, rod in zip(ends, rods, strict=True):
         sim.revolute(None, rod, pos=end, axis=(0, 1, 0))
         sim.revolute(coupler, rod, pos=end + swing, axis=(0, 1, 0))
-    rider = sim.box((0.1, 0.08, 0.05), pos=coupler.pos + [0, 0, 0.045 + GAP])
+    rider = sim.box((0.1, 0.08, 0.05), pos=coupler.pos + np.array([0, 0, 0.045 + GAP]))
     sim.step(round(seconds / dt))
     slid = float(np.linalg.norm((rider.center - coupler.center)[:2]))
     return math.atan2(coupler.center[0], height - coupler.center[2]), slid
