@@ -32,7 +32,7 @@ def a03(quick: bool) -> Case:
     case = convergence(
         "a03", "IFToMM A03: Andrews' squeezing mechanism",
         "Seven steel bars of some centimetres, a torque and a stiff spring; exact joints, κ = 1e13 Pa, for what yields "
-        "is off by more than dt does ([figures](choosing.md#shape-stiffness-κ)). The crank turns by 8.2 rad in 0.02 s, "
+        "is off by more than dt does ([figures](choosing.md#shape-stiffness)). The crank turns by 8.2 rad in 0.02 s, "
         "which is compared with reduced coordinates, solved to ten digits; these agree with the published angle at "
         "0.03 s, when it has turned by 15.87 rad at up to 1,100 rad/s, to eight. Orders are within 0.2: bdf1 is off by "
         "0.5 rad still.",

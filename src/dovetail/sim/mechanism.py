@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mechanism"]
 
-_FARTHEST = 300.0
+_FARTHEST = 64.0
 """Rad or m that a coordinate goes at once: loops are followed step by step."""
 
 
