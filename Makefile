@@ -15,7 +15,7 @@ demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
