@@ -20,13 +20,16 @@ GAP = 0.9e-3  # [m] a little within d̂ of 1 mm, where things begin
 FINE = {"newton/velocity_tol": 1e-5, "newton/transrate_tol": 1e-4, "contact/eps_velocity": 1e-3}
 
 
-def _rod(length: float) -> tuple[np.ndarray, np.ndarray]:
-    """A double cone along z whose ends are single points."""
-    n, r = 6, 0.02
-    ring = [(r * math.cos(2 * math.pi * k / n), r * math.sin(2 * math.pi * k / n), length / 2) for k in range(n)]
+def _cone(length: float, waist: float, r: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """A double cone along z whose ends are single points, with n corners of radius r at the height of its waist."""
+    ring = [(r * math.cos(2 * math.pi * k / n), r * math.sin(2 * math.pi * k / n), waist) for k in range(n)]
     faces = [(0, 1 + (k + 1) % n, 1 + k) for k in range(n)]
     faces += [(n + 1, 1 + k, 1 + (k + 1) % n) for k in range(n)]
     return np.array([(0, 0, 0), *ring, (0, 0, length)]), np.array(faces)
+
+
+def _rod(length: float) -> tuple[np.ndarray, np.ndarray]:
+    return _cone(length, length / 2, 0.02, 6)
 
 
 def _along(direction: Any) -> np.ndarray:
@@ -96,13 +99,11 @@ def _plate(dt: float, seconds: float) -> tuple[float, float]:
 
 def _top(dt: float, seconds: float) -> tuple[float, float]:
     """Precession and spin of a top on its tip, over what steady precession has."""
-    w, lean, n, r, height, tip = 40.0, 0.3, 64, 0.2, 0.1, 0.12
+    w, lean = 40.0, 0.3
     sim = Sim(dt, friction=0.9, config=FINE)
     sim.ground()
-    ring = [(r * math.cos(2 * math.pi * k / n), r * math.sin(2 * math.pi * k / n), height) for k in range(n)]
-    faces = [(0, 1 + (k + 1) % n, 1 + k) for k in range(n)] + [(n + 1, 1 + k, 1 + (k + 1) % n) for k in range(n)]
     axis = np.array([math.sin(lean), 0, math.cos(lean)])
-    top = sim.mesh((np.array([(0, 0, 0), *ring, (0, 0, tip)]), np.array(faces)), rot=_along(axis), pos=(0, 0, GAP))
+    top = sim.mesh(_cone(0.12, 0.1, 0.2, 64), rot=_along(axis), pos=(0, 0, GAP))
     arm = float(np.linalg.norm(top.center - top.pos))
     spinning = float(np.linalg.eigvalsh(top.inertia)[-1])
     leaning = float(np.linalg.eigvalsh(top.inertia)[0]) + top.mass * arm**2

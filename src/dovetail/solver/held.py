@@ -107,17 +107,17 @@ def _measure(
 
 
 @kernel
-def _twist(bodies_mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array, V: Array) -> None:
+def _twist(mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array, V: Array) -> None:
     """V += M⁻¹(½ℓ × a_k on row k), by body; φ (n,)."""
     rows = np.zeros((4, 3))
     for b in range(len(Q)):
         if phi[b] == 0.0:
             continue
-        m = bodies_mass[b, 0, 0]
+        m = mass[b, 0, 0]
         l0 = l1 = l2 = 0.0
         for i in range(1, 4):
             for j in range(1, 4):
-                S = bodies_mass[b, i, j] - bodies_mass[b, 0, i] * bodies_mass[b, 0, j] / m
+                S = mass[b, i, j] - mass[b, 0, i] * mass[b, 0, j] / m
                 l0 -= S * (u[b, i, 1] * V[b, j, 2] - u[b, i, 2] * V[b, j, 1])
                 l1 -= S * (u[b, i, 2] * V[b, j, 0] - u[b, i, 0] * V[b, j, 2])
                 l2 -= S * (u[b, i, 0] * V[b, j, 1] - u[b, i, 1] * V[b, j, 0])

@@ -87,7 +87,8 @@ class Methods:
     """The integrator of each body in one step: the method given, bdf1, or held.
 
     method                     the one that is given
-    needs_bdf1, held (n,)      which take bdf1, and which are held
+    touched (n,)               which begin the step in touch
+    needs_bdf1, held (n,)      which take bdf1, and which are held: what touches, and does not need bdf1
     some_held                  whether any is held
     smooth, starts (n,)        which take the method itself, and which have a consistent start: these and those held
     bdf1_count                 how many take bdf1
@@ -97,10 +98,11 @@ class Methods:
     weight (n,)                c
     """
 
-    def __init__(self, method: Integrator, needs_bdf1: Flags, held: Flags | None = None) -> None:
+    def __init__(self, method: Integrator, needs_bdf1: Flags, touched: Flags | None = None) -> None:
         self.method, self.is_consistent = method, method.is_consistent
         self.needs_bdf1, self.bdf1_count = needs_bdf1, int(needs_bdf1.sum())
-        self.held: Flags = np.zeros_like(needs_bdf1) if held is None else held & ~needs_bdf1
+        self.touched: Flags = np.zeros_like(needs_bdf1) if touched is None else touched
+        self.held: Flags = self.touched & ~needs_bdf1
         self.some_held = bool(self.held.any())
         self.starts: Flags = ~needs_bdf1
         self.smooth: Flags = self.starts & ~self.held

@@ -32,7 +32,6 @@ class Scheme:
     bdf1_start: bool = False
     bdf1_contact: bool = False
     _last: Methods | None = field(default=None, init=False, repr=False)
-    _given: tuple[object, object, object] = field(default=(None, None, None), init=False, repr=False)
 
     def at_start(self, model: Model, state: State, h: float) -> Methods:
         """The methods of a step of length h, by what is known before it."""
@@ -65,16 +64,15 @@ class Scheme:
         method = self.integrator
         return bool(model.guards) and (method.is_consistent or (method.looks_back and self.bdf1_contact))
 
-    def _methods(self, method: Integrator, needs_bdf1: Flags, held: Flags) -> Methods:
+    def _methods(self, method: Integrator, needs_bdf1: Flags, touched: Flags) -> Methods:
         """Those of the last step if they are the same: what depends on their weights need not be found again."""
-        last, given = self._last, self._given
-        if last is not None and given[0] is method and given[1] is needs_bdf1 and given[2] is held:
-            return last
-        self._given = method, needs_bdf1, held
-        if (
-            last is None
-            or last.method is not method
-            or not (np.array_equal(last.needs_bdf1, needs_bdf1) and np.array_equal(last.held, held & ~needs_bdf1))
+        last = self._last
+        if last is None or not (
+            last.method is method and _same(last.needs_bdf1, needs_bdf1) and _same(last.touched, touched)
         ):
-            self._last = last = Methods(method, needs_bdf1, held)
+            self._last = last = Methods(method, needs_bdf1, touched)
         return last
+
+
+def _same(one: Flags, other: Flags) -> bool:
+    return one is other or np.array_equal(one, other)
