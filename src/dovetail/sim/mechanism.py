@@ -54,8 +54,6 @@ class Mechanism(Handle):
             c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self._coordinates
         ]
         self._made: MechanismState | None = None
-        if not self._coordinates:
-            raise SceneError("Sim.mechanism: none of the joints has a coordinate; give hinges, sliders or the like.")
 
     def __len__(self) -> int:
         return len(self._coordinates)

@@ -15,8 +15,7 @@ from dovetail.sim.body import Body
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
-from dovetail.sim.make_bodies import BodyMaking
-from dovetail.sim.make_joints import JointMaking
+from dovetail.sim.make_robots import RobotMaking
 from dovetail.sim.materials import Materials
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.readings import Readings
@@ -43,7 +42,7 @@ def _forward(who: str, steps: int) -> None:
         raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
 
 
-class Sim(BodyMaking, JointMaking):
+class Sim(RobotMaking):
     """A simulation: make it, add bodies and joints, run it.
 
         sim = Sim(dt=0.01)
@@ -160,7 +159,10 @@ class Sim(BodyMaking, JointMaking):
             if not isinstance(joint, SimJoint) or self._joints.get(joint.name) is not joint:
                 what = joint.who if isinstance(joint, SimJoint) else shown(joint)
                 raise SceneError(f"Sim.mechanism: {what} is not a joint of this Sim; give its own.")
-        return Mechanism(self, [c for joint in joints or self.joints for c in joint.coordinates.values()])
+        coordinates = [c for joint in joints or self.joints for c in joint.coordinates.values()]
+        if not coordinates:
+            raise SceneError("Sim.mechanism: none of the joints has a coordinate; give hinges, sliders or the like.")
+        return Mechanism(self, coordinates)
 
     # --- running ------------------------------------------------------------------------------------------
 

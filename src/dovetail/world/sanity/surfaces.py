@@ -43,9 +43,7 @@ class Surfaces:
 
     def messages(self) -> list[SanityCheckMessage]:
         """What is wrong with the transforms that the geometries have now, one message for each failed check."""
-        Q = np.zeros((self._table.count, 4, 3))
-        for entry in self._table.geometries:
-            Q[entry.bodies] = transforms_to_rows(entry.geometry.transforms.values)
+        Q = self._rows()
         if not np.isfinite(Q).all():
             body = int(np.argmin(np.isfinite(Q).all(axis=(1, 2))))
             raise WorldError(f"SanityChecker: the transform of {self._table.name(body)} is not finite; give numbers.")
@@ -65,6 +63,16 @@ class Surfaces:
             geometries = {self._table.name(body): self._placed(body, Q) for body in concerned}
             messages.append(SanityCheckMessage(id, name, SanityCheckResult.Error, "\n".join(lines), geometries))
         return messages
+
+    def meeting(self) -> list[tuple[int, int]]:
+        """Pairs of bodies, the lower number first, that cross or touch where the geometries have them now."""
+        return [(min(m.a, m.b), max(m.a, m.b)) for m in find_meetings(self._scene, self._rows())]
+
+    def _rows(self) -> Array:
+        Q = np.zeros((self._table.count, 4, 3))
+        for entry in self._table.geometries:
+            Q[entry.bodies] = transforms_to_rows(entry.geometry.transforms.values)
+        return Q
 
     def refuse(self, who: str, Q: Array, moved: Indices) -> None:
         """Raise if the moved bodies intersect or touch anything at Q."""

@@ -1,0 +1,212 @@
+"""A robot as its file describes it: links with mass and shapes, joints between them, and what was odd about it.
+
+Lengths are in m, angles in rad, masses in kg. A pose is a 4×4 matrix. Frames are those of the file: a link's frame is that
+of the joint that carries it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dovetail.doctor.finding import Finding
+from dovetail.errors import SceneError
+from dovetail.typing import Array
+
+__all__ = ["Inertia", "Joint", "Link", "Mimic", "RobotDescription", "Shape"]
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass [kg], its centre (3,) [m] in the frame of the link, and the tensor (3, 3) [kg·m²] about that, in its axes."""
+
+    mass: float
+    center: Array
+    tensor: Array
+
+    def moved(self, pose: Array) -> Inertia:
+        """The same in the frame in which the link has this pose."""
+        R = pose[:3, :3]
+        return Inertia(self.mass, R @ self.center + pose[:3, 3], R @ self.tensor @ R.T)
+
+    def plus(self, other: Inertia) -> Inertia:
+        """Both as one body (Steiner)."""
+        mass = self.mass + other.mass
+        center = (self.mass * self.center + other.mass * other.center) / mass
+        tensor = np.zeros((3, 3))
+        for part in (self, other):
+            arm = part.center - center
+            tensor = tensor + part.tensor + part.mass * (float(arm @ arm) * np.eye(3) - np.outer(arm, arm))
+        return Inertia(mass, center, tensor)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A box (three edges), sphere (radius), cylinder or capsule (radius, length of the straight part along z) or mesh.
+
+    `size` are these lengths [m], of a mesh the factors of its three axes. `where` is its place in the file.
+    """
+
+    kind: str
+    size: Array
+    pose: Array
+    where: str
+    file: Path | None = None
+    color: Array | None = None
+
+
+@dataclass
+class Link:
+    """A body of the robot; without inertia it has no mass."""
+
+    name: str
+    where: str
+    inertia: Inertia | None = None
+    collisions: list[Shape] = field(default_factory=list)
+    visuals: list[Shape] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """x = ratio·x_leader + offset."""
+
+    leader: str
+    ratio: float
+    offset: float
+
+
+@dataclass
+class Joint:
+    """How a child hangs on its parent.
+
+    kind        "revolute" (with or without limit), "prismatic", "fixed", "floating" or "planar"
+    pose        of the child's frame in that of the parent, where the coordinate is 0
+    axis        unit vector in the child's frame: what it turns about, slides along, or is normal to its plane
+    limit       (lower, upper) [rad or m]
+    effort      the strongest that its motor can be [N·m or N]; infinite where the file says none
+    velocity    the fastest that its motor can be [rad/s or m/s]; infinite where the file says none
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    where: str
+    pose: Array
+    axis: Array
+    limit: tuple[float, float] | None = None
+    effort: float = math.inf
+    velocity: float = math.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: Mimic | None = None
+
+    def placed(self, q: float) -> Array:
+        """The child's pose in the parent's frame for a value of the coordinate; the planar one's first, along x."""
+        from dovetail.geometry import AngleAxis
+
+        moved = np.eye(4)
+        if self.kind == "revolute":
+            moved[:3, :3] = AngleAxis(q, self.axis).matrix()
+        elif self.kind == "prismatic":
+            moved[:3, 3] = q * self.axis
+        return np.asarray(self.pose @ moved)
+
+
+@dataclass
+class RobotDescription:
+    """Links and joints by name in the order of the file; `findings` tell what of the file was not honoured as it is."""
+
+    name: str
+    file: Path
+    links: dict[str, Link] = field(default_factory=dict)
+    joints: dict[str, Joint] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def root(self) -> str:
+        """The link that hangs on no joint."""
+        children = {joint.child for joint in self.joints.values()}
+        return next(name for name in self.links if name not in children)
+
+    def downwards(self) -> Iterator[Joint]:
+        """Joints from the root on: a joint after the one that carries its parent."""
+        below: dict[str, list[Joint]] = {}
+        for joint in self.joints.values():
+            below.setdefault(joint.parent, []).append(joint)
+        todo = [self.root]
+        while todo:
+            joints = below.get(todo.pop(0), [])
+            yield from joints
+            todo += [joint.child for joint in joints]
+
+    def check_tree(self) -> None:
+        """Refuse a robot whose links and joints form no tree: each link but one hangs on one joint, none on itself."""
+        who = f"reading '{self.file}'"
+        if not self.links:
+            raise SceneError(f"{who}: robot '{self.name}' has no links; there is nothing to simulate.")
+        carried: dict[str, Joint] = {}
+        for joint in self.joints.values():
+            for what, link in (("parent", joint.parent), ("child", joint.child)):
+                if link not in self.links:
+                    raise SceneError(
+                        f"{who}, {joint.where}: joint '{joint.name}' has the {what} '{link}', and there is no such link."
+                    )
+            if joint.child in carried:
+                raise SceneError(
+                    f"{who}, {joint.where}: link '{joint.child}' is the child of joint '{carried[joint.child].name}' and "
+                    f"of joint '{joint.name}'; a link hangs on one joint. Close loops with joints of the Sim."
+                )
+            carried[joint.child] = joint
+        roots = [name for name in self.links if name not in carried]
+        if len(roots) != 1:
+            found = ", ".join(f"'{name}'" for name in roots[:5]) or "none, since joints go round in a circle"
+            raise SceneError(f"{who}: a robot has one link that hangs on no joint, this one {len(roots)}: {found}.")
+        if sum(1 for _ in self.downwards()) != len(self.joints):
+            reached = {self.root, *(joint.child for joint in self.downwards())}
+            lost = next(name for name in self.links if name not in reached)
+            raise SceneError(f"{who}: link '{lost}' hangs on itself by a circle of joints, and not on '{self.root}'.")
+        for joint in self.joints.values():
+            self._check_mimic(who, joint)
+
+    def _check_mimic(self, who: str, joint: Joint) -> None:
+        seen = [joint.name]
+        while joint.mimic is not None:
+            leader = self.joints.get(joint.mimic.leader)
+            if leader is None or leader.kind not in ("revolute", "prismatic"):
+                what = "there is no such joint" if leader is None else f"that one is {leader.kind}"
+                raise SceneError(
+                    f"{who}, {joint.where}: joint '{joint.name}' mimics '{joint.mimic.leader}', and {what}."
+                )
+            if leader.name in seen:
+                raise SceneError(f"{who}, {joint.where}: joint '{seen[0]}' mimics itself, by {' → '.join(seen)}.")
+            seen.append(leader.name)
+            joint = leader
+
+    def leader(self, joint: Joint) -> tuple[Joint, float, float]:
+        """Whom a joint follows in the end, itself if no other, with ratio and offset."""
+        ratio, offset = 1.0, 0.0
+        while joint.mimic is not None:
+            offset += ratio * joint.mimic.offset
+            ratio *= joint.mimic.ratio
+            joint = self.joints[joint.mimic.leader]
+        return joint, ratio, offset
+
+    def values(self, q: dict[str, float]) -> dict[str, float]:
+        """The coordinate of every joint for those of leaders; 0 where none is given."""
+        found = {}
+        for joint in self.joints.values():
+            leader, ratio, offset = self.leader(joint)
+            found[joint.name] = ratio * q.get(leader.name, 0.0) + offset
+        return found
+
+    def poses(self, q: dict[str, float], base: Array | None = None) -> dict[str, Array]:
+        """The frame of every link, with the root's at `base`, for coordinates of leaders."""
+        values, found = self.values(q), {self.root: np.eye(4) if base is None else base}
+        for joint in self.downwards():
+            found[joint.child] = found[joint.parent] @ joint.placed(values[joint.name])
+        return found

@@ -1,0 +1,26 @@
+"""Robot files of all kinds, by their ending."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from dovetail.errors import SceneError
+from dovetail.robot.description import RobotDescription
+
+__all__ = ["ENDINGS", "read_robot"]
+
+ENDINGS = (".urdf",)
+
+
+def read_robot(path: str | PathLike[str], folders: Sequence[str | PathLike[str]] = ()) -> RobotDescription:
+    """What a robot's file says; nothing in it is executed, and nothing outside the robot's folders is read."""
+    from dovetail.robot.urdf import read_urdf
+
+    file = Path(path)
+    if not file.is_file():
+        raise SceneError(f"Sim.robot: there is no file '{file}'.")
+    if file.suffix.lower() != ".urdf":
+        raise SceneError(f"Sim.robot: '{file}' ends in '{file.suffix}'; robots are read from {', '.join(ENDINGS)} files.")
+    return read_urdf(file, folders)

@@ -1,0 +1,157 @@
+"""Shapes of links as surfaces: primitives, meshes as they are, their hulls, or boxes around them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.doctor.finding import Finding, remark, warning
+from dovetail.errors import DovetailError, MissingExtra, SceneError
+from dovetail.geometry import SimplicialComplex, SimplicialComplexIO, label_surface, make_round
+from dovetail.geometry import trimesh as triangle_mesh
+from dovetail.geometry.merge import merge
+from dovetail.robot.description import Shape
+from dovetail.sim import shapes
+from dovetail.typing import Array, Indices
+
+__all__ = ["COLLISIONS", "Surfaces"]
+
+COLLISIONS = ("hull", "mesh", "boxes")
+
+_CORNERS = 64
+"""Of a hull: finer ones touch no better and cost more."""
+
+_DETAIL = 2
+"""Of round shapes beside others: 320 triangles of a ball, prisms with 32 sides."""
+
+
+class _Triangles(NamedTuple):
+    vertices: Array
+    faces: Indices
+
+
+class Surfaces:
+    """Makes surfaces of shapes, and tells what became of them."""
+
+    def __init__(self, collision: str, findings: list[Finding]) -> None:
+        self._collision, self._findings = collision, findings
+        self._cut = 0.0, ""  # the farthest that a hull with fewer corners is inside, and of which mesh
+        self._read = cache(_read)
+
+    def of_link(self, link: str, parts: list[tuple[Array, Shape]]) -> SimplicialComplex | None:
+        """All shapes of a body as one mesh, each at its pose; None where there are none.
+
+        A single ball or capsule is round; beside others they are polyhedra.
+        """
+        made = [mesh for pose, shape in parts if (mesh := self._of_shape(link, pose, shape)) is not None]
+        if not made:
+            return None
+        whole = merge(made)
+        label_surface(whole)
+        if len(parts) == 1 and parts[0][1].kind in ("sphere", "capsule"):
+            (pose, shape), T = parts[0], parts[0][0] @ parts[0][1].pose
+            half = 0.5 * T[:3, 2] * (shape.size[1] if shape.kind == "capsule" else 0.0)
+            make_round(whole, float(shape.size[0]), T[:3, 3] - half, T[:3, 3] + half)
+        return whole
+
+    def tell(self) -> None:
+        """Note what concerns all of them."""
+        cut, file = self._cut
+        if cut > 0.0:
+            text = f"hulls have at most {_CORNERS} corners or so, which lie within the file's meshes by {1e3 * cut:.2g} mm"
+            self._findings.append(remark(f"{text} or less, most in '{file}'"))
+
+    def _of_shape(self, link: str, pose: Array, shape: Shape) -> SimplicialComplex | None:
+        who, T = f"the {shape.kind} of link '{link}' in {shape.where}", pose @ shape.pose
+        if shape.kind == "box":
+            found = shapes.box(who, shape.size)
+        elif shape.kind == "sphere":
+            found = shapes.sphere(who, shape.size[0], _DETAIL)
+        elif shape.kind == "capsule":
+            found = shapes.capsule(who, shape.size[0], shape.size[1], _DETAIL)
+        elif shape.kind == "cylinder":
+            found = shapes.cylinder(who, shape.size[0], shape.size[1], _DETAIL)
+        elif shape.file is None:
+            return None
+        else:
+            triangles = self._mesh(link, shape, shape.file)
+            if triangles is None:
+                return None
+            found = triangle_mesh(triangles.vertices, triangles.faces)
+        found.positions.edit()[...] = found.positions.values @ T[:3, :3].T + T[:3, 3]
+        return found
+
+    def _mesh(self, link: str, shape: Shape, file: Path) -> _Triangles | None:
+        try:
+            vertices, faces = self._read(file)
+        except MissingExtra:
+            raise
+        except DovetailError as error:
+            raise SceneError(f"the mesh of link '{link}' in {shape.where} cannot be used: {error}") from None
+        vertices = vertices * shape.size
+        if np.prod(shape.size) < 0.0:
+            faces = faces[:, ::-1]
+        if self._collision == "mesh":
+            return _Triangles(vertices, faces)
+        low, high = vertices.min(axis=0), vertices.max(axis=0)
+        size = float((high - low).max())
+        if not (high - low > 1e-6 * size).all():
+            flaw = f"the mesh '{file.name}' of link '{link}' is flat: its extent is {(high - low).tolist()} m"
+            self._findings.append(warning(flaw, "it does not touch anything; give it a thickness, or collision='mesh'."))
+            return None
+        if self._collision == "boxes":
+            box = shapes.box("a box", high - low)
+            return _Triangles(box.positions.values + (low + high) / 2, box.triangles.topo.values)
+        hull, cut = _hull(vertices)
+        self._cut = max(self._cut, (cut, file.name))
+        return hull
+
+
+def _read(file: Path) -> _Triangles:
+    if file.suffix.lower() != ".dae":
+        mesh = SimplicialComplexIO().read(file)
+        return _Triangles(np.asarray(mesh.positions.values, float), np.asarray(mesh.triangles.topo.values))
+    try:
+        import collada  # noqa: F401  # what trimesh reads .dae with
+    except ImportError:
+        raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install pycollada.") from None
+    import trimesh
+
+    try:
+        mesh = trimesh.load(file, force="mesh")
+        return _Triangles(np.asarray(mesh.vertices, float), np.asarray(mesh.faces))
+    except Exception as error:
+        raise SceneError(f"reading '{file}': it is damaged or not a .dae file ({error}).") from None
+
+
+def _hull(vertices: Array) -> tuple[_Triangles, float]:
+    """The convex hull, and by how much [m] it is too small where it has only the outermost corners in some directions."""
+    from scipy.spatial import ConvexHull
+
+    whole = ConvexHull(vertices)
+    corners, cut = vertices[whole.vertices], 0.0
+    found = whole
+    if len(corners) > _CORNERS:
+        farthest = np.unique((corners @ _directions().T).argmax(axis=0))
+        found = ConvexHull(corners[farthest])
+        cut = float((corners @ found.equations[:, :3].T + found.equations[:, 3]).max())
+    points, triangles = found.points[found.vertices], found.simplices
+    number = np.zeros(len(found.points), np.int64)
+    number[found.vertices] = np.arange(len(found.vertices))
+    triangles = number[triangles]
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    inward = np.einsum("ki,ki->k", np.cross(b - a, c - a), found.equations[:, :3]) < 0.0
+    triangles[inward] = triangles[inward, ::-1]
+    return _Triangles(points, triangles), cut
+
+
+@cache
+def _directions() -> Array:
+    """Unit vectors (n, 3), about evenly spread: a golden spiral, and the axes."""
+    k = np.arange(_CORNERS) + 0.5
+    z, turn = 1.0 - 2.0 * k / _CORNERS, np.pi * (1.0 + np.sqrt(5.0)) * k
+    r = np.sqrt(1.0 - z * z)
+    return np.concatenate([np.stack([r * np.cos(turn), r * np.sin(turn), z], axis=1), np.eye(3), -np.eye(3)])
