@@ -129,6 +129,8 @@ def _body(sim: Sim, robot: RobotDescription, group: Group, surfaces: Surfaces, p
 
 def _join(sim: Sim, joint: Joint, left: Body, right: Body, pose: Array, value: float, prefix: str) -> SimJoint:
     place, axis, name = pose[:3, 3], pose[:3, :3] @ joint.axis, f"{prefix}/{joint.name}"
+    if sim.scene.objects.find(name):  # a link has this name
+        name += " joint"
     if joint.kind == "fixed":
         return sim.fixed(left, right, place, name=name)
     if joint.kind == "planar":

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.doctor.finding import warning
 from dovetail.errors import SceneError
-from dovetail.robot.description import Inertia, Joint, Link, RobotDescription, Shape
+from dovetail.robot.description import Inertia, Link, RobotDescription, Shape
 from dovetail.robot.inertias import made_possible, speck
 from dovetail.typing import Array
 
@@ -50,21 +50,19 @@ def grouped(robot: RobotDescription, fixed_base: bool, merge_fixed: bool) -> dic
     return groups
 
 
-def joint_of(robot: RobotDescription, link: str) -> Joint | None:
-    """The joint that carries a link."""
-    return next((joint for joint in robot.joints.values() if joint.child == link), None)
-
-
 def _weigh(robot: RobotDescription, groups: dict[str, Group]) -> None:
     masses = [link.inertia.mass for link in robot.links.values() if link.inertia is not None]
     for group in groups.values():
         for name, pose in group.poses.items():
             given = robot.links[name].inertia
             if given is not None:
-                part = made_possible(name, robot.links[name].where, given, robot.findings).moved(pose)
+                part = given.moved(pose)
                 group.inertia = part if group.inertia is None else group.inertia.plus(part)
-        if group.inertia is None and not group.fixed:
-            _invent(robot, robot.links[group.name], group, masses)
+        link = robot.links[group.name]
+        if group.inertia is not None:
+            group.inertia = made_possible(link.name, link.where, group.inertia, robot.findings)
+        elif not group.fixed:
+            _invent(robot, link, group, masses)
 
 
 def _invent(robot: RobotDescription, link: Link, group: Group, masses: list[float]) -> None:

@@ -19,6 +19,7 @@ __all__ = ["box_of", "made_possible", "moments", "speck"]
 _THINNEST = 1e-6
 """The least second moment of a body beside its largest: that of a rod a thousand times as long as thick."""
 
+_DUST = 1e-6  # m, radius of gyration below which a body has no size
 _SPECK = 0.01  # m, radius of a body that has no size
 
 
@@ -31,7 +32,7 @@ def made_possible(link: str, where: str, given: Inertia, findings: list[Finding]
     """The inertia, or the nearest that a body can have, with a warning."""
     tensor = (given.tensor + given.tensor.T) / 2
     values, axes = np.linalg.eigh(0.5 * np.trace(tensor) * np.eye(3) - tensor)
-    if values[2] <= 0.0:
+    if values[2] <= given.mass * _DUST**2:
         findings.append(
             warning(f"link '{link}' ({where}) has a mass of {given.mass:g} kg and no inertia; it is that of a 1 cm ball", "")
         )

@@ -25,6 +25,7 @@ _FOREIGN = {
     "ros2_control": "interfaces of controllers",
     "sensor": "sensors",
 }
+_WIDEST = 1e6  # rad or m; limits farther apart are none
 _TOLD = 4  # lines of a kind that are listed
 
 
@@ -208,7 +209,10 @@ class _Reader:
         if kind in ("revolute", "prismatic"):
             if lower > upper:
                 limit.refuse(f"joint '{joint.name}' has the limits {lower:g} to {upper:g}, upside down; swap them.")
-            joint.limit = (lower, upper)
+            if upper - lower < _WIDEST:
+                joint.limit = (lower, upper)
+            else:
+                self._note(remark(f"joint '{joint.name}' has the limits {lower:g} to {upper:g}, taken for none"))
         elif kind == "continuous" and "lower" in limit.attributes and lower < upper:
             self._note(
                 warning(f"joint '{joint.name}' is continuous, and its limits in {limit.where} are not kept", "")

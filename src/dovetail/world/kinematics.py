@@ -5,7 +5,8 @@ Asked for rates ẋ of some coordinates, bodies move by twists ξ (posture.py) s
     1  J_c ξ = 0          all joints stay closed: loops are solved for
     2  J_x ξ = ẋ          the chosen coordinates do what they are asked for, as nearly as 1 allows
     3  J_o ξ = ẋ_o        the others do what they did, as nearly as 1 and 2 allow
-    4  ‖ξ‖ is least       what no coordinate tells of rests
+    4  ξ_root             the body that a free tree hangs on goes on as it did
+    5  ‖ξ‖ is least       what nothing tells of rests
 
 and the same with accelerations and finite ways. Trees go theirs by forward kinematics (forward.py), loops step by step,
 on the branch that they are on, each step closed by Gauss–Newton. All is dense, over the bodies that joints connect.
@@ -70,22 +71,30 @@ class Kinematics:
 
     def twists(self, Q: Array) -> Array:
         """N (n, 6, k): how the bodies move for a unit rate of each chosen coordinate, the others at rest."""
-        return self._moves(self.island.posture(Q, self._reference()), np.eye(len(self._mine)), 0.0)
+        return self._moves(self.island.posture(Q, self._reference()), np.eye(len(self._mine)), 0.0, 0.0)
 
-    def _moves(self, at: Posture, rates: Array, others: Array | float) -> Array:
+    def _moves(self, at: Posture, rates: Array, others: Array | float, root: Array | float) -> Array:
+        """Twists (n, 6, k) for rates of the chosen coordinates, of the others, and the twist of the root."""
         rest = np.zeros((len(self._others), rates.shape[1])) + others
         levels = [
             (at.J_c, np.zeros((len(at.C), rates.shape[1]))),
             (at.J_x[self._mine], rates),
             (at.J_x[self._others], rest),
         ]
+        if self.island.root >= 0:
+            of_root = np.eye(len(self._scale))[self.island.columns(self.island.root)]
+            levels.append((of_root, np.zeros((6, rates.shape[1])) + root))
         return _solve_in_order(levels, self._scale, _RANK).reshape(-1, 6, rates.shape[1])
 
-    def rates(self, Q: Array, rates: Array, all_rates: Array) -> Array:
-        """V (n, 4, 3) of all bodies; the island's for rates (k,) of the chosen, and `all_rates` of the others."""
+    def rates(self, Q: Array, rates: Array, all_rates: Array, V: Array) -> Array:
+        """V (n, 4, 3) of all bodies; the island's for rates (k,) of the chosen, and `all_rates` of the others.
+
+        The root of a free tree goes on as it does in V.
+        """
         at = self.island.posture(Q, self._reference())
         others = all_rates[self.island.rows[self._others]][:, None]
-        return self.island.rates(Q, self._moves(at, rates[:, None], others)[:, :, 0])[0]
+        root = np.concatenate([V[self.island.root, 0], 0.5 * np.cross(Q[self.island.root, 1:], V[self.island.root, 1:]).sum(0)])
+        return self.island.rates(Q, self._moves(at, rates[:, None], others, root[:, None])[:, :, 0])[0]
 
     def mass_matrix(self, Q: Array) -> Array:
         """Nᵀ M N (k, k) [kg, kg·m, kg·m²]."""
@@ -100,6 +109,9 @@ class Kinematics:
         at = self.island.posture(Q, self._reference(), twist)
         levels = [(at.J_c, -at.bend_c), (at.J_x[self._mine], -at.bend_x[self._mine])]
         levels.append((at.J_x[self._others], -at.bend_x[self._others]))
+        if self.island.root >= 0:
+            of_root = np.eye(len(self._scale))[self.island.columns(self.island.root)]
+            levels.append((of_root, np.zeros(6)))
         change = _solve_in_order([(A, b[:, None]) for A, b in levels], self._scale, _RANK).reshape(-1, 6)
         acceleration = (self.island.rates(Q, change)[0] + self.island.rates(Q, twist)[1])[bodies]
         acceleration[:, 0] -= self._bodies.gravity[bodies]
@@ -135,9 +147,10 @@ class Kinematics:
         for stride in range(1, strides + 1):
             goal = before + (values - before) * (stride / strides)
             if self.island.branches is not None:
-                Q = self._forward(Q, at, goal - at.x[self._mine])
                 ahead = at.x.copy()
                 ahead[self._mine] = goal
+                ahead = self.island.completed(ahead, self._mine)
+                Q = self._forward(Q, at, ahead - at.x)
                 at = self.island.posture(Q, ahead)
             Q, at = self._close(Q, at, goal, kept)
             if not float(np.abs(at.C).max(initial=0.0)) < _LOST * self.island.size:
@@ -162,10 +175,8 @@ class Kinematics:
             at = self.island.posture(Q, at.x)
         return Q, at
 
-    def _forward(self, Q: Array, at: Posture, change: Array) -> Array:
-        """Bodies of a tree moved by the screw motions of its joints, for changes (k,) of the chosen coordinates."""
-        wanted = np.zeros(len(at.x))
-        wanted[self._mine] = change
+    def _forward(self, Q: Array, at: Posture, wanted: Array) -> Array:
+        """Bodies of a tree moved by the screw motions of its joints, for changes (m,) of all of its coordinates."""
         of, out = self.island.joints_of_rows(), Q.copy()
         still = np.eye(3), np.zeros(3)
         motion: dict[int, tuple[Array, Array]] = {}

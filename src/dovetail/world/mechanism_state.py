@@ -62,14 +62,14 @@ class MechanismState:
         """Put the bodies where `reach` found them; all coordinates keep their rates, as far as joints allow."""
         simulation, bodies = self._simulation, self._kinematics.island.bodies
         rates = simulation.live.rates()  # also brings those of the solver up to date
-        V = self._kinematics.rates(Q, rates[self._places], self._all_rates())
+        V = self._kinematics.rates(Q, rates[self._places], self._all_rates(), simulation.state.V)
         simulation.write_state(who, bodies, Q[bodies], V[bodies], values)
 
     def set_rates(self, who: str, v: Array) -> Array:
         """Give the bodies velocities with these rates, as nearly as joints allow; what the rates are then."""
         simulation, bodies = self._simulation, self._kinematics.island.bodies
         simulation.live.rates()
-        V = self._kinematics.rates(simulation.state.Q, v, self._all_rates())
+        V = self._kinematics.rates(simulation.state.Q, v, self._all_rates(), simulation.state.V)
         simulation.write_state(who, bodies, None, V[bodies])
         return self.v
 

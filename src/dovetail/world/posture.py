@@ -64,15 +64,23 @@ class Island:
         self.size = size if 0.0 < size < np.inf else 1.0
         pairs = lowered.pairs
         mine = np.flatnonzero(self._concerns(pairs[:, 0], pairs[:, 1]))
-        coupled = bool((self._place[self._couplings] >= 0).any())
-        self.branches: list[Branch] | None = None if coupled else branches(mine, pairs[mine], free)
-        """The joints from the root on, where they form trees and no coupling ties them."""
+        self.branches: list[Branch] | None = branches(mine, pairs[mine], free)
+        """The joints from the root on, where they form a tree."""
+        self.root = self.branches[0][1] if self.branches and free[self.branches[0][1]] else -1
+        """The body that a tree hangs on, where that is free to move itself; −1 elsewhere."""
         self._ranks: dict[int, int] = {}
         self.posture(Q, c.value[self.rows])
 
     def columns(self, body: int) -> slice:
         """Where the twist of a body of the island is."""
         return slice(6 * int(self._column[body]), 6 * int(self._column[body]) + 6)
+
+    def completed(self, x: Array, given: Indices) -> Array:
+        """Coordinates (m,) with those given as they are, and the others as held coordinates and couplings ask for."""
+        W, c = self._combined()
+        others, out = np.setdiff1d(np.arange(len(x)), given), x.copy()
+        out[others] += np.linalg.pinv(W[:, others]) @ (c - W @ x)
+        return out
 
     def joints_of_rows(self) -> Indices:
         """The joint of each coordinate."""
