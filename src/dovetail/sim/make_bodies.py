@@ -160,7 +160,7 @@ class BodyMaking(Making):
     ) -> None:
         """A half-space that nothing enters: below `height` [m] along its normal, by default against gravity."""
         who = "Sim.ground"
-        self._require_building(who)
+        self.reopen()
         if normal is None:
             g = np.asarray(self._scene.config["gravity"], float).reshape(3)
             normal = -g if g.any() else (0.0, 0.0, 1.0)
@@ -180,7 +180,7 @@ class BodyMaking(Making):
         self._require_options(kind, BodyOptions, options)
         name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
         who = f"{kind} '{name}'"
-        self._require_building(who)
+        self.reopen()
         material = Material(self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True)))
         geometry = self._prototype(who, make, key, options, thickness, moments, material)
         T = np.eye(4)
@@ -204,7 +204,7 @@ class BodyMaking(Making):
     def no_contact(self, one: Body | Sequence[Body], other: Body | Sequence[Body]) -> None:
         """Let bodies of the first group pass through those of the second; a group is a body or several."""
         who = "Sim.no_contact"
-        self._require_building(who)
+        self.reopen()
         groups = [[given] if isinstance(given, Body) else list(given) for given in (one, other)]
         for body in (body for group in groups for body in group):
             if not isinstance(body, Body) or self._bodies.get(body.name) is not body:
