@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dovetail.geometry import AngleAxis, Quaternion, Transform, view
     from dovetail.logger import Logger
     from dovetail.resident_thread import ResidentThread
-    from dovetail.sim import Sim
+    from dovetail.sim import Part, Sim
     from dovetail.timer import Timer
     from dovetail.values import (
         I32,
@@ -61,6 +61,7 @@ __all__ = [
     "Matrix6x6",
     "Matrix9x9",
     "Matrix12x12",
+    "Part",
     "Quaternion",
     "ResidentThread",
     "Scene",
@@ -93,7 +94,7 @@ _HOMES = {
     "geometry": ("AngleAxis", "Quaternion", "Transform", "view"),
     "logger": ("Logger",),
     "resident_thread": ("ResidentThread",),
-    "sim": ("Sim",),
+    "sim": ("Part", "Sim"),
     "timer": ("Timer",),
     "values": (
         "I32", "I64", "U32", "U64", "Float", "IndexT", "SizeT",

@@ -45,12 +45,9 @@ class Drive(Handle):
         self._resting: tuple[float, float] = (0.0, 0.0)
 
     def add(self) -> None:
-        """Put the motor on the joint, switched off; possible until the simulation starts."""
+        """Put the motor on the joint, switched off."""
         joint, word = self._coordinate.joint, self._coordinate.word
-        if joint.sim.started:
-            raise SceneError(
-                f"{self._who}: it has no drive, and the simulation has started; give drive=True when you make it."
-            )
+        joint.sim.reopen()
         AffineBodyJointDrive().apply_to(joint.slot.geometry, coordinate=word.attribute)
 
     @property

@@ -105,6 +105,7 @@ class JointMaking(Making):
         super().__init__()
         self._anchor: SimplicialComplexSlot | None = None
         self._prepared: dict[str, list[tuple[str, str, AttributeSlot]]] = {}
+        self._couplings: dict[str, tuple[Coupling, tuple[SimJoint, SimJoint]]] = {}
 
     # --- joints of the specification ------------------------------------------------------------------------
 
@@ -241,7 +242,7 @@ class JointMaking(Making):
         it is the first coordinate; `joint.coordinates[…]` has others. With a finite `strength` γ it may yield.
         """
         who = "Sim.couple"
-        self._require_building(who)
+        self.reopen()
         ends = []
         for side, given in (("follower", follower), ("leader", leader)):
             first = next(iter(given.coordinates.values()), None) if isinstance(given, SimJoint) else given
@@ -256,7 +257,9 @@ class JointMaking(Making):
         )  # fmt: skip
         title = self._name(who, "coupling", name)
         slot = self._scene.objects.create(title).geometries.adopt(geometry)
-        return Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
+        made = Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
+        self._couplings[title] = made, (ends[0].joint, ends[1].joint)
+        return made
 
     # --- how ------------------------------------------------------------------------------------------------
 
@@ -326,7 +329,7 @@ class JointMaking(Making):
             made.friction = options["friction"]
 
     def _ends(self, who: str, left: Body | None, right: Body, options: Any, kind: type[Joint]) -> _Ends:
-        self._require_building(who)
+        self.reopen()
         self._checked(who, left, right)
         known = JointOptions if kind.coordinate is not None else HoldOptions
         unknown = options.keys() - known.__annotations__.keys()

@@ -59,7 +59,7 @@ class RobotMaking(BodyMaking, JointMaking):
         from dovetail.robot.surfaces import COLLISIONS
 
         who = "Sim.robot"
-        self._require_building(who)
+        self.reopen()
         if collision is not None and collision not in COLLISIONS:
             raise SceneError(f"{who}: collision = {shown(collision)}; give one of {', '.join(COLLISIONS)}, or None.")
         pose = np.eye(4)

@@ -7,21 +7,20 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dovetail.checked import checked, shown
-from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
+from dovetail.core import AffineBodyStateAccessorFeature, Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
 from dovetail.sim.body import Body
+from dovetail.sim.changes import Changes
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
 from dovetail.sim.make_robots import RobotMaking
 from dovetail.sim.materials import Materials
 from dovetail.sim.mechanism import Mechanism
-from dovetail.sim.readings import Readings
 from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
-from dovetail.sim.start import start
 from dovetail.sim.table import html_table
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
@@ -42,7 +41,7 @@ def _forward(who: str, steps: int) -> None:
         raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
 
 
-class Sim(RobotMaking):
+class Sim(Changes, RobotMaking):
     """A simulation: make it, add bodies and joints, run it.
 
         sim = Sim(dt=0.01)
@@ -52,9 +51,9 @@ class Sim(RobotMaking):
         for _ in sim.run(100):
             print(hinge.angle)
 
-    z is up: gravity is (0, 0, −9.81) m/s². Lengths are in m, angles in rad, quaternions (w, x, y, z). The world is made
-    at the first step; until then things can be added and moved. `sim["name"]` finds a body or joint. Bodies that share
-    a joint do not touch each other.
+    z is up: gravity is (0, 0, −9.81) m/s². Lengths are in m, angles in rad, quaternions (w, x, y, z). Things can be
+    added, removed and moved before the first step and between steps. `sim["name"]` finds a body or joint. Bodies that
+    share a joint do not touch each other.
 
     dt          time step [s]
     gravity     [m/s²]
@@ -67,9 +66,6 @@ class Sim(RobotMaking):
                 mechanisms are off in proportion; `body.strain` tells it, docs/choosing.md has figures
     config      further keys of the scene's configuration, docs/config.md
     """
-
-    readings: Readings | None
-    """Coordinates of joints as they are now; None before the world is there."""
 
     @checked(SceneError)
     def __init__(
@@ -108,12 +104,6 @@ class Sim(RobotMaking):
         self._exact = bool(exact)
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
-        self._world: World | None = None
-        self._synced = -1  # version of the state that attributes show
-        self._start: dict[str, Array] = {}
-        self._home: WorldState | None = None
-        self.readings = None
-        self._recorders: list[Recording] = []
 
     # --- what it consists of ------------------------------------------------------------------------------
 
@@ -138,19 +128,6 @@ class Sim(RobotMaking):
     def scene(self) -> Scene:
         """The scene, for everything that has no short form."""
         return self._scene
-
-    @property
-    def world(self) -> World:
-        """The world; made, and the scene checked, where that has not happened yet."""
-        if self._world is None:
-            self._world = start(self._scene)
-            self.readings = Readings(self._world.live)
-            self._start = self._world.live.arrays()
-        return self._world
-
-    @property
-    def started(self) -> bool:
-        return self._world is not None
 
     @checked(SceneError)
     def mechanism(self, *joints: SimJoint) -> Mechanism:
@@ -227,7 +204,7 @@ class Sim(RobotMaking):
 
     def sync(self) -> None:
         """Bring the scene's attributes up to the present state; reading a handle does it where that needs them."""
-        if self._world is not None:
+        if self._world is not None and self.started:
             version = self._world.live.version
             if self._synced != version:
                 self._world.retrieve()
@@ -235,8 +212,9 @@ class Sim(RobotMaking):
 
     def write_state(self, slot: SimplicialComplexSlot, transform: Array | None, velocity: Array | None) -> None:
         """Put a body somewhere else, or give it another velocity."""
+        self.require_present(f"'{slot.object_name}'", slot)
         given = {"transform": transform, "velocity": velocity}
-        if self._world is None:
+        if self._world is None or not self.started:
             for name, value in given.items():
                 if value is not None:
                     slot.geometry.instances[name] = value
@@ -267,10 +245,14 @@ class Sim(RobotMaking):
 
     @property
     def home(self) -> WorldState:
-        """The state that `reset` goes to: that of the start, or the one that was set."""
+        """The state that `reset` goes to: that of the start, or the one that was set.
+
+        Where bodies or joints were added or removed, it is the state in which that happened.
+        """
         world = self.world
         if self._home is None:
-            self._home = WorldState(0, world.fingerprint, self._start)
+            frame, arrays = self._start
+            self._home = WorldState(frame, world.fingerprint, arrays)
         return self._home
 
     @home.setter

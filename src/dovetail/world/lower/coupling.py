@@ -72,6 +72,10 @@ class Couplings:
         self.soft = self._energy() if (~self._is_exact).any() else None
         self.refresh()
 
+    def numbered(self) -> list[tuple[int, int, int]]:
+        """Ids of slots, the first of their couplings, and how many they have."""
+        return [(slot.id(), rows.start, rows.stop - rows.start) for slot, rows in self._slots]
+
     def _chosen(self, exact: bool) -> list[int]:
         return np.flatnonzero(self._is_exact == exact).tolist()
 

@@ -41,8 +41,14 @@ from dovetail.world.lower.lowered import JointGeometry, LoweredJoints, TermOnJoi
 __all__ = ["lower_joints"]
 
 
-def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> LoweredJoints:
-    """Collect the joints of a scene; Q are the states of the bodies at init."""
+def lower_joints(
+    scene: Scene, table: BodyTable, bodies: Bodies, Q: Array, known: LoweredJoints | None = None
+) -> LoweredJoints:
+    """Collect the joints of a scene; Q are the states of the bodies at init.
+
+    Those of geometries that are `known` stay where they sit on their bodies, wherever these have gone.
+    """
+    frames = {} if known is None else {entry.slot.id(): entry.rows for entry in known.geometries}
     lowered = LoweredJoints()
     everywhere = bool(scene.config["joint/exact"])
     offset = 0
@@ -50,7 +56,7 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
         if isinstance(slot, SimplicialComplexSlot) and uid_of(slot.geometry) > 0:
             kind = class_of(uid_of(slot.geometry))
             if issubclass(kind, Joint):
-                entry = _geometry(slot, kind, offset, table, bodies, Q, everywhere)
+                entry = _geometry(slot, kind, offset, table, bodies, Q, everywhere, frames.get(slot.id()))
                 lowered.geometries.append(entry)
                 offset += entry.count
     if lowered.geometries:
@@ -69,7 +75,7 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
 
 def _geometry(
     slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, bodies: Bodies, Q: Array,
-    everywhere: bool,
+    everywhere: bool, rows: dict[str, Array] | None,
 ) -> JointGeometry:  # fmt: skip
     elements = kind.elements(slot.geometry)
     who = f"{kind.__name__} '{slot.object_name}'"
@@ -81,7 +87,8 @@ def _geometry(
     if same.size:
         raise ConstitutionError(f"{who}: joint {same[0]} connects {table.name(int(left[same[0]]))} with itself.")
     exact = which_are_exact(kind, elements.slot("strength_ratio").values, everywhere, who)
-    rows = anchors(slot.geometry, rows_to_transforms(Q[left]), rows_to_transforms(Q[right]), slot.object_name)
+    if rows is None or rows["c"].shape[1] != len(left):
+        rows = anchors(slot.geometry, rows_to_transforms(Q[left]), rows_to_transforms(Q[right]), slot.object_name)
     mass = bodies.mass[:, 0, 0]
     return JointGeometry(slot, kind, offset, left, right, rows, mass[left] + mass[right], exact)
 
