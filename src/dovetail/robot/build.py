@@ -1,4 +1,4 @@
-"""Putting the description of a robot into a `Sim`: bodies in the start posture, joints, mimics, drives, what may touch."""
+"""Putting the description of a robot into a `Sim`: bodies in the start posture, joints, drives, what touches."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dovetail.checked import number, shown
 from dovetail.doctor.finding import remark, warning
@@ -33,6 +31,13 @@ _WITHIN = 0.01
 
 _DENSITY = 1000.0
 """Mass over volume [kg/m³] of what resists deformation: a link is as stiff as a solid of water's weight."""
+
+
+_SETTLING = 0.05
+"""Damping over stiffness [s] of drives that the file gives no gains: targets are approached as e^(−t/0.05 s).
+
+A firm drive of limited effort would swing about its target without it.
+"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes) -> Robot:
     for joint in robot.joints.values():
         if joint.mimic is not None:
             leader, ratio, offset = robot.leader(joint)
-            sim.couple(joints[joint.name], joints[leader.name], ratio, offset, name=f"{wishes.name}/{joint.name} follows")
+            sim.couple(
+                joints[joint.name], joints[leader.name], ratio, offset, name=f"{wishes.name}/{joint.name} follows"
+            )
     _part(sim, robot, bodies, joints, wishes)
     return Robot(sim, wishes.name, robot, bodies, joints, frames)
 
@@ -84,7 +91,9 @@ def _posture(robot: RobotDescription, given: Mapping[str, float]) -> dict[str, f
         joint = robot.joints.get(name)
         if joint is None or joint.kind not in ("revolute", "prismatic") or joint.mimic is not None:
             free = [j.name for j in robot.joints.values() if j.kind in ("revolute", "prismatic") and j.mimic is None]
-            raise SceneError(f"{who}: q has '{name}', which is no free hinge or slider of it; there are {', '.join(free)}.")
+            raise SceneError(
+                f"{who}: q has '{name}', which is no free hinge or slider of it; there are {', '.join(free)}."
+            )
         q = number(value)
         low, high = joint.limit or (-math.inf, math.inf)
         if q is None or not math.isfinite(q) or not low <= q <= high:
@@ -97,8 +106,8 @@ def _posture(robot: RobotDescription, given: Mapping[str, float]) -> dict[str, f
         if not low <= 0.0 <= high:
             near = _WITHIN * (high - low)
             found[joint.name] = low + near if low > 0.0 else high - near
-            text = f"joint '{joint.name}' starts at {found[joint.name]:.4g}, since 0 is beyond its limits {low:g} to {high:g}"
-            robot.findings.append(remark(text))
+            why = f"since 0 is beyond its limits {low:g} to {high:g}"
+            robot.findings.append(remark(f"joint '{joint.name}' starts at {found[joint.name]:.4g}, {why}"))
     return found
 
 
@@ -154,14 +163,19 @@ def _equip(made: MovingJoint, joint: Joint, value: float) -> None:
     if joint.friction > 0.0:
         coordinate.friction = joint.friction
     if joint.mimic is None:
-        coordinate.drive.add()
-        coordinate.drive.max_effort = joint.effort
+        drive = coordinate.drive
+        drive.target = value  # which makes it firm
+        drive.damping = _SETTLING * drive.stiffness
+        drive.max_effort = joint.effort
+        drive.on = False
 
 
 # --- what may touch -----------------------------------------------------------------------------------------
 
 
-def _part(sim: Sim, robot: RobotDescription, bodies: dict[str, Body], joints: dict[str, SimJoint], wishes: Wishes) -> None:
+def _part(
+    sim: Sim, robot: RobotDescription, bodies: dict[str, Body], joints: dict[str, SimJoint], wishes: Wishes
+) -> None:
     """Let those pass through each other that overlap at the start, and tell; neighbours do so anyway."""
     if wishes.collision is None or not sim.scene.config["contact/enable"]:
         return
@@ -181,4 +195,6 @@ def _part(sim: Sim, robot: RobotDescription, bodies: dict[str, Body], joints: di
         sim.no_contact(bodies[name], [bodies[other] for other in others])
         told = ", ".join(f"'{other}'" for other in others)
         text = f"link '{name}' overlaps {told} at the start"
-        robot.findings.append(warning(text, "they pass through each other; start in another posture q, or mend the shapes."))
+        robot.findings.append(
+            warning(text, "they pass through each other; start in another posture q, or mend the shapes.")
+        )

@@ -1,7 +1,7 @@
 """A robot as its file describes it: links with mass and shapes, joints between them, and what was odd about it.
 
-Lengths are in m, angles in rad, masses in kg. A pose is a 4×4 matrix. Frames are those of the file: a link's frame is that
-of the joint that carries it.
+Lengths are in m, angles in rad, masses in kg. A pose is a 4×4 matrix. Frames are those of the file: a link's frame is
+that of the joint that carries it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Inertia", "Joint", "Link", "Mimic", "RobotDescription", "Shape"]
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass [kg], its centre (3,) [m] in the frame of the link, and the tensor (3, 3) [kg·m²] about that, in its axes."""
+    """Mass [kg], its centre (3,) [m] in the frame of the link, and the tensor (3, 3) [kg·m²] about that, its axes."""
 
     mass: float
     center: Array
@@ -154,12 +154,12 @@ class RobotDescription:
             for what, link in (("parent", joint.parent), ("child", joint.child)):
                 if link not in self.links:
                     raise SceneError(
-                        f"{who}, {joint.where}: joint '{joint.name}' has the {what} '{link}', and there is no such link."
+                        f"{who}, {joint.where}: joint '{joint.name}' has the {what} '{link}'; there is no such link."
                     )
             if joint.child in carried:
                 raise SceneError(
-                    f"{who}, {joint.where}: link '{joint.child}' is the child of joint '{carried[joint.child].name}' and "
-                    f"of joint '{joint.name}'; a link hangs on one joint. Close loops with joints of the Sim."
+                    f"{who}, {joint.where}: link '{joint.child}' is the child of joint '{carried[joint.child].name}' "
+                    f"and of joint '{joint.name}'; a link hangs on one joint. Close loops with joints of the Sim."
                 )
             carried[joint.child] = joint
         roots = [name for name in self.links if name not in carried]

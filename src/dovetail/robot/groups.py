@@ -68,8 +68,8 @@ def _weigh(robot: RobotDescription, groups: dict[str, Group]) -> None:
 def _invent(robot: RobotDescription, link: Link, group: Group, masses: list[float]) -> None:
     if group.name == robot.root or not masses:
         raise SceneError(
-            f"robot '{robot.name}' of '{robot.file}': link '{link.name}' ({link.where}) can move freely and has no mass; "
-            "give it an <inertial>, or fixed_base=True."
+            f"robot '{robot.name}' of '{robot.file}': link '{link.name}' ({link.where}) can move freely and has no "
+            "mass; give it an <inertial>, or fixed_base=True."
         )
     group.inertia = speck(_SLIGHT * sum(masses) / len(masses))
     text = f"link '{link.name}' ({link.where}) moves and has no mass; it was given {group.inertia.mass:.2g} kg"

@@ -34,7 +34,9 @@ def made_possible(link: str, where: str, given: Inertia, findings: list[Finding]
     values, axes = np.linalg.eigh(0.5 * np.trace(tensor) * np.eye(3) - tensor)
     if values[2] <= given.mass * _DUST**2:
         findings.append(
-            warning(f"link '{link}' ({where}) has a mass of {given.mass:g} kg and no inertia; it is that of a 1 cm ball", "")
+            warning(
+                f"link '{link}' ({where}) has a mass of {given.mass:g} kg and no inertia; it is that of a 1 cm ball", ""
+            )
         )
         return Inertia(given.mass, given.center, speck(given.mass).tensor)
     least = _THINNEST * values[2]
@@ -45,8 +47,8 @@ def made_possible(link: str, where: str, given: Inertia, findings: list[Finding]
     before, after = (", ".join(f"{x:.4g}" for x in np.linalg.eigvalsh(J)) for J in (tensor, possible))
     findings.append(
         warning(
-            f"link '{link}' ({where}) has the principal moments of inertia ({before}) kg·m², which no body with extent in "
-            f"all directions has: any two must exceed the third. They became ({after})",
+            f"link '{link}' ({where}) has the principal moments of inertia ({before}) kg·m², which no body with "
+            f"extent in all directions has: any two must exceed the third. They became ({after})",
             "",
         )
     )

@@ -18,8 +18,8 @@ class Folders:
     """Folders that a robot's meshes may be in: its package, and those that were given.
 
     The package is the nearest folder above the file with a package.xml, or else the folder that the file is in, without
-    `urdf` or the like at its end. `package://name/…` is looked for in folders called `name`: below the given ones, a given
-    one itself, the package, and, where that has a package.xml, those beside it.
+    `urdf` or the like at its end. `package://name/…` is looked for in folders called `name`: below the given ones, a
+    given one itself, the package, and, where that has a package.xml, those beside it.
     """
 
     def __init__(self, file: Path, given: Sequence[str | PathLike[str]] = ()) -> None:

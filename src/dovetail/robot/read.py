@@ -22,5 +22,7 @@ def read_robot(path: str | PathLike[str], folders: Sequence[str | PathLike[str]]
     if not file.is_file():
         raise SceneError(f"Sim.robot: there is no file '{file}'.")
     if file.suffix.lower() != ".urdf":
-        raise SceneError(f"Sim.robot: '{file}' ends in '{file.suffix}'; robots are read from {', '.join(ENDINGS)} files.")
+        raise SceneError(
+            f"Sim.robot: '{file}' ends in '{file.suffix}'; robots are read from {', '.join(ENDINGS)} files."
+        )
     return read_urdf(file, folders)

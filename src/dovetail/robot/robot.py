@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import SceneError
 from dovetail.sim.body import Body
-from dovetail.sim.given import quaternion_of
+from dovetail.sim.given import quaternion_of, rotation_of, vector
 from dovetail.sim.handle import Handle
 from dovetail.sim.joint import SimJoint
 from dovetail.sim.mechanism import Mechanism
-from dovetail.typing import Array
+from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from dovetail.doctor.finding import Finding
@@ -55,10 +56,10 @@ class Robot(Mechanism):
 
     | property | | |
     |---|---|---|
-    | `bodies`, `joints` | by the names of the file | links that fixed joints hold together are one body, named by the first |
+    | `bodies`, `joints` | by the names of the file | links that fixed joints hold are one body, named by the first |
     | `frames` | by the names of the file | where every link is, also those that are part of another's body |
     | `names`, `q`, `v`, `target`, … | | those of `Mechanism`; a joint that mimics another is in `joints` alone |
-    | `base`, `pos`, `rot` | m | the first body, and where it is; a free base can be put elsewhere with all that it carries |
+    | `base`, `pos`, `rot` | m | the first body, and where it is; setting them moves all of a robot with a free base |
     | `findings` | | what of the file was not honoured as it stands, and what was masked |
     | `mass` | kg | of all bodies, the fixed ones included |
     """
@@ -104,16 +105,52 @@ class Robot(Mechanism):
     def pos(self) -> Array:
         return self.base.pos
 
+    @pos.setter
+    def pos(self, value: ArrayLike) -> None:
+        T = self.base.transform
+        T[:3, 3] = vector(f"robot '{self.name}'", "pos", value, "m")
+        self._carry(T)
+
     @property
     def rot(self) -> Array:
         return self.base.rot
 
-    def place(self, pos: Array, rot: Array) -> None:
-        """Put a robot with a free base elsewhere, as it is: its base at `pos` [m], turned to `rot`."""
-        raise SceneError("not yet")
+    @rot.setter
+    def rot(self, value: Any) -> None:
+        T = self.base.transform
+        T[:3, :3] = rotation_of(f"robot '{self.name}'", value)
+        self._carry(T)
+
+    def _carry(self, T: Array) -> None:
+        """Put the base at T and all else where it is then; velocities turn with it."""
+        if self.base.fixed:
+            raise SceneError(
+                f"robot '{self.name}': its base is fixed; give pos and rot when you make it, or fixed_base=False."
+            )
+        motion = T @ np.linalg.inv(self.base.transform)
+        self._sim.move_bodies(list(self.bodies.values()), motion)
+
+    # --- of frames, too -------------------------------------------------------------------------------------
+
+    def jacobian(self, body: Body | Frame, point: ArrayLike | None = None) -> Array:
+        """(6, n) of a body or of a frame, by default at its origin; see `Mechanism.jacobian`."""
+        if isinstance(body, Frame):
+            return super().jacobian(body.body, body.pos if point is None else point)
+        return super().jacobian(body, point)
+
+    @checked(SceneError)
+    def inverse_kinematics(
+        self, body: Body | Frame, pos: ArrayLike, rot: Any = None, *, tolerance: float = 1e-6, steps: int = 200
+    ) -> Array:
+        """q (n,) within limits that brings a body, or a frame, to `pos` [m] and `rot`; see `Mechanism`."""
+        if isinstance(body, Frame):
+            return self._solve(body.body, body.local, pos, rot, tolerance, steps)
+        return self._solve(body, np.eye(4), pos, rot, tolerance, steps)
 
     def __repr__(self) -> str:
-        return f"<robot '{self.name}': {len(self.bodies)} bodies, {len(self.joints)} joints, q: {', '.join(self.names)}>"
+        return (
+            f"<robot '{self.name}': {len(self.bodies)} bodies, {len(self.joints)} joints, q: {', '.join(self.names)}>"
+        )
 
 
 def _called(joint: str, coordinate: Coordinate) -> str:

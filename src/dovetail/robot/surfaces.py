@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ __all__ = ["COLLISIONS", "Surfaces"]
 
 COLLISIONS = ("hull", "mesh", "boxes")
 
-_CORNERS = 64
+_CORNERS = 128
 """Of a hull: finer ones touch no better and cost more."""
 
 _DETAIL = 2
@@ -52,7 +53,7 @@ class Surfaces:
         whole = merge(made)
         label_surface(whole)
         if len(parts) == 1 and parts[0][1].kind in ("sphere", "capsule"):
-            (pose, shape), T = parts[0], parts[0][0] @ parts[0][1].pose
+            shape, T = parts[0][1], parts[0][0] @ parts[0][1].pose
             half = 0.5 * T[:3, 2] * (shape.size[1] if shape.kind == "capsule" else 0.0)
             make_round(whole, float(shape.size[0]), T[:3, 3] - half, T[:3, 3] + half)
         return whole
@@ -61,7 +62,9 @@ class Surfaces:
         """Note what concerns all of them."""
         cut, file = self._cut
         if cut > 0.0:
-            text = f"hulls have at most {_CORNERS} corners or so, which lie within the file's meshes by {1e3 * cut:.2g} mm"
+            text = (
+                f"hulls have at most {_CORNERS} corners or so, which lie within the file's meshes by {1e3 * cut:.2g} mm"
+            )
             self._findings.append(remark(f"{text} or less, most in '{file}'"))
 
     def _of_shape(self, link: str, pose: Array, shape: Shape) -> SimplicialComplex | None:
@@ -100,7 +103,9 @@ class Surfaces:
         size = float((high - low).max())
         if not (high - low > 1e-6 * size).all():
             flaw = f"the mesh '{file.name}' of link '{link}' is flat: its extent is {(high - low).tolist()} m"
-            self._findings.append(warning(flaw, "it does not touch anything; give it a thickness, or collision='mesh'."))
+            self._findings.append(
+                warning(flaw, "it does not touch anything; give it a thickness, or collision='mesh'.")
+            )
             return None
         if self._collision == "boxes":
             box = shapes.box("a box", high - low)
@@ -114,10 +119,8 @@ def _read(file: Path) -> _Triangles:
     if file.suffix.lower() != ".dae":
         mesh = SimplicialComplexIO().read(file)
         return _Triangles(np.asarray(mesh.positions.values, float), np.asarray(mesh.triangles.topo.values))
-    try:
-        import collada  # noqa: F401  # what trimesh reads .dae with
-    except ImportError:
-        raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install pycollada.") from None
+    if find_spec("collada") is None:
+        raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install 'dovetail[robots]'.")
     import trimesh
 
     try:
@@ -128,7 +131,7 @@ def _read(file: Path) -> _Triangles:
 
 
 def _hull(vertices: Array) -> tuple[_Triangles, float]:
-    """The convex hull, and by how much [m] it is too small where it has only the outermost corners in some directions."""
+    """The convex hull, of the outermost corners in some directions where it has many, and how much [m] it cuts off."""
     from scipy.spatial import ConvexHull
 
     whole = ConvexHull(vertices)

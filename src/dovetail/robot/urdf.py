@@ -1,4 +1,4 @@
-"""URDF files: links, joints, shapes and materials as they stand there; what is not honoured is told by name and line."""
+"""URDF files: links, joints, shapes and materials as they stand there; what is not honoured is told by name."""
 
 from __future__ import annotations
 
@@ -214,9 +214,7 @@ class _Reader:
             else:
                 self._note(remark(f"joint '{joint.name}' has the limits {lower:g} to {upper:g}, taken for none"))
         elif kind == "continuous" and "lower" in limit.attributes and lower < upper:
-            self._note(
-                warning(f"joint '{joint.name}' is continuous, and its limits in {limit.where} are not kept", "")
-            )
+            self._note(warning(f"joint '{joint.name}' is continuous, and its limits in {limit.where} are not kept", ""))
         for what in ("effort", "velocity"):
             value = limit.at_least_zero(what, "0")
             if value > 0.0:
@@ -234,7 +232,9 @@ class _Reader:
             return
         leader, ratio, offset = mimic.text("joint"), mimic.number("multiplier", "1"), mimic.number("offset", "0")
         if joint.kind not in ("revolute", "prismatic"):
-            self._note(warning(f"joint '{joint.name}' mimics '{leader}' and is {joint.kind} ({mimic.where}): it cannot", ""))
+            self._note(
+                warning(f"joint '{joint.name}' mimics '{leader}' and is {joint.kind} ({mimic.where}): it cannot", "")
+            )
             return
         joint.mimic = Mimic(leader, ratio, offset)
 
@@ -270,5 +270,3 @@ def _pose(origin: Element | None) -> Array:
             pose[:3, :3] = AngleAxis(math.remainder(angle, 2.0 * math.pi), axis).matrix() @ pose[:3, :3]
         pose[:3, 3] = origin.numbers("xyz", 3, "0 0 0")
     return pose
-
-

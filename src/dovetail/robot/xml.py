@@ -68,7 +68,7 @@ class Element:
             found = np.zeros(0)
         if len(found) != count or not (np.abs(found) <= LARGEST).all():
             wanted = "a finite number" if count == 1 else f"{count} finite numbers"
-            self.refuse(f"<{self.tag}>{self._called} has {name}=\"{shortened(' '.join(words))}\"; give {wanted}.")
+            self.refuse(f'<{self.tag}>{self._called} has {name}="{shortened(" ".join(words))}"; give {wanted}.')
         return found
 
     def number(self, name: str, default: str | None = None) -> float:
@@ -78,12 +78,12 @@ class Element:
     def positive(self, name: str) -> float:
         """An attribute that is a number > 0."""
         value = self.number(name)
-        return value if value > 0.0 else self.refuse(f"<{self.tag}> has {name}=\"{value:g}\"; give a number > 0.")
+        return value if value > 0.0 else self.refuse(f'<{self.tag}> has {name}="{value:g}"; give a number > 0.')
 
     def at_least_zero(self, name: str, default: str | None = None) -> float:
         """An attribute that is a number ≥ 0."""
         value = self.number(name, default)
-        return value if value >= 0.0 else self.refuse(f"<{self.tag}> has {name}=\"{value:g}\"; give a number ≥ 0.")
+        return value if value >= 0.0 else self.refuse(f'<{self.tag}> has {name}="{value:g}"; give a number ≥ 0.')
 
     def refuse(self, what: str) -> NoReturn:
         """Say what is wrong here."""
@@ -133,8 +133,8 @@ def read_xml(file: Path) -> Element:
 
     def declares(*_: object) -> NoReturn:
         raise SceneError(
-            f"reading '{file}', line {parser.CurrentLineNumber}: it declares a document type or entities, which can blow a "
-            "file up or read others; remove the declaration."
+            f"reading '{file}', line {parser.CurrentLineNumber}: it declares a document type or entities, which can "
+            "blow a file up or read others; remove the declaration."
         )
 
     parser.StartElementHandler = start

@@ -18,27 +18,37 @@ _TURN = 0.3  # [rad or m] the most that a coordinate changes in a step
 
 
 def inverse_kinematics(
-    state: MechanismState, body: int, pos: Array, rot: Array | None, limits: Array, tolerance: float, steps: int
+    state: MechanismState,
+    tip: tuple[int, Array],
+    pos: Array,
+    rot: Array | None,
+    limits: Array,
+    tolerance: float,
+    steps: int,
 ) -> Array:
-    """q (n,) with the body at `pos` [m], turned to `rot` if that is given.
+    """q (n,) with a frame of a body, `tip` its number and the pose in it, at `pos` [m], and turned to `rot` if given.
 
     Each step minimises ‖J δ − e‖² + λ²‖δ‖² with λ² in proportion to ‖e‖² (Levenberg–Marquardt): coordinates that would
     leave their limits are put on them and left out. A step that comes no nearer is repeated with more damping.
     """
     q = np.clip(state.q, limits[:, 0], limits[:, 1])
     Q, values, q = state.reach(q)
-    error = _error(Q[body], pos, rot)
+    body, frame = tip
+    here = _placed(Q[body], frame)
+    error = _error(here, pos, rot)
     damping = 1e-3
     for _ in range(steps):
         near = float(np.abs(error).max())
         if near < tolerance:
             return q
-        J = state.jacobian(body, Q[body, 0], Q)[: len(error)]
+        J = state.jacobian(body, here[0], Q)[: len(error)]
         wanted = _step(J, error, damping * float(error @ error), q, limits)
         trial = state.reach(q + wanted, (Q, values))
-        ahead = _error(trial[0][body], pos, rot)
+        there = _placed(trial[0][body], frame)
+        ahead = _error(there, pos, rot)
         if np.isfinite(trial[2]).all() and ahead @ ahead < error @ error:
             Q, values, q = trial
+            here = there
             error, damping = ahead, max(1e-9, 0.3 * damping)
         else:
             damping *= 10.0
@@ -66,6 +76,11 @@ def _step(J: Array, error: Array, damping: float, q: Array, limits: Array) -> Ar
         step[beyond] = np.clip(step, low, high)[beyond]
         free &= ~beyond
     return step
+
+
+def _placed(Q: Array, frame: Array) -> Array:
+    """Origin and axes (4, 3) in the world of a frame that has this pose (4, 4) in a body at Q."""
+    return np.concatenate([(Q[0] + frame[:3, 3] @ Q[1:])[None], frame[:3, :3].T @ Q[1:]])
 
 
 def _error(Q: Array, pos: Array, rot: Array | None) -> Array:

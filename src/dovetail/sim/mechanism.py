@@ -183,13 +183,17 @@ class Mechanism(Handle):
         It begins in the present state, which it leaves alone: `m.q = m.inverse_kinematics(…)` goes there. Raises
         SceneError where it comes no nearer than `tolerance` [m, rad], with how near that is.
         """
+        return self._solve(body, np.eye(4), pos, rot, tolerance, steps)
+
+    # --- how ------------------------------------------------------------------------------------------------
+
+    def _solve(self, body: Body, frame: Array, pos: ArrayLike, rot: Any, tolerance: float, steps: int) -> Array:
+        """q that brings a frame of a body, of which `frame` (4, 4) is the pose in the body, to a place."""
         who = "Mechanism.inverse_kinematics"
         place = vector(who, "pos", pos, "m")
         turn = None if rot is None else rotation_of(who, rot)
-        number = self._number("inverse_kinematics", body)
-        return inverse_kinematics(self._state, number, place, turn, self.limits, tolerance, steps)
-
-    # --- how ------------------------------------------------------------------------------------------------
+        tip = self._number("inverse_kinematics", body), frame
+        return inverse_kinematics(self._state, tip, place, turn, self.limits, tolerance, steps)
 
     def _number(self, call: str, body: Body) -> int:
         if not any(ours is body for ours in self._sim.bodies):

@@ -25,11 +25,11 @@ def branches(joints: Indices, pairs: Indices, free: Flags) -> list[Branch] | Non
         for b in pair:
             at.setdefault(b, []).append(k)
     found: list[Branch] = []
-    reached = {-1 if -1 in at else next(iter(at))}
+    reached = {-1 if -1 in at else next(iter(at), -1)}
     todo, used = list(reached), set[int]()
     while todo:
         parent = todo.pop()
-        for k in at[parent]:
+        for k in at.get(parent, ()):
             if k in used:
                 continue
             used.add(k)

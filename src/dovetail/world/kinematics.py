@@ -82,9 +82,12 @@ class Kinematics:
             (at.J_x[self._others], rest),
         ]
         if self.island.root >= 0:
-            of_root = np.eye(len(self._scale))[self.island.columns(self.island.root)]
-            levels.append((of_root, np.zeros((6, rates.shape[1])) + root))
+            levels.append((self._of_root(), np.zeros((6, rates.shape[1])) + root))
         return _solve_in_order(levels, self._scale, _RANK).reshape(-1, 6, rates.shape[1])
+
+    def _of_root(self) -> Array:
+        """(6, 6n): takes the twist of the root out of those of all bodies."""
+        return np.eye(len(self._scale))[self.island.columns(self.island.root)]
 
     def rates(self, Q: Array, rates: Array, all_rates: Array, V: Array) -> Array:
         """V (n, 4, 3) of all bodies; the island's for rates (k,) of the chosen, and `all_rates` of the others.
@@ -93,7 +96,9 @@ class Kinematics:
         """
         at = self.island.posture(Q, self._reference())
         others = all_rates[self.island.rows[self._others]][:, None]
-        root = np.concatenate([V[self.island.root, 0], 0.5 * np.cross(Q[self.island.root, 1:], V[self.island.root, 1:]).sum(0)])
+        root = np.concatenate(
+            [V[self.island.root, 0], 0.5 * np.cross(Q[self.island.root, 1:], V[self.island.root, 1:]).sum(0)]
+        )
         return self.island.rates(Q, self._moves(at, rates[:, None], others, root[:, None])[:, :, 0])[0]
 
     def mass_matrix(self, Q: Array) -> Array:
@@ -110,8 +115,7 @@ class Kinematics:
         levels = [(at.J_c, -at.bend_c), (at.J_x[self._mine], -at.bend_x[self._mine])]
         levels.append((at.J_x[self._others], -at.bend_x[self._others]))
         if self.island.root >= 0:
-            of_root = np.eye(len(self._scale))[self.island.columns(self.island.root)]
-            levels.append((of_root, np.zeros(6)))
+            levels.append((self._of_root(), np.zeros(6)))
         change = _solve_in_order([(A, b[:, None]) for A, b in levels], self._scale, _RANK).reshape(-1, 6)
         acceleration = (self.island.rates(Q, change)[0] + self.island.rates(Q, twist)[1])[bodies]
         acceleration[:, 0] -= self._bodies.gravity[bodies]
