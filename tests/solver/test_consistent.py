@@ -131,7 +131,7 @@ def coordinate_of(model: Model, batch: LawBatch, m: int):
     phi = batch.law.function
 
     def slope(at: float) -> float:
-        d = np.zeros(2)
+        d = np.zeros(3)
         phi(at, batch.p[m], d)
         return d[0]
 

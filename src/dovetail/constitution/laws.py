@@ -113,7 +113,7 @@ class Servo(Law):
         gains = Parameter(f"{own}stiffness", sign="≥ 0"), Parameter(f"{own}damping", sign="≥ 0")
         aims = Parameter(f"{own}target", reported=True), Parameter(f"{own}target_velocity")
         cap = Parameter(f"{own}max_effort", unbounded=True, sign="≥ 0")
-        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True))
+        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True), Parameter(inertia=True))
 
     @property
     def effort(self) -> str:

@@ -39,6 +39,9 @@ _SETTLING = 0.05
 A firm drive of limited effort would swing about its target without it.
 """
 
+_YIELDING = 0.01
+"""Stiffness of these drives beside that of others: still 100 times the inertia in a step, and quickly solved for."""
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -165,6 +168,7 @@ def _equip(made: MovingJoint, joint: Joint, value: float) -> None:
     if joint.mimic is None:
         drive = coordinate.drive
         drive.target = value  # which makes it firm
+        drive.stiffness *= _YIELDING
         drive.damping = _SETTLING * drive.stiffness
         drive.max_effort = joint.effort
         drive.on = False

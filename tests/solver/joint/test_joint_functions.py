@@ -90,7 +90,7 @@ def x_of(function, F):
 
 
 def phi(function, x, p):
-    d = np.zeros(2)
+    d = np.zeros(3)
     return function.function(x, p, d), d[0], d[1]
 
 

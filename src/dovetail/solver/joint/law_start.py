@@ -73,8 +73,8 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
     """
     c, h, ratio = laws.coordinates, start.h, start.ratio
     linearise_laws(laws, start.Q)
-    room, now = np.empty(laws.longest + 1), np.zeros(2)
-    last, earlier, whole = np.zeros(2), np.zeros(2), np.zeros(2)
+    room, now = np.empty(laws.longest + 1), np.zeros(3)
+    last, earlier, whole = np.zeros(3), np.zeros(3), np.zeros(3)
     for i in range(len(laws.acting)):
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
@@ -125,7 +125,7 @@ def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
     c, h = laws.coordinates, start.h
     size = 3 * c.widest
     F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
-    room, now, last = np.empty(laws.longest + 1), np.zeros(2), np.zeros(2)
+    room, now, last = np.empty(laws.longest + 1), np.zeros(3), np.zeros(3)
     for i in range(len(laws.acting)):
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]

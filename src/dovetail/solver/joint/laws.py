@@ -144,17 +144,19 @@ class Laws(Record):
 
 @kernel
 def _evaluate(laws: Laws, i: int, x: float, stored: bool, d: Array) -> tuple[float, float, float]:
-    """Σ s φ, Σ s φ′, Σ s φ″ of acting coordinate i at x, or of laws that store energy alone; d (2) is scratch."""
+    """Σ s φ, Σ s φ′, Σ s φ″ of acting coordinate i at x, or of laws that store energy alone; d (3) is scratch.
+
+    φ″ is what Newton's matrix takes for it (function.py).
+    """
     value = slope = bend = 0.0
     for n in range(laws.first[i], laws.first[i + 1]):
         m = laws.law[n]
         if stored and laws.start[m] >= 0:
             continue  # what depends on the rate does work
-        d[0] = 0.0
-        d[1] = 0.0
+        d[:] = 0.0
         value += laws.scale[m] * call_law(laws.address[m], x, laws.p, laws.at[m], d)
         slope += laws.scale[m] * d[0]
-        bend += laws.scale[m] * d[1]
+        bend += laws.scale[m] * max(d[1], d[2])
     return value, slope, bend
 
 
@@ -166,7 +168,7 @@ def law_energies(laws: Laws, Q: Array, owner: Indices, E: Array, stored: bool = 
     """
     c = laws.coordinates
     size = 3 * c.widest
-    F, dx, d2x, d = np.empty(size), np.empty(size), np.zeros(size * size), np.zeros(2)
+    F, dx, d2x, d = np.empty(size), np.empty(size), np.zeros(size * size), np.zeros(3)
     for i in range(len(laws.acting)):
         k = laws.acting[i]
         n = gather_rows(c, k, Q, F)
@@ -181,7 +183,7 @@ def linearise_laws(laws: Laws, Q: Array) -> None:
     """J, x, slope, bend ← those at Q."""
     c = laws.coordinates
     size = 3 * c.widest
-    F, dx, d2x, d = np.empty(size), np.empty(size), np.zeros(size * size), np.zeros(2)
+    F, dx, d2x, d = np.empty(size), np.empty(size), np.zeros(size * size), np.zeros(3)
     for i in range(len(laws.acting)):
         k = laws.acting[i]
         n = gather_rows(c, k, Q, F)
@@ -249,7 +251,7 @@ def add_bend(c: Coordinates, k: int, slope: float, n: int, d2x: Array, D: Array,
 
 @kernel
 def _slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
-    flat, d = p.ravel(), np.zeros(2)
+    flat, d = p.ravel(), np.zeros(3)
     for m in range(len(of)):
         call_law(law, value[of[m]], flat, m * p.shape[1], d)
         out[m] = d[0]

@@ -4,7 +4,8 @@ With ẋ = (x − xₙ)/h both gains make one parabola,
 
     A/2 (x − a)²,   A = h²k + hc,   a = (hk x̃ + c(xₙ + hṽ))/(hk + c)
 
-which goes on as a straight line of slope ±h²f where it would get steeper.
+which goes on as a straight line of slope ±h²f where it would get steeper. That effort moves an inertia I by h²f/I in a
+step: no farther from a than some such ways Newton might leap over the parabola, and is told of it by d[2] (function.py).
 """
 
 from __future__ import annotations
@@ -14,8 +15,21 @@ from dovetail.typing import Array
 
 __all__ = ["servo"]
 
+_WAYS = 4.0  # gravity and what the joint carries add to what the drive does
 
-@law(parameters=("k [N/m or N·m]", "c [N·s/m or N·m·s]", "target", "target velocity", "f [N or N·m]", "start", "h [s]"))
+
+@law(
+    parameters=(
+        "k [N/m or N·m]",
+        "c [N·s/m or N·m·s]",
+        "target",
+        "target velocity",
+        "f [N or N·m]",
+        "start",
+        "h [s]",
+        "I [kg or kg·m²]",
+    )
+)
 def servo(x: float, p: Array, d: Array) -> float:
     """φ = A/2 (x − a)², or a line of slope ±h²f."""
     h = p[6]
@@ -33,4 +47,6 @@ def servo(x: float, p: Array, d: Array) -> float:
         return float(0.5 * A * away * away)
     d[0] = cap if away > 0.0 else -cap
     d[1] = 0.0
+    if p[7] * abs(away) < _WAYS * cap:
+        d[2] = cap / abs(away)
     return float(cap * (abs(away) - 0.5 * cap / A))
