@@ -89,7 +89,15 @@ def arm_frames(q: np.ndarray) -> dict[str, np.ndarray]:
     hand = fore @ pose((0.2, 0, 0.05), (-0.5, 0, 0)) @ turned((0, 0, 1), q[2])
     tool = hand @ pose((0, 0.1, 0.02), (0, 0.7, 0))
     finger = hand @ pose((0, 0, 0.15)) @ shifted((0, 1, 0), 0.02 - 0.05 * q[2])
-    return {"world": np.eye(4), "base": base, "upper": upper, "fore": fore, "hand": hand, "tool": tool, "finger": finger}
+    return {
+        "world": np.eye(4),
+        "base": base,
+        "upper": upper,
+        "fore": fore,
+        "hand": hand,
+        "tool": tool,
+        "finger": finger,
+    }
 
 
 _R_UPPER = pose(rpy=(0.4, 0.1, -0.3))[:3, :3]
@@ -105,14 +113,16 @@ ARM_MASSES = {
 
 
 def arm_dynamics(q: np.ndarray, gravity=(0, 0, -9.81)) -> tuple[np.ndarray, np.ndarray]:
-    """M and the torques against gravity: Σ JᵥᵀmJᵥ + JωᵀIJω and −Σ Jᵥᵀ m g, Jacobians by central differences of poses."""
+    """M and the torques against gravity: Σ JᵥᵀmJᵥ + JωᵀIJω and −Σ Jᵥᵀ m g, J by central differences."""
     M, load, step = np.zeros((3, 3)), np.zeros(3), 1e-5
     here = arm_frames(q)
     ahead, behind = ([arm_frames(q + s * step * e) for e in np.eye(3)] for s in (1, -1))
     for name, (m, c, inertia) in ARM_MASSES.items():
         R = here[name][:3, :3]
         centre = np.append(c, 1.0)
-        J_v = np.stack([(a[name] @ centre - b[name] @ centre)[:3] for a, b in zip(ahead, behind, strict=True)], 1) / (2 * step)
+        J_v = np.stack([(a[name] @ centre - b[name] @ centre)[:3] for a, b in zip(ahead, behind, strict=True)], 1) / (
+            2 * step
+        )
         spin = [(a[name] - b[name])[:3, :3] @ R.T / (2 * step) for a, b in zip(ahead, behind, strict=True)]
         J_w = np.stack([[W[2, 1], W[0, 2], W[1, 0]] for W in spin], 1)
         M += m * J_v.T @ J_v + J_w.T @ R @ inertia @ R.T @ J_w

@@ -220,6 +220,27 @@ def test_exports_go_where_they_are_told(folder, capsys):
     assert "is not a recording" in capsys.readouterr().err
 
 
+def test_a_robot_is_checked_run_and_looked_at(folder, capsys, monkeypatch):
+    import dovetail.viewer
+
+    body = '<inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>'
+    joint = '<parent link="a"/><child link="b"/><limit lower="0.5" upper="1.5" effort="9" velocity="1"/>'
+    links = f'<link name="a">{body}</link><link name="b">{body}</link><gazebo/>'
+    text = f'<robot name="r">{links}<joint name="j" type="revolute">{joint}</joint></robot>'
+    (folder / "r.urdf").write_text(text)
+    assert main(["check", "r.urdf"]) == OK
+    shown = capsys.readouterr().out
+    assert "warning: <gazebo> is not read (line 1)" in shown and "joint 'j' starts at 0.51" in shown
+    assert "r.urdf: no problems" in shown and "outside its limits" not in shown
+    assert main(["run", "r.urdf", "--steps", "3"]) == OK
+    viewed = []
+    monkeypatch.setattr(dovetail.viewer, "view", lambda shown, **_: viewed.append(shown))
+    assert main(["view", "r.urdf"]) == OK
+    assert [type(world).__name__ for world in viewed] == ["World"]
+    (folder / "r.urdf").write_text("<robot/>")
+    assert main(["check", "r.urdf"]) == ERROR
+
+
 def test_view_of_what_is_no_recording_is_an_error(folder, capsys):
     assert main(["view", "pendulum.py"]) == ERROR
     assert "is not a recording" in capsys.readouterr().err

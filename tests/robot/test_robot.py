@@ -66,7 +66,9 @@ def test_a_robot_swings_as_its_equations_of_motion_say(write):
         # M v̇ + Ṁ v − ½ ∂(vᵀMv)/∂q + load + damping = 0
         M, load = arm_dynamics(q)
         slopes = [(arm_dynamics(q + s)[0] - arm_dynamics(q - s)[0]) / 2e-4 for s in 1e-4 * np.eye(3)]
-        coriolis = sum(dM * r for dM, r in zip(slopes, v, strict=True)) @ v - 0.5 * np.array([v @ dM @ v for dM in slopes])
+        coriolis = sum(dM * r for dM, r in zip(slopes, v, strict=True)) @ v - 0.5 * np.array(
+            [v @ dM @ v for dM in slopes]
+        )
         return np.linalg.solve(M, -load - coriolis - np.array([0.7, 0, 0]) * v)
 
     for _ in range(60):  # classical Runge–Kutta
@@ -173,14 +175,19 @@ def test_a_robot_can_be_there_twice(write):
 
 def test_links_that_overlap_at_the_start_pass_through_each_other_and_are_told(write):
     ball = '<sphere radius="0.1"/>'
-    parts = [link("a", shape=ball), link("b", shape=ball), link("c", shape=ball), link("d", shape='<sphere radius="0.02"/>')]
+    parts = [
+        link("a", shape=ball),
+        link("b", shape=ball),
+        link("c", shape=ball),
+        link("d", shape='<sphere radius="0.02"/>'),
+    ]
     joints = [hinge("ab", "a", "b", "0.15 0 0"), hinge("bc", "b", "c", "0 0.05 0"), hinge("cd", "b", "d", "-0.15 0 0")]
     sim = Sim(dt=0.01)
     chain = sim.robot(write(robot(*parts, *joints)))
     told = [finding.text for finding in chain.findings]
     assert told == ["link 'a' overlaps 'c', 'd' at the start"]  # 'd' is inside of 'a'; 'b' is a neighbour of both
     sim.step(2)
-    with pytest.raises(SceneError, match="intersect|touch|near"):
+    with pytest.raises(SceneError, match=r"intersect|touch|near"):
         apart = Sim(dt=0.01)
         apart.robot(write(robot(*parts, *joints)))
         apart.sphere(0.1, pos=(0, 0, 0.1))  # what is not the robot's own is not masked
@@ -200,7 +207,9 @@ def test_meshes_touch_as_they_are_as_hulls_or_as_boxes(write, tmp_path, collisio
     corners = body.vertices - (0, 0, 1)
     assert np.allclose(np.ptp(corners, axis=0), (0.2, 0.4, 0.2))
     wide_above = np.ptp(corners[corners[:, 2] > 0.05, 0])  # turned over by the negative scale
-    assert wide_above == pytest.approx(0.2) and np.isclose(np.ptp(corners[corners[:, 2] < 0, 0]), 0.02) == (collision != "boxes")
+    assert wide_above == pytest.approx(0.2) and np.isclose(np.ptp(corners[corners[:, 2] < 0, 0]), 0.02) == (
+        collision != "boxes"
+    )
     triangles = body.slot.geometry.triangles.topo.values
     a, b, c = (corners[triangles[:, k]] for k in range(3))
     assert np.einsum("ki,ki->", a, np.cross(b, c)) > 0  # the surface is outward
@@ -240,7 +249,7 @@ def test_links_without_mass_belong_to_what_carries_them_or_are_told(write):
     text = robot(link("a"), link("b", 0), link("c"), hinge("ab", "a", "b"), hinge("bc", "b", "c", axis="1 0 0"))
     made = still().robot(write(text))
     assert "link 'b' (line 1) moves and has no mass; it was given 0.0001 kg" in made.findings[0].text
-    with pytest.raises(SceneError, match="link 'a' .* can move freely and has no mass"):
+    with pytest.raises(SceneError, match=r"link 'a' .* can move freely and has no mass"):
         still().robot(write(robot(link("a", 0))), fixed_base=False)
 
 
@@ -250,7 +259,11 @@ def test_inertia_that_no_body_has_is_changed_as_little_as_possible_and_told(writ
     assert "(0.01, 0.01, 0.05) kg·m², which no body with extent" in made.findings[0].text
     moments = np.linalg.eigvalsh(made.base.inertia)
     assert moments[0] + moments[1] > moments[2] > 0.02
-    whole = robot(link("a"), link("b"), hinge("j", "a", "b")).replace("continuous", "fixed").replace('iyy="0.01"', 'iyy="0.015"', 1)
+    whole = (
+        robot(link("a"), link("b"), hinge("j", "a", "b"))
+        .replace("continuous", "fixed")
+        .replace('iyy="0.01"', 'iyy="0.015"', 1)
+    )
     assert not still().robot(write(whole)).findings  # what is possible together is left alone
     nothing = still().robot(write(robot(link("a", inertia=0))))
     assert "has a mass of 1 kg and no inertia" in nothing.findings[0].text

@@ -1,4 +1,4 @@
-"""`dovetail check`: findings about a mesh or a scene, with advice."""
+"""`dovetail check`: findings about a mesh, a scene or a robot, with advice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 
 from dovetail.cli.exit_codes import OK, PROBLEMS
 from dovetail.doctor import Finding, examine_mesh, examine_scene
+from dovetail.doctor.finding import remark
 from dovetail.errors import SceneError
+from dovetail.robot.read import ENDINGS
 from dovetail.sim.given import positive
 
 __all__ = ["check_file"]
@@ -24,7 +26,11 @@ def check_file(path: Path, d_hat: float | None, scale: float) -> int:
 
     if not path.is_file():
         raise SceneError(f"there is no file '{path}'.")
-    findings = _of_scene(path, d_hat) if path.suffix.lower() in _SCENES else _of_mesh(path, d_hat, scale)
+    suffix = path.suffix.lower()
+    if suffix in ENDINGS:
+        findings = _of_robot(path, d_hat)
+    else:
+        findings = _of_scene(path, d_hat) if suffix in _SCENES else _of_mesh(path, d_hat, scale)
     console = Console()
     for finding in findings:
         console.print(Text(f"{finding.kind}: ", _STYLES[finding.kind]) + Text(finding.text), soft_wrap=True)
@@ -41,6 +47,17 @@ def _of_mesh(path: Path, d_hat: float | None, scale: float) -> list[Finding]:
     factor = positive("dovetail check", "scale", scale)
     mesh = SimplicialComplexIO(np.diag([factor, factor, factor, 1.0])).read(path)
     return examine_mesh(mesh, 1e-3 if d_hat is None else positive("dovetail check", "d_hat", d_hat, "m"))
+
+
+def _of_robot(path: Path, d_hat: float | None) -> list[Finding]:
+    from dovetail.cli.load import load_robot
+
+    sim, robot = load_robot(path)
+    if d_hat is not None:
+        sim.scene.config["contact/d_hat"] = positive("dovetail check", "d_hat", d_hat, "m")
+    kinds = list(_STYLES)
+    found = [*robot.findings, *examine_scene(sim.scene), remark(f"{robot}, {robot.mass:.4g} kg"[1:].replace(">", ""))]
+    return sorted(found, key=lambda finding: kinds.index(finding.kind))
 
 
 def _of_scene(path: Path, d_hat: float | None) -> list[Finding]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from dovetail.core import World
 
 __all__ = ["bench", "check", "demo", "export", "info", "run", "uipc", "uipc_script", "view", "warmup"]
 
@@ -42,7 +45,7 @@ def run(
     overwrite: bool = False,
     view: bool = False,
 ) -> int:
-    """Run a scene: a Python file with build(), `sim` or `scene`; a .toml file; or a .json file of SceneIO.
+    """Run a scene: a Python file with build(), `sim` or `scene`; a .toml file; a .json file of SceneIO; or a robot.
 
     Args:
         scene: the file
@@ -62,19 +65,25 @@ def run(
     return run_world(world, steps, record, every, overwrite)
 
 
-def view(recording: Positional[Path], /, host: str = "127.0.0.1", port: int = 8080, no_browser: bool = False) -> int:
-    """Play a recording in the browser.
+def view(file: Positional[Path], /, host: str = "127.0.0.1", port: int = 8080, no_browser: bool = False) -> int:
+    """Play a recording in the browser, or look at a robot, with a slider for every joint.
 
     Args:
-        recording: a file that `--record` or a Recorder wrote
+        file: a recording that `--record` or a Recorder wrote, or the file of a robot (.urdf)
         host: address to listen at; by default this machine alone can look
         port: port to listen at, or the next free one
         no_browser: only tell the address, do not open a tab
 
     """
+    from dovetail.robot.read import ENDINGS
     from dovetail.viewer import view as show
 
-    show(recording, host=host, port=port, browser=not no_browser)
+    shown: Path | World = file
+    if file.suffix.lower() in ENDINGS:
+        from dovetail.cli.load import load
+
+        shown = load(file)
+    show(shown, host=host, port=port, browser=not no_browser)
     return 0
 
 
@@ -107,10 +116,10 @@ def check(
     d_hat: float | None = None,
     scale: float = 1.0,
 ) -> int:
-    """Look for what is wrong with a mesh or a scene: open, inside out, intersecting, thin, badly placed.
+    """Look for what is wrong with a mesh, a scene or a robot: open, inside out, intersecting, thin, badly placed.
 
     Args:
-        file: a mesh (.obj .stl .ply .glb .msh) or a scene (.py .toml .json)
+        file: a mesh (.obj .stl .ply .glb .msh), a scene (.py .toml .json) or a robot (.urdf)
         d_hat: contact distance in m that thickness and gaps are compared with; default: 1 mm, or the scene's own
         scale: multiply the mesh by this first; 0.001 for one in mm
 

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.errors import SceneError
+from dovetail.robot.read import ENDINGS as ROBOTS
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from dovetail.core import Scene, World
+    from dovetail.robot.robot import Robot
     from dovetail.sim import Sim
 
-__all__ = ["load", "load_scene"]
+__all__ = ["load", "load_robot", "load_scene"]
 
 
 def load(path: Path) -> World:
@@ -28,7 +30,7 @@ def load(path: Path) -> World:
 
 
 def load_scene(path: Path) -> Scene | Sim:
-    """The scene or Sim in a .py, .toml or .json file."""
+    """The scene or Sim in a .py, .toml or .json file, or that of a robot."""
     from dovetail.io import SceneIO
     from dovetail.sim.toml_file import load_toml
 
@@ -41,7 +43,19 @@ def load_scene(path: Path) -> Scene | Sim:
         return load_toml(path)
     if suffix == ".json":
         return SceneIO.load(path)
-    raise SceneError(f"'{path}' is no scene; scenes end in .py, .toml or .json.")
+    if suffix in ROBOTS:
+        return load_robot(path)[0]
+    raise SceneError(f"'{path}' is no scene; scenes end in .py, .toml or .json, robots in {', '.join(ROBOTS)}.")
+
+
+def load_robot(path: Path) -> tuple[Sim, Robot]:
+    """A robot alone, its base fixed and its drives holding it as it starts."""
+    from dovetail.sim import Sim
+
+    sim = Sim()
+    robot = sim.robot(path)
+    robot.hold()
+    return sim, robot
 
 
 def _of_module(path: Path) -> Scene | Sim:

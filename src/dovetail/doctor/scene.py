@@ -98,11 +98,23 @@ def _joints(world: World) -> list[Finding]:
                         "it is as stiff as the heavier body needs; a lower strength_ratio is easier on the solver.",
                     )
                 )
-        violation = elements.find("limit/violation")
-        if violation is not None and violation.values.max(initial=0.0) > 0:
-            text = f"joint '{slot.object_name}' begins {violation.values.max():.3g} outside its limits"
+        beyond = _beyond(slot, elements)
+        if beyond > 0:
+            text = f"joint '{slot.object_name}' begins {beyond:.3g} outside its limits"
             found.append(warning(text, "it is thrown back in the first step; widen the limits or move a body."))
     return found[:_TOLD] + ([remark(f"… and {len(found) - _TOLD} more about joints")] if len(found) > _TOLD else [])
+
+
+def _beyond(slot: SimplicialComplexSlot, elements: AttributeCollection) -> float:
+    """How far the first coordinates of joints are outside their limits [rad or m], at most."""
+    kind = class_of(uid_of(slot.geometry))
+    assert issubclass(kind, Joint)
+    if "limit/lower" not in elements or kind.coordinate is None:
+        return 0.0
+    name = kind.coordinate.attribute
+    x = elements.slot(f"{name}/multi_turn" if f"{name}/multi_turn" in elements else name).values
+    lower, upper = (elements.slot(f"limit/{side}").values for side in ("lower", "upper"))
+    return float(np.maximum(lower - x, x - upper).max(initial=0.0))
 
 
 def _sizes(scene: Scene) -> list[Finding]:

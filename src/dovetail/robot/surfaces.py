@@ -25,6 +25,8 @@ COLLISIONS = ("hull", "mesh", "boxes")
 _CORNERS = 128
 """Of a hull: finer ones touch no better and cost more."""
 
+_EXACT = 1e-3  # of its size: what sticks out less of a hull is left out
+
 _DETAIL = 2
 """Of round shapes beside others: 320 triangles of a ball, prisms with 32 sides."""
 
@@ -61,10 +63,8 @@ class Surfaces:
     def tell(self) -> None:
         """Note what concerns all of them."""
         cut, file = self._cut
-        if cut > 0.0:
-            text = (
-                f"hulls have at most {_CORNERS} corners or so, which lie within the file's meshes by {1e3 * cut:.2g} mm"
-            )
+        if cut > 1e-6:
+            text = f"hulls have at most {_CORNERS} corners, which lie within the file's meshes by {1e3 * cut:.2g} mm"
             self._findings.append(remark(f"{text} or less, most in '{file}'"))
 
     def _of_shape(self, link: str, pose: Array, shape: Shape) -> SimplicialComplex | None:
@@ -131,16 +131,26 @@ def _read(file: Path) -> _Triangles:
 
 
 def _hull(vertices: Array) -> tuple[_Triangles, float]:
-    """The convex hull, of the outermost corners in some directions where it has many, and how much [m] it cuts off."""
+    """The convex hull of the corners that matter most, and by how much [m] others stick out of it.
+
+    It begins with the outermost in some directions, and takes in what sticks out most of each triangle.
+    """
     from scipy.spatial import ConvexHull
 
-    whole = ConvexHull(vertices)
-    corners, cut = vertices[whole.vertices], 0.0
-    found = whole
-    if len(corners) > _CORNERS:
-        farthest = np.unique((corners @ _directions().T).argmax(axis=0))
-        found = ConvexHull(corners[farthest])
-        cut = float((corners @ found.equations[:, :3].T + found.equations[:, 3]).max())
+    corners = vertices[ConvexHull(vertices).vertices]
+    near = _EXACT * float(np.ptp(corners, axis=0).max())
+    chosen = np.unique((corners / np.ptp(corners, axis=0) @ _directions().T).argmax(axis=0))
+    while True:
+        found = ConvexHull(corners[chosen])
+        out = corners @ found.equations[:, :3].T + found.equations[:, 3]
+        cut, room = float(out.max()), _CORNERS - len(chosen)
+        if cut <= near or room <= 0:
+            break
+        farthest = out.argmax(axis=0)[np.argsort(-out.max(axis=0))]
+        farthest = np.setdiff1d(farthest[out.max(axis=1)[farthest] > near][: max(room, 1)], chosen)
+        if not len(farthest):
+            break
+        chosen = np.concatenate([chosen, farthest])
     points, triangles = found.points[found.vertices], found.simplices
     number = np.zeros(len(found.points), np.int64)
     number[found.vertices] = np.arange(len(found.vertices))
@@ -148,13 +158,11 @@ def _hull(vertices: Array) -> tuple[_Triangles, float]:
     a, b, c = (points[triangles[:, k]] for k in range(3))
     inward = np.einsum("ki,ki->k", np.cross(b - a, c - a), found.equations[:, :3]) < 0.0
     triangles[inward] = triangles[inward, ::-1]
-    return _Triangles(points, triangles), cut
+    return _Triangles(points, triangles), max(0.0, cut)
 
 
 @cache
 def _directions() -> Array:
-    """Unit vectors (n, 3), about evenly spread: a golden spiral, and the axes."""
-    k = np.arange(_CORNERS) + 0.5
-    z, turn = 1.0 - 2.0 * k / _CORNERS, np.pi * (1.0 + np.sqrt(5.0)) * k
-    r = np.sqrt(1.0 - z * z)
-    return np.concatenate([np.stack([r * np.cos(turn), r * np.sin(turn), z], axis=1), np.eye(3), -np.eye(3)])
+    """Towards the middles of sides, edges and corners of a cube (26, 3)."""
+    grid = np.indices((3, 3, 3)).reshape(3, 27).T - 1.0
+    return np.asarray(grid[np.abs(grid).any(axis=1)])

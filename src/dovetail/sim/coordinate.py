@@ -69,7 +69,9 @@ class Coordinate(Handle):
     @property
     def value(self) -> float:
         readings = self._readings or self._find()
-        return 0.0 if readings is None else readings.value(self._row)
+        if readings is None:  # where it starts
+            return float(self.joint.attributes.slot(self.word.offset).first)
+        return readings.value(self._row)
 
     @value.setter
     def value(self, value: float) -> None:

@@ -125,6 +125,11 @@ class Mechanism(Handle):
         for coordinate, value in zip(self._coordinates, self._given("target", values).tolist(), strict=True):
             coordinate.drive.target = value
 
+    def hold(self) -> None:
+        """Have all drives hold the coordinates where they are now."""
+        for coordinate in self._coordinates:
+            coordinate.drive.hold()
+
     @property
     def target_velocity(self) -> Array:
         return np.array([c.drive.target_velocity for c in self._coordinates])

@@ -5,7 +5,7 @@ With ẋ = (x − xₙ)/h both gains make one parabola,
     A/2 (x − a)²,   A = h²k + hc,   a = (hk x̃ + c(xₙ + hṽ))/(hk + c)
 
 which goes on as a straight line of slope ±h²f where it would get steeper. That effort moves an inertia I by h²f/I in a
-step: no farther from a than some such ways Newton might leap over the parabola, and is told of it by d[2] (function.py).
+step: within some such ways of a Newton might leap over the parabola, and is told of it by d[2] (function.py).
 """
 
 from __future__ import annotations
