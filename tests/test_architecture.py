@@ -92,6 +92,13 @@ def test_a_module_imports_only_layers_below_its_own():
     assert all((SOURCE / layer / "__init__.py").exists() for layer in LAYERS)
 
 
+def test_readers_of_robots_know_neither_sims_nor_worlds():
+    readers = [SOURCE / "robot" / f"{name}.py" for name in ("description", "paths", "urdf", "xml")]
+    allowed = SHARED | {"robot", "geometry", "doctor"}
+    used = {name for path in readers for name in imports(path) if name.startswith("dovetail")}
+    assert not [name for name in sorted(used) if part(name) not in allowed or name.startswith("dovetail.robot.build")]
+
+
 def test_only_the_solver_needs_heavy_packages_to_load():
     wrong = []
     for path in MODULES:

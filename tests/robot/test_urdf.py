@@ -91,7 +91,7 @@ def test_what_is_not_honoured_is_told_with_its_line(read, before, after, told):
         ('<limit lower="-1.5" upper="2" effort="50" velocity="3"/>', "", "is revolute and has no <limit>"),
         ('<child link="upper"/>', '<child link="uper"/>', "'shoulder' has the child 'uper'; there is no such link"),
         ('<child link="fore"/>', '<child link="upper"/>', "'upper' is the child of joint 'shoulder' and of joint"),
-        ('<parent link="world"/>', '<parent link="hand"/>', "this one 0: none, since joints go round in a circle"),
+        ('<parent link="world"/>', '<parent link="hand"/>', "link 'base' hangs on itself by a circle of joints"),
         ('<link name="tool">', '<link name="hand">', "line 39: there is already a link 'hand', in line 32"),
         ('mimic joint="wrist"', 'mimic joint="elbow"', "'finger_joint' mimics 'elbow', and there is no such joint"),
         ('mimic joint="wrist"', 'mimic joint="finger_joint"', "joint 'finger_joint' mimics itself"),
