@@ -114,6 +114,15 @@ def test_a_velocity_drive_that_is_too_weak_loses_against_the_load():
     assert joined["velocity"][0] == pytest.approx((3.0 - 5.0) * 40 * H / MASS, rel=ROUND_OFF)
 
 
+def test_a_drive_with_a_largest_velocity_goes_at_it_and_then_stops_at_its_target():
+    bench, joined = slider([drive(stiffness=1e5, damping=1e3, target=0.5)], load=-8.0)
+    joined["drive/max_velocity"], joined["drive/brake"] = 0.7, 1e5
+    speeds = bench.run(40, lambda: float(joined["velocity"][0]))
+    assert speeds[20:] == pytest.approx([0.7 - 8.0 / 1e5] * 20, rel=1e-6)  # the load over the gain; Newton's tolerance
+    bench.run(100)
+    assert joined["distance"][0] == pytest.approx(0.5 - 8.0 / 1e5, rel=1e-6)
+
+
 @pytest.mark.parametrize(("k", "c"), [(80.0, 0.0), (80.0, 4.0), (80.0, 25.3), (500.0, 200.0)])
 def test_the_step_response_of_a_pd_drive_is_that_of_the_discrete_oscillator(k, c):
     """Undamped, underdamped, critical and overdamped; with a cap that saturates at first."""

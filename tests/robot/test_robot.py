@@ -87,6 +87,7 @@ def test_drives_hold_a_posture_and_are_no_stronger_than_the_file_says(write):
     arm = sim.robot(write(ARM))
     limits = [arm.joints[name].drive.max_effort for name in arm.names]
     assert limits == [50, 200, np.inf]
+    assert [arm.joints[name].drive.max_velocity for name in arm.names] == [3, 1, np.inf]
     arm.target = [0.3, 0.05, -0.4]
     sim.step(200)
     assert np.abs(arm.q - [0.3, 0.05, -0.4]).max() < 1e-4  # e^(−20) of the way is left, and what gravity bends

@@ -98,7 +98,7 @@ class Stop(Limit):
 
 @dataclass(frozen=True, slots=True)
 class Servo(Law):
-    """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, cut off at ±`max_effort`.
+    """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, held between brake·(∓max_velocity − ẋ), then ±`max_effort`.
 
     φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where A|x − a| would
     exceed h²·max_effort: a convex function with a continuous slope.
@@ -113,7 +113,8 @@ class Servo(Law):
         gains = Parameter(f"{own}stiffness", sign="≥ 0"), Parameter(f"{own}damping", sign="≥ 0")
         aims = Parameter(f"{own}target", reported=True), Parameter(f"{own}target_velocity")
         cap = Parameter(f"{own}max_effort", unbounded=True, sign="≥ 0")
-        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True), Parameter(inertia=True))
+        speed = Parameter(f"{own}max_velocity", unbounded=True, sign="≥ 0"), Parameter(f"{own}brake", sign="≥ 0")
+        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True), Parameter(inertia=True), *speed)
 
     @property
     def effort(self) -> str:

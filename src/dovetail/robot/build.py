@@ -170,7 +170,7 @@ def _equip(made: MovingJoint, joint: Joint, value: float) -> None:
         drive.target = value  # which makes it firm
         drive.stiffness *= _YIELDING
         drive.damping = _SETTLING * drive.stiffness
-        drive.max_effort = joint.effort
+        drive.max_effort, drive.max_velocity = joint.effort, joint.velocity
         drive.on = False
 
 

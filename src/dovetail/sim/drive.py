@@ -25,7 +25,7 @@ A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns tha
 
 
 class Drive(Handle):
-    """A motor on a coordinate x, with the effort k(x̃ − x) + c(ṽ − ẋ), cut off at ±max_effort.
+    """A motor on a coordinate x, with the effort k(x̃ − x) + c(ṽ − ẋ), within ±max_effort and ±max_velocity.
 
     | property | unit | |
     |---|---|---|
@@ -35,6 +35,7 @@ class Drive(Handle):
     | `stiffness` | N·m/rad or N/m | k; by default so firm that the target is reached in a step |
     | `damping` | N·m·s/rad or N·s/m | c; by default 0 for a position, and firm for a speed |
     | `max_effort` | N·m or N | the strongest that it can be; default inf |
+    | `max_velocity` | rad/s or m/s | the fastest that it drives: beyond that it brakes; default inf |
     | `effort` | N·m or N | what it exerted in the last step, positive where it increases x |
 
     The effort is that of the end of a step, so that any gain is stable at any dt.
@@ -90,8 +91,7 @@ class Drive(Handle):
     @target_velocity.setter
     def target_velocity(self, value: float) -> None:
         target = self._coordinate.number("drive.target_velocity", value)
-        coordinate = self._coordinate
-        damping = self.damping or _FIRM_SPEED * coordinate.inertia / coordinate.joint.sim.dt
+        damping = self.damping or self._firm_speed()
         self._set(stiffness=0.0, damping=damping, target_velocity=target)
 
     def hold(self) -> None:
@@ -142,6 +142,20 @@ class Drive(Handle):
     def max_effort(self, value: float) -> None:
         number = math.inf if value == math.inf else self._gain("max_effort", value)
         self._set(max_effort=number)
+
+    @property
+    def max_velocity(self) -> float:
+        return self._get("max_velocity", math.inf)
+
+    @max_velocity.setter
+    @checked(SceneError)
+    def max_velocity(self, value: float) -> None:
+        number = math.inf if value == math.inf else self._gain("max_velocity", value)
+        self._set(max_velocity=number, brake=self._firm_speed())
+
+    def _firm_speed(self) -> float:
+        """The gain of a speed drive that was given none."""
+        return _FIRM_SPEED * self._coordinate.inertia / self._coordinate.joint.sim.dt
 
     def _gain(self, name: str, value: float) -> float:
         number = self._coordinate.number(f"drive.{name}", value)

@@ -20,6 +20,8 @@ _FREE = "a motor of any strength"
 class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
     """Moves a coordinate x with the effort k(x̃ − x) + c(ṽ − ẋ), cut off at ±max_effort.
 
+    It drives no faster than v̂: the effort is at most w(v̂ − ẋ), and at least w(−v̂ − ẋ).
+
     k alone is a position drive, c alone a velocity drive, both are a PD controller. The effort is that at the end of
     the step: any gain is stable at any dt.
 
@@ -30,6 +32,8 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
     | joints | `drive/target` | m or rad | x̃, in the frame of the reported value; default 0 |
     | joints | `drive/target_velocity` | m/s or rad/s | ṽ; default 0 |
     | joints | `drive/max_effort` | N or N·m | largest effort; default inf |
+    | joints | `drive/max_velocity` | m/s or rad/s | v̂; default inf |
+    | joints | `drive/brake` | N·s/m or N·m·s/rad | w, no less than 2(c + dt·k), or it counts as c + dt·k; default 0 |
     | joints | `drive/effort` | N or N·m | what it exerts along the coordinate, written by the world |
 
     Of a further coordinate the names begin with it: `angle/drive/stiffness`.
@@ -57,7 +61,8 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
         write(target.elements, f"{own}stiffness", 0.0, k)
         write(target.elements, f"{own}damping", 0.0, c)
         write(target.elements, f"{own}max_effort", math.inf, cap)
-        for name in ("target", "target_velocity", "effort"):
+        fill(target.elements, f"{own}max_velocity", math.inf)
+        for name in ("target", "target_velocity", "brake", "effort"):
             fill(target.elements, f"{own}{name}", 0.0)
 
     def _check(self, target: Target) -> None:
@@ -66,3 +71,5 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
             target.place.at_least_zero(f"{own}{name}", target.elements.slot(f"{own}{name}").values)
         cap = target.elements.slot(f"{own}max_effort").values
         target.place.at_least_zero(f"{own}max_effort", cap, target.effort, _FREE)
+        speed = target.elements.slot(f"{own}max_velocity").values
+        target.place.at_least_zero(f"{own}max_velocity", speed, "", "a motor of any speed")
