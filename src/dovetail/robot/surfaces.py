@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -116,6 +117,7 @@ class Surfaces:
 
 
 def _read(file: Path) -> _Triangles:
+    """The triangles of a file [m]. A .dae is in its own unit, and its axes are taken as they are, as ROS does."""
     if file.suffix.lower() != ".dae":
         mesh = SimplicialComplexIO().read(file)
         return _Triangles(np.asarray(mesh.positions.values, float), np.asarray(mesh.triangles.topo.values))
@@ -123,9 +125,11 @@ def _read(file: Path) -> _Triangles:
         raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install 'dovetail[robots]'.")
     import trimesh
 
+    unit = re.search(rb'<unit[^>]*\bmeter="([0-9.eE+-]+)"', file.read_bytes())
     try:
         mesh = trimesh.load(file, force="mesh")
-        return _Triangles(np.asarray(mesh.vertices, float), np.asarray(mesh.faces))
+        metre = 1.0 if unit is None else float(unit[1])
+        return _Triangles(np.asarray(mesh.vertices, float) * metre, np.asarray(mesh.faces))
     except Exception as error:
         raise SceneError(f"reading '{file}': it is damaged or not a .dae file ({error}).") from None
 

@@ -25,6 +25,7 @@ _FOREIGN = {
     "ros2_control": "interfaces of controllers",
     "sensor": "sensors",
 }
+_LIGHTEST = 1e-12  # kg; less is no mass
 _WIDEST = 1e6  # rad or m; limits farther apart are none
 _TOLD = 4  # lines of a kind that are listed
 
@@ -111,8 +112,8 @@ class _Reader:
         names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         xx, xy, xz, yy, yz, zz = (0.0,) * 6 if tensor is None else (tensor.number(name, "0") for name in names)
         J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        if mass == 0.0:
-            if J.any():
+        if mass < _LIGHTEST:
+            if J.any() or mass > 0.0:
                 self._note(warning(f"link '{link}' has inertia and no mass ({element.where}); both are left out", ""))
             return None
         R = pose[:3, :3]
