@@ -71,13 +71,13 @@ def check():
         elif sim.time > 3.45:
             held[ball].append(palm.local(ball.pos))
     moved = {body: float(np.linalg.norm(np.ptp(places, axis=0))) for body, places in held.items()}
-    waited = held[ball][-round(2.0 / sim.dt) :]
+    waited = held[ball][-round(1.5 / sim.dt) :]
     crept = float(np.linalg.norm(waited[-1] - waited[0]))
     placed = box.pos[0] - 0.15
     pressed = [ball.force_from(sim[f"finger {side}"])[1] for side in (-1, 1)]
     carried = ball.contact_force[2]
     print(f"between the fingers the box moved by {1e6 * moved[box]:.2f} µm, the ball by {1e6 * moved[ball]:.2f} µm")
-    print(f"in the last 2 s the ball crept by {1e6 * crept:.1e} µm (0 expected); the box is off by {1e6 * placed:.2f} µm")
+    print(f"in the last 1.5 s the ball crept by {1e6 * crept:.1e} µm (0 expected); the box is off by {1e6 * placed:.2f} µm")
     print(f"the fingers press with {pressed[0]:.3f} and {pressed[1]:.3f} N, expected ±{GRIP / 2:g} N")
     print(f"friction carries {carried:.4f} N, the ball weighs {9.81 * ball.mass:.4f} N")
     assert max(moved.values()) < 1e-5  # eps_velocity · dt: what a contact that sticks may give way
