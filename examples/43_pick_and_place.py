@@ -1,8 +1,8 @@
 """The short form: a parallel gripper on a gantry grips a box, sets it down elsewhere, and fetches a ball.
 
-Both fingers slide on the palm; one motor of limited force closes them, and a coupling makes the other one mirror it, so that
-each presses with half of that force. Friction carries the load: what sticks must not creep, so what is held stays where it
-is between the fingers to a few micrometres while the gantry travels, brakes and waits.
+Both fingers slide on the palm; one motor of limited force closes them, and a coupling makes the other one mirror it, so
+that each presses with half of that force. Friction carries the load. What sticks does not creep: what is held stays
+where it is between the fingers, to a few micrometres while the gantry brakes, and to round-off while it waits.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def check():
     pressed = [ball.force_from(sim[f"finger {side}"])[1] for side in (-1, 1)]
     carried = ball.contact_force[2]
     print(f"between the fingers the box moved by {1e6 * moved[box]:.2f} µm, the ball by {1e6 * moved[ball]:.2f} µm")
-    print(f"in the last 1.5 s the ball crept by {1e6 * crept:.1e} µm (0 expected); the box is off by {1e6 * placed:.2f} µm")
+    print(f"in the last 1.5 s the ball crept by {1e6 * crept:.1e} µm, expected 0")
+    print(f"the box was set down {1e6 * placed:.2f} µm from its place, expected 0")
     print(f"the fingers press with {pressed[0]:.3f} and {pressed[1]:.3f} N, expected ±{GRIP / 2:g} N")
     print(f"friction carries {carried:.4f} N, the ball weighs {9.81 * ball.mass:.4f} N")
     assert max(moved.values()) < 1e-5  # eps_velocity · dt: what a contact that sticks may give way

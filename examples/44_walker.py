@@ -1,9 +1,9 @@
 """The short form: Theo Jansen's walker, eight legs on one crank, walks as far as the paths of its feet say.
 
-A foot that stands on the ground stands still, so the body moves against it. Four stand at a time: of the legs in front and
-of those behind, the ones that are lower; the others are half a turn ahead. Those in front and behind would move the body at
-different speeds, so some must slip: those that carry less, being farther from the middle, where the weight is. Without
-slip of the others, with the path x(φ) of a foot, z up, and x = 0 in the middle, the body goes in a turn of the crank by
+A foot that stands on the ground stands still, so the body moves against it. Four stand at a time: of the legs in front
+and of those behind, the ones that are lower; the others are half a turn ahead. Those in front and behind would move the
+body at different speeds, so some must slip: those that carry less, being farther from the middle, where the weight is.
+If the others do not, the body goes in a turn of the crank, with the path x(φ) of a foot and x = 0 in the middle, by
 
     d = ∮ |x′(φ)| dφ,        x of the foot that stands nearest to the middle
 """

@@ -1,7 +1,7 @@
 """The short form: a car sags on its springs, is driven by its rear wheels, and coasts.
 
-With springs k under a body of mass m the body sags by m g/4k. Torques τ on the rear axles, radius r, push with 2τ/r. All of
-the car's mass M and its wheels' inertia I are to be moved, so that its speed grows and then stays:
+With four springs k under it a body of mass m sags by m g/4k. Torques τ on the rear axles push with 2τ/r, r the radius
+of the wheels. The car's whole mass M and its wheels' inertia I are to be moved, so that it gains speed, and keeps it:
 
     a = (2τ/r) / (M + 4I/r²)
 """
