@@ -41,13 +41,14 @@ _SMALL = 100  # bodies, up to which a look takes longer than what it finds
 _FEW = 4  # candidates per body, up to which looking for them takes longer than having them
 _NEIGHBOURS = 128  # near pairs per body at most, unless there are more within the range of the barrier
 _CLEAR = 3.0  # hulls that are so many times farther apart than asked for need not be known to be farther
+_LEAST_APART = 0.05  # of the range: room along an axis, where a look finds no features and costs little
 _CROWD = 4  # more candidates than so many per contact and body ask for a new look once the bodies are slow
 
 
-def _room(motion: Array, d_hat: Array, headroom: float) -> Array:
-    """Budget for an expected motion per step: slow bodies get enough for several steps."""
+def _room(motion: Array, d_hat: Array, headroom: float, least: float = 0.5) -> Array:
+    """Budget for an expected motion per step: slow bodies get enough for several steps, `least` ranges at least."""
     slow = np.minimum(_SLOW_HEADROOM * motion, 2.0 * d_hat)
-    return np.maximum(0.5 * d_hat, np.maximum(headroom * motion, slow))
+    return np.maximum(least * d_hat, np.maximum(headroom * motion, slow))
 
 
 class Watch(Watched):
@@ -224,11 +225,11 @@ class Watch(Watched):
         budget, past = self.budget[a] + self.budget[b], np.where(self.pair_short[chosen] != 0, 2.0, np.inf)
         past[past < np.inf] *= self.slack[chosen][past < np.inf]
 
-        def look(axis: Array) -> tuple[Array, Array]:
+        def look(axis: Array, least: float = 0.5) -> tuple[Array, Array]:
             self.axis = self.axis.copy()
             self.axis[chosen] = axis
             pair_motion(self, island)
-            room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom)
+            room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom, least)
             return room, np.minimum(room, budget)
 
         room, asked = look(np.zeros((len(chosen), 3)))
@@ -237,7 +238,7 @@ class Watch(Watched):
         gap, axis = np.empty(len(chosen)), np.empty((len(chosen), 3))
         far = _CLEAR * (thickness + d_hat + slack)
         separate(pairs, far, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)
-        room_along, asked_along = look(axis)
+        room_along, asked_along = look(axis, _LEAST_APART)
         left = gap - thickness - d_hat
         apart = left > np.minimum(asked_along, past)
         look(np.where(apart[:, None], axis, 0.0))
