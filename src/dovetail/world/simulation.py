@@ -89,7 +89,7 @@ class Simulation:
         self.state = State.without_past(Q, V, potential.row_count)
         self.joints = Joints(lowered, self.model.stops, bodies.mass, multi_turn=config["joint/angle"] == "multi_turn")
         if past is not None:
-            carry_coordinates(past.joints.lowered, lowered)
+            carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
         coupled = [] if self._couplings is None else self._couplings.changing()
         own = [self._friction_dissipated, self._time]
