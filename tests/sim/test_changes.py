@@ -85,6 +85,38 @@ def test_what_stays_goes_on_as_it_would_have(integrator):
     assert np.isclose(plain["one"].drive.effort, changed["one"].drive.effort, rtol=1e-6)
 
 
+def test_reactions_and_efforts_of_the_last_step_can_still_be_read():
+    sim = machine()
+    sim.step(20)
+
+    def read() -> np.ndarray:
+        found = [np.concatenate(sim[name].reaction) for name in JOINTS]
+        return np.concatenate([*found, [sim["one"].drive.effort, sim["axle"].drive.effort]])
+
+    before = read()
+    assert np.abs(before).min(initial=np.inf, where=before != 0) < 1.0 < np.abs(before).max()
+    sim.reopen()
+    assert np.array_equal(read(), before)
+    assert sim.world is not None and sim.started
+    assert np.allclose(read(), before, rtol=1e-12, atol=1e-12)
+
+
+def test_what_began_too_near_is_still_eased_in():
+    sims = []
+    for _ in range(2):
+        sim = Sim()
+        sim.ground()
+        sim.box(0.1, pos=(0, 0, 0.05 + 1e-6), name="near")
+        sim.step(10)
+        sims.append(sim)
+    sims[1].reopen()
+    forget_contacts(sims[0])
+    for sim in sims:
+        sim.step(10)
+    # with the whole range at once it would be thrown up by some d_hat = 1 mm within these steps
+    assert abs(sims[0]["near"].pos[2] - sims[1]["near"].pos[2]) < 1e-9
+
+
 def test_a_joint_is_made_where_the_bodies_are_now():
     sim = Sim(contact=False)
     rod = sim.box((0.6, 0.05, 0.05), pos=(0.3, 0, 1))
