@@ -42,8 +42,10 @@ class SimplicialComplex(Geometry):
         """What later edits have broken: elements of vertices that are not there, positions that are no vectors."""
         count = self.vertices.size()
         for name in ("edges", "triangles", "tetrahedra"):
-            topo = self._simplices(name).topo.values
-            if topo.size and not 0 <= topo.min() <= topo.max() < count:
+            if not self._collections[name].size():
+                continue
+            topo = self._simplices(name).topo.buffer.array
+            if not 0 <= topo.min() <= topo.max() < count:
                 return (
                     f"has {name} with vertices {topo.min()} to {topo.max()}, and there are {count}, numbered from 0; "
                     "resize the vertices, or write the topo anew"

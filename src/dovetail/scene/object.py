@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.checked import checked
 from dovetail.errors import SceneError
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -76,7 +75,6 @@ class ObjectGeometries:
             _check_rest(who, geometry, rest)
         return self._owner.scene.geometries.add(self._owner, geometry.copy(), rest.copy())
 
-    @checked(SceneError)
     def adopt(self, geometry: Geometry) -> GeometrySlot:
         """Put the geometry itself into the scene, for callers that made it for this and keep no hold of it."""
         return self._owner.scene.geometries.add(self._owner, geometry, geometry.copy())[0]

@@ -10,7 +10,7 @@ import numpy as np
 from dovetail import builtin
 from dovetail.checked import LARGEST
 from dovetail.constitution import AffineBodyConstitution
-from dovetail.constitution.base import uid_of
+from dovetail.constitution.base import fill, uid_of
 from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.geometry.rows import transforms_to_rows
@@ -174,6 +174,4 @@ def _describe(table: BodyTable) -> None:
         }
         vertex += entry.count * entry.geometry.vertices.size()
         for name, value in values.items():
-            if entry.geometry.meta.find(name) is None:
-                entry.geometry.meta.create(name, 0)
-            entry.geometry.meta[name] = value
+            fill(entry.geometry.meta, name, value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.joint.base import Joint
-from dovetail.constitution.joint.frame import anchors
+from dovetail.constitution.joint.frame import anchors_of
 from dovetail.constitution.terms import Coincide, Slide, Term
 from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplexSlot
@@ -48,17 +48,17 @@ def lower_joints(
 
     Those of geometries that are `known` stay where they sit on their bodies, wherever these have gone.
     """
-    frames = {} if known is None else {entry.slot.id(): entry.rows for entry in known.geometries}
     lowered = LoweredJoints()
     everywhere = bool(scene.config["joint/exact"])
     offset = 0
     for slot, _ in scene.geometries:
-        if isinstance(slot, SimplicialComplexSlot) and uid_of(slot.geometry) > 0:
-            kind = class_of(uid_of(slot.geometry))
+        if isinstance(slot, SimplicialComplexSlot) and (uid := uid_of(slot.geometry)) > 0:
+            kind = class_of(uid)
             if issubclass(kind, Joint):
-                entry = _geometry(slot, kind, offset, table, bodies, Q, everywhere, frames.get(slot.id()))
+                entry = _geometry(slot, kind, offset, table, bodies, everywhere)
                 lowered.geometries.append(entry)
                 offset += entry.count
+    _place(lowered.geometries, Q, {} if known is None else {e.slot.id(): e.rows for e in known.geometries})
     if lowered.geometries:
         lowered.frames = _frames(lowered.geometries)
         _energies(lowered)
@@ -74,9 +74,8 @@ def lower_joints(
 
 
 def _geometry(
-    slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, bodies: Bodies, Q: Array,
-    everywhere: bool, rows: dict[str, Array] | None,
-) -> JointGeometry:  # fmt: skip
+    slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, bodies: Bodies, everywhere: bool
+) -> JointGeometry:
     elements = kind.elements(slot.geometry)
     who = f"{kind.__name__} '{slot.object_name}'"
     left, right = (
@@ -87,10 +86,24 @@ def _geometry(
     if same.size:
         raise ConstitutionError(f"{who}: joint {same[0]} connects {table.name(int(left[same[0]]))} with itself.")
     exact = which_are_exact(kind, elements.slot("strength_ratio").values, everywhere, who)
-    if rows is None or rows["c"].shape[1] != len(left):
-        rows = anchors(slot.geometry, rows_to_transforms(Q[left]), rows_to_transforms(Q[right]), slot.object_name)
     mass = bodies.mass[:, 0, 0]
-    return JointGeometry(slot, kind, offset, left, right, rows, mass[left] + mass[right], exact)
+    return JointGeometry(slot, kind, offset, left, right, {}, mass[left] + mass[right], exact)
+
+
+def _place(entries: list[JointGeometry], Q: Array, known: dict[int, dict[str, Array]]) -> None:
+    """Find where joints sit on their bodies, which are at Q, but for those that are known."""
+    new = []
+    for entry in entries:
+        rows = known.get(entry.slot.id(), {})
+        if rows and rows["c"].shape[1] == entry.count:
+            entry.rows.update(rows)
+        else:
+            new.append(entry)
+    if new:
+        pairs = np.stack([np.concatenate([getattr(entry, side) for entry in new]) for side in ("left", "right")])
+        poses = np.stack([rows_to_transforms(Q[bodies]) for bodies in pairs])
+        for entry, rows in zip(new, anchors_of([(e.geometry, e.slot.object_name) for e in new], poses), strict=True):
+            entry.rows.update(rows)
 
 
 def _frames(entries: list[JointGeometry]) -> JointFrames:
