@@ -268,7 +268,7 @@ class EdgeJoint(Joint):
         return linemesh(np.zeros((2 * count, 3)), np.arange(2 * count).reshape(-1, 2))
 
     def _check_anchors(self, sc: SimplicialComplex, place: Place, pairs: Pairs) -> None:
-        axis_ends(sc, pairs.poses())
+        axis_ends(sc, pairs.poses(), place)
 
 
 class VertexJoint(Joint):

@@ -40,7 +40,7 @@ class AffineBodyDistanceJoint(EdgeJoint, uid=10004):
 
     def _connect(self, sc: SimplicialComplex, pairs: Pairs, gamma: Array) -> None:
         super()._connect(sc, pairs, gamma)
-        start, end = axis_ends(sc, pairs.poses())
+        start, end = axis_ends(sc, pairs.poses(), Place(type(self).__name__, "joint", len(gamma)))
         write(sc.edges, "length", 0.0, np.linalg.norm(end - start, axis=1))
 
     def check(self, geometry: Any, name: str = "") -> None:

@@ -46,19 +46,20 @@ class _Points(NamedTuple):
     wanted    directions `frame/n` (n, 3); None where there are none
     """
 
-    place: _Places
+    place: Place | _Places
     world: Array
     local: dict[str, Array]
     wanted: Array | None
 
 
 class _Places(NamedTuple):
-    """Joints of several geometries, one after the other."""
+    """Joints of several geometries, one after the other, with the names of their objects."""
 
-    places: list[Place]
+    joints: Sequence[tuple[SimplicialComplex, str]]
 
     def error(self, problem: str, at: int) -> ConstitutionError:
-        for place in self.places:
+        for geometry, name in self.joints:
+            place = Place(class_of(uid_of(geometry)).__name__, "joint", _elements(geometry).size(), name)
             if at < place.count:
                 return place.error(problem, at)
             at -= place.count
@@ -94,7 +95,8 @@ def anchors_of(joints: Sequence[tuple[SimplicialComplex, str]], poses: Array) ->
     found: list[dict[str, Array]] = [{} for _ in joints]
     for chosen in forms.values():
         at = np.concatenate([np.arange(start[k], start[k + 1]) for k in chosen])
-        rows = _rows(_points_of([joints[k] for k in chosen]), poses[:, at])
+        same = [joints[k] for k in chosen]
+        rows = _rows(_points_of([geometry for geometry, _ in same], _Places(same)), poses[:, at])
         first = 0
         for k in chosen:
             found[k] = {name: values[:, first : first + sizes[k]] for name, values in rows.items()}
@@ -106,24 +108,16 @@ def _elements(geometry: SimplicialComplex) -> AttributeCollection:
     return geometry.edges if geometry.dim() == 1 else geometry.vertices
 
 
-def _points_of(joints: Sequence[tuple[SimplicialComplex, str]]) -> _Points:
-    """What geometries of one form say, with the names of their objects."""
-    first = joints[0][0]
-    present = [name for name in _ATTRIBUTES if name in _elements(first)]
-    values = {
-        name: np.concatenate([_elements(geometry).slot(name).values for geometry, _ in joints]) for name in present
-    }
-    world = [
-        geometry.positions.values[geometry.edges.topo.values if geometry.dim() == 1 else slice(None)]
-        for geometry, _ in joints
-    ]
-    places = [
-        Place(class_of(uid_of(geometry)).__name__, "joint", _elements(geometry).size(), name)
-        for geometry, name in joints
-    ]
+def _points_of(geometries: Sequence[SimplicialComplex], place: Place | _Places) -> _Points:
+    """What geometries of one form say."""
+    present = [name for name in _ATTRIBUTES if name in _elements(geometries[0])]
+    values = {name: np.concatenate([_elements(g).slot(name).values for g in geometries]) for name in present}
     wanted = values.pop("frame/n", None)
-    ends = np.concatenate(world)
-    return _Points(_Places(places), ends.reshape(len(ends), -1, 3), values, wanted)
+    if geometries[0].dim() == 1:
+        world = np.concatenate([g.positions.values[g.edges.topo.values] for g in geometries])
+    else:
+        world = np.concatenate([g.positions.values for g in geometries])[:, None]
+    return _Points(place, world, values, wanted)
 
 
 def _rows(points: _Points, poses: Array) -> dict[str, Array]:
@@ -147,7 +141,7 @@ def _rows(points: _Points, poses: Array) -> dict[str, Array]:
     return rows
 
 
-def _steered(frame: tuple[Array, ...], wanted: Array, place: _Places) -> tuple[Array, ...]:
+def _steered(frame: tuple[Array, ...], wanted: Array, place: Place | _Places) -> tuple[Array, ...]:
     """The frame turned about t so that n points as near as it can to a direction (n, 3) of the world; 0 leaves it."""
     t, n, _ = frame
     across = wanted - np.einsum("ni,ni->n", wanted, t)[:, None] * t
@@ -163,13 +157,13 @@ def _steered(frame: tuple[Array, ...], wanted: Array, place: _Places) -> tuple[A
     return t, n, np.cross(t, n)
 
 
-def axis_ends(geometry: SimplicialComplex, poses: Array) -> tuple[Array, Array]:
+def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[Array, Array]:
     """World points (n, 3), (n, 3) that span the axis of each edge joint, checked.
 
     World form: the ends of the edges. Local form: where the left body carries `l_position0`, `l_position1`;
     the axis of `r_position0`, `r_position1` in the right body must have the same direction.
     """
-    return _axis_ends(_points_of([(geometry, "")]), poses)
+    return _axis_ends(_points_of([geometry], place), poses)
 
 
 def _axis_ends(points: _Points, poses: Array) -> tuple[Array, Array]:
@@ -240,7 +234,7 @@ def _to_material(points: Array, transforms: Array) -> Array:
     return np.asarray(np.linalg.solve(transforms[:, :3, :3], offset)[:, :, 0], np.float64)
 
 
-def _lengths(place: _Places, what: str, start: Array, end: Array) -> None:
+def _lengths(place: Place | _Places, what: str, start: Array, end: Array) -> None:
     length = np.linalg.norm(end - start, axis=1)
     bad = ~(length > 1e-12 * np.maximum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1)))
     if bad.any():
