@@ -11,6 +11,8 @@ from dovetail.geometry.geometry import Geometry
 
 __all__ = ["SimplicialComplex"]
 
+_FEW = 60
+
 
 class SimplicialComplex(Geometry):
     """A mesh: vertices, edges, triangles and tetrahedra, and the instances that place it in the world.
@@ -45,9 +47,11 @@ class SimplicialComplex(Geometry):
             if not self._collections[name].size():
                 continue
             topo = self._simplices(name).topo.buffer.array
-            if not 0 <= topo.min() <= topo.max() < count:
+            # of a few numbers, Python finds them sooner
+            least, most = (topo.min(), topo.max()) if topo.size > _FEW else (min(a := topo.ravel().tolist()), max(a))
+            if not 0 <= least <= most < count:
                 return (
-                    f"has {name} with vertices {topo.min()} to {topo.max()}, and there are {count}, numbered from 0; "
+                    f"has {name} with vertices {least} to {most}, and there are {count}, numbered from 0; "
                     "resize the vertices, or write the topo anew"
                 )
         for name, kind in (("position", "Vector3"), ("transform", "Matrix4x4")):

@@ -81,12 +81,8 @@ class BodyTable:
 
 def lower_bodies(scene: Scene) -> tuple[BodyTable, Bodies, Array, Array]:
     """Body table, constant properties, and the initial Q and V (n, 4, 3)."""
-    found = [
-        slot
-        for slot, _ in scene.geometries
-        if isinstance(slot, SimplicialComplexSlot) and uid_of(slot.geometry) in AffineBodyConstitution.uids
-    ]
-    found.sort(key=lambda slot: uid_of(slot.geometry))
+    listed = [(uid_of(slot.geometry), slot) for slot, _ in scene.geometries if isinstance(slot, SimplicialComplexSlot)]
+    found = [slot for wanted in sorted(AffineBodyConstitution.uids) for uid, slot in listed if uid == wanted]
     entries = []
     offset = 0
     for slot in found:

@@ -36,7 +36,7 @@ from dovetail.world.lower.coupling import Couplings
 from dovetail.world.lower.declarations import energy_of
 from dovetail.world.lower.exact import check_loops, exact_stencils, lower_exact, lower_held, which_are_exact
 from dovetail.world.lower.laws import lower_coordinates, lower_laws, lower_loads
-from dovetail.world.lower.lowered import JointGeometry, LoweredJoints, TermOnJoints
+from dovetail.world.lower.lowered import JointGeometry, LoweredJoints, TermOnJoints, by_kind
 
 __all__ = ["lower_joints"]
 
@@ -107,24 +107,19 @@ def _place(entries: list[JointGeometry], Q: Array, known: dict[int, dict[str, Ar
 
 
 def _frames(entries: list[JointGeometry]) -> JointFrames:
-    sides = []
-    for side in (0, 1):
-        parts = []
-        for entry in entries:
-            second = "x1" if Coincide("x1") in entry.kind.terms else "c"
-            parts.append(np.stack([entry.rows[row][side] for row in ("c", second, "t", "n", "b")], axis=1))
-        sides.append(np.ascontiguousarray(np.concatenate(parts)))
-    parts, aligns = [], []
-    for entry in entries:
-        slides = any(isinstance(term, Slide) for term in entry.kind.terms)
-        meets = any(isinstance(term, Coincide) and term.row in ("c", "x0", "x1") for term in entry.kind.terms)
-        parts.append(np.full(entry.count, PART_ALONG if slides else PART_NOWHERE if meets else PART_ANYWHERE))
-        held = {term.row for term in entry.kind.terms if isinstance(term, Coincide)}
-        axis = {"x0", "x1"} <= held or "t" in held
-        align = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if axis else ALIGN_NOTHING
-        aligns.append(np.full(entry.count, align))
     left, right = (np.concatenate([getattr(entry, side) for entry in entries]) for side in ("left", "right"))
-    return JointFrames(left, right, sides[0], sides[1], np.concatenate(parts), np.concatenate(aligns))
+    rows = np.empty((2, len(left), 5, 4))
+    parts, aligns = np.empty((2, len(left)), np.int64)
+    for kind, alike in by_kind(entries).items():
+        at = np.concatenate([np.arange(entry.offset, entry.offset + entry.count) for entry in alike])
+        held = {term.row for term in kind.terms if isinstance(term, Coincide)}
+        for k, row in enumerate(("c", "x1" if "x1" in held else "c", "t", "n", "b")):
+            rows[:, at, k] = np.concatenate([entry.rows[row] for entry in alike], axis=1)
+        slides, meets = any(isinstance(term, Slide) for term in kind.terms), held & {"c", "x0", "x1"}
+        parts[at] = PART_ALONG if slides else PART_NOWHERE if meets else PART_ANYWHERE
+        axis = {"x0", "x1"} <= held or "t" in held
+        aligns[at] = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if axis else ALIGN_NOTHING
+    return JointFrames(left, right, rows[0], rows[1], parts, aligns)
 
 
 def _energies(lowered: LoweredJoints) -> None:
