@@ -75,9 +75,12 @@ class ObjectGeometries:
             _check_rest(who, geometry, rest)
         return self._owner.scene.geometries.add(self._owner, geometry.copy(), rest.copy())
 
-    def adopt(self, geometry: Geometry, rest: Geometry) -> GeometrySlot:
-        """Put the geometries themselves into the scene, for callers that made them for this and keep no hold."""
-        return self._owner.scene.geometries.add(self._owner, geometry, rest)[0]
+    def adopt(self, geometry: Geometry) -> GeometrySlot:
+        """Put the geometry itself into the scene, for callers that made it for this and keep no hold of it.
+
+        Its rest shape is a copy that is made when it is first asked for.
+        """
+        return self._owner.scene.geometries.add(self._owner, geometry, None)[0]
 
     def ids(self) -> NDArray[np.int32]:
         """Numbers of the geometries, in order of creation."""

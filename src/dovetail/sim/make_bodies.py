@@ -183,7 +183,6 @@ class BodyMaking(Making):
         self.reopen()
         material = Material(self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True)))
         geometry = self._prototype(who, make, key, options, thickness, moments, material)
-        rest = geometry.copy()
         T = np.eye(4)
         T[:3, :3] = rotation_of(who, options.get("rot"))
         T[:3, 3] = vector(who, "pos", options.get("pos", (0.0, 0.0, 0.0)), "m")
@@ -197,7 +196,7 @@ class BodyMaking(Making):
             geometry.instances["is_fixed"] = 1
         if options.get("color") is not None:
             geometry.instances.create("color", color_of(who, options["color"]))
-        body = self._bodies[name] = Body(self, self._add(name, geometry, rest), kind)  # type: ignore[arg-type]  # Sim is the one subclass
+        body = self._bodies[name] = Body(self, self._add(name, geometry), kind)  # type: ignore[arg-type]  # Sim is the one subclass
         self._material[name] = material
         return body
 

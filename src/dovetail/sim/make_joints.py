@@ -257,7 +257,7 @@ class JointMaking(Making):
             leader_coordinate=ends[1].name, follower_coordinate=ends[0].name,
         )  # fmt: skip
         title = self._name(who, "coupling", name)
-        slot = self._scene.objects.create(title).geometries.adopt(geometry, geometry.copy())
+        slot = self._scene.objects.create(title).geometries.adopt(geometry)
         made = Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
         self._couplings[title] = made, (ends[0].joint, ends[1].joint)
         return made

@@ -30,11 +30,8 @@ class Making(Handle):
         """Let bodies and joints be added and removed; a world that runs is made anew when it is needed next."""
         raise NotImplementedError
 
-    def _add(
-        self, name: str, geometry: SimplicialComplex, rest: SimplicialComplex | None = None
-    ) -> SimplicialComplexSlot:
-        """Put a geometry into the scene; its rest shape is a copy, if none is given."""
-        slot = self._scene.objects.create(name).geometries.adopt(geometry, rest or geometry.copy())
+    def _add(self, name: str, geometry: SimplicialComplex) -> SimplicialComplexSlot:
+        slot = self._scene.objects.create(name).geometries.adopt(geometry)
         assert isinstance(slot, SimplicialComplexSlot)
         return slot
 
