@@ -115,12 +115,9 @@ class Body(Handle):
 
     def local(self, point: ArrayLike) -> Array:
         """Which of the body's own points is at a place of the world [m]."""
-        return np.asarray(self._locals(vector(self._who, "a point", point, "m")[None])[0])
-
-    def _locals(self, points: Array) -> Array:
-        """The same of several points (k, 3)."""
         T = self.transform
-        return np.asarray((points - T[:3, 3]) @ inverse(self._who, T[:3, :3]).T)
+        x = vector(self._who, "a point", point, "m")
+        return np.asarray(inverse(self._who, T[:3, :3]) @ (x - T[:3, 3]))
 
     # --- pose and velocity --------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.checked import shown
+from dovetail.checked import checked, shown
 from dovetail.core import World
 from dovetail.errors import SceneError
 from dovetail.geometry import GeometrySlot
@@ -75,10 +75,12 @@ class Changes(BodyMaking, JointMaking):
         for body in self._bodies.values():
             body.let_go()
 
+    @checked(SceneError)
     def runs(self, slot: GeometrySlot) -> bool:
         """Whether the world is there, and something of this slot in it."""
         return self.started and slot.id() in self._scene.geometries
 
+    @checked(SceneError)
     def require_present(self, who: str, slot: GeometrySlot) -> None:
         """Refuse what was removed."""
         if slot.id() not in self._scene.geometries:

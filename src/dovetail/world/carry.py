@@ -8,7 +8,7 @@ whose transform or velocity was written in the meantime. Where contacts lie is l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -19,9 +19,10 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.bodies import BodyGeometry
-from dovetail.world.lower.lowered import JointGeometry, LoweredJoints
+from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints
 
 if TYPE_CHECKING:
+    from dovetail.world.joints import Joints
     from dovetail.world.simulation import Simulation
 
 __all__ = ["carry_coordinates", "carry_over"]
@@ -49,13 +50,18 @@ def _matched(new: _Numbered, old: _Numbered, missing: int = -1) -> Indices:
     return found
 
 
-def carry_coordinates(old: LoweredJoints, new: LoweredJoints) -> None:
-    """Coordinates of joints that stayed are continued from where they were, over turns."""
+def carry_coordinates(past: Joints, joints: Joints) -> None:
+    """Coordinates of joints that stayed are continued from where they were, over turns; hard limits stay in place."""
+    old, new = past.lowered, joints.lowered
     places = {entry.slot.id(): k for k, entry in enumerate(old.geometries)}
     for (word, k), rows in new.coordinate_rows.items():
         before = old.coordinate_rows.get((word, places.get(new.geometries[k].slot.id(), -1)))
         if before is not None and before.stop - before.start == rows.stop - rows.start:
             new.coordinates.reference[rows] = new.coordinates.value[rows] = old.coordinates.value[before]
+    if past.stops is not None and joints.stops is not None:
+        for use, known in _known_laws(old, new):
+            if use.laws.is_stop:
+                joints.stops.slack[use.laws][use.rows] = past.stops.slack[known.laws][known.rows]
 
 
 def carry_over(old: Simulation, new: Simulation) -> None:
@@ -105,6 +111,9 @@ def _carry_rows(old: Simulation, new: Simulation, stays: Flags) -> None:
         carried, carried_before = new.state.carried[first:], old.state.carried[first_before:]
         carried[: len(joint)][known] = carried_before[: len(joint_before)][place[known]]
         first, first_before = first + len(joint), first_before + len(joint_before)
+    if after.couplings is not None and before.couplings is not None:
+        there = couplings >= 0
+        after.couplings.force[there] = before.couplings.force[couplings[there]]
     if after.exact is not None and before.exact is not None:
         whole = stays[after.exact.pairs].all() and (joints >= 0).all() and (couplings >= 0).all()
         after.exact.take_over(before.exact, closed=bool(whole))
@@ -129,13 +138,18 @@ def _places(wanted: Indices, known: Indices) -> Indices:
     return np.where(known[place] == wanted, place, -1)
 
 
-def _carry_laws(old: LoweredJoints, new: LoweredJoints) -> None:
-    """Parameters of the last steps, scales, and values that are held."""
+def _known_laws(old: LoweredJoints, new: LoweredJoints) -> Iterator[tuple[LawOnJoints, LawOnJoints]]:
+    """Laws on joints that were there before, and what they were then."""
     before = {(use.entry.slot.id(), use.word, use.coordinate): use for use in old.law_uses}
     for use in new.law_uses:
         known = before.get((use.entry.slot.id(), use.word, use.coordinate))
-        if known is None or known.rows.stop - known.rows.start != use.rows.stop - use.rows.start:
-            continue
+        if known is not None and known.rows.stop - known.rows.start == use.rows.stop - use.rows.start:
+            yield use, known
+
+
+def _carry_laws(old: LoweredJoints, new: LoweredJoints) -> None:
+    """Parameters of the last steps, scales, and values that are held."""
+    for use, known in _known_laws(old, new):
         use.laws.p[use.rows] = known.laws.p[known.rows]
         use.laws.past[:, use.rows] = known.laws.past[:, known.rows]
         use.laws.scale[use.rows] = known.laws.scale[known.rows]

@@ -44,6 +44,11 @@ class Joints:
         return self._lowered
 
     @property
+    def stops(self) -> Stops | None:
+        """The hard limits."""
+        return self._stops
+
+    @property
     def coordinates(self) -> Coordinates:
         """The solver's coordinates, reported or not."""
         return self._lowered.coordinates

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import builtin
-from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.base import IConstitution, class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rows import rows_to_transforms
@@ -89,7 +89,7 @@ class Simulation:
         self.state = State.without_past(Q, V, potential.row_count)
         self.joints = Joints(lowered, self.model.stops, bodies.mass, multi_turn=config["joint/angle"] == "multi_turn")
         if past is not None:
-            carry_coordinates(past.joints.lowered, lowered)
+            carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
         coupled = [] if self._couplings is None else self._couplings.changing()
         own = [self._friction_dissipated, self._time]
@@ -331,6 +331,7 @@ class Simulation:
 
 def _check_constitutions(scene: Scene) -> None:
     """Everything applied to a geometry must be known here and make sense now, after the user's edits."""
+    known: dict[int, IConstitution] = {}
     for slot, _ in scene.geometries:
         geometry: Any = slot.geometry
         if geometry.type() == "ImplicitGeometry":
@@ -345,10 +346,11 @@ def _check_constitutions(scene: Scene) -> None:
             if uid == 0:
                 continue
             try:
-                constitution = class_of(uid)()
+                if uid not in known:
+                    known[uid] = class_of(uid)()
             except ConstitutionError as error:
                 raise ConstitutionError(
                     f"World.init: geometry {slot.id()} of '{slot.object_name}' has constitution {uid}, which is not "
                     f"an affine body or joint: deformable bodies are not simulated here. ({error})"
                 ) from None
-            constitution.check(geometry, slot.object_name)
+            known[uid].check(geometry, slot.object_name)
