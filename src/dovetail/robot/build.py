@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
 
 __all__ = ["Wishes", "build"]
+
+MakeBody = Callable[[SimplicialComplex, Array, float, dict[str, Any]], Body]
+"""Makes a body of a mesh, its moments M̂, the volume of what resists deformation, and options of bodies."""
 
 _WITHIN = 0.01
 """Of the range of a joint that 0 is outside of: how far from its nearer end it starts."""
@@ -57,14 +60,17 @@ class Wishes:
     name: str
 
 
-def build(sim: Sim, robot: RobotDescription, wishes: Wishes) -> Robot:
+def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> Robot:
     """Make the bodies and joints; `robot.findings` grow by what had to be decided."""
     start = _posture(robot, wishes.q)
     values, poses = robot.values(start), robot.poses(start, wishes.pose)
     groups = grouped(robot, wishes.fixed_base, wishes.merge_fixed)
     surfaces = Surfaces(wishes.collision or "hull", robot.findings)
-    bodies = {name: _body(sim, robot, group, surfaces, poses[name], wishes) for name, group in groups.items()}
+    shapes: dict[str, SimplicialComplex | None] = dict.fromkeys(groups)
+    if wishes.collision is not None:
+        shapes = {name: surfaces.of_link(name, group.shapes(robot, "collisions")) for name, group in groups.items()}
     surfaces.tell()
+    bodies = {name: _body(make, robot, group, shapes[name], poses[name], wishes) for name, group in groups.items()}
     frames = {
         link: Frame(link, bodies[group.name], local) for group in groups.values() for link, local in group.poses.items()
     }
@@ -79,7 +85,8 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes) -> Robot:
             sim.couple(
                 joints[joint.name], joints[leader.name], ratio, offset, name=f"{wishes.name}/{joint.name} follows"
             )
-    _part(sim, robot, bodies, joints, wishes)
+    touching = {name: body for name, body in bodies.items() if shapes[name] is not None}
+    _part(sim, robot, touching, joints, wishes)
     return Robot(sim, wishes.name, robot, bodies, joints, frames)
 
 
@@ -117,11 +124,15 @@ def _posture(robot: RobotDescription, given: Mapping[str, float]) -> dict[str, f
 # --- bodies -------------------------------------------------------------------------------------------------
 
 
-def _body(sim: Sim, robot: RobotDescription, group: Group, surfaces: Surfaces, pose: Array, wishes: Wishes) -> Body:
+def _body(
+    make: MakeBody,
+    robot: RobotDescription,
+    group: Group,
+    shape: SimplicialComplex | None,
+    pose: Array,
+    wishes: Wishes,
+) -> Body:
     inertia = group.inertia or speck(1.0)  # of a base that is fixed, where it does not matter
-    shape = None
-    if wishes.collision is not None:
-        shape = surfaces.of_link(group.name, group.shapes(robot, "collisions"))
     options: dict[str, Any] = {
         "name": f"{wishes.name}/{group.name}",
         "pos": pose[:3, 3],
@@ -133,7 +144,7 @@ def _body(sim: Sim, robot: RobotDescription, group: Group, surfaces: Surfaces, p
     if wishes.friction is not None:
         options["friction"] = wishes.friction
     mesh = box_of(inertia) if shape is None else shape
-    return sim.body_of("link", mesh, moments(inertia), inertia.mass / _DENSITY, options)
+    return make(mesh, moments(inertia), inertia.mass / _DENSITY, options)
 
 
 # --- joints -------------------------------------------------------------------------------------------------
@@ -181,14 +192,13 @@ def _part(
     sim: Sim, robot: RobotDescription, bodies: dict[str, Body], joints: dict[str, SimJoint], wishes: Wishes
 ) -> None:
     """Let those pass through each other that overlap at the start, and tell; neighbours do so anyway."""
-    if wishes.collision is None or not sim.scene.config["contact/enable"]:
+    if not bodies or not sim.scene.config["contact/enable"]:
         return
     if not wishes.self_collision:
         everyone = list(bodies.values())
         sim.no_contact(everyone, everyone)
         return
-    links = [name for name, body in bodies.items() if sim.collides(body)]
-    shapes: list[SimplicialComplex] = [bodies[name].slot.geometry for name in links]
+    links, shapes = list(bodies), [body.slot.geometry for body in bodies.values()]
     neighbours = {frozenset((joint.left, joint.right)) for joint in joints.values()}
     masked: dict[str, list[str]] = {}
     for a, b in overlapping(shapes, float(sim.scene.config["contact/d_hat"])) if len(links) > 1 else []:

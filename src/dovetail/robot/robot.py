@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.checked import checked
+from dovetail.core import AffineBodyStateAccessorFeature
 from dovetail.errors import SceneError
 from dovetail.sim.body import Body
 from dovetail.sim.given import quaternion_of, rotation_of, vector
@@ -128,7 +129,19 @@ class Robot(Mechanism):
                 f"robot '{self.name}': its base is fixed; give pos and rot when you make it, or fixed_base=False."
             )
         motion = T @ np.linalg.inv(self.base.transform)
-        self._sim.move_bodies(list(self.bodies.values()), motion)
+        turn = motion.copy()
+        turn[:3, 3] = turn[3, 3] = 0.0
+        accessor = self._sim.world.features().find(AffineBodyStateAccessorFeature)
+        assert accessor is not None
+        numbers = np.array([body.number for body in self.bodies.values()])
+        state = accessor.create_geometry(int(numbers.min()), int(np.ptp(numbers)) + 1)
+        for name in ("transform", "velocity"):
+            state.instances.create(name, np.zeros((4, 4)))
+        accessor.copy_to(state)
+        for name, moved in (("transform", motion), ("velocity", turn)):
+            values = state.instances.slot(name).edit()
+            values[numbers - numbers.min()] = moved @ values[numbers - numbers.min()]
+        accessor.copy_from(state)
 
     # --- of frames, too -------------------------------------------------------------------------------------
 

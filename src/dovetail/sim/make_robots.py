@@ -67,15 +67,11 @@ class RobotMaking(BodyMaking, JointMaking):
         description = read_robot(file, folders)
         title = name or self._free_name(description.name or "robot")
         wishes = Wishes(pose, fixed_base, collision, self_collision, merge_fixed, q or {}, friction, title)
-        return build(self, description, wishes)  # type: ignore[arg-type]  # Sim is the one subclass
+        return build(self, description, wishes, self._body_of)  # type: ignore[arg-type]  # Sim is the one subclass
 
-    def body_of(self, kind: str, mesh: SimplicialComplex, M_hat: Array, volume: float, options: Any) -> Body:
-        """A body with a mesh and moments M̂ of its own; `volume` [m³] is that of what resists deformation."""
-        return self._body(kind, lambda _: mesh, None, options, moments=lambda _: (M_hat, volume))
-
-    def collides(self, body: Body) -> bool:
-        """Whether a body takes part in contact."""
-        return self._material[body.name].collides
+    def _body_of(self, mesh: SimplicialComplex, M_hat: Array, volume: float, options: Any) -> Body:
+        """A link with a mesh and moments M̂ of its own; `volume` [m³] is that of what resists deformation."""
+        return self._body("link", lambda _: mesh, None, options, moments=lambda _: (M_hat, volume))
 
     def _free_name(self, wanted: str) -> str:
         """The name, with a number where something is called `name/…` already."""

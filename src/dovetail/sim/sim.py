@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from dovetail.checked import checked, shown
 from dovetail.core import AffineBodyStateAccessorFeature, Scene
 from dovetail.errors import SceneError
@@ -228,24 +226,6 @@ class Sim(Changes, RobotMaking):
         for name, value in given.items():
             if value is not None:
                 state.instances.create(name, value)
-        accessor.copy_from(state)
-
-    def move_bodies(self, bodies: list[Body], motion: Array) -> None:
-        """Bring bodies elsewhere by one rigid motion (4, 4), all at once; velocities turn with them."""
-        accessor = self.world.features().find(AffineBodyStateAccessorFeature)
-        assert accessor is not None
-        numbers = [body.number for body in bodies]
-        state = accessor.create_geometry(min(numbers), max(numbers) - min(numbers) + 1)
-        for name in ("transform", "velocity"):
-            state.instances.create(name, np.zeros((4, 4)))
-        accessor.copy_to(state)
-        here = np.array(numbers) - min(numbers)
-        for name, turn in (
-            ("transform", motion),
-            ("velocity", np.block([[motion[:3, :3], np.zeros((3, 1))], [np.zeros(4)]])),
-        ):
-            values = state.instances.slot(name).edit()
-            values[here] = turn @ values[here]
         accessor.copy_from(state)
 
     # --- states and recordings ----------------------------------------------------------------------------
