@@ -70,6 +70,7 @@ def _concatenated(name: str, parts: Sequence[AttributeCollection]) -> tuple[Buff
 
 def merge_instances(sc: SimplicialComplex) -> SimplicialComplex:
     """All instances as one mesh, transforms applied: `merge(apply_transform(sc))` without the loop."""
+    _require_finite("merge_instances", sc)
     transforms, positions = sc.transforms.values, sc.positions.values
     count = len(transforms)
     whole = _with_one_instance()
@@ -105,12 +106,7 @@ def apply_transform(sc: SimplicialComplex) -> list[SimplicialComplex]:
     the outside stays outside.
     """
     meshes = []
-    bad = np.flatnonzero(~(np.abs(sc.transforms.values) <= LARGEST).all(axis=(1, 2)))
-    if len(bad):
-        raise GeometryError(
-            f"apply_transform: the transform of instance {bad[0]} is not finite; give ordinary numbers."
-        )
-    finite_positions("apply_transform", sc)
+    _require_finite("apply_transform", sc)
     for i, transform in enumerate(sc.transforms.values):
         mesh = sc.copy()
         mesh.instances.select(np.array([i]))
@@ -121,6 +117,14 @@ def apply_transform(sc: SimplicialComplex) -> list[SimplicialComplex]:
                 _mirror(simplices.topo.edit(), np.ones(simplices.size(), bool))
         meshes.append(mesh)
     return meshes
+
+
+def _require_finite(who: str, sc: SimplicialComplex) -> None:
+    """Refuse transforms and positions that are no ordinary numbers."""
+    bad = np.flatnonzero(~(np.abs(sc.transforms.values) <= LARGEST).all(axis=(1, 2)))
+    if len(bad):
+        raise GeometryError(f"{who}: the transform of instance {bad[0]} is not finite; give ordinary numbers.")
+    finite_positions(who, sc)
 
 
 def _mirror(topo: NDArray[np.int32], chosen: NDArray[np.bool_]) -> None:
