@@ -50,7 +50,7 @@ def _parameters(made: Function) -> tuple[str, ...]:
 def _call(made: Function, F: Array, p: Array, exact: float, guard: float = np.nan) -> tuple[float, Array, Array]:
     """Value, first (n,) and second (n, n) derivatives at F (n,); a guard that has changed is an error."""
     n = len(F)
-    sizes = (n, len(p), 2) if isinstance(made, Law) else (n, len(p), n, n * n)
+    sizes = (n, len(p), 3) if isinstance(made, Law) else (n, len(p), n, n * n)
     margin = max(64, *sizes) if jit_enabled else 0
     buffers = [np.full(size + 2 * margin, guard) for size in sizes]
     arrays = [buffer[margin : margin + size] for buffer, size in zip(buffers, sizes, strict=True)]
@@ -73,7 +73,7 @@ def _call(made: Function, F: Array, p: Array, exact: float, guard: float = np.na
         if not np.array_equal(outside, np.full_like(outside, guard), equal_nan=True):
             raise _stray(made, "writes to")
     if isinstance(made, Law):
-        return float(value), arrays[2][:1], arrays[2][1:].reshape(1, 1)
+        return float(value), arrays[2][:1], arrays[2][1:2].reshape(1, 1)
     return float(value), arrays[2], arrays[3].reshape(n, n)
 
 
@@ -82,7 +82,7 @@ def _stray(made: Function, does: str) -> ConstitutionError:
     if not isinstance(made, Coordinate):
         listed.append(f"p has {len(made.parameters)} {made.parameters}")
     if isinstance(made, Law):
-        listed.append("d has 2")
+        listed.append("d has 3")
     return complaint(
         made.function, f"{does} an entry that is not there: {', '.join(listed)}; correct the index or the decorator"
     )
