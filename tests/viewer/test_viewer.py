@@ -18,8 +18,8 @@ from dovetail import Engine, Sim, World
 from dovetail.constitution import AffineBodyCylindricalJoint, AffineBodyJointDrive
 from dovetail.errors import ViewerError
 from dovetail.io import Recording
+from dovetail.picture.camera import Bounds
 from dovetail.viewer import Viewer, view
-from dovetail.viewer.camera import Bounds
 from dovetail.viewer.history import History
 from dovetail.viewer.pull import Pull
 from dovetail.viewer.source import Played, Running

@@ -19,8 +19,8 @@ import numpy as np
 
 from dovetail.io.colors import Color
 from dovetail.io.recorded import RecordedBody, RecordedJoint
+from dovetail.picture.mesh import Mesh, ball, block, cylinder, sector
 from dovetail.typing import Array, Indices
-from dovetail.viewer.mesh import Mesh, ball, block, cylinder, sector
 from dovetail.viewer.pose import Poses, quaternions, split
 
 __all__ = ["JointDrawing", "Markers", "joint_frames", "joint_markers", "limit_sectors"]

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dovetail.io.cast import Cast
+from dovetail.io.colors import linear
+from dovetail.picture.camera import FIELD_OF_VIEW, Bounds, frame, up_of
+from dovetail.picture.mesh import drawn, is_closed
+from dovetail.picture.studio import SUN, axes_about, round_number
 from dovetail.typing import Array, Indices
-from dovetail.viewer.camera import FIELD_OF_VIEW, Bounds, frame
 from dovetail.viewer.markers import JointDrawing, Markers, joint_frames, joint_markers, limit_sectors
-from dovetail.viewer.mesh import drawn, is_closed
 from dovetail.viewer.pose import Poses, quaternions, split
 from dovetail.viewer.text import as_label
 
@@ -77,7 +79,7 @@ class Stage:
     ) -> None:
         self._server, self._api = server, server.scene
         self.cast = cast
-        self.up = _up(cast.gravity)
+        self.up = up_of(cast.gravity)
         self.bounds = bounds or bounds_of(cast, transforms)
         self.colours = np.array([body.color for body in cast.bodies], float).reshape(-1, 3)
         self.visible = np.ones(len(cast.bodies), bool)
@@ -99,11 +101,11 @@ class Stage:
         self._api.world_axes.visible = False
         self._api.configure_default_lights(enabled=False)
         self._api.configure_environment_map(None)
-        x, y, z = _frame_about(self.up)
+        x, y, z = axes_about(self.up)
         self._api.add_light_ambient("/light/ambient", intensity=1.25)
         for name, direction, strength, shadow in (
-            ("key", 0.5 * x - 0.7 * y + 1.2 * z, 2.3, True),
-            ("fill", -0.9 * x - 0.3 * y + 0.4 * z, 0.9, False),
+            ("key", SUN[0] * x + SUN[1] * y + SUN[2] * z, 2.3, True),
+            ("fill", 0.9 * x - 0.3 * y + 0.4 * z, 0.9, False),
         ):
             self._api.add_light_directional(
                 f"/light/{name}", intensity=strength, cast_shadow=shadow, position=tuple(direction * self.bounds.size)
@@ -112,7 +114,7 @@ class Stage:
     def _planes(self) -> None:
         """A grid on every half-plane; without one, a paler grid below everything, to show which way is down."""
         size = self.bounds.size
-        cell = _round_number(size / 12)
+        cell = round_number(size / 12)
         planes = [(plane.name, plane.point, plane.normal, True) for plane in self.cast.planes]
         if not planes:
             corners = np.array([self.bounds.lower, self.bounds.upper])
@@ -120,7 +122,7 @@ class Stage:
             planes = [("below", (lowest - 0.02 * size) * self.up, self.up, False)]
         for k, (name, point, normal, real) in enumerate(planes):
             centre = self.bounds.centre - ((self.bounds.centre - point) @ normal) * normal
-            rotation = np.stack(_frame_about(normal), axis=1)
+            rotation = np.stack(axes_about(normal), axis=1)
             tone = 222 if real else 236
             self._api.add_grid(
                 f"/planes/{k} {_node(name)}", width=4 * size, height=4 * size, plane="xy", infinite_grid=True,
@@ -151,7 +153,7 @@ class Stage:
 
     def _joints(self, transforms: Array, poses: Poses, offsets: Array) -> list[tuple[Markers, Any]]:
         cast = self.cast
-        seen_from = frame(self.bounds, self.up).position
+        seen_from = np.asarray(frame(self.bounds, self.up).pos)
         drawings = [
             JointDrawing(joint, cast.bodies, transforms, offset, seen_from)
             for joint, offset in zip(cast.joints, offsets.tolist(), strict=True)
@@ -256,40 +258,24 @@ class Stage:
 
     def aim(self, bounds: Bounds | None = None) -> None:
         """Put the camera of everyone who looks, and of those who come, in front of `bounds`, by default everything."""
-        camera = frame(bounds or self.bounds, self.up)
         far = 60 * self.bounds.size
-        start = self._server.initial_camera
-        start.position, start.look_at, start.up = camera
+        camera, start = frame(bounds or self.bounds, self.up), self._server.initial_camera
+        start.position, start.look_at, start.up = np.asarray(camera.pos), np.asarray(camera.look_at), self.up
         start.fov, start.near, start.far = FIELD_OF_VIEW, far / 2e4, far
         for client in self._server.get_clients().values():
-            with client.atomic():
-                client.camera.up_direction = camera.up
-                client.camera.position, client.camera.look_at = camera.position, camera.look_at
+            self.aim_for(client, bounds)
 
-
-def _up(gravity: Array) -> Array:
-    """Against gravity; z where there is none."""
-    strength = float(np.linalg.norm(gravity))
-    return -np.asarray(gravity, float) / strength if strength else np.array([0.0, 0.0, 1.0])
-
-
-def _frame_about(z: Array) -> tuple[Array, Array, Array]:
-    """Right-handed unit vectors with the third along z, the first along X where that is possible."""
-    x = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    y = np.cross(z, x)
-    y /= np.linalg.norm(y)
-    return np.cross(y, z), y, z
+    def aim_for(self, client: viser.ClientHandle, bounds: Bounds | None = None) -> None:
+        """The same for one who looks, whose screen may be upright."""
+        camera = frame(bounds or self.bounds, self.up, client.camera.aspect)
+        with client.atomic():
+            client.camera.up_direction = self.up
+            client.camera.position, client.camera.look_at = np.asarray(camera.pos), np.asarray(camera.look_at)
 
 
 def _node(name: str) -> str:
     """Part of the path of a node."""
     return as_label(name.replace("/", " "))
-
-
-def _round_number(x: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above x."""
-    power = 10.0 ** np.floor(np.log10(x))
-    return float(max(k * power for k in (1, 2, 5) if k * power <= x * (1 + 1e-9)))
 
 
 def _bytes(colours: Array) -> Any:
@@ -299,5 +285,4 @@ def _bytes(colours: Array) -> Any:
 
 def _linear_bytes(colours: Array) -> Any:
     """Colours (…, 3) as bytes of light, which is what viser takes those of batched meshes for."""
-    c = np.clip(colours, 0.0, 1.0)
-    return _bytes(np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4))
+    return _bytes(linear(colours))

@@ -15,9 +15,9 @@ from dovetail.core import Animation, World
 from dovetail.geometry import AttributeCollection
 from dovetail.io.cast import Cast
 from dovetail.io.describe import joint_slots
+from dovetail.picture.camera import Bounds
 from dovetail.scene.animator import UpdateInfo
 from dovetail.scene.object import Object
-from dovetail.viewer.camera import Bounds
 
 __all__ = ["Control", "Steering", "controls"]
 

@@ -7,7 +7,7 @@ import pytest
 import trimesh
 
 from dovetail.io.recorded import RecordedShape
-from dovetail.viewer.mesh import ball, block, cylinder, drawn, is_closed, sector
+from dovetail.picture.mesh import ball, block, cylinder, drawn, is_closed, sector
 
 NONE2, NONE3 = np.zeros((0, 2), np.int32), np.zeros((0, 3), np.int32)
 
