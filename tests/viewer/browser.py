@@ -39,14 +39,20 @@ def missing() -> str:
     return "no browser; apt install chromium, or python -m playwright install chromium"
 
 
-def opened(profile: Path, width: int = 860, height: int = 440) -> Iterator[Any]:
-    """A browser with an empty profile and a window of this size."""
+def opened(profile: Path, width: int = 860, height: int = 440, touch: bool = False) -> Iterator[Any]:
+    """A browser with an empty profile and a window of this size; a phone's where it is touched."""
     from playwright.sync_api import sync_playwright
 
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     with sync_playwright() as play:
         context = play.chromium.launch_persistent_context(
-            profile, executable_path=found, headless=True, args=_ARGUMENTS, viewport={"width": width, "height": height}
+            profile,
+            executable_path=found,
+            headless=True,
+            args=_ARGUMENTS,
+            has_touch=touch,
+            is_mobile=touch,
+            viewport={"width": width, "height": height},
         )
         context.set_default_timeout(60_000)  # without a graphics card, and other tests beside it
         yield context
@@ -58,11 +64,12 @@ def close_notice(page: Any) -> None:
     page.locator(".mantine-Notification-closeButton").first.click()
 
 
-def place_of(page: Any, colour: str) -> np.ndarray:
-    """Where the middle of everything "green" or "blue" is in the picture, (x, y) in pixels of the page."""
+def place_of(page: Any, colour: str, upper_part: float = 1.0) -> np.ndarray:
+    """Where the middle of everything "green" or "blue" is in the upper part of the picture, (x, y) in pixels."""
     import imageio.v3 as imageio
 
     box = page.locator("canvas").first.bounding_box()
+    box["height"] *= upper_part
     shot = imageio.imread(io.BytesIO(page.screenshot(clip=box)))[..., :3] / 255
     one, others = {"green": (1, (0, 2)), "blue": (2, (0, 1))}[colour]
     strong = (shot[..., one] > 0.35) & (shot[..., others].max(axis=-1) < 0.6 * shot[..., one])

@@ -137,7 +137,7 @@ def block() -> Mesh:
 
 
 def sector(lower: float, upper: float) -> Mesh:
-    """The part of a flat ring, radii 0.55 and 1, about z from angle `lower` to `upper` [rad], measured from x.
+    """The part of a flat ring, radii 0.86 and 1, about z from angle `lower` to `upper` [rad], measured from x.
 
     More than a turn is drawn as one.
     """
@@ -150,4 +150,4 @@ def sector(lower: float, upper: float) -> Mesh:
     triangles = np.concatenate(
         [np.stack(t, axis=1) for t in ((inner, outer, outer + 1), (inner, outer + 1, inner + 1))]
     )
-    return Mesh(np.concatenate([0.55 * circle, circle]), triangles)
+    return Mesh(np.concatenate([0.86 * circle, circle]), triangles)

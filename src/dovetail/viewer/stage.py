@@ -6,6 +6,7 @@ The live viewer and HTML replays use the same stage.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -29,6 +30,9 @@ _CONTACT = (0.90, 0.20, 0.15)
 _SELECTED = (1.0, 0.80, 0.10)
 _X_RAY = 0.35
 _STRETCH = 1e-3  # smaller changes of a body's scale are not sent
+_UNSEEN = 1e-3  # of the size of the scene: by how much a body must move before cameras that follow it do
+_UPRIGHT, _RAISED = 0.8, 0.24  # width over height of an upright screen; how far up the scene is on it, of its height
+_MOST_NAMES = 100  # of bodies and of joints; more cannot be read
 
 
 class ShownContacts(Protocol):
@@ -84,6 +88,10 @@ class Stage:
         self.colours = np.array([body.color for body in cast.bodies], float).reshape(-1, 3)
         self.visible = np.ones(len(cast.bodies), bool)
         self.selected: int | None = None
+        self.followed: int | None = None
+        """The body that cameras go along with."""
+        self._led: Array | None = None  # where it was when they last moved
+        self._names: dict[str, list[tuple[Any, int, Array]]] = {}  # labels with body and material point
         self._strongest = 0.0
         poses = split(transforms)
         self._light()
@@ -114,7 +122,7 @@ class Stage:
     def _planes(self) -> None:
         """A grid on every half-plane; without one, a paler grid below everything, to show which way is down."""
         size = self.bounds.size
-        cell = round_number(size / 12)
+        cell = round_number(size / 8)
         planes = [(plane.name, plane.point, plane.normal, True) for plane in self.cast.planes]
         if not planes:
             corners = np.array([self.bounds.lower, self.bounds.upper])
@@ -123,12 +131,12 @@ class Stage:
         for k, (name, point, normal, real) in enumerate(planes):
             centre = self.bounds.centre - ((self.bounds.centre - point) @ normal) * normal
             rotation = np.stack(axes_about(normal), axis=1)
-            tone = 222 if real else 236
+            tone = 216 if real else 232
             self._api.add_grid(
                 f"/planes/{k} {_node(name)}", width=4 * size, height=4 * size, plane="xy", infinite_grid=True,
-                cell_size=cell, section_size=5 * cell, cell_color=(tone + 8,) * 3, section_color=(tone - 22,) * 3,
-                fade_distance=6 * size, fade_from="camera", shadow_opacity=0.22 if real else 0.0,
-                plane_color=(244, 245, 247), plane_opacity=1.0 if real else 0.0,
+                cell_size=cell, section_size=5 * cell, cell_color=(tone + 4,) * 3, section_color=(tone - 16,) * 3,
+                fade_distance=5 * size, fade_from="camera", shadow_opacity=0.34 if real else 0.0,
+                plane_color=(232, 234, 238), plane_opacity=1.0 if real else 0.0,
                 wxyz=quaternions(rotation[None])[0], position=centre,
             )  # fmt: skip
 
@@ -165,7 +173,7 @@ class Stage:
             handle = self._api.add_batched_meshes_simple(
                 f"/joints/{k}", markers.mesh.vertices, markers.mesh.triangles, wxyz, at,
                 batched_scales=markers.scales, batched_colors=_linear_bytes(markers.colours), lod="off", side="double",
-                opacity=0.55 if k >= len(solid) else None, cast_shadow=False, receive_shadow=False,
+                opacity=0.6 if k >= len(solid) else None, cast_shadow=False, receive_shadow=False,
             )  # fmt: skip
             found.append((markers, handle))
         return found
@@ -192,6 +200,20 @@ class Stage:
         )
         return points, forces
 
+    def _labels(self, what: str) -> list[tuple[Any, int, Array]]:
+        """Names of the bodies at their centres, or of the joints at their anchors."""
+        bodies = [(k, body) for k, body in enumerate(self.cast.bodies) if len(body.triangles) or len(body.edges)]
+        places = (
+            [(body.name, k, body.mass_center) for k, body in bodies]
+            if what == "names of bodies"
+            else [(joint.name, joint.left, joint.left_anchor) for joint in self.cast.joints]
+        )
+        options: dict[str, Any] = {"font_screen_scale": 0.8, "anchor": "center-center"}
+        return [
+            (self._api.add_label(f"/{what}/{n}", as_label(name), **options), k, at)
+            for n, (name, k, at) in enumerate(places[:_MOST_NAMES])
+        ]
+
     # --- every frame --------------------------------------------------------------------------------------------
 
     def show(self, transforms: Array, contacts: ShownContacts | None = None) -> None:
@@ -210,6 +232,23 @@ class Stage:
                     wxyz, at = markers.placed(transforms, poses)
                     handle.batched_wxyzs, handle.batched_positions = wxyz.astype(np.float32), at.astype(np.float32)
             self._show_contacts(contacts)
+            for label, body, point in itertools.chain(*self._names.values()):
+                label.position = transforms[body, :3, :3] @ point + transforms[body, :3, 3]
+        self._lead(transforms)
+
+    def _lead(self, transforms: Array) -> None:
+        """Move the cameras of all who look by as much as the body that they follow has moved."""
+        if self.followed is None:
+            self._led = None
+            return
+        k = self.followed
+        centre = transforms[k, :3, :3] @ self.cast.bodies[k].mass_center + transforms[k, :3, 3]
+        moved = np.zeros(3) if self._led is None else centre - self._led
+        if self._led is None or np.linalg.norm(moved) > _UNSEEN * self.bounds.size:
+            self._led = centre
+            for client in self._server.get_clients().values():
+                with client.atomic():
+                    client.camera.position = client.camera.position + moved
 
     def _show_contacts(self, contacts: ShownContacts | None) -> None:
         """A dot at each contact and a line along its normal, longer for a larger force."""
@@ -242,8 +281,13 @@ class Stage:
         return (self.visible[batch.numbers, None] * self._scales[batch.numbers]).astype(np.float32)
 
     def switch(self, what: str, on: bool) -> None:
-        """Show or hide "joints", "joint frames" or "contacts"; "x-ray" makes bodies transparent."""
-        if what == "x-ray":
+        """Show or hide joints, joint frames, contacts, names of bodies, names of joints; x-ray makes bodies transparent."""
+        if what.startswith("names"):
+            for label, _, _ in self._names.pop(what, []):
+                label.remove()
+            if on:
+                self._names[what] = self._labels(what)
+        elif what == "x-ray":
             for batch in self.batches:
                 batch.handle.opacity = _X_RAY if on else None
         elif what == "joints":
@@ -266,11 +310,19 @@ class Stage:
             self.aim_for(client, bounds)
 
     def aim_for(self, client: viser.ClientHandle, bounds: Bounds | None = None) -> None:
-        """The same for one who looks, whose screen may be upright."""
-        camera = frame(bounds or self.bounds, self.up, client.camera.aspect)
+        """The same for one who looks; on an upright screen above the panel, which is at the bottom there."""
+        aspect = client.camera.aspect
+        camera = frame(bounds or self.bounds, self.up, aspect)
+        eye, target = np.asarray(camera.pos), np.asarray(camera.look_at)
+        if aspect < _UPRIGHT:
+            ahead = target - eye
+            across = np.cross(ahead, self.up)
+            above = np.cross(across, ahead) / (np.linalg.norm(across) * np.linalg.norm(ahead))
+            shift = _RAISED * 2 * np.tan(FIELD_OF_VIEW / 2) * np.linalg.norm(ahead) * above
+            eye, target = eye - shift, target - shift
         with client.atomic():
             client.camera.up_direction = self.up
-            client.camera.position, client.camera.look_at = np.asarray(camera.pos), np.asarray(camera.look_at)
+            client.camera.position, client.camera.look_at = eye, target
 
 
 def _node(name: str) -> str:
