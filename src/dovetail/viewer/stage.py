@@ -281,7 +281,7 @@ class Stage:
         return (self.visible[batch.numbers, None] * self._scales[batch.numbers]).astype(np.float32)
 
     def switch(self, what: str, on: bool) -> None:
-        """Show or hide joints, joint frames, contacts, names of bodies, names of joints; x-ray makes bodies transparent."""
+        """Show or hide joints, joint frames, contacts, names of bodies or of joints; x-ray makes bodies transparent."""
         if what.startswith("names"):
             for label, _, _ in self._names.pop(what, []):
                 label.remove()
