@@ -147,6 +147,17 @@ def test_what_is_partly_behind_the_camera_is_seen():
     assert np.isinf(depth[:30]).all()
 
 
+def test_a_camera_may_stand_in_a_face_and_on_a_corner():
+    """Where corners of triangles are seen at infinity, or nowhere."""
+    sim = Sim(contact=False)
+    box = sim.box((0.4, 0.2, 0.1))
+    for pos in ((0.2, 0, 0.05), (0.2, 0, 0), (0.2, 0.1, 0.05), (0, 0, 0)):
+        for look_at in ((1, 0, 0.05), (-1, 0, 0), (0.2, 0.1, 1)):
+            camera = Camera(pos, look_at, on=box)
+            assert sim.picture(40, 30, camera).shape == (30, 40, 3)
+            assert (sim.picture(40, 30, camera, kind="depth") >= 0).all()
+
+
 def test_what_makes_no_sense_is_refused(sim):
     with pytest.raises(ViewerError, match="0 × 10 pixels; give 1 to 4096"):
         sim.picture(0, 10)

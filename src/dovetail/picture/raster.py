@@ -118,7 +118,10 @@ def draw(
         if not ahead:  # where it reaches cannot be told by its corners
             x0, x1, y0, y1 = 0.0, float(wide), 0.0, float(high)
         first, last = max(0.0, np.ceil(x0 - _FIRST)), min(wide - 1.0, np.floor(x1 - _LAST))
-        for row in range(int(max(0.0, np.ceil(y0 - _FIRST))), int(min(high - 1.0, np.floor(y1 - _LAST))) + 1):
+        top, bottom = max(0.0, np.ceil(y0 - _FIRST)), min(high - 1.0, np.floor(y1 - _LAST))
+        if not top <= bottom:  # what is not a number, or infinite, is not made an index
+            continue
+        for row in range(int(top), int(bottom) + 1):
             y = row + 0.5
             left, right = first, last
             for k in range(3):  # where the weight is not negative: E₀ x + c ≥ 0
@@ -129,6 +132,8 @@ def draw(
                     right = min(right, np.floor(-c / slope - _LAST))
                 elif c < 0.0:
                     right = -1.0
+            if not left <= right:
+                continue
             d = dy * y + dc
             for column in range(int(left), int(right) + 1):
                 here = np.float32(d + dx * (column + 0.5))
@@ -249,6 +254,12 @@ def _seen(
 
 
 @kernel
+def _level(light: float, top: int) -> int:
+    """The nearest whole number from 0 to `top`."""
+    return int(light + 0.5) if 0.0 <= light < top else top
+
+
+@kernel
 def shade(
     image: NDArray[np.uint8],
     depth: NDArray[np.float32],
@@ -285,8 +296,8 @@ def shade(
                         x, y, here, number = b + 0.5, a + 0.5, float(depth[a, b]), numbers[a, b]
                     seen = _seen(x, y, here, number, known and same, shadow, surface, lights)
                     red, green, blue, looks = red + seen[0], green + seen[1], blue + seen[2], looks + 1
-            if red >= 0.0:
+            if not red < 0.0:
                 scale = top / looks
-                image[i, j, 0] = levels[int(min(red * scale, top) + 0.5)]
-                image[i, j, 1] = levels[int(min(green * scale, top) + 0.5)]
-                image[i, j, 2] = levels[int(min(blue * scale, top) + 0.5)]
+                image[i, j, 0] = levels[_level(red * scale, top)]
+                image[i, j, 1] = levels[_level(green * scale, top)]
+                image[i, j, 2] = levels[_level(blue * scale, top)]

@@ -2,7 +2,7 @@
 
 | joint | drawn |
 |---|---|
-| revolute | a bar along its axis; with a limit a ring sector at its end, from lower to upper, and a pointer |
+| revolute | a bar along its axis; with a limit a thin ring sector at its end, from lower to upper, and a pointer |
 | prismatic | a bar along its axis, from lower to upper with a stop at both ends if it has a limit, and a runner |
 | spherical, distance, others without an axis | a ball |
 | fixed | a block |
