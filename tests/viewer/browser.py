@@ -39,20 +39,14 @@ def missing() -> str:
     return "no browser; apt install chromium, or python -m playwright install chromium"
 
 
-def opened(profile: Path, width: int = 860, height: int = 440, touch: bool = False) -> Iterator[Any]:
-    """A browser with an empty profile and a window of this size; a phone's where it is touched."""
+def opened(profile: Path, width: int = 860, height: int = 440) -> Iterator[Any]:
+    """A browser with an empty profile and a window of this size."""
     from playwright.sync_api import sync_playwright
 
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     with sync_playwright() as play:
         context = play.chromium.launch_persistent_context(
-            profile,
-            executable_path=found,
-            headless=True,
-            args=_ARGUMENTS,
-            has_touch=touch,
-            is_mobile=touch,
-            viewport={"width": width, "height": height},
+            profile, executable_path=found, headless=True, args=_ARGUMENTS, viewport={"width": width, "height": height}
         )
         context.set_default_timeout(60_000)  # without a graphics card, and other tests beside it
         yield context

@@ -92,17 +92,14 @@ def test_a_world_is_seen_to_run_and_a_slider_a_click_and_a_pull_take_part_in_it(
         assert height[-1] >= 0.15
 
 
-@pytest.fixture
-def phone(tmp_path):
-    yield from opened(tmp_path / "phone", 390, 844, touch=True)
-
-
-def test_on_a_phone_everything_is_above_the_panel_nothing_runs_before_and_a_finger_pulls(running, phone):
+def test_on_a_phone_everything_is_above_the_panel_nothing_runs_before_and_a_finger_pulls(running, browser, page):
     with Viewer(running, title="my <b>machine</b>") as viewer:
         viewer.start()
         time.sleep(0.5)
         assert running.frame() == 0  # nobody looks
-        page = phone.new_page()
+        page.set_viewport_size({"width": 390, "height": 844})
+        finger = browser.new_cdp_session(page)
+        finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
         page.goto(viewer.url)
         close_notice(page)
         assert page.title() == "my <b>machine</b>"
@@ -111,7 +108,6 @@ def test_on_a_phone_everything_is_above_the_panel_nothing_runs_before_and_a_fing
         assert running.frame() > 0
         # bodies at the right and at the left of the machine; the panel begins at half the height
         (x, y), _ = (place_of(page, colour, upper_part=0.5) for colour in ("blue", "green"))
-        finger = phone.new_cdp_session(page)
         for k in range(9):
             at = [{"x": x - 4 * k, "y": y - 10 * k}]
             finger.send("Input.dispatchTouchEvent", {"type": "touchMove" if k else "touchStart", "touchPoints": at})
