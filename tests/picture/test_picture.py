@@ -169,6 +169,7 @@ def test_what_makes_no_sense_is_refused(sim):
         (Camera((0, 0, 1), follow="bal"), "no body 'bal'; give a handle or one of 'table', 'ball'"),
         (Camera((0, 0, 1), on="ball", follow="ball"), "give `on` or `follow`"),
         (Camera((0, 0, 1), field_of_view=35), "field_of_view = 35 rad; give 0.01 to 3"),
+        (Camera((0, 0, 1), field_of_view="wide"), "field_of_view = 'wide' rad"),
     ):
         with pytest.raises(ViewerError, match=message):
             sim.picture(10, 10, camera)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.checked import numbers, shown
+from dovetail.checked import number, numbers, shown
 from dovetail.errors import ViewerError
 from dovetail.io.cast import Cast
 from dovetail.typing import Array, ArrayLike
@@ -92,8 +92,9 @@ class Camera:
             k = _number(cast, self.follow)
             centre = transforms[k, :3, :3] @ cast.bodies[k].mass_center + transforms[k, :3, 3]
             eye, target = eye + centre, target + centre
-        if not 0.01 <= self.field_of_view <= 3.0:
-            raise ViewerError(f"Camera: field_of_view = {self.field_of_view:g} rad; give 0.01 to 3.")
+        angle = number(self.field_of_view)
+        if angle is None or not 0.01 <= angle <= 3.0:
+            raise ViewerError(f"Camera: field_of_view = {shown(self.field_of_view)} rad; give 0.01 to 3.")
         ahead = target - eye
         distance = float(np.linalg.norm(ahead))
         if not distance > 0.0:
@@ -115,9 +116,9 @@ def _vector(what: str, value: ArrayLike) -> Array:
 
 def _number(cast: Cast, body: Any) -> int:
     """The number of a body by its handle or name."""
-    number = getattr(body, "number", None)
-    if isinstance(number, int):
-        return number
+    found = getattr(body, "number", None)
+    if isinstance(found, int) and 0 <= found < len(cast.bodies):
+        return found
     for k, known in enumerate(cast.bodies):
         if known.name == body:
             return k
