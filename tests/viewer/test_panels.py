@@ -114,18 +114,18 @@ def test_a_joint_has_the_controls_that_do_something_in_words_of_the_user():
 def test_names_are_put_where_bodies_and_joints_are_on_demand(viewer):
     stage = viewer._stage
     assert not stage._names
-    stage.switch("names of joints", True)
+    stage.switch("joint names", True)
     viewer.step()
-    labels = {label.text: label.position for label, _, _ in stage._names["names of joints"]}
+    labels = {label.text: label.position for label, _, _ in stage._names["joint names"]}
     assert labels.keys() == {"hinge", "ball", "rail", "weld"}
     np.testing.assert_allclose(labels["hinge"], [0.05, -0.1, 0.9], atol=1e-6)  # where the fixed post has it
-    stage.switch("names of bodies", True)
+    stage.switch("body names", True)
     viewer.step()
-    box = next(label for label, _, _ in stage._names["names of bodies"] if label.text == "boxes[0]")
+    box = next(label for label, _, _ in stage._names["body names"] if label.text == "boxes[0]")
     transforms = viewer._source.moment().transforms
     np.testing.assert_allclose(box.position, transforms[5, :3, 3], atol=1e-6)
-    stage.switch("names of joints", False)
-    assert stage._names.keys() == {"names of bodies"}
+    stage.switch("joint names", False)
+    assert stage._names.keys() == {"body names"}
 
 
 def test_cameras_go_along_with_the_body_that_they_follow(viewer, monkeypatch):

@@ -22,8 +22,8 @@ _SWITCHES = (
     ("Joints", True),
     ("Joint frames", False),
     ("Contacts", False),
-    ("Names of bodies", False),
-    ("Names of joints", False),
+    ("Body names", False),
+    ("Joint names", False),
     ("X-ray", False),
 )
 

@@ -205,7 +205,7 @@ class Stage:
         bodies = [(k, body) for k, body in enumerate(self.cast.bodies) if len(body.triangles) or len(body.edges)]
         places = (
             [(body.name, k, body.mass_center) for k, body in bodies]
-            if what == "names of bodies"
+            if what == "body names"
             else [(joint.name, joint.left, joint.left_anchor) for joint in self.cast.joints]
         )
         options: dict[str, Any] = {"font_screen_scale": 0.8, "anchor": "center-center"}
@@ -281,8 +281,8 @@ class Stage:
         return (self.visible[batch.numbers, None] * self._scales[batch.numbers]).astype(np.float32)
 
     def switch(self, what: str, on: bool) -> None:
-        """Show or hide joints, joint frames, contacts, names of bodies or of joints; x-ray makes bodies transparent."""
-        if what.startswith("names"):
+        """Show or hide joints, joint frames, contacts, body names, joint names; x-ray makes bodies transparent."""
+        if what.endswith(" names"):
             for label, _, _ in self._names.pop(what, []):
                 label.remove()
             if on:
