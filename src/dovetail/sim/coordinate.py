@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
 from dovetail.errors import SceneError
+from dovetail.sim.burden import Burden
 from dovetail.sim.drive import Drive
 from dovetail.sim.handle import Handle
 from dovetail.sim.mechanism import Mechanism
@@ -101,6 +102,11 @@ class Coordinate(Handle):
             turning = float(np.linalg.eigvalsh(body.inertia)[-1]) + body.mass * float(arm @ arm)
             found.append(body.mass if self.unit == "m" else turning)
         return min(found)
+
+    @property
+    def burden(self) -> Burden:
+        """What has to be moved and carried with all that hangs on it, stretched out, and what is coupled to it."""
+        return self.joint.sim.burden(self)
 
     # --- limits ---------------------------------------------------------------------------------------------
 

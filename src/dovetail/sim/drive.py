@@ -22,6 +22,8 @@ _FIRM_POSITION, _FIRM_SPEED = 1e4, 1e2
 
 A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns that into an effort: it is less firm.
 """
+_LIVELY = 10.0
+"""Times its weight, with which a drive without gains of its own moves what hangs on it, stretched out."""
 
 
 class Drive(Handle):
@@ -32,17 +34,24 @@ class Drive(Handle):
     | `target` | rad or m | x̃; setting it makes the motor hold a position |
     | `target_velocity` | rad/s or m/s | ṽ; setting it makes the motor run at a speed |
     | `on` | | False: it does nothing, until it is set to True again |
-    | `stiffness` | N·m/rad or N/m | k; by default so firm that the target is reached in a step |
+    | `stiffness` | N·m/rad or N/m | k; by default as firm as a rigid mount |
     | `damping` | N·m·s/rad or N·s/m | c; by default 0 for a position, and firm for a speed |
-    | `max_effort` | N·m or N | the strongest that it can be; default inf |
+    | `max_effort` | N·m or N | the strongest that it can be; None or inf: any strength; default below |
     | `effort` | N·m or N | what it exerted in the last step, positive where it increases x |
 
     The effort is that of the end of a step, so that any gain is stable at any dt.
+
+    Without gains of its own a drive is as strong as ten times the weight of all that it moves, stretched out away from the
+    joint: bodies beyond it, and what couplings make move along. It brakes in time to stop at its target, with half of
+    that. A target that moves slower than what it can stop in a step is followed without lag, a faster one at the
+    distance that it takes to stop. With gains of its own it has no cap but the one it is given.
     """
 
     def __init__(self, coordinate: Coordinate) -> None:
         self._coordinate = coordinate
         self._resting: tuple[float, float] = (0.0, 0.0)
+        self._firm = True  # it has no gains of its own
+        self._given: float | None = None  # the cap that it was given
 
     def add(self) -> None:
         """Put the motor on the joint, switched off; possible until the simulation starts."""
@@ -69,6 +78,15 @@ class Drive(Handle):
             self.add()
         for name, value in values.items():
             self._coordinate.set(f"drive/{name}", value)
+
+    def tune(self) -> None:
+        """Choose its cap, and how it brakes, for what it moves; once the scene is complete."""
+        if self._present:
+            burden = self._coordinate.burden
+            cap = self.max_effort
+            spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
+            effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
+            self._set(acceleration=effort / burden.inertia or math.inf)
 
     def _stiff(self) -> float:
         """The stiffness of a position drive that was given none."""
@@ -126,7 +144,7 @@ class Drive(Handle):
 
     @stiffness.setter
     def stiffness(self, value: float) -> None:
-        self._set(stiffness=self._gain("stiffness", value))
+        self._set(stiffness=self._own("stiffness", value))
 
     @property
     def damping(self) -> float:
@@ -134,17 +152,33 @@ class Drive(Handle):
 
     @damping.setter
     def damping(self, value: float) -> None:
-        self._set(damping=self._gain("damping", value))
+        self._set(damping=self._own("damping", value))
+
+    def _own(self, name: str, value: float) -> float:
+        """A gain that the user gives: from now on the gains are the user's, and so is the cap."""
+        number = self._gain(name, value)
+        if self._firm:
+            self._firm = False
+            self._retune()
+        return number
+
+    def _retune(self) -> None:
+        """Where the simulation runs, what the choice of a user changes in others; before that `tune` does it."""
+        if self._coordinate.joint.sim.started:
+            self.tune()
 
     @property
     def max_effort(self) -> float:
-        return self._get("max_effort", math.inf)
+        if self._given is not None:
+            return self._given
+        return math.inf
 
     @max_effort.setter
     @checked(SceneError)
-    def max_effort(self, value: float) -> None:
-        number = math.inf if value == math.inf else self._gain("max_effort", value)
-        self._set(max_effort=number)
+    def max_effort(self, value: float | None) -> None:
+        self._given = math.inf if value is None or value == math.inf else self._gain("max_effort", value)
+        self._set(max_effort=self._given)
+        self._retune()
 
     def _gain(self, name: str, value: float) -> float:
         number = self._coordinate.number(f"drive.{name}", value)
@@ -164,5 +198,6 @@ class Drive(Handle):
         task = (
             f"target {self.target:.4g} {unit}" if self.stiffness > 0 else f"speed {self.target_velocity:.4g} {unit}/s"
         )
-        limit = "" if np.isinf(self.max_effort) else f", at most {self.max_effort:.4g} {self._coordinate.effort_unit}"
+        cap = self.max_effort
+        limit = "" if np.isinf(cap) else f", at most {cap:.4g} {self._coordinate.effort_unit}"
         return f"<drive of {self._who}: {task}{limit}>"

@@ -104,6 +104,7 @@ class JointMaking(Making):
     def __init__(self) -> None:
         super().__init__()
         self._anchor: SimplicialComplexSlot | None = None
+        self._couplings: list[Coupling] = []
         self._prepared: dict[str, list[tuple[str, str, AttributeSlot]]] = {}
 
     # --- joints of the specification ------------------------------------------------------------------------
@@ -256,7 +257,8 @@ class JointMaking(Making):
         )  # fmt: skip
         title = self._name(who, "coupling", name)
         slot = self._scene.objects.create(title).geometries.adopt(geometry)
-        return Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
+        self._couplings.append(Coupling(self, slot, *ends))  # type: ignore[arg-type]  # Sim is the one subclass
+        return self._couplings[-1]
 
     # --- how ------------------------------------------------------------------------------------------------
 

@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from dovetail.checked import checked, shown
 from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
 from dovetail.sim.body import Body
+from dovetail.sim.burden import Burden, burdens
+from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sim"]
 
+_GRAVITY = 9.81  # m/s²; what drives are made for, also where there is none
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -110,6 +115,7 @@ class Sim(BodyMaking, JointMaking):
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
         self._world: World | None = None
+        self._burdens: dict[tuple[str, str], Burden] = {}
         self._synced = -1  # version of the state that attributes show
         self._start: dict[str, Array] = {}
         self._home: WorldState | None = None
@@ -144,6 +150,10 @@ class Sim(BodyMaking, JointMaking):
     def world(self) -> World:
         """The world; made, and the scene checked, where that has not happened yet."""
         if self._world is None:
+            self._burdens = self._weigh()
+            for joint in self._joints.values():
+                for coordinate in joint.coordinates.values():
+                    coordinate.drive.tune()
             self._world = start(self._scene)
             self.readings = Readings(self._world.live)
             self._start = self._world.live.arrays()
@@ -152,6 +162,14 @@ class Sim(BodyMaking, JointMaking):
     @property
     def started(self) -> bool:
         return self._world is not None
+
+    def burden(self, coordinate: Coordinate) -> Burden:
+        """What a coordinate has to move and to carry, as the bodies are at the start."""
+        return (self._burdens or self._weigh())[coordinate.joint.name, coordinate.name]
+
+    def _weigh(self) -> dict[tuple[str, str], Burden]:
+        gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))
+        return burdens(self.joints, self._couplings, max(gravity, _GRAVITY))
 
     @checked(SceneError)
     def mechanism(self, *joints: SimJoint) -> Mechanism:
