@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinate"]
 
+_NEAR = 1e-9  # rad or m, by which a start may be off by round-off
 _GRAVITY = 9.81  # m/s²; what a stop is made for, also where there is none
 
 
@@ -131,6 +132,16 @@ class Coordinate(Handle):
             self.set("limit/strength", self._stop(high - low))
         self.set("limit/lower", low)
         self.set("limit/upper", high)
+
+    def require_inside(self, value: float) -> None:
+        """Refuse a value [rad or m] at the start that is outside of the limits."""
+        low, high = self.limit or (-math.inf, math.inf)
+        if not low - _NEAR <= value <= high + _NEAR:
+            raise SceneError(
+                f"{self.who}: it begins at {self.name} = {value:.6g} [{self.unit}], outside of its limit "
+                f"({low:g}, {high:g}); limits count from the pose in which a joint is made, so shift them by that, or "
+                "begin with the bodies inside."
+            )
 
     @property
     def hard(self) -> bool:

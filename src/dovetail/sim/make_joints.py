@@ -348,6 +348,9 @@ class JointMaking(Making):
                 raise SceneError(f"{who}: the {side} body is {shown(body)}; give {advice}.")
         if left is right:
             raise SceneError(f"{who}: both bodies are '{right.name}'; a joint needs two.")
+        if right.fixed and (left is None or left.fixed):
+            base = "the world" if left is None else f"'{left.name}'"
+            raise SceneError(f"{who}: {base} and '{right.name}' are both fixed; let one of them move, or leave it out.")
         return right
 
     def _join(

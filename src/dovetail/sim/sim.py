@@ -13,6 +13,7 @@ from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
+from dovetail.messages import counted
 from dovetail.sim.body import Body
 from dovetail.sim.burden import Burden, burdens
 from dovetail.sim.coordinate import Coordinate
@@ -28,6 +29,7 @@ from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
 from dovetail.sim.start import start
 from dovetail.sim.table import html_table
+from dovetail.sim.words import in_own_words, speaking
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
@@ -48,6 +50,7 @@ def _forward(who: str, steps: int) -> None:
         raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
 
 
+@in_own_words
 class Sim(BodyMaking, JointMaking):
     """A simulation: make it, add bodies and joints, run it.
 
@@ -154,7 +157,10 @@ class Sim(BodyMaking, JointMaking):
             for joint in self._joints.values():
                 for coordinate in joint.coordinates.values():
                     coordinate.drive.tune()
-            self._world = start(self._scene)
+            with speaking():
+                world = start(self._scene)
+            self._require_inside(world)
+            self._world = world
             self.readings = Readings(self._world.live)
             self._start = self._world.live.arrays()
         return self._world
@@ -162,6 +168,18 @@ class Sim(BodyMaking, JointMaking):
     @property
     def started(self) -> bool:
         return self._world is not None
+
+    def _require_inside(self, world: World) -> None:
+        """Refuse joints that begin outside of their limits: these would throw them back in the first step."""
+        values = world.live.values()
+        for joint in self._joints.values():
+            for coordinate in joint.coordinates.values():
+                value = float(values[world.live.coordinate(joint.slot, coordinate.name)])
+                try:
+                    coordinate.require_inside(value)
+                except SceneError:
+                    self._scene.thaw()  # another try is possible
+                    raise
 
     def burden(self, coordinate: Coordinate) -> Burden:
         """What a coordinate has to move and to carry, as the bodies are at the start."""
@@ -189,10 +207,11 @@ class Sim(BodyMaking, JointMaking):
         world = self.world
         for recorder in self._recorders:
             recorder.begin()
-        for _ in range(steps):
-            world.advance()
-            for recorder in self._recorders:
-                recorder.write()
+        with speaking():
+            for _ in range(steps):
+                world.advance()
+                for recorder in self._recorders:
+                    recorder.write()
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:
@@ -330,14 +349,15 @@ class Sim(BodyMaking, JointMaking):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("dt", f"{self.dt:g} s"), ("time", f"{self.time:g} s, frame {self.frame}")]
-        for title, things in (("bodies", self._bodies), ("joints", self._joints)):
+        for one, many, things in (("body", "bodies", self._bodies), ("joint", "joints", self._joints)):
             names = ", ".join(list(things)[:8]) + (", …" if len(things) > 8 else "")
-            rows.append((f"{len(things)} {title}", names))
+            rows.append((counted(len(things), one, many), names))
         return rows
 
     def __repr__(self) -> str:
         return (
-            f"<Sim: {len(self._bodies)} bodies, {len(self._joints)} joints, dt {self.dt:g} s, "
+            f"<Sim: {counted(len(self._bodies), 'body', 'bodies')}, {counted(len(self._joints), 'joint')}, "
+            f"dt {self.dt:g} s, "
             f"time {self.time:g} s, frame {self.frame}>"
         )
 

@@ -30,6 +30,7 @@ class Joints:
         self._refresh = JointRefresh(lowered, stops)
         self._reported = JointCoordinates(lowered, multi_turn)
         self._results = JointResults(lowered)
+        self._numbers = {entry.slot.id(): entry.offset for entry in lowered.geometries}
         self._rates_known = np.zeros(1)  # 1 if the rates are those of the state
 
     def start(self, state: State) -> None:
@@ -74,6 +75,14 @@ class Joints:
         """Write coordinates, velocities, reactions, gaps, efforts and violations into the attributes."""
         self.publish(state)
         self._results.retrieve(state)
+
+    def exerted(self, state: State) -> tuple[Array, Array]:
+        """Force [N] and torque [N·m] (k, 3) of all that was added to joints, on their right bodies."""
+        return self._results.exerted(state)
+
+    def number(self, joint: SimplicialComplexSlot) -> int:
+        """The number of the first joint of a geometry among all."""
+        return self._numbers[joint.id()]
 
     def publish(self, state: State) -> None:
         """Write the coordinates and their velocities into the attributes."""

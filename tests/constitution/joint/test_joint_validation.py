@@ -42,7 +42,7 @@ def test_a_joint_to_itself(cls, body, pose):
 def test_two_fixed_bodies(cls, body, pose):
     wall = body("wall", [pose(), pose()], fixed=[0, 1])
     floor = body("floor", [pose(), pose()], fixed=[0])
-    with refused(cls, r"joint 0 connects instance 1 of 'wall' and instance 0 of 'floor', which are both fixed"):
+    with refused(cls, r"XX"):
         create(cls, [wall], [floor], [1], [0])
     create(cls, [wall], [floor], [1], [1])
 
