@@ -135,9 +135,18 @@ class _LawRefresh:
         """Whether these are servos that may have an acceleration."""
         return bool((self._acceleration >= 0).any())
 
+    def begin(self, read: Array) -> None:
+        """Before the first step, targets of servos that have an acceleration are where the joints are."""
+        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        laws.p[here, TARGET] = laws.past[:, here, TARGET] = self._lowered.coordinates.value[laws.of[here]]
+
+    def _accelerations(self, read: Array) -> Array:
+        found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
+        return found
+
     def approach(self, read: Array, h: float) -> None:
         """Move the targets of servos that have an acceleration, as far as that allows in a step of length h."""
-        acceleration, laws = np.where(self._acceleration < 0, np.inf, read[self._acceleration]), self._laws
+        acceleration, laws = self._accelerations(read), self._laws
         if np.isfinite(acceleration).any():
             x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
             laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
@@ -237,9 +246,11 @@ class JointRefresh:
         """Coordinates or parameters were changed from outside: look at everything again."""
         self._stale, self._h = True, -1.0
 
-    def limits(self) -> None:
-        """Read hard limits before the first step, so that joints beyond them are refused at once."""
+    def begin(self) -> None:
+        """Before the first step: joints beyond hard limits are refused at once, and drives begin where they are."""
         self._reader.read()
+        for servo in self._servos:
+            servo.begin(self._reader.values)
         for law in self._laws:
             if law._laws.is_stop:
                 law.run(self._reader.values)

@@ -36,7 +36,7 @@ class Joints:
     def start(self, state: State) -> None:
         """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
         self.commit(state)
-        self._refresh.limits()
+        self._refresh.begin()
         self.publish(state)
 
     @property
