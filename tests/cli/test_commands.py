@@ -96,7 +96,10 @@ def test_wrong_numbers_are_refused(folder, arguments, told, capsys):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("from dovetail import Sim\ndef build():\n    sim = Sim()\n    sim.box(-1)\n", "'bad.py', line 4: box 'box 1': size"),
+        (
+            "from dovetail import Sim\ndef build():\n    sim = Sim()\n    sim.box(-1)\n",
+            "'bad.py', line 4: box 'box 1': size",
+        ),
         ("x = 1\ny = z\n", "'bad.py', line 2: NameError: name 'z' is not defined."),
         ("x = 1\ny = (\n", "'bad.py', line 2: SyntaxError: '(' was never closed."),
     ],
@@ -234,7 +237,11 @@ def test_check_finds_what_is_wrong_and_says_so_with_its_exit_code(folder, capsys
     assert "whole.obj: no problems" in capsys.readouterr().out
     assert main(["check", "open.obj"]) == PROBLEMS
     shown = capsys.readouterr().out
-    assert "problem: the surface is open at 3 edges" in shown and "fill the holes" in shown and "1 problem to mend" in shown
+    assert (
+        "problem: the surface is open at 3 edges" in shown
+        and "fill the holes" in shown
+        and "1 problem to mend" in shown
+    )
     assert main(["check", "whole.obj", "--d-hat", "0.05"]) == OK
     shown = capsys.readouterr().out
     assert "warning: the thinnest wall is 100 mm" in shown and shown.endswith("whole.obj: 1 warning\n")

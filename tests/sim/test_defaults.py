@@ -51,7 +51,7 @@ def test_a_target_that_jumps_is_approached_and_not_passed(integrator):
 
 
 def test_an_arm_goes_to_targets_that_jump_without_work_for_newton():
-    sim, joints = arm(6)
+    sim, _ = arm(6)
     m = sim.mechanism()
     m.target = [-1, 1, -1, 1, -1, 1]
     iterations = 0
@@ -107,7 +107,8 @@ def test_a_folded_arm_counts_as_stretched_out_and_a_loop_as_it_lies():
 def test_gears_add_what_they_make_move():
     sim = Sim(contact=False)
     hinges = [
-        sim.revolute(None, sim.cylinder(0.1, 0.02, pos=(k, 0, 0), mass=1), pos=(k, 0, 0), axis=(0, 0, 1)) for k in (0, 1)
+        sim.revolute(None, sim.cylinder(0.1, 0.02, pos=(k, 0, 0), mass=1), pos=(k, 0, 0), axis=(0, 0, 1))
+        for k in (0, 1)
     ]
     alone = hinges[0].coordinates["angle"].burden
     sim.couple(hinges[1], hinges[0], ratio=-3.0)
@@ -128,6 +129,17 @@ def test_gains_of_its_own_make_a_drive_what_they_say():
     assert hinge.drive.max_effort == 3.0
     hinge.drive.max_effort = None
     assert math.isinf(hinge.drive.max_effort)
+
+
+def test_a_spring_and_a_damper_settle_where_the_weight_has_them():
+    sim = Sim(contact=False)
+    wheel = sim.box(0.2, mass=10)
+    strut = sim.prismatic(None, wheel, axis=(0, 0, 1), spring=2e3, damping=200.0)
+    assert (strut.spring, strut.damping) == (2e3, 200.0)
+    sim.step(200)
+    assert strut.distance == pytest.approx(-10 * G / 2e3, rel=1e-3)  # 1.4 of critical: e^(−10 t) and faster
+    with pytest.raises(SceneError, match="both a drive and a spring are given; a joint has one of them"):
+        Sim.prismatic(sim2 := Sim(), None, sim2.box(1), axis=(0, 0, 1), drive=1.0, spring=3.0)
 
 
 # --- sensors and limits --------------------------------------------------------------------------------------
@@ -193,7 +205,10 @@ def _put_into(sim):
         (_overlap, "the scene cannot start as it is: 'a' and 'b' intersect: .* by sim.no_contact"),
         (_in_ground, "'a' is 0.5 m below 'ground 1', .* by contact=False"),
         (_put_into, "Sim: nothing was changed, since 'a' and 'b' intersect"),
-        (lambda sim: sim.revolute(None, sim.box(1, fixed=True), (0, 0, 0), (0, 0, 1)), "the world and 'box 1' are both"),
+        (
+            lambda sim: sim.revolute(None, sim.box(1, fixed=True), (0, 0, 0), (0, 0, 1)),
+            "the world and 'box 1' are both",
+        ),
         (lambda sim: sim.distance(None, sim.box(1), (0, 0, 0), (0, 0, 0)), "Sim.distance: the joint has an axis of"),
         (lambda sim: sim.mesh(([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])), "Sim.mesh: the trimesh is open"),
         (lambda _: Sim(integrator="rk4"), "Sim: 'integrator/type' = 'rk4'"),

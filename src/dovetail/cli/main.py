@@ -64,8 +64,8 @@ def _parsed(given: list[str]) -> int:
         code: int = tyro.extras.subcommand_cli_from_dict(
             _COMMANDS,  # type: ignore[arg-type]  # functions of different arguments, all returning an exit code
             prog="dovetail",
-            description="Articulated affine bodies that never intersect. Every command has its own --help; --version tells "
-            "which this is.",
+            description="Articulated affine bodies that never intersect. Every command has its own --help; "
+            "--version tells which version this is.",
             args=given,
             config=(tyro.conf.FlagCreatePairsOff,),
         )

@@ -17,7 +17,9 @@ def bench_scenes(steps: int) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{counted(steps, 'step')} each, one thread; iterations are per step", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=f"{counted(steps, 'step')} each, one thread; iterations are per step", box=SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("scene", no_wrap=True)
     for heading in ("bodies", "joints", "contacts", "iterations", "ms/step", "steps/s", "× real"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -67,7 +67,8 @@ def _closure(points: Array, triangles: Indices) -> list[Finding]:
     if len(edges.clashing):
         found.append(
             problem(
-                f"neighbouring triangles wind in opposite senses at {counted(len(edges.clashing), 'edge')}, for example at "
+                f"neighbouring triangles wind in opposite senses at {counted(len(edges.clashing), 'edge')}, "
+                "for example at "
                 f"{_place(points[edges.clashing[0]].mean(axis=0))}",
                 "make the winding consistent (trimesh: mesh.fix_normals()).",
             )
@@ -75,7 +76,8 @@ def _closure(points: Array, triangles: Indices) -> list[Finding]:
     if len(edges.crowded):
         found.append(
             warning(
-                f"{counted(len(edges.crowded), 'edge belongs', 'edges belong')} to more than two triangles, for example at "
+                f"{counted(len(edges.crowded), 'edge belongs', 'edges belong')} to more than two triangles, for "
+                "example at "
                 f"{_place(points[edges.crowded[0]].mean(axis=0))}",
                 "separate the parts that meet there, unless that is meant.",
             )

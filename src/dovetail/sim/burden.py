@@ -22,9 +22,7 @@ class Burden(NamedTuple):
     load: float
 
 
-def burdens(
-    joints: Iterable[SimJoint], couplings: Iterable[Coupling], gravity: float
-) -> dict[tuple[str, str], Burden]:
+def burdens(joints: Iterable[SimJoint], couplings: Iterable[Coupling], gravity: float) -> dict[tuple[str, str], Burden]:
     """Of all coordinates, by the names of joint and coordinate."""
     own: dict[tuple[str, str], Burden] = {}
     beyond = outboard(joints)

@@ -36,15 +36,15 @@ class Drive(Handle):
     | `on` | | False: it does nothing, until it is set to True again |
     | `stiffness` | N·m/rad or N/m | k; by default as firm as a rigid mount |
     | `damping` | N·m·s/rad or N·s/m | c; by default 0 for a position, and firm for a speed |
-    | `max_effort` | N·m or N | the strongest that it can be; None or inf: any strength; default below |
+    | `max_effort` | N·m or N | the strongest that it can be; default inf, or None: of any strength |
     | `effort` | N·m or N | what it exerted in the last step, positive where it increases x |
 
     The effort is that of the end of a step, so that any gain is stable at any dt.
 
-    Without gains of its own a drive is as strong as ten times the weight of all that it moves, stretched out away from the
-    joint: bodies beyond it, and what couplings make move along. It brakes in time to stop at its target, with half of
-    that. A target that moves slower than what it can stop in a step is followed without lag, a faster one at the
-    distance that it takes to stop. With gains of its own it has no cap but the one it is given.
+    Without gains of its own a drive goes to a target that jumps with the acceleration that ten times the weight of all
+    that it moves would give it, stretched out away from the joint: bodies beyond it, and what is coupled to it.
+    It brakes in time to stop there. A target that moves slower than what it can stop in a step is followed without lag,
+    a faster one at the distance that it takes to stop. With gains of its own it is what these make of it.
     """
 
     def __init__(self, coordinate: Coordinate) -> None:

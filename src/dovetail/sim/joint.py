@@ -65,8 +65,8 @@ class SimJoint(Handle):
 
     | property | unit | |
     |---|---|---|
-    | `reaction` | N, N·m | `.force` and `.torque` on the right body in the last step, as a force sensor in the joint tells |
-    | `bearing` | N, N·m | the part of it that holds the bodies together: without drives, limits, damping, friction, loads |
+    | `reaction` | N, N·m | `.force` and `.torque` on the right body in the last step, as a force sensor shows them |
+    | `bearing` | N, N·m | the part that holds the bodies together: without drives, limits, damping, friction, loads |
     | `gap` | m | how far the anchors have come apart |
     | `misalignment` | rad | how far directions that should agree have turned apart |
     | `anchor` | m | where the right body carries the joint's point |
@@ -191,6 +191,7 @@ class MovingJoint(SimJoint):
     | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
     | `drive` | | `drive.target = …` and `drive.target_velocity = …`, see `Drive` |
+    | `spring` | N·m/rad or N/m | a spring instead of a drive: the drive's stiffness, at rest at its target |
     | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
     | `axis` | | unit vector along the axis on the right body, world |
     """
@@ -236,6 +237,14 @@ class MovingJoint(SimJoint):
     @property
     def violation(self) -> float:
         return self._first.violation
+
+    @property
+    def spring(self) -> float:
+        return self.drive.stiffness
+
+    @spring.setter
+    def spring(self, value: float) -> None:
+        self.drive.stiffness = value
 
     @property
     def damping(self) -> float:

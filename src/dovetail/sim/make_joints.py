@@ -57,9 +57,11 @@ _Moving = TypeVar("_Moving", bound=MovingJoint)
 class HoldOptions(TypedDict, total=False):
     """What every joint takes.
 
-    name       unique; default such as "revolute joint 1"
-    exact      False: it may yield; default that of the Sim
-    strength   γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100
+    | | |
+    |---|---|
+    | `name` | unique; default such as "revolute joint 1" |
+    | `exact` | False: it may yield; default that of the Sim |
+    | `strength` | γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100 |
     """
 
     name: str
@@ -70,18 +72,22 @@ class HoldOptions(TypedDict, total=False):
 class JointOptions(HoldOptions, total=False):
     """What joints with a coordinate take beside `HoldOptions`; all of it concerns the first coordinate.
 
-    limit      (lower, upper) [rad or m]
-    hard       True: the limits are never crossed
-    drive      a target [rad or m] to hold, or True for a drive that is off until it is given one
-    motor      a speed [rad/s or m/s] to run at
-    damping    a resistance in proportion to the velocity [N·m·s/rad or N·s/m]
-    friction   a resistance of constant size [N·m or N]
+    | | |
+    |---|---|
+    | `limit` | (lower, upper) [rad or m] |
+    | `hard` | True: the limits are never crossed |
+    | `drive` | a target [rad or m] to hold, or True for a drive that is off until it is given one |
+    | `motor` | a speed [rad/s or m/s] to run at |
+    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made |
+    | `damping` | a resistance in proportion to the velocity [N·m·s/rad or N·s/m] |
+    | `friction` | a resistance of constant size [N·m or N] |
     """
 
     limit: tuple[float, float] | None
     hard: bool
     drive: float | bool | None
     motor: float | None
+    spring: float
     damping: float
     friction: float
 
@@ -322,6 +328,10 @@ class JointMaking(Making):
             made.drive.target = drive
         if motor is not None:
             made.drive.target_velocity = motor
+        if "spring" in options:
+            if made.drive.on:
+                raise SceneError(f"{made.who}: both a drive and a spring are given; a joint has one of them.")
+            made.spring = options["spring"]
         if "damping" in options:
             made.damping = options["damping"]
         if "friction" in options:

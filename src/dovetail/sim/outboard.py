@@ -5,8 +5,8 @@ fixed body never, and hung on their neighbour. With r from a point to the centre
 
     S₀ = Σ m,   S₁ = Σ m r,   S₂ = Σ (m r² + I)
 
-and hung on at a distance l they are S₀, S₁ + l S₀, S₂ + 2l S₁ + l² S₀: the farthest that they can get away. What cannot be
-taken off is part of a loop; there a joint has all of it to move, as it lies.
+and hung on at a distance l they are S₀, S₁ + l S₀, S₂ + 2l S₁ + l² S₀: the farthest that they can get away. What cannot
+be taken off is part of a loop; there a joint has all of it to move, as it lies.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Moments(NamedTuple):
         return self.mass if unit == "m" else self.second
 
     def weight(self, unit: str) -> float:
-        """By the acceleration of gravity: a load [N or N·m] on a slider or hinge, with the radius of gyration as arm."""
+        """Times the acceleration of gravity, the load on a slider [N], or a hinge [N·m] at the radius of gyration."""
         return self.mass if unit == "m" else math.sqrt(self.mass * self.second)
 
 

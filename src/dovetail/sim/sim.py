@@ -65,16 +65,20 @@ class Sim(BodyMaking, JointMaking):
     at the first step; until then things can be added and moved. `sim["name"]` finds a body or joint. Bodies that share
     a joint do not touch each other.
 
-    dt          time step [s]
-    gravity     [m/s²]
-    integrator  "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast)
-    exact       False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not
-    friction    coefficient of all bodies that have none of their own
-    contact     False: nothing touches anything, which is faster
-    d_hat       distance below which surfaces repel [m]
-    kappa       stiffness of the bodies' shapes [Pa]: a load f at a lever L strains a body of volume V by f L/(8κV), and
-                mechanisms are off in proportion; `body.strain` tells it, docs/choosing.md has figures
-    config      further keys of the scene's configuration, docs/config.md
+    | | |
+    |---|---|
+    | `dt` | time step [s] |
+    | `gravity` | [m/s²] |
+    | `integrator` | "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast) |
+    | `exact` | False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not |
+    | `friction` | coefficient of all bodies that have none of their own |
+    | `contact` | False: nothing touches anything, which is faster |
+    | `d_hat` | distance below which surfaces repel [m] |
+    | `kappa` | stiffness of the bodies' shapes [Pa], see below |
+    | `config` | further keys of the scene's configuration, docs/config.md |
+
+    A load f at a lever L strains a body of volume V by f L/(8κV), and mechanisms are off in proportion; `body.strain`
+    tells it, docs/choosing.md has figures.
     """
 
     readings: Readings | None

@@ -1,4 +1,4 @@
-"""What the engine says, in the words of `Sim`: its calls instead of constitutions, names of things instead of numbers."""
+"""What the engine says, in the words of `Sim`: its calls instead of constitutions, names instead of numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _WORDS = (
     (_PASS, "by contact=False"),
     (r"or give the limit a finite strength", "or leave out hard=True"),
     (r"or use AffineBodyRevoluteJoint \(18\)", "or use Sim.revolute"),
-    (r"use a shell, or give the mass matrix\. An AffineBodyShell may be open", "or give it a thickness: shells may be open"),
+    (
+        r"use a shell, or give the mass matrix\. An AffineBodyShell may be open",
+        "or give it a thickness: shells may be open",
+    ),
     (r" On the surface of tetrahedra, flip_inward_triangles before extract_surface does it\.", ""),
     (r"\bAffineBodyPointOnLineJoint\b", "Sim.point_on_line"),
     (r"\bAffineBodyJointCoupling\b", "Sim.couple"),
@@ -70,8 +73,8 @@ def in_own_words(kind: _Kind) -> _Kind:
     for name in dir(kind):
         found = getattr(kind, name)
         if isinstance(found, property):
-            accessors = (each and _reworded(each) for each in (found.fget, found.fset, found.fdel))
-            setattr(kind, name, property(*accessors, found.__doc__))
+            get, put = (each and _reworded(each) for each in (found.fget, found.fset))
+            setattr(kind, name, property(get, put, doc=found.__doc__))
         elif callable(found) and (not name.startswith("_") or name == "__init__"):
             setattr(kind, name, _reworded(found))
     return kind

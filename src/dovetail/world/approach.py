@@ -1,12 +1,12 @@
 """How drives approach their targets: with an acceleration that they are given, and braking in time.
 
-A drive is as firm as its gains say, and would throw the joint to a target that jumps. With `drive/acceleration` a it goes
-there in parts, each with a target of its own. From x, with e = x̃ − x left to go, that of a step of length h is ahead by
+A drive is as firm as its gains say, and would throw the joint to a target that jumps. With `drive/acceleration` a it
+goes there in parts, each with a target of its own. From x, with e = x̃ − x to go, that of a step of length h is ahead by
 
     d = ±min(|e|, h√(a|e|)),   but by no more than a h² from what it was in the last step
 
-√(a|e|) is the speed that ends within e with the deceleration a/2. Where |e| ≤ a h² the target is reached in the step: one
-that moves slower than a h is followed without lag, a faster one at the distance that it takes to stop.
+√(a|e|) is the speed that ends within e with the deceleration a/2. Where |e| ≤ a h² the target is reached in the step:
+one that moves slower than a h is followed without lag, a faster one at the distance that it takes to stop.
 """
 
 from __future__ import annotations
