@@ -51,7 +51,6 @@ class Drive(Handle):
         self._coordinate = coordinate
         self._resting: tuple[float, float] = (0.0, 0.0)
         self._firm = True  # it has no gains of its own
-        self._given: float | None = None  # the cap that it was given
 
     def add(self) -> None:
         """Put the motor on the joint, switched off; possible until the simulation starts."""
@@ -67,26 +66,25 @@ class Drive(Handle):
         return self._coordinate.who
 
     @property
-    def _present(self) -> bool:
+    def present(self) -> bool:
+        """Whether the joint has a motor, on or off."""
         return self._coordinate.has("drive/stiffness")
 
     def _get(self, name: str, absent: float = 0.0) -> float:
-        return self._coordinate.get(f"drive/{name}") if self._present else absent
+        return self._coordinate.get(f"drive/{name}") if self.present else absent
 
     def _set(self, **values: float) -> None:
-        if not self._present:
+        if not self.present:
             self.add()
         for name, value in values.items():
             self._coordinate.set(f"drive/{name}", value)
 
     def tune(self) -> None:
-        """Choose its cap, and how it brakes, for what it moves; once the scene is complete."""
-        if self._present:
-            burden = self._coordinate.burden
-            cap = self.max_effort
-            spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
-            effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
-            self._set(acceleration=effort / burden.inertia or math.inf)
+        """Choose the acceleration with which it goes to its target, once the scene is complete."""
+        burden, cap = self._coordinate.burden, self.max_effort
+        spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
+        effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
+        self._set(acceleration=effort / burden.inertia or math.inf)
 
     def _stiff(self) -> float:
         """The stiffness of a position drive that was given none."""
@@ -127,7 +125,7 @@ class Drive(Handle):
     @checked(SceneError)
     def on(self, value: bool) -> None:
         if bool(value) == self.on:
-            if not self._present:
+            if not self.present:
                 self.add()
             return
         if not value:
@@ -155,7 +153,7 @@ class Drive(Handle):
         self._set(damping=self._own("damping", value))
 
     def _own(self, name: str, value: float) -> float:
-        """A gain that the user gives: from now on the gains are the user's, and so is the cap."""
+        """A gain that the user gives: from now on it is a plain controller."""
         number = self._gain(name, value)
         if self._firm:
             self._firm = False
@@ -163,21 +161,18 @@ class Drive(Handle):
         return number
 
     def _retune(self) -> None:
-        """Where the simulation runs, what the choice of a user changes in others; before that `tune` does it."""
+        """Choose it again where the simulation runs; before that it is yet to be chosen."""
         if self._coordinate.joint.sim.started:
             self.tune()
 
     @property
     def max_effort(self) -> float:
-        if self._given is not None:
-            return self._given
-        return math.inf
+        return self._get("max_effort", math.inf)
 
     @max_effort.setter
     @checked(SceneError)
     def max_effort(self, value: float | None) -> None:
-        self._given = math.inf if value is None or value == math.inf else self._gain("max_effort", value)
-        self._set(max_effort=self._given)
+        self._set(max_effort=math.inf if value is None or value == math.inf else self._gain("max_effort", value))
         self._retune()
 
     def _gain(self, name: str, value: float) -> float:

@@ -157,10 +157,10 @@ class Sim(BodyMaking, JointMaking):
     def world(self) -> World:
         """The world; made, and the scene checked, where that has not happened yet."""
         if self._world is None:
-            self._burdens = self._weigh()
-            for joint in self._joints.values():
-                for coordinate in joint.coordinates.values():
-                    coordinate.drive.tune()
+            drives = [c.drive for joint in self.joints for c in joint.coordinates.values() if c.drive.present]
+            self._burdens = self._weigh() if drives else {}
+            for drive in drives:
+                drive.tune()
             with speaking():
                 world = start(self._scene)
             self._require_inside(world)
