@@ -248,7 +248,7 @@ def test_check_finds_what_is_wrong_and_says_so_with_its_exit_code(folder, capsys
     assert main(["check", "whole.obj", "--scale", "1000"]) == OK
     assert "scale it by 0.001" in capsys.readouterr().out
     assert main(["check", "pendulum.py"]) == OK
-    assert "1 body, 1 joint, " in capsys.readouterr().out
+    assert "2 bodies, 1 joint, " in capsys.readouterr().out
     assert main(["check", "nothing.stl"]) == ERROR
     assert main(["check", "whole.obj", "--scale", "0"]) == ERROR
 

@@ -107,7 +107,7 @@ class Coordinate(Handle):
     @property
     def burden(self) -> Burden:
         """What has to be moved and carried with all that hangs on it, stretched out, and what is coupled to it."""
-        return self.joint.sim.burden(self)
+        return self.joint.sim.burdens[self.joint.name, self.name]
 
     # --- limits ---------------------------------------------------------------------------------------------
 
@@ -133,6 +133,7 @@ class Coordinate(Handle):
         self.set("limit/lower", low)
         self.set("limit/upper", high)
 
+    @checked(SceneError)
     def require_inside(self, value: float) -> None:
         """Refuse a value [rad or m] at the start that is outside of the limits."""
         low, high = self.limit or (-math.inf, math.inf)

@@ -16,7 +16,6 @@ from dovetail.io.recorder import each
 from dovetail.messages import counted
 from dovetail.sim.body import Body
 from dovetail.sim.burden import Burden, burdens
-from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
@@ -185,9 +184,10 @@ class Sim(BodyMaking, JointMaking):
                     self._scene.thaw()  # another try is possible
                     raise
 
-    def burden(self, coordinate: Coordinate) -> Burden:
-        """What a coordinate has to move and to carry, as the bodies are at the start."""
-        return (self._burdens or self._weigh())[coordinate.joint.name, coordinate.name]
+    @property
+    def burdens(self) -> dict[tuple[str, str], Burden]:
+        """What coordinates have to move and to carry as the bodies are at the start, by names of joint and coordinate."""
+        return self._burdens or self._weigh()
 
     def _weigh(self) -> dict[tuple[str, str], Burden]:
         gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))
