@@ -186,7 +186,7 @@ class Sim(BodyMaking, JointMaking):
 
     @property
     def burdens(self) -> dict[tuple[str, str], Burden]:
-        """What coordinates have to move and to carry as the bodies are at the start, by names of joint and coordinate."""
+        """What coordinates have to move and carry, with bodies as at the start; by names of joint and coordinate."""
         return self._burdens or self._weigh()
 
     def _weigh(self) -> dict[tuple[str, str], Burden]:
