@@ -70,6 +70,14 @@ def test_a_target_that_moves_slowly_is_followed_without_lag(integrator):
         assert abs(hinge.angle - hinge.drive.target) < 1e-5
 
 
+def test_a_joint_that_is_put_elsewhere_goes_on_from_there():
+    sim, _, hinge = rod(drive=0.0)
+    sim.step(2)
+    hinge.angle = hinge.drive.target = -0.6
+    sim.step(5)
+    assert abs(hinge.angle + 0.6) < 1e-5
+
+
 def test_a_state_is_gone_back_to_bit_for_bit_on_the_way_to_a_target():
     sim, _, hinge = rod(drive=1.0)
     sim.step(4)

@@ -140,6 +140,12 @@ class _LawRefresh:
         here, laws = np.isfinite(self._accelerations(read)), self._laws
         laws.p[here, TARGET] = laws.past[:, here, TARGET] = self._lowered.coordinates.value[laws.of[here]]
 
+    def shift(self, read: Array, by: Array) -> None:
+        """Coordinates were put elsewhere, by so much: the targets of past steps go along."""
+        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        laws.p[here, TARGET] += by[laws.of[here]]
+        laws.past[:, here, TARGET] += by[laws.of[here]]
+
     def _accelerations(self, read: Array) -> Array:
         found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
         return found
@@ -254,6 +260,11 @@ class JointRefresh:
         for law in self._laws:
             if law._laws.is_stop:
                 law.run(self._reader.values)
+
+    def shift(self, by: Array) -> None:
+        """Coordinates were put elsewhere from outside, by so much each: the way of drives goes on from there."""
+        for servo in self._servos:
+            servo.shift(self._reader.values, by)
 
     def run(self, h: float) -> None:
         """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""

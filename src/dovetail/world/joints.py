@@ -102,6 +102,7 @@ class Joints:
         `values` are the coordinates there, where they are known.
         """
         coordinates = self._lowered.coordinates
+        before = coordinates.value.copy()
         if values is None:
             self._reported.adopt()
         else:
@@ -109,6 +110,7 @@ class Joints:
         coordinates.reference[:] = coordinates.value
         self._refresh.forget()
         self.commit(state)
+        self._refresh.shift(coordinates.value - before)
         self.publish(state)
 
     def changing(self) -> list[Array]:
