@@ -74,6 +74,16 @@ class Live:
         """Their rates [rad/s or m/s]; copied."""
         return self._reported.rates()
 
+    def joint(self, joint: SimplicialComplexSlot) -> int:
+        """The row in `exerted` of the first joint of a geometry."""
+        return self._simulation.joints.number(joint)
+
+    def exerted(self) -> tuple[Array, Array]:
+        """Force [N] and torque about the anchor [N·m] (k, 3) that drives, limits, dampers and friction of all joints
+        exerted on the right bodies in the last step.
+        """
+        return self._simulation.joints.exerted(self._simulation.state)
+
     @property
     def _reported(self) -> JointCoordinates:
         return self._simulation.joints.reported(self._simulation.state)
