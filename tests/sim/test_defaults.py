@@ -239,3 +239,20 @@ def test_warnings_speak_of_sim(caplog):
         sim.step()
     assert "Sim: the exact joints 'hinge 0' and 'hinge 1' between the same two bodies" in caplog.text
     assert repr(sim).startswith("<Sim: 1 body, 2 joints,")
+
+
+@pytest.mark.parametrize("task", ["motor", "drive"])
+def test_a_motor_reckons_with_what_is_welded_to_the_body_next_to_it(task):
+    """A hub of 2 cm on a rod of 1 m: by the hub alone, gains are too weak by 1e5, and the rod falls."""
+    results = []
+    for welded in (True, False):
+        sim = Sim(contact=False)
+        rod = sim.box((1.0, 0.05, 0.05), pos=(0.5, 0, 0))
+        hub = sim.cylinder(0.02, 0.02, pos=(0, 0, 0)) if welded else rod
+        if welded:
+            sim.fixed(hub, rod)
+        joint = sim.revolute(None, hub, pos=(0, 0, 0), axis=(0, 1, 0), **{task: 2.0 if task == "motor" else 0.0})
+        sim.step(50)
+        results.append((joint.angle, joint.velocity))
+    assert results[0] == pytest.approx(results[1], abs=1e-4)  # the weight of the hub in 12 N·m of load
+    assert results[0][task == "motor"] == pytest.approx(2.0 if task == "motor" else 0.0, abs=2e-3)

@@ -22,6 +22,9 @@ _FIRM_POSITION, _FIRM_SPEED = 1e4, 1e2
 
 A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns that into an effort: it is less firm.
 """
+_FARTHEST = 1e6
+"""Times the inertia of the body next to it, up to which all that hangs on that counts: a gain of 1e10 of its mass is what
+the linear system still solves to six digits."""
 _LIVELY = 10.0
 """Times its weight, with which a drive without gains of its own moves what hangs on it, stretched out."""
 
@@ -80,15 +83,27 @@ class Drive(Handle):
             self._coordinate.set(f"drive/{name}", value)
 
     def tune(self) -> None:
-        """Choose the acceleration with which it goes to its target, once the scene is complete."""
+        """Choose gains, where it has none of its own, and how fast it goes to its target; the scene is complete."""
         burden, cap = self._coordinate.burden, self.max_effort
+        if self._firm and self.on:
+            holds = self.stiffness > 0.0
+            self._set(stiffness=self._stiff() if holds else 0.0, damping=0.0 if holds else self._viscous())
         spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
         effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
         self._set(acceleration=effort / burden.inertia or math.inf)
 
+    def _inertia(self) -> float:
+        """What it has to move [kg or kg·m²]: of the body next to it, and once the scene is complete of all beyond."""
+        own, burdens = self._coordinate.inertia, self._coordinate.joint.sim.weighed
+        return min(max(self._coordinate.burden.inertia, own), _FARTHEST * own) if burdens else own
+
     def _stiff(self) -> float:
         """The stiffness of a position drive that was given none."""
-        return _FIRM_POSITION * self._coordinate.inertia / self._coordinate.joint.sim.dt**2
+        return _FIRM_POSITION * self._inertia() / self._coordinate.joint.sim.dt**2
+
+    def _viscous(self) -> float:
+        """The damping of a drive that runs at a speed and was given none."""
+        return _FIRM_SPEED * self._inertia() / self._coordinate.joint.sim.dt
 
     @property
     def target(self) -> float:
@@ -109,9 +124,7 @@ class Drive(Handle):
     @target_velocity.setter
     def target_velocity(self, value: float) -> None:
         target = self._coordinate.number("drive.target_velocity", value)
-        coordinate = self._coordinate
-        damping = self.damping or _FIRM_SPEED * coordinate.inertia / coordinate.joint.sim.dt
-        self._set(stiffness=0.0, damping=damping, target_velocity=target)
+        self._set(stiffness=0.0, damping=self.damping or self._viscous(), target_velocity=target)
 
     def hold(self) -> None:
         """Stay where the joint is now."""

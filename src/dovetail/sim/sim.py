@@ -193,6 +193,11 @@ class Sim(BodyMaking, JointMaking):
         """What coordinates have to move and carry, with bodies as at the start; by names of joint and coordinate."""
         return self._burdens or self._weigh()
 
+    @property
+    def weighed(self) -> bool:
+        """Whether these are known, which they are once a world is made."""
+        return bool(self._burdens)
+
     def _weigh(self) -> dict[tuple[str, str], Burden]:
         gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))
         return burdens(self.joints, self._couplings, max(gravity, _GRAVITY))
