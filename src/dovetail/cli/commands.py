@@ -85,6 +85,9 @@ def export(
     fps: float = 30.0,
     speed: float = 1.0,
     overwrite: bool = False,
+    width: int | None = None,
+    height: int | None = None,
+    follow: str | None = None,
 ) -> int:
     """Write a recording for other programs: .html .glb .usda .usdc .csv .mp4 .gif, or a folder of .obj files.
 
@@ -94,11 +97,15 @@ def export(
         fps: frames per second of playback
         speed: how much faster than real time it plays
         overwrite: replace what exists
+        width: of a film, in pixels
+        height: of a film, in pixels
+        follow: name of a body that the camera of a film goes along with
 
     """
     from dovetail.cli.exporting import export_recording
 
-    return export_recording(recording, output, fps, speed, overwrite)
+    film = {"width": width, "height": height, "follow": follow}
+    return export_recording(recording, output, fps, speed, overwrite, film)
 
 
 def check(

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from numpy.typing import NDArray
+
 from dovetail.checked import checked, shown
 from dovetail.core import AffineBodyStateAccessorFeature, Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
+from dovetail.picture import Camera
 from dovetail.sim.body import Body
 from dovetail.sim.changes import Changes
 from dovetail.sim.energy import Energy
@@ -26,6 +29,7 @@ from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
+    from dovetail.sim.pictures import Pictures
     from dovetail.viewer import Viewer
     from dovetail.world.contacts import Contacts
 
@@ -103,6 +107,7 @@ class Sim(Changes):
         self._exact = bool(exact)
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
+        self._pictures: Pictures | None = None
 
     # --- what it consists of ------------------------------------------------------------------------------
 
@@ -281,6 +286,23 @@ class Sim(Changes):
         if self.started:
             recording.begin()
         return recording
+
+    @checked(SceneError)
+    def picture(
+        self, width: int = 640, height: int = 480, camera: Camera | None = None, *, kind: str = "color"
+    ) -> NDArray[Any]:
+        """A picture as an array, drawn without a window: (height, width, 3) bytes, red, green, blue.
+
+        camera    a `dovetail.picture.Camera`, fixed in the world or to a body; by default it sees everything
+        kind      "color"; "depth": how far ahead of the camera [m], float32, inf for nothing; "bodies": which of
+                  `sim.bodies` is seen, int32, −1 for none
+        """
+        from dovetail.sim.pictures import Pictures
+
+        live = self.world.live  # another one where bodies were added or removed
+        if self._pictures is None or self._pictures.live is not live:
+            self._pictures = Pictures(self)
+        return self._pictures.take(width, height, camera, kind)
 
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""

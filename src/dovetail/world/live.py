@@ -49,6 +49,10 @@ class Live:
         transform: Array = rows_to_transforms(self._simulation.state.Q[body : body + 1])[0]
         return transform
 
+    def transforms(self) -> Array:
+        """The transforms of all bodies, (n, 4, 4)."""
+        return rows_to_transforms(self._simulation.state.Q)
+
     def transform_rate(self, body: int) -> Array:
         """The rate of the 4×4 transform of a body."""
         rate: Array = rows_to_transforms(self._simulation.velocity[body : body + 1], 0.0)[0]
