@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dovetail.logger import Logger
     from dovetail.picture import Camera
     from dovetail.resident_thread import ResidentThread
-    from dovetail.sim import Sim
+    from dovetail.sim import Part, Sim
     from dovetail.timer import Timer
     from dovetail.values import (
         I32,
@@ -63,6 +63,7 @@ __all__ = [
     "Matrix6x6",
     "Matrix9x9",
     "Matrix12x12",
+    "Part",
     "Quaternion",
     "ResidentThread",
     "Scene",
@@ -96,7 +97,7 @@ _HOMES = {
     "logger": ("Logger",),
     "picture": ("Camera",),
     "resident_thread": ("ResidentThread",),
-    "sim": ("Sim",),
+    "sim": ("Part", "Sim"),
     "timer": ("Timer",),
     "values": (
         "I32", "I64", "U32", "U64", "Float", "IndexT", "SizeT",

@@ -130,14 +130,6 @@ def test_a_force_acts_at_the_centre_of_mass():
     assert late.force.tolist() == [0, 0, -6]
 
 
-def test_a_force_that_comes_late_says_what_to_do():
-    sim = Sim()
-    body = sim.box(0.1, name="parcel")
-    sim.step()
-    with pytest.raises(SceneError, match=r"box 'parcel': .* before the first step; set parcel.force = \(0, 0, 0\)"):
-        body.force = (1, 0, 0)
-
-
 def test_fixed_bodies_stay_and_contact_carries_what_rests_on_them():
     sim = Sim(dt=0.01)
     table = sim.box((1, 1, 0.1), pos=(0, 0, 0.5), fixed=True)

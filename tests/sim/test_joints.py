@@ -241,20 +241,6 @@ def test_mistakes_are_told_in_one_paragraph(make, message):
     assert "\n" not in str(caught.value)
 
 
-def test_what_comes_too_late_is_refused_with_advice():
-    sim, rod, hinge = pendulum()
-    sim.step()
-    for late, message in (
-        (lambda: sim.box(1), "has started, and bodies and joints can only be added before the first step"),
-        (lambda: sim.ground(), "can only be added before the first step"),
-        (lambda: sim.fixed(None, rod), "can only be added before the first step"),
-        (lambda: setattr(hinge.drive, "target", 1), "it has no drive, and the simulation has started; give drive=True"),
-        (lambda: setattr(hinge, "limit", (0, 1)), "it has no limits, and the simulation has started; give limit="),
-    ):
-        with pytest.raises(SceneError, match=message):
-            late()
-
-
 def test_joints_say_what_they_are():
     _, _, hinge = pendulum(limit=(-1, 1), name="elbow")
     assert repr(hinge).startswith(

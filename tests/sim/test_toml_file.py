@@ -106,3 +106,29 @@ def test_mistakes_name_the_line(tmp_path, text, line):
 def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SceneError, match=r"gone.toml.*No such file"):
         load_toml(tmp_path / "gone.toml")
+
+
+def test_compounds_and_terrains_are_read(tmp_path):
+    file = tmp_path / "hill.toml"
+    file.write_text(
+        """
+        [[compound]]
+        name = "hammer"
+        pos = [0, 0, 1]
+        parts = [
+            { shape = "box", size = 0.1, mass = 2 },
+            { shape = "sphere", radius = 0.1, pos = [0.2, 0, 0], mass = 1 },
+        ]
+
+        [[terrain]]
+        heights = [[0, 0], [1, 1]]
+        size = [2, 2]
+        scale = 0.1
+        """
+    )
+    sim = load_toml(file)
+    assert sim["hammer"].mass == pytest.approx(3.0) and sim["hammer"].center == pytest.approx((0.2 / 3, 0, 1))
+    assert sim["terrain 1"].vertices[:, 2].max() == pytest.approx(0.1)
+    file.write_text('[[compound]]\nparts = [{ shape = "cone" }]')
+    with pytest.raises(SceneError, match="has the shape 'cone'; it is one of box, sphere"):
+        load_toml(file)

@@ -38,8 +38,6 @@ class Coordinate(Handle):
     | `drive` | | a motor, see `Drive` |
     | `damping` | N·m·s/rad or N·s/m | a resistance in proportion to the velocity |
     | `friction` | N·m or N | a resistance of constant size |
-
-    Limits, drive, damping and friction must be there before the first step; their numbers may change later.
     """
 
     joint: SimJoint
@@ -87,10 +85,15 @@ class Coordinate(Handle):
 
     def _find(self) -> Readings | None:
         """Where the coordinate is read; None before the world is there."""
-        readings = self._readings = self.joint.sim.readings
-        if readings is not None:
-            self._row = readings.live.coordinate(self.joint.slot, self.name)
+        readings = self.joint.sim.readings
+        if readings is None or (row := readings.live.coordinate(self.joint.slot, self.name)) < 0:
+            return None  # the joint is not yet in the world, or no longer
+        self._readings, self._row = readings, row
         return readings
+
+    def let_go(self) -> None:
+        """The world is changed: look for the coordinate anew."""
+        self._readings = None
 
     @property
     def inertia(self) -> float:
@@ -125,7 +128,7 @@ class Coordinate(Handle):
         if low > high:
             raise SceneError(f"{self.who}: limit = ({low:g}, {high:g}) [{self.unit}] is upside down; swap them.")
         if not self.has("limit/lower"):
-            self._require_building("limits", "limit=(lower, upper)")
+            self.joint.sim.reopen()
             AffineBodyJointLimit().apply_to(self.joint.slot.geometry, low, high, coordinate=self.name)
             self.set("limit/strength", self._stop(high - low))
         elif not self.hard:
@@ -154,7 +157,7 @@ class Coordinate(Handle):
         if self.limit is None:
             raise SceneError(f"{self.who}: it has no limits to be hard; give limit=(lower, upper) first.")
         if value and not self.hard:
-            self._require_building("hard limits", "hard=True")
+            self.joint.sim.reopen()
         self.set("limit/strength", math.inf if value else self._stop(self.limit[1] - self.limit[0]))
 
     def _stop(self, width: float) -> float:
@@ -182,7 +185,7 @@ class Coordinate(Handle):
     def damping(self, value: float) -> None:
         number = self._at_least_zero("damping", value)
         if not self.has("damper/damping"):
-            self._require_building("damper", "damping=…")
+            self.joint.sim.reopen()
             AffineBodyJointDamper().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
         self.set("damper/damping", number)
 
@@ -194,7 +197,7 @@ class Coordinate(Handle):
     def friction(self, value: float) -> None:
         number = self._at_least_zero("friction", value)
         if not self.has("friction/max_effort"):
-            self._require_building("friction", "friction=…")
+            self.joint.sim.reopen()
             AffineBodyJointFriction().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
         self.set("friction/max_effort", number)
 
@@ -236,12 +239,6 @@ class Coordinate(Handle):
         if number < 0.0:
             raise SceneError(f"{self.who}: {what} = {number:g}; give a number ≥ 0.")
         return number
-
-    def _require_building(self, what: str, option: str) -> None:
-        if self.joint.sim.started:
-            raise SceneError(
-                f"{self.who}: it has no {what}, and the simulation has started; give {option} when you make the joint."
-            )
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f", limit {spell(self.limit)} {self.unit}"

@@ -23,8 +23,9 @@ _FIRM_POSITION, _FIRM_SPEED = 1e4, 1e2
 A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns that into an effort: it is less firm.
 """
 _FARTHEST = 1e6
-"""Times the inertia of the body next to it, up to which all that hangs on that counts: a gain of 1e10 of its mass is what
-the linear system still solves to six digits."""
+"""Times the inertia of the body next to it, up to which all that hangs on that counts: the linear system still solves a
+gain of 1e10 times its inertia to six digits.
+"""
 _LIVELY = 10.0
 """Times its weight, with which a drive without gains of its own moves what hangs on it, stretched out."""
 
@@ -56,12 +57,9 @@ class Drive(Handle):
         self._firm = True  # it has no gains of its own
 
     def add(self) -> None:
-        """Put the motor on the joint, switched off; possible until the simulation starts."""
+        """Put the motor on the joint, switched off."""
         joint, word = self._coordinate.joint, self._coordinate.word
-        if joint.sim.started:
-            raise SceneError(
-                f"{self._who}: it has no drive, and the simulation has started; give drive=True when you make it."
-            )
+        joint.sim.reopen()
         AffineBodyJointDrive().apply_to(joint.slot.geometry, coordinate=word.attribute)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from dovetail.constitution.base import class_of, uid_of
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
-from dovetail.sim.given import positive
+from dovetail.sim.given import inverse, positive
 from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
@@ -87,14 +88,20 @@ class SimJoint(Handle):
         self._slot = slot
         self.left = left
         self.right = right
-        start, end = slot.geometry.positions.values[[0, -1]]
-        self._anchor, tip = right._locals(np.stack([point, point + end - start]))
-        self._along = tip - self._anchor
+        self._made = right.transform, point  # where it was made
         constitution = class_of(uid_of(slot.geometry))
         assert issubclass(constitution, Joint)
         self.attributes = constitution.elements(slot.geometry)
         self._row = -1  # among all joints of the world, once that is there
         self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
+
+    @cached_property
+    def _place(self) -> tuple[Array, Array]:
+        """The joint's point in the right body, and its axis there."""
+        T, point = self._made
+        start, end = self._slot.geometry.positions.values[[0, -1]]
+        A = inverse(self.who, T[:3, :3])
+        return np.asarray(A @ (point - T[:3, 3])), np.asarray(A @ (end - start))
 
     @property
     def name(self) -> str:
@@ -148,7 +155,7 @@ class SimJoint(Handle):
 
     @property
     def anchor(self) -> Array:
-        return self.right.point(self._anchor)
+        return self.right.point(self._place[0])
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = []
@@ -206,7 +213,7 @@ class MovingJoint(SimJoint):
 
     @property
     def axis(self) -> Array:
-        along = self.right.transform[:3, :3] @ self._along
+        along = self.right.transform[:3, :3] @ self._place[1]
         with np.errstate(invalid="ignore", divide="ignore"):  # a body without extent has no axes
             return np.asarray(along / np.linalg.norm(along))
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dovetail.sim.body import Body
     from dovetail.sim.coordinate import Coordinate
     from dovetail.sim.sim import Sim
+    from dovetail.world.live import Live
     from dovetail.world.mechanism_state import MechanismState
 
 __all__ = ["Mechanism"]
@@ -44,8 +45,6 @@ class Mechanism(Handle):
     Setting q puts the bodies there, all joints closed: loops are solved for, on the branch that they are on. Joints
     that are not part of the mechanism stay as they are, as far as that is possible. Rates are kept. What cannot be
     reached, is beyond limits, or would make surfaces intersect, is refused, and nothing is changed.
-
-    The first use makes the world: from then on nothing can be added to the `Sim`.
     """
 
     names: list[str]
@@ -57,6 +56,7 @@ class Mechanism(Handle):
             c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self._coordinates
         ]
         self._made: MechanismState | None = None
+        self._live: Live | None = None  # whose it is
         if not self._coordinates:
             raise SceneError("Sim.mechanism: none of the joints has a coordinate; give hinges, sliders or the like.")
 
@@ -65,10 +65,12 @@ class Mechanism(Handle):
 
     @property
     def _state(self) -> MechanismState:
-        if self._made is None:
-            live = self._sim.world.live
+        live = self._sim.world.live
+        if self._made is None or self._live is not live:
+            for c in self._coordinates:
+                self._sim.require_present(c.joint.who, c.joint.slot)
             places = [live.coordinate(c.joint.slot, c.name) for c in self._coordinates]
-            self._made = live.mechanism(np.array(places, np.int64))
+            self._made, self._live = live.mechanism(np.array(places, np.int64)), live
         return self._made
 
     # --- state ----------------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ class Pictures:
     """Takes pictures of a simulation, with the shapes that its world has."""
 
     def __init__(self, sim: Sim) -> None:
-        self._sim, self.world = sim, sim.world
-        cast = describe(self.world).cast()
+        self._sim, self.live = sim, sim.world.live
+        cast = describe(sim.world).cast()
         self._studio = Studio(cast)
         self._colours = np.array([body.color for body in cast.bodies], float).reshape(-1, 3)
         # which of sim.bodies a body of the world is; the last entry is for none
@@ -39,7 +39,7 @@ class Pictures:
         if kind not in _KINDS:
             names = ", ".join(f"'{name}'" for name in _KINDS)
             raise SceneError(f"Sim.picture: kind = {shown(kind)}; give one of {names}.")
-        T = self.world.live.transforms()
+        T = self.live.transforms()
         if camera is None:
             camera = self._studio.camera(T, width, height)
         if kind == "depth":

@@ -6,29 +6,24 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.checked import checked, shown
-from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
+from dovetail.core import AffineBodyStateAccessorFeature, Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
 from dovetail.messages import counted
 from dovetail.picture import Camera
 from dovetail.sim.body import Body
-from dovetail.sim.burden import Burden, burdens
+from dovetail.sim.changes import Changes
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
-from dovetail.sim.make_bodies import BodyMaking
-from dovetail.sim.make_joints import JointMaking
 from dovetail.sim.materials import Materials
 from dovetail.sim.mechanism import Mechanism
-from dovetail.sim.readings import Readings
 from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
-from dovetail.sim.start import start
 from dovetail.sim.table import html_table
 from dovetail.sim.words import in_own_words, speaking
 from dovetail.typing import Array, ArrayLike
@@ -42,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Sim"]
 
-_GRAVITY = 9.81  # m/s²; what drives are made for, also where there is none
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -53,7 +47,7 @@ def _forward(who: str, steps: int) -> None:
 
 
 @in_own_words
-class Sim(BodyMaking, JointMaking):
+class Sim(Changes):
     """A simulation: make it, add bodies and joints, run it.
 
         sim = Sim(dt=0.01)
@@ -63,9 +57,9 @@ class Sim(BodyMaking, JointMaking):
         for _ in sim.run(100):
             print(hinge.angle)
 
-    z is up: gravity is (0, 0, −9.81) m/s². Lengths are in m, angles in rad, quaternions (w, x, y, z). The world is made
-    at the first step; until then things can be added and moved. `sim["name"]` finds a body or joint. Bodies that share
-    a joint do not touch each other.
+    z is up: gravity is (0, 0, −9.81) m/s². Lengths are in m, angles in rad, quaternions (w, x, y, z). Things can be
+    added, removed and moved before the first step and between steps. `sim["name"]` finds a body or joint. Bodies that
+    share a joint do not touch each other.
 
     | | |
     |---|---|
@@ -82,9 +76,6 @@ class Sim(BodyMaking, JointMaking):
     A load f at a lever L strains a body of volume V by f L/(8κV), and mechanisms are off in proportion; `body.strain`
     tells it, docs/choosing.md has figures.
     """
-
-    readings: Readings | None
-    """Coordinates of joints as they are now; None before the world is there."""
 
     @checked(SceneError)
     def __init__(
@@ -123,13 +114,6 @@ class Sim(BodyMaking, JointMaking):
         self._exact = bool(exact)
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
-        self._world: World | None = None
-        self._burdens: dict[tuple[str, str], Burden] = {}
-        self._synced = -1  # version of the state that attributes show
-        self._start: dict[str, Array] = {}
-        self._home: WorldState | None = None
-        self.readings = None
-        self._recorders: list[Recording] = []
         self._pictures: Pictures | None = None
 
     # --- what it consists of ------------------------------------------------------------------------------
@@ -155,52 +139,6 @@ class Sim(BodyMaking, JointMaking):
     def scene(self) -> Scene:
         """The scene, for everything that has no short form."""
         return self._scene
-
-    @property
-    def world(self) -> World:
-        """The world; made, and the scene checked, where that has not happened yet."""
-        if self._world is None:
-            drives = [c.drive for joint in self.joints for c in joint.coordinates.values() if c.drive.present]
-            self._burdens = self._weigh() if drives else {}
-            for drive in drives:
-                drive.tune()
-            with speaking():
-                world = start(self._scene)
-            self._require_inside(world)
-            self._world = world
-            self.readings = Readings(self._world.live)
-            self._start = self._world.live.arrays()
-        return self._world
-
-    @property
-    def started(self) -> bool:
-        return self._world is not None
-
-    def _require_inside(self, world: World) -> None:
-        """Refuse joints that begin outside of their limits: these would throw them back in the first step."""
-        values = world.live.values()
-        for joint in self._joints.values():
-            for coordinate in joint.coordinates.values():
-                value = float(values[world.live.coordinate(joint.slot, coordinate.name)])
-                try:
-                    coordinate.require_inside(value)
-                except SceneError:
-                    self._scene.thaw()  # another try is possible
-                    raise
-
-    @property
-    def burdens(self) -> dict[tuple[str, str], Burden]:
-        """What coordinates have to move and carry, with bodies as at the start; by names of joint and coordinate."""
-        return self._burdens or self._weigh()
-
-    @property
-    def weighed(self) -> bool:
-        """Whether these are known, which they are once a world is made."""
-        return bool(self._burdens)
-
-    def _weigh(self) -> dict[tuple[str, str], Burden]:
-        gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))
-        return burdens(self.joints, self._couplings, max(gravity, _GRAVITY))
 
     @checked(SceneError)
     def mechanism(self, *joints: SimJoint) -> Mechanism:
@@ -275,7 +213,7 @@ class Sim(BodyMaking, JointMaking):
 
     def sync(self) -> None:
         """Bring the scene's attributes up to the present state; reading a handle does it where that needs them."""
-        if self._world is not None:
+        if self._world is not None and self.started:
             version = self._world.live.version
             if self._synced != version:
                 self._world.retrieve()
@@ -283,8 +221,9 @@ class Sim(BodyMaking, JointMaking):
 
     def write_state(self, slot: SimplicialComplexSlot, transform: Array | None, velocity: Array | None) -> None:
         """Put a body somewhere else, or give it another velocity."""
+        self.require_present(f"'{slot.object_name}'", slot)
         given = {"transform": transform, "velocity": velocity}
-        if self._world is None:
+        if self._world is None or not self.started:
             for name, value in given.items():
                 if value is not None:
                     slot.geometry.instances[name] = value
@@ -315,10 +254,14 @@ class Sim(BodyMaking, JointMaking):
 
     @property
     def home(self) -> WorldState:
-        """The state that `reset` goes to: that of the start, or the one that was set."""
+        """The state that `reset` goes to: that of the start, or the one that was set.
+
+        Where bodies or joints were added or removed, it is the state in which that happened.
+        """
         world = self.world
         if self._home is None:
-            self._home = WorldState(0, world.fingerprint, self._start)
+            frame, arrays = self._start
+            self._home = WorldState(frame, world.fingerprint, arrays)
         return self._home
 
     @home.setter
@@ -364,7 +307,8 @@ class Sim(BodyMaking, JointMaking):
         """
         from dovetail.sim.pictures import Pictures
 
-        if self._pictures is None or self._pictures.world is not self.world:
+        live = self.world.live  # another one where bodies were added or removed
+        if self._pictures is None or self._pictures.live is not live:
             self._pictures = Pictures(self)
         return self._pictures.take(width, height, camera, kind)
 

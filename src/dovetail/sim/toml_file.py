@@ -15,7 +15,10 @@
     limit = [-0.5, 2.0]
 
 Bodies are made first, then joints, each in the order of the file. Joints name their bodies; without `left` they hold on
-to the world. A mesh gives a `source` beside the file. A file is data: nothing in it is executed.
+to the world. A mesh gives a `source` beside the file, a compound its `parts`, tables
+with a `shape`: parts = [{ shape = "box", size = 0.1 }, { shape = "sphere", radius = 0.1, pos = [0.2, 0, 0] }].
+
+A file is data: nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -28,19 +31,23 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dovetail.checked import shown
 from dovetail.errors import DovetailError, SceneError
+from dovetail.sim.compound import Part, PartOptions
 from dovetail.sim.make_bodies import BodyOptions
 from dovetail.sim.make_joints import HoldOptions, JointOptions
 from dovetail.sim.sim import Sim
+from dovetail.sim.terrain import TerrainOptions
 
 __all__ = ["load_toml"]
 
-_BODIES = ("box", "sphere", "capsule", "cylinder", "mesh", "ground")
+_BODIES = ("box", "sphere", "capsule", "cylinder", "mesh", "compound", "terrain", "ground")
+_SHAPES = ("box", "sphere", "capsule", "cylinder", "mesh")
 _JOINTS = (
     "revolute", "prismatic", "spherical", "fixed",
     "cylindrical", "screw", "universal", "planar", "point_on_line", "distance",
 )  # fmt: skip
-_OPTIONS = {known.__name__: known for known in (BodyOptions, HoldOptions, JointOptions)}
+_OPTIONS = {known.__name__: known for known in (BodyOptions, HoldOptions, JointOptions, PartOptions, TerrainOptions)}
 
 
 def load_toml(path: str | PathLike[str]) -> Sim:
@@ -106,9 +113,9 @@ def _build(document: dict[str, Any], folder: Path, reading: _Reading) -> Sim:
     sim = Sim(**settings)
     for kind in _BODIES:
         for entry in _entries(document, kind, reading):
-            if kind == "mesh" and isinstance(entry.get("source"), str):
-                entry["source"] = folder / entry["source"]
-            _call(sim, kind, entry, reading)
+            if kind == "compound":
+                entry["parts"] = [_part(part, folder, reading) for part in _tables(entry, "parts")]
+            _call(sim, kind, _found(entry, folder), reading)
     for kind in _JOINTS:
         for entry in _entries(document, kind, reading):
             for side in ("left", "right"):
@@ -119,26 +126,43 @@ def _build(document: dict[str, Any], folder: Path, reading: _Reading) -> Sim:
     return sim
 
 
+def _part(entry: dict[str, Any], folder: Path, reading: _Reading) -> Part:
+    shape = entry.pop("shape", None)
+    if shape not in _SHAPES:
+        raise SceneError(f"a part of a [[compound]] has the shape {shown(shape)}; it is one of {', '.join(_SHAPES)}.")
+    made: Part = _call(Part, shape, _found(entry, folder), reading)
+    return made
+
+
+def _found(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The entry with the file of a mesh looked for in a folder."""
+    return {**entry, "source": folder / entry["source"]} if isinstance(entry.get("source"), str) else entry
+
+
 def _entries(document: dict[str, Any], kind: str, reading: _Reading) -> Iterator[dict[str, Any]]:
     reading.begin(kind, 0)
+    for count, entry in enumerate(_tables(document, kind)):
+        reading.begin(kind, count)
+        yield entry
+
+
+def _tables(document: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     found = document.get(kind, [])
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise SceneError(f"'{kind}' is not a list of tables; write [[{kind}]] above each.")
-    for count, entry in enumerate(found):
-        reading.begin(kind, count)
-        yield dict(entry)
+    return [dict(entry) for entry in found]
 
 
-def _call(sim: Sim, kind: str, arguments: dict[str, Any], reading: _Reading) -> None:
+def _call(owner: Sim | type[Part], kind: str, arguments: dict[str, Any], reading: _Reading) -> Any:
     reading.key = ""
-    method = getattr(sim, kind)
+    method = getattr(owner, kind)
     parameters = _parameters(method)
     where = f"[[{kind}]] '{arguments['name']}'" if "name" in arguments else f"[[{kind}]]"
     _require_known(where, arguments, parameters, reading)
     missing = [name for name, needed in parameters.items() if needed and name not in arguments]
     if missing:
         raise SceneError(f"{where} has no '{missing[0]}'; add it.")
-    method(**arguments)
+    return method(**arguments)
 
 
 def _require_known(where: str, given: dict[str, Any], parameters: dict[str, bool], reading: _Reading) -> None:

@@ -40,6 +40,16 @@ class Joints:
         self.publish(state)
 
     @property
+    def lowered(self) -> LoweredJoints:
+        """What they were lowered to."""
+        return self._lowered
+
+    @property
+    def stops(self) -> Stops | None:
+        """The hard limits."""
+        return self._stops
+
+    @property
     def coordinates(self) -> Coordinates:
         """The solver's coordinates, reported or not."""
         return self._lowered.coordinates

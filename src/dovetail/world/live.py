@@ -59,8 +59,8 @@ class Live:
         return rate
 
     def coordinate(self, joint: SimplicialComplexSlot, attribute: str) -> int:
-        """The place in `values` and `rates` of a coordinate of the first joint of a geometry."""
-        return self._reported.where[joint.id(), attribute]
+        """The place in `values` and `rates` of a coordinate of the first joint of a geometry; −1 if it is not there."""
+        return self._reported.where.get((joint.id(), attribute), -1)
 
     def mechanism(self, places: Indices) -> MechanismState:
         """The coordinates at some places, to be set, and what depends on them."""

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from dovetail import builtin
-from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.base import IConstitution, class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
+from dovetail.geometry.rows import rows_to_transforms
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver import kernel
@@ -33,6 +34,7 @@ from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
 from dovetail.world.body_results import BodyResults
+from dovetail.world.carry import carry_coordinates, carry_over
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.joints import Joints
@@ -53,7 +55,12 @@ __all__ = ["Simulation"]
 class Simulation:
     """Solver arrays of a scene with the routines that refresh them from attributes and write results back."""
 
-    def __init__(self, scene: Scene) -> None:
+    joints: Joints
+    model: Model
+    state: State
+
+    def __init__(self, scene: Scene, past: Simulation | None = None) -> None:
+        """`past` ran the same scene before geometries were added or removed: what stayed goes on as it was."""
         _check_constitutions(scene)
         config = scene.config
         self._scene = scene
@@ -61,7 +68,7 @@ class Simulation:
         self.table, bodies, Q, V = lower_bodies(scene)
         if kernel.jit_enabled and kernel.cold():
             print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
-        lowered = lower_joints(scene, self.table, bodies, Q)
+        lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
         forces = BodyForces()
         self.pushes = BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
@@ -81,6 +88,8 @@ class Simulation:
         self.model = Model(potential, [forces, self.pushes, *lowered.loads], config["newton/direction"])
         self.state = State.without_past(Q, V, potential.row_count)
         self.joints = Joints(lowered, self.model.stops, bodies.mass, multi_turn=config["joint/angle"] == "multi_turn")
+        if past is not None:
+            carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
         coupled = [] if self._couplings is None else self._couplings.changing()
         own = [self._friction_dissipated, self._time]
@@ -112,6 +121,10 @@ class Simulation:
             early_exit_tol=config["newton/semi_implicit/beta_tol"],
             substeps=scene.animator.substep(),
         )
+        if past is not None:
+            self._friction_dissipated[:], self._time[:] = past._friction_dissipated, past._time
+            self.last, self.version = past.last, past.version + 1
+            carry_over(past, self)
 
     @property
     def dt(self) -> float:
@@ -217,6 +230,13 @@ class Simulation:
         """Length of the last step; before the first, of the one to come."""
         return self.state.dt_before or self.dt
 
+    def publish(self) -> None:
+        """Write all that `retrieve` does, and velocities, from which a simulation may begin."""
+        self.retrieve()
+        rates = rows_to_transforms(self.velocity, 0.0)
+        for entry in self.table.geometries:
+            entry.geometry.instances["velocity"] = rates[entry.bodies]
+
     def contacts(self) -> Contacts:
         """Contacts of the present state."""
         if self._readback is None:
@@ -311,6 +331,7 @@ class Simulation:
 
 def _check_constitutions(scene: Scene) -> None:
     """Everything applied to a geometry must be known here and make sense now, after the user's edits."""
+    known: dict[int, IConstitution] = {}
     for slot, _ in scene.geometries:
         geometry: Any = slot.geometry
         if geometry.type() == "ImplicitGeometry":
@@ -325,10 +346,11 @@ def _check_constitutions(scene: Scene) -> None:
             if uid == 0:
                 continue
             try:
-                constitution = class_of(uid)()
+                if uid not in known:
+                    known[uid] = class_of(uid)()
             except ConstitutionError as error:
                 raise ConstitutionError(
                     f"World.init: geometry {slot.id()} of '{slot.object_name}' has constitution {uid}, which is not "
                     f"an affine body or joint: deformable bodies are not simulated here. ({error})"
                 ) from None
-            constitution.check(geometry, slot.object_name)
+            known[uid].check(geometry, slot.object_name)
