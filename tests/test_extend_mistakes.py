@@ -76,7 +76,7 @@ MISTAKES = {
     undefined_name: r"does not compile: NameError: name 'stiffness' is not defined; use numbers, loops",
     no_result: r"does not compile: No conversion from none to float64.*in line \d+; use numbers",
     whole_array: r"does not compile: it cannot do sum\(float64\*\), in line \d+; use numbers",
-    reads_beyond: r"reads an entry that is not there: p has 2 \('a', 'b'\), d has 2; correct the index",
+    reads_beyond: r"reads an entry that is not there: p has 2 \('a', 'b'\), d has 3; correct the index",
     reads_before: r"reads an entry that is not there",
     writes_beyond: r"writes to an entry that is not there",
 }

@@ -226,3 +226,11 @@ def test_a_world_that_is_open_says_so():
             call()
     assert world.resume()
     world.advance()
+
+
+def test_a_picture_shows_what_was_added():
+    sim = Sim(gravity=(0, 0, 0))
+    sim.box(0.2)
+    assert (sim.picture(32, 32, kind="bodies") <= 0).all()
+    sim.box(0.2, pos=(0.5, 0, 0))
+    assert (sim.picture(32, 32, kind="bodies") == 1).any()

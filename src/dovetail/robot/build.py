@@ -36,16 +36,6 @@ _DENSITY = 1000.0
 """Mass over volume [kg/m³] of what resists deformation: a link is as stiff as a solid of water's weight."""
 
 
-_SETTLING = 0.05
-"""Damping over stiffness [s] of drives that the file gives no gains: targets are approached as e^(−t/0.05 s).
-
-A firm drive of limited effort would swing about its target without it.
-"""
-
-_YIELDING = 0.01
-"""Stiffness of these drives beside that of others: still 100 times the inertia in a step, and quickly solved for."""
-
-
 @dataclass(frozen=True)
 class Wishes:
     """What a user asked for beside the file; see `Sim.robot`."""
@@ -177,12 +167,8 @@ def _equip(made: MovingJoint, joint: Joint, value: float) -> None:
     if joint.friction > 0.0:
         coordinate.friction = joint.friction
     if joint.mimic is None:
-        drive = coordinate.drive
-        drive.target = value  # which makes it firm
-        drive.stiffness *= _YIELDING
-        drive.damping = _SETTLING * drive.stiffness
-        drive.max_effort, drive.max_velocity = joint.effort, joint.velocity
-        drive.on = False
+        coordinate.drive.add()
+        coordinate.drive.max_effort, coordinate.drive.max_velocity = joint.effort, joint.velocity
 
 
 # --- what may touch -----------------------------------------------------------------------------------------

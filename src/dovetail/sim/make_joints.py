@@ -58,9 +58,11 @@ _Moving = TypeVar("_Moving", bound=MovingJoint)
 class HoldOptions(TypedDict, total=False):
     """What every joint takes.
 
-    name       unique; default such as "revolute joint 1"
-    exact      False: it may yield; default that of the Sim
-    strength   γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100
+    | | |
+    |---|---|
+    | `name` | unique; default such as "revolute joint 1" |
+    | `exact` | False: it may yield; default that of the Sim |
+    | `strength` | γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100 |
     """
 
     name: str
@@ -71,18 +73,22 @@ class HoldOptions(TypedDict, total=False):
 class JointOptions(HoldOptions, total=False):
     """What joints with a coordinate take beside `HoldOptions`; all of it concerns the first coordinate.
 
-    limit      (lower, upper) [rad or m]
-    hard       True: the limits are never crossed
-    drive      a target [rad or m] to hold, or True for a drive that is off until it is given one
-    motor      a speed [rad/s or m/s] to run at
-    damping    a resistance in proportion to the velocity [N·m·s/rad or N·s/m]
-    friction   a resistance of constant size [N·m or N]
+    | | |
+    |---|---|
+    | `limit` | (lower, upper) [rad or m] |
+    | `hard` | True: the limits are never crossed |
+    | `drive` | a target [rad or m] to hold, or True for a drive that is off until it is given one |
+    | `motor` | a speed [rad/s or m/s] to run at |
+    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made |
+    | `damping` | a resistance in proportion to the velocity [N·m·s/rad or N·s/m] |
+    | `friction` | a resistance of constant size [N·m or N] |
     """
 
     limit: tuple[float, float] | None
     hard: bool
     drive: float | bool | None
     motor: float | None
+    spring: float
     damping: float
     friction: float
 
@@ -106,7 +112,7 @@ class JointMaking(Making):
         super().__init__()
         self._anchor: SimplicialComplexSlot | None = None
         self._alike: dict[tuple[type[Joint], float], SimplicialComplex] = {}  # what such joints have in common
-        self._couplings: dict[str, tuple[Coupling, tuple[SimJoint, SimJoint]]] = {}
+        self._couplings: dict[str, Coupling] = {}
 
     # --- joints of the specification ------------------------------------------------------------------------
 
@@ -258,9 +264,8 @@ class JointMaking(Making):
         )  # fmt: skip
         title = self._name(who, "coupling", name)
         slot = self._scene.objects.create(title).geometries.adopt(geometry)
-        made = Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
-        self._couplings[title] = made, (ends[0].joint, ends[1].joint)
-        return made
+        self._couplings[title] = Coupling(self, slot, *ends)  # type: ignore[arg-type]  # Sim is the one subclass
+        return self._couplings[title]
 
     # --- how ------------------------------------------------------------------------------------------------
 
@@ -320,6 +325,10 @@ class JointMaking(Making):
             made.drive.target = drive
         if motor is not None:
             made.drive.target_velocity = motor
+        if "spring" in options:
+            if made.drive.on:
+                raise SceneError(f"{made.who}: both a drive and a spring are given; a joint has one of them.")
+            made.spring = options["spring"]
         if "damping" in options:
             made.damping = options["damping"]
         if "friction" in options:
@@ -346,6 +355,9 @@ class JointMaking(Making):
                 raise SceneError(f"{who}: the {side} body is {shown(body)}; give {advice}.")
         if left is right:
             raise SceneError(f"{who}: both bodies are '{right.name}'; a joint needs two.")
+        if right.fixed and (left is None or left.fixed):
+            base = "the world" if left is None else f"'{left.name}'"
+            raise SceneError(f"{who}: {base} and '{right.name}' are both fixed; let one of them move, or leave it out.")
         return right
 
     def _join(

@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from numpy.typing import NDArray
+
 from dovetail.checked import checked, shown
 from dovetail.core import AffineBodyStateAccessorFeature, Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
+from dovetail.messages import counted
+from dovetail.picture import Camera
 from dovetail.sim.body import Body
 from dovetail.sim.changes import Changes
 from dovetail.sim.energy import Energy
@@ -22,11 +26,13 @@ from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
 from dovetail.sim.table import html_table
+from dovetail.sim.words import in_own_words, speaking
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
+    from dovetail.sim.pictures import Pictures
     from dovetail.viewer import Viewer
     from dovetail.world.contacts import Contacts
 
@@ -41,6 +47,7 @@ def _forward(who: str, steps: int) -> None:
         raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
 
 
+@in_own_words
 class Sim(Changes, RobotMaking):
     """A simulation: make it, add bodies and joints, run it.
 
@@ -55,16 +62,20 @@ class Sim(Changes, RobotMaking):
     added, removed and moved before the first step and between steps. `sim["name"]` finds a body or joint. Bodies that
     share a joint do not touch each other.
 
-    dt          time step [s]
-    gravity     [m/s²]
-    integrator  "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast)
-    exact       False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not
-    friction    coefficient of all bodies that have none of their own
-    contact     False: nothing touches anything, which is faster
-    d_hat       distance below which surfaces repel [m]
-    kappa       stiffness of the bodies' shapes [Pa]: a load f at a lever L strains a body of volume V by f L/(8κV), and
-                mechanisms are off in proportion; `body.strain` tells it, docs/choosing.md has figures
-    config      further keys of the scene's configuration, docs/config.md
+    | | |
+    |---|---|
+    | `dt` | time step [s] |
+    | `gravity` | [m/s²] |
+    | `integrator` | "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast) |
+    | `exact` | False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not |
+    | `friction` | coefficient of all bodies that have none of their own |
+    | `contact` | False: nothing touches anything, which is faster |
+    | `d_hat` | distance below which surfaces repel [m] |
+    | `kappa` | stiffness of the bodies' shapes [Pa], see below |
+    | `config` | further keys of the scene's configuration, docs/config.md |
+
+    A load f at a lever L strains a body of volume V by f L/(8κV), and mechanisms are off in proportion; `body.strain`
+    tells it, docs/choosing.md has figures.
     """
 
     @checked(SceneError)
@@ -104,6 +115,7 @@ class Sim(Changes, RobotMaking):
         self._exact = bool(exact)
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
+        self._pictures: Pictures | None = None
 
     # --- what it consists of ------------------------------------------------------------------------------
 
@@ -150,10 +162,11 @@ class Sim(Changes, RobotMaking):
         world = self.world
         for recorder in self._recorders:
             recorder.begin()
-        for _ in range(steps):
-            world.advance()
-            for recorder in self._recorders:
-                recorder.write()
+        with speaking():
+            for _ in range(steps):
+                world.advance()
+                for recorder in self._recorders:
+                    recorder.write()
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:
@@ -286,6 +299,23 @@ class Sim(Changes, RobotMaking):
             recording.begin()
         return recording
 
+    @checked(SceneError)
+    def picture(
+        self, width: int = 640, height: int = 480, camera: Camera | None = None, *, kind: str = "color"
+    ) -> NDArray[Any]:
+        """A picture as an array, drawn without a window: (height, width, 3) bytes, red, green, blue.
+
+        camera    a `dovetail.picture.Camera`, fixed in the world or to a body; by default it sees everything
+        kind      "color"; "depth": how far ahead of the camera [m], float32, inf for nothing; "bodies": which of
+                  `sim.bodies` is seen, int32, −1 for none
+        """
+        from dovetail.sim.pictures import Pictures
+
+        live = self.world.live  # another one where bodies were added or removed
+        if self._pictures is None or self._pictures.live is not live:
+            self._pictures = Pictures(self)
+        return self._pictures.take(width, height, camera, kind)
+
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""
         from dovetail.viewer import view
@@ -296,14 +326,15 @@ class Sim(Changes, RobotMaking):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("dt", f"{self.dt:g} s"), ("time", f"{self.time:g} s, frame {self.frame}")]
-        for title, things in (("bodies", self._bodies), ("joints", self._joints)):
+        for one, many, things in (("body", "bodies", self._bodies), ("joint", "joints", self._joints)):
             names = ", ".join(list(things)[:8]) + (", …" if len(things) > 8 else "")
-            rows.append((f"{len(things)} {title}", names))
+            rows.append((counted(len(things), one, many), names))
         return rows
 
     def __repr__(self) -> str:
         return (
-            f"<Sim: {len(self._bodies)} bodies, {len(self._joints)} joints, dt {self.dt:g} s, "
+            f"<Sim: {counted(len(self._bodies), 'body', 'bodies')}, {counted(len(self._joints), 'joint')}, "
+            f"dt {self.dt:g} s, "
             f"time {self.time:g} s, frame {self.frame}>"
         )
 

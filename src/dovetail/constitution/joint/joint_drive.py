@@ -34,6 +34,7 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
     | joints | `drive/max_effort` | N or N·m | largest effort; default inf |
     | joints | `drive/max_velocity` | m/s or rad/s | v̂; default inf |
     | joints | `drive/brake` | N·s/m or N·m·s/rad | w, no less than 2(c + dt·k), or it counts as c + dt·k; default 0 |
+    | joints | `drive/acceleration` | m/s² or rad/s² | with which x̃ is approached; default inf: at once |
     | joints | `drive/effort` | N or N·m | what it exerts along the coordinate, written by the world |
 
     Of a further coordinate the names begin with it: `angle/drive/stiffness`.
@@ -61,7 +62,8 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
         write(target.elements, f"{own}stiffness", 0.0, k)
         write(target.elements, f"{own}damping", 0.0, c)
         write(target.elements, f"{own}max_effort", math.inf, cap)
-        fill(target.elements, f"{own}max_velocity", math.inf)
+        for name in ("max_velocity", "acceleration"):
+            fill(target.elements, f"{own}{name}", math.inf)
         for name in ("target", "target_velocity", "brake", "effort"):
             fill(target.elements, f"{own}{name}", 0.0)
 
@@ -73,3 +75,5 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
         target.place.at_least_zero(f"{own}max_effort", cap, target.effort, _FREE)
         speed = target.elements.slot(f"{own}max_velocity").values
         target.place.at_least_zero(f"{own}max_velocity", speed, "", "a motor of any speed")
+        acceleration = target.elements.slot(f"{own}acceleration").values
+        target.place.positive(f"{own}acceleration", acceleration, infinite="one that is there at once")
