@@ -67,7 +67,7 @@ def reads_before(x, p, d):
 
 
 def writes_beyond(x, p, d):
-    d[2] = 1.0
+    d[3] = 1.0
     return x
 
 

@@ -36,6 +36,16 @@ _DENSITY = 1000.0
 """Mass over volume [kg/m³] of what resists deformation: a link is as stiff as a solid of water's weight."""
 
 
+_SETTLING = 0.05
+"""Damping over stiffness [s] of drives, to which the file gives no gains: targets are approached as e^(−t/0.05 s).
+
+A drive of limited effort without damping swings about its target, or rings and loses its strength.
+"""
+
+_YIELDING = 0.01
+"""Their stiffness beside that of a drive without gains: still 100 times the inertia in a step, and quickly solved for."""
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What a user asked for beside the file; see `Sim.robot`."""
@@ -167,8 +177,12 @@ def _equip(made: MovingJoint, joint: Joint, value: float) -> None:
     if joint.friction > 0.0:
         coordinate.friction = joint.friction
     if joint.mimic is None:
-        coordinate.drive.add()
-        coordinate.drive.max_effort, coordinate.drive.max_velocity = joint.effort, joint.velocity
+        drive = coordinate.drive
+        drive.target = value  # which makes it firm
+        drive.stiffness = _YIELDING * drive.stiffness
+        drive.damping = _SETTLING * drive.stiffness
+        drive.max_effort, drive.max_velocity = joint.effort, joint.velocity
+        drive.on = False
 
 
 # --- what may touch -----------------------------------------------------------------------------------------
