@@ -43,7 +43,7 @@ A drive of limited effort without damping swings about its target, or rings and 
 """
 
 _YIELDING = 0.01
-"""Their stiffness beside that of a drive without gains: still 100 times the inertia in a step, and quickly solved for."""
+"""Their stiffness beside that of a drive without gains: still 100 times the inertia in a step, and quickly solved."""
 
 
 @dataclass(frozen=True)
