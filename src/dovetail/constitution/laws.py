@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dovetail.constitution.terms import Law, Parameter
 
-__all__ = ["TARGET", "Damper", "DryFriction", "Hold", "Limit", "Servo", "Spring", "Stop"]
+__all__ = ["TARGET", "Damper", "DryFriction", "Hold", "Limit", "Servo", "SpeedServo", "Spring", "Stop"]
 
 
 TARGET = 2  # of the parameters of a servo, the one that is its target
@@ -101,7 +102,7 @@ class Stop(Limit):
 
 @dataclass(frozen=True, slots=True)
 class Servo(Law):
-    """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, held between brake·(∓max_velocity − ẋ), then ±`max_effort`.
+    """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, cut off at ±`max_effort`.
 
     φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where A|x − a| would
     exceed h²·max_effort: a convex function with a continuous slope. The world moves the target of a step so that x̃ is
@@ -117,8 +118,12 @@ class Servo(Law):
         gains = Parameter(f"{own}stiffness", sign="≥ 0"), Parameter(f"{own}damping", sign="≥ 0")
         aims = Parameter(f"{own}target", reported=True), Parameter(f"{own}target_velocity")
         cap = Parameter(f"{own}max_effort", unbounded=True, sign="≥ 0")
-        speed = Parameter(f"{own}max_velocity", unbounded=True, sign="≥ 0"), Parameter(f"{own}brake", sign="≥ 0")
-        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True), Parameter(inertia=True), *speed)
+        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True), Parameter(inertia=True), *self._speed)
+
+    @property
+    def _speed(self) -> tuple[Parameter, Parameter]:
+        """The largest velocity, and the gain that keeps it."""
+        return Parameter(value=math.inf), Parameter(value=0.0)
 
     @property
     def acceleration(self) -> str:
@@ -128,6 +133,16 @@ class Servo(Law):
     @property
     def effort(self) -> str:
         return f"{self.prefix}drive/effort"
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedServo(Servo):
+    """A servo whose effort is held between `brake`·(±`max_velocity` − ẋ) before it is cut off."""
+
+    @property
+    def _speed(self) -> tuple[Parameter, Parameter]:
+        own = f"{self.prefix}drive/"
+        return Parameter(f"{own}max_velocity", unbounded=True, sign="≥ 0"), Parameter(f"{own}brake", sign="≥ 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import math
 from dovetail.checked import checked
 from dovetail.constitution.base import Constraint, fill, write
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra, Target
-from dovetail.constitution.laws import Servo
+from dovetail.constitution.laws import SpeedServo
 from dovetail.errors import ArgumentType
 from dovetail.geometry import SimplicialComplex
 from dovetail.typing import ArrayLike
@@ -40,7 +40,7 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
     Of a further coordinate the names begin with it: `angle/drive/stiffness`.
     """
 
-    law = Servo
+    law = SpeedServo
     main = "drive/stiffness"
 
     @checked(ArgumentType)
