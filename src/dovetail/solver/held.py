@@ -41,7 +41,7 @@ from dovetail.typing import Array, Flags, Indices
 __all__ = ["Touch", "set_rolling", "touch"]
 
 _FADES = 4.0  # a change of u by a quarter of itself is an impact; chosen by random drops that must not gain energy
-_FELT = 1e-4  # [m/s] change of a velocity from which on P_c is worth being factored
+_FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
 _RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
 
 
@@ -107,13 +107,15 @@ def _measure(
 
 
 @kernel
-def _twist(mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array, V: Array) -> None:
-    """V += M⁻¹(½ℓ × a_k on row k), by body; φ (n,)."""
-    rows = np.zeros((4, 3))
+def _twist(
+    mass: Array, inverse: Array, h: float, phi: Array, Q: Array, moved: Array, rubbing: Array, u: Array, V: Array
+) -> None:
+    """V += M⁻¹(½ℓ × a_k on row k), by body; φ (n,), moved (n, 4, 3): what has led to Q."""
+    rows, c = np.zeros((4, 3)), np.zeros(3)
     for b in range(len(Q)):
         if phi[b] == 0.0:
             continue
-        m = mass[b, 0, 0]
+        m, F = mass[b, 0, 0], rubbing[b]
         l0 = l1 = l2 = 0.0
         for i in range(1, 4):
             for j in range(1, 4):
@@ -121,6 +123,13 @@ def _twist(mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array
                 l0 -= S * (u[b, i, 1] * V[b, j, 2] - u[b, i, 2] * V[b, j, 1])
                 l1 -= S * (u[b, i, 2] * V[b, j, 0] - u[b, i, 0] * V[b, j, 2])
                 l2 -= S * (u[b, i, 0] * V[b, j, 1] - u[b, i, 1] * V[b, j, 0])
+        for x in range(3):
+            c[x] = moved[b, 0, x]
+            for k in range(1, 4):
+                c[x] += mass[b, 0, k] / m * moved[b, k, x]
+        l0 -= 0.5 / h * (F[12] - (c[1] * F[2] - c[2] * F[1]))
+        l1 -= 0.5 / h * (F[13] - (c[2] * F[0] - c[0] * F[2]))
+        l2 -= 0.5 / h * (F[14] - (c[0] * F[1] - c[1] * F[0]))
         scale = 0.5 * h * h * phi[b]
         for k in range(1, 4):
             rows[k, 0] = scale * (l1 * Q[b, k, 2] - l2 * Q[b, k, 1])
@@ -133,8 +142,8 @@ def _twist(mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array
 
 
 @kernel
-def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, V: Array) -> None:
-    """V of chosen bodies −= h/2 u, of which no more than the acceleration a (n, 4, 3) by loads can hold in balance."""
+def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, w: Array, V: Array) -> None:
+    """V of chosen bodies −= h/2 (u + w), of which no more than the acceleration a (n, 4, 3) by loads can balance u."""
     for b in range(len(V)):
         if not chosen[b]:
             continue
@@ -149,7 +158,7 @@ def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, V: Array) -> 
             scale *= np.sqrt(loads / pushes)
         for i in range(4):
             for x in range(3):
-                V[b, i, x] -= scale * u[b, i, x]
+                V[b, i, x] -= scale * (u[b, i, x] + w[b, i, x])
 
 
 def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
@@ -166,28 +175,33 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     if contact is None or s is None or s.count == 0:
         return Touch(V, half, pushed)
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
-    g, u, change = np.zeros((n, 12)), np.empty_like(V), np.empty_like(V)
+    g, u, w, change = np.zeros((n, 12)), np.empty_like(V), np.zeros_like(V), np.empty_like(V)
     add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
     fresh = held & ~state.lagging
     rest = active - model.lone.among(active)
     known = filter_of(model, rest) if rest.any() else None
+    rubbing, moved = state.rubbing, Q - state.Q_before
     if fresh.any():
-        with_friction = g.copy()
-        contact.add_drag(Q, V, h, s, with_friction)
-        _push(model, active, known, with_friction, h, pushed, u)
-        _lag(bodies.mass, fresh, h, a, u, V)
-    _push(model, active, known, g, h, pushed, u)
-    _rows(bodies.mass, Q, state.pushed, change)
-    np.subtract(u, change, out=change)
-    phi, follows = _persistence(model, state, h, s.bodies, s.count, u, change)
+        rubbing = np.where(fresh[:, None], contact.drag(Q, V, h, s), rubbing)
+        moved[fresh] = h * V[fresh]
+    _push(model, active, known, g / (-h * h), pushed, u)
+    if rubbing.any():
+        rubbed = np.zeros((n, 6))
+        _push(model, active, known, rubbing[:, :12], rubbed, w)
+        pushed += 0.5 * rubbed
+    _lag(bodies.mass, fresh, h, a, u, w, V)
+    _rows(bodies.mass, Q, pushed - state.pushed, change)
+    u += w
+    phi, follows, waits = _persistence(model, state, h, s.bodies, s.count, u, change)
     chosen = active * follows
     if chosen.any():
         kept = None if known is None else known.keep(model)
         y = _yield(model, state, chosen, bodies.mass @ change)
         V -= (h * phi)[:, None, None] * y.reshape(n, 4, 3)
         known = kept if kept is not None and kept.restore(model) else None
-    _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, u, V)
+    _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, moved, rubbing, u, V)
     half[:] = (0.5 * h * phi)[:, None, None] * u
+    pushed[waits] = state.pushed[waits]
     return Touch(V, half, pushed, known)
 
 
@@ -222,10 +236,10 @@ def _turns(mass: Array, active: Indices, axis: Array, h: float, Q: Array, V: Arr
                 centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
 
 
-def _push(model: Model, active: Indices, known: Filter | None, g: Array, h: float, pushed: Array, u: Array) -> None:
-    """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces −g/h² on active bodies."""
-    F = g * (active / (-h * h))[:, None]
-    _rigid(model.bodies.mass, model.start.Q, _response(model, known, F).reshape(u.shape), pushed)
+def _push(model: Model, active: Indices, known: Filter | None, F: Array, pushed: Array, u: Array) -> None:
+    """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces F (n, 12) on active bodies."""
+    found = _response(model, known, F * active[:, None])
+    _rigid(model.bodies.mass, model.start.Q, found.reshape(u.shape), pushed)
     pushed[active == 0] = 0.0
     _rows(model.bodies.mass, model.start.Q, pushed, u)
 
@@ -243,8 +257,8 @@ def _response(model: Model, known: Filter | None, F: Array) -> Array:
 
 def _persistence(
     model: Model, state: State, h: float, pairs: Indices, count: int, u: Array, change: Array
-) -> tuple[Array, Flags]:
-    """φ (n,), and who is to follow the change: bodies of islands that move, and would feel it."""
+) -> tuple[Array, Flags, Flags]:
+    """φ (n,); who is to follow the change, bodies of islands that move and would feel it; who is to feel it later."""
     islands, bodies = model.islands, model.bodies
     unite_pairs(islands.separate(), bodies.is_free, pairs, count)
     islands.number()
@@ -252,10 +266,12 @@ def _persistence(
     _measure(bodies.mass, bodies.half, bodies.is_free, u, change, state.Q_before, state.Q, sizes)
     all_of_it, changed = islands.sum(sizes[0]), islands.sum(sizes[1])
     ratio = np.minimum(_FADES * _FADES * changed / np.maximum(all_of_it, 1e-300), 1.0)
-    phi = np.append(1.0 - ratio * ratio, 0.0)[islands.of]
-    felt, fast = h * phi * sizes[2] >= _FELT, sizes[3] >= _RESTS * state.dt_before
-    follows = (islands.sum(felt) > 0.0) & (islands.sum(fast) > 0.0)
-    return phi, np.append(follows, False)[islands.of]
+    phi = 1.0 - ratio * ratio
+    felt, fast = h * sizes[2] >= _FELT, sizes[3] >= _RESTS * state.dt_before
+    feels, moves = islands.sum(felt) > 0.0, islands.sum(fast) > 0.0
+    follows, waits = feels & moves & (phi > 0.0), moves & ~feels
+    of = islands.of
+    return np.append(phi, 0.0)[of], np.append(follows, False)[of], np.append(waits, False)[of]
 
 
 def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:

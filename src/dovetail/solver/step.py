@@ -161,11 +161,12 @@ def step(
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
+    rubbing = model.unrubbed
     if model.contact is not None:
-        report.friction_loss = model.contact.commit(work.Q, h)
+        report.friction_loss, rubbing = model.contact.commit(work.Q, h)
     state.commit(
         trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
-        touched,
+        rubbing, touched,
     )  # fmt: skip
     model.commit(h, report.converged)
     return report

@@ -25,6 +25,8 @@ from dovetail.solver.contact.friction import (
     add_friction_gradient,
     freeze_friction,
     friction_energy,
+    slide_on,
+    turn_levers,
 )
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
@@ -239,20 +241,29 @@ class Contact:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
         self.friction.epsilon = self._eps_velocity * h
         self._freeze(Q, h, s)
-        # what is remembered is the slip that the step has ended with
-        self._Q_start = Q_before if self.stick is None else Q
+        slide_on(self.friction, self.friction.count, self.stick is not None, Q_before, Q)
+        self._Q_start = Q
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
         self.friction.count = 0
 
-    def add_drag(self, Q: Array, V: Array, h: float, s: ActiveContacts, g: Array) -> None:
-        """g (n, 12) += gradient of friction at Q, times h², of bodies that move with V, where the contacts are s."""
+    def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
+        """Forces of friction (n, 15) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
         self.friction.epsilon = self._eps_velocity * h
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
-        force, _ = self.friction.slips(Q - h * V, Q)
-        add_friction_gradient(self.friction, self.friction.count, force, g)
+        Q_before = Q - h * V
+        found = self._rubbing(Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
         self.friction.count = 0
+        return found
+
+    def _rubbing(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
+        """Forces (n, 15) of friction on bodies in a step of length h, where those of contacts are known, times h²."""
+        f, g, turned = self.friction, np.zeros((len(Q), 12)), np.zeros((len(Q), 3))
+        if f.count:
+            add_friction_gradient(f, f.count, force, g)
+            turn_levers(f, f.count, self.turning, Q_start, Q, force, turned)
+        return np.hstack([-g, turned]) / (h * h)
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
@@ -351,14 +362,18 @@ class Contact:
                 part.restore(arrays)
         self._renew()
 
-    def commit(self, Q: Array, h: float) -> float:
-        """The step of length h has led to Q; returns the work done against friction [J]."""
+    def commit(self, Q: Array, h: float) -> tuple[float, Array]:
+        """The step of length h has led to Q; returns the work done against friction [J], and its forces (n, 15).
+
+        Rows of forces on bodies [N, N·m], and Σ d × F, d how far the points that they act on have gone [N·m].
+        """
         force, work = self.friction.slips(self._Q_start, Q)
+        rubbing = self._rubbing(self._Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
         if self.ease is not None:
             self.ease.commit(h)
-        return work / (h * h)
+        return work / (h * h), rubbing
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""

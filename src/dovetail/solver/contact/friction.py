@@ -31,7 +31,12 @@ __all__ = [
     "freeze_friction",
     "friction_energy",
     "friction_slips",
+    "slide_on",
+    "turn_levers",
 ]
+
+
+_SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
 
 
 class Frictions(Record):
@@ -150,6 +155,16 @@ def _slip(xi: Array, t: Array, roll: Array, bodies: Indices, k: int, Q: Array, Q
 
 
 @kernel
+def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Array) -> None:
+    """carried += what has slid from Q_before to Q, of contacts that slide: a step would go on like that."""
+    for k in range(count):
+        u, v = f.carried[k, 0], f.carried[k, 1]
+        if not has_memory or u * u + v * v > _SLIDES * f.epsilon * f.epsilon:
+            du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, Q, Q_before)
+            f.carried[k, 0], f.carried[k, 1] = u + du, v + dv
+
+
+@kernel
 def friction_energy(
     f: Frictions, count: int, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array
 ) -> None:
@@ -193,6 +208,34 @@ def add_friction_gradient(f: Frictions, count: int, force: Array, g: Array) -> N
                 g[a, 3 * i + x] -= f.xi[k, i] * force[k, x]
                 if b >= 0:
                     g[b, 3 * i + x] += f.xi[k, 4 + i] * force[k, x]
+
+
+@kernel
+def turn_levers(f: Frictions, count: int, turning: Turning, Q_start: Array, Q: Array, force: Array, out: Array) -> None:
+    """out (n, 3) += Σ d × F over the forces F (k, 3) on bodies a, and −F on b; d is how far x has gone in the step.
+
+    Where a body rolls, the point that touches stays behind: d is less by what it turns, hω across n, times the lever.
+    """
+    for k in range(count):
+        t = f.tangent[k]
+        n0 = t[0, 1] * t[1, 2] - t[0, 2] * t[1, 1]
+        n1 = t[0, 2] * t[1, 0] - t[0, 0] * t[1, 2]
+        n2 = t[0, 0] * t[1, 1] - t[0, 1] * t[1, 0]
+        for side in range(1 if f.bodies[k, 1] < 0 else 2):
+            b, first, sign, turn, c = f.bodies[k, side], 4 * side, 1.0 - 2.0 * side, turning.turn, turning.centre
+            along = turn[b, 0] * n0 + turn[b, 1] * n1 + turn[b, 2] * n2
+            e0, e1, e2 = turn[b, 0] - along * n0, turn[b, 1] - along * n1, turn[b, 2] - along * n2
+            l0, l1, l2, d0, d1, d2 = -c[b, 0], -c[b, 1], -c[b, 2], 0.0, 0.0, 0.0
+            for i in range(4):
+                w = f.xi[k, first + i]
+                l0, l1, l2 = l0 + w * Q_start[b, i, 0], l1 + w * Q_start[b, i, 1], l2 + w * Q_start[b, i, 2]
+                d0 += w * (Q[b, i, 0] - Q_start[b, i, 0])
+                d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
+                d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])
+            d0, d1, d2 = d0 - (e1 * l2 - e2 * l1), d1 - (e2 * l0 - e0 * l2), d2 - (e0 * l1 - e1 * l0)
+            out[b, 0] += sign * (d1 * force[k, 2] - d2 * force[k, 1])
+            out[b, 1] += sign * (d2 * force[k, 0] - d0 * force[k, 2])
+            out[b, 2] += sign * (d0 * force[k, 1] - d1 * force[k, 0])
 
 
 @kernel
