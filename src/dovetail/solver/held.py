@@ -38,7 +38,7 @@ from dovetail.solver.model import Model
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Touch", "set_rolling", "touch"]
+__all__ = ["Touch", "push", "set_rolling", "touch"]
 
 _FADES = 4.0  # a change of u by a quarter of itself is an impact; chosen by random drops that must not gain energy
 _FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
@@ -143,16 +143,22 @@ def _twist(
 
 @kernel
 def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, w: Array, V: Array) -> None:
-    """V of chosen bodies −= h/2 (u + w), of which no more than the acceleration a (n, 4, 3) by loads can balance u."""
+    """V of chosen bodies −= h/2 (u + w), of which no more than the acceleration a (n, 4, 3) by loads can balance u.
+
+    Nothing where a body leaves faster than loads can bring it back in a step.
+    """
     for b in range(len(V)):
         if not chosen[b]:
             continue
-        loads = pushes = 0.0
+        loads = pushes = leaves = 0.0
         for i in range(4):
             for j in range(4):
                 for x in range(3):
+                    leaves += mass[b, i, j] * u[b, i, x] * V[b, j, x]
                     loads += mass[b, i, j] * a[b, i, x] * a[b, j, x]
                     pushes += mass[b, i, j] * u[b, i, x] * u[b, j, x]
+        if leaves > h * np.sqrt(loads * pushes):
+            continue
         scale = 0.5 * h
         if pushes > loads:
             scale *= np.sqrt(loads / pushes)
@@ -180,14 +186,14 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     fresh = held & ~state.lagging
     rest = active - model.lone.among(active)
     known = filter_of(model, rest) if rest.any() else None
-    rubbing, moved = state.rubbing, Q - state.Q_before
+    rubbing, moved = state.rubbing, state.moved
     if fresh.any():
         rubbing = np.where(fresh[:, None], contact.drag(Q, V, h, s), rubbing)
         moved[fresh] = h * V[fresh]
-    _push(model, active, known, g / (-h * h), pushed, u)
+    push(model, active, known, g / (-h * h), pushed, u)
     if rubbing.any():
         rubbed = np.zeros((n, 6))
-        _push(model, active, known, rubbing[:, :12], rubbed, w)
+        push(model, active, known, rubbing[:, :12], rubbed, w)
         pushed += 0.5 * rubbed
     _lag(bodies.mass, fresh, h, a, u, w, V)
     _rows(bodies.mass, Q, pushed - state.pushed, change)
@@ -236,7 +242,7 @@ def _turns(mass: Array, active: Indices, axis: Array, h: float, Q: Array, V: Arr
                 centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
 
 
-def _push(model: Model, active: Indices, known: Filter | None, F: Array, pushed: Array, u: Array) -> None:
+def push(model: Model, active: Indices, known: Filter | None, F: Array, pushed: Array, u: Array) -> None:
     """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces F (n, 12) on active bodies."""
     found = _response(model, known, F * active[:, None])
     _rigid(model.bodies.mass, model.start.Q, found.reshape(u.shape), pushed)

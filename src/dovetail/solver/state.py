@@ -123,6 +123,11 @@ class State:
         _mean_rates(mass, self.lagging, self.dt_before, self.Q_before, self.Q, found)
         return found
 
+    @property
+    def moved(self) -> Array:
+        """Where the last step has led, Q − Qₙ₋₁ (n, 4, 3)."""
+        return self.Q - self.Q_before
+
     def forget(self, bodies: Indices) -> None:
         """After an external write: the history of these bodies begins afresh."""
         self.Q_before[bodies] = self.Q[bodies]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import NewtonStalled
+from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
 from dovetail.solver.held import set_rolling, touch
@@ -168,5 +169,6 @@ def step(
         trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
         rubbing, touched,
     )  # fmt: skip
+    bounce(model, state, h)
     model.commit(h, report.converged)
     return report

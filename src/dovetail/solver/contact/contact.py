@@ -101,6 +101,7 @@ class Contact:
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
         self._mass = np.where(self._is_free != 0, mass, 0.0)
         self._eps_velocity, self._with_friction = eps_velocity, friction
+        self._rolls_freely = not scene.rolling.any()
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions()
@@ -268,10 +269,10 @@ class Contact:
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
         if self._with_friction:
-            self.friction.make_room(s.count)
+            self.friction.make_room(s.count if self._rolls_freely else 2 * s.count)
             self.friction.candidates = s.candidates
             self.friction.count = freeze_friction(
-                s, s.count, s.candidates, self.scene.thickness, Q, self.turning, self.friction
+                s, s.count, s.candidates, self.scene, Q, self.turning, self.friction
             )
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)

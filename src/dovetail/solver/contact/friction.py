@@ -6,6 +6,9 @@
 x_a and x_b are points of the surfaces: of what has a thickness ξ, so far from the closest points of the cores along n.
 Below ε the force grows smoothly from zero: with u₀ = 0 a body at rest creeps by less than eps_velocity; with the u₀
 that stick.py remembers it does not. Refreshing λ and T inside a step does not converge; one lag per step does.
+
+Friction against rolling is the same on directions in place of points, ξ = (0, A⁻¹n) on both bodies, with the load cλ: u
+is the relative turn across n [rad], and the torque against it is cλ at most, c the lever of rolling friction [m].
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ import numpy as np
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
-from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS
+from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS, X0
 from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import HessianTerms, set_term
+from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8, i8, real
 from dovetail.typing import Array, Indices
@@ -42,7 +46,7 @@ _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was wi
 class Frictions(Record):
     """Lagged friction, of which the first `count` rows are valid; it grows as needed.
 
-    xi (k, 8)             ξ_a, ξ_b as of the contacts, moved to the surfaces
+    xi (k, 8)             ξ_a, ξ_b as of the contacts, moved to the surfaces; directions where they resist rolling
     tangent (k, 2, 3)     t₁, t₂
     load (k,)             μλ
     roll (k, 2)           what of the motion along the tangents is rolling [m], see roll.py
@@ -87,11 +91,11 @@ class Frictions(Record):
 
 @kernel
 def freeze_friction(
-    s: ActiveContacts, count: int, candidates: Candidates, half_thickness: Array, Q: Array, turning: Turning,
+    s: ActiveContacts, count: int, candidates: Candidates, scene: ContactScene, Q: Array, turning: Turning,
     frictions: Frictions,
 ) -> int:  # fmt: skip
-    """Friction of the active contacts at Q, of bodies with these half thicknesses (n,); returns how many have any."""
-    kept = 0
+    """Friction of the active contacts at Q; returns how many rows: those that resist rolling follow their contact."""
+    kept, half_thickness, material, rolling = 0, scene.thickness, scene.material, scene.rolling
     for n in range(count):
         k = s.candidate[n]
         mu = candidates.numbers[k, MU]
@@ -99,7 +103,9 @@ def freeze_friction(
         d = math.sqrt(squared)
         _, first, _ = barrier(squared, candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
         normal_force = -2.0 * d * first * s.weight[n] * s.kappa[n]
-        if not mu * normal_force > 0.0:
+        a, b = s.bodies[n, 0], s.bodies[n, 1]
+        lever = rolling[material[a], material[b] if b >= 0 else scene.plane_material[candidates.pairs[k, X0 + 1]]]
+        if not (mu + lever) * normal_force > 0.0:
             continue
         n0, n1, n2 = s.r[n, 0] / d, s.r[n, 1] / d, s.r[n, 2] / d
         # the axis least along n gives a well-conditioned tangent
@@ -109,27 +115,33 @@ def freeze_friction(
             t0, t1, t2 = -n2, 0.0, n0
         length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
         t0, t1, t2 = t0 / length, t1 / length, t2 / length
-        for i in range(8):
-            frictions.xi[kept, i] = s.xi[n, i]
-        a, b = s.bodies[n, 0], s.bodies[n, 1]
-        d0 = d1 = d2 = 0.0
-        for side in range(1 if b < 0 else 2):
-            body, first, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
-            far = sign * half_thickness[body]
-            if far != 0.0:
-                move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, first)
-            r0, r1, r2 = roll(turning, body, (n0, n1, n2), Q, frictions.xi, kept, first)
-            d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
-        tangent = frictions.tangent[kept]
-        tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
-        tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
-        for t in range(2):
-            frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
-        frictions.load[kept] = mu * normal_force
-        frictions.carried[kept, 0] = frictions.carried[kept, 1] = 0.0
-        frictions.candidate[kept] = k
-        frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
-        kept += 1
+        for part in range(2):
+            load = normal_force * (mu if part == 0 else lever)
+            if not load > 0.0:
+                continue
+            d0 = d1 = d2 = 0.0
+            for side in range(2):
+                body, first, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
+                for i in range(4):
+                    frictions.xi[kept, first + i] = s.xi[n, first + i] if part == 0 else 0.0
+                if body < 0:
+                    continue
+                far = sign * half_thickness[body] if part == 0 else 1.0
+                if far != 0.0:
+                    move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, first)
+                if part == 0:
+                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), Q, frictions.xi, kept, first)
+                    d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
+            tangent = frictions.tangent[kept]
+            tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
+            tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
+            for t in range(2):
+                frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
+            frictions.load[kept] = load
+            frictions.carried[kept, 0] = frictions.carried[kept, 1] = 0.0
+            frictions.candidate[kept] = k
+            frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
+            kept += 1
     return kept
 
 
@@ -225,10 +237,12 @@ def turn_levers(f: Frictions, count: int, turning: Turning, Q_start: Array, Q: A
             b, first, sign, turn, c = f.bodies[k, side], 4 * side, 1.0 - 2.0 * side, turning.turn, turning.centre
             along = turn[b, 0] * n0 + turn[b, 1] * n1 + turn[b, 2] * n2
             e0, e1, e2 = turn[b, 0] - along * n0, turn[b, 1] - along * n1, turn[b, 2] - along * n2
-            l0, l1, l2, d0, d1, d2 = -c[b, 0], -c[b, 1], -c[b, 2], 0.0, 0.0, 0.0
+            l0 = l1 = l2 = d0 = d1 = d2 = 0.0
             for i in range(4):
                 w = f.xi[k, first + i]
-                l0, l1, l2 = l0 + w * Q_start[b, i, 0], l1 + w * Q_start[b, i, 1], l2 + w * Q_start[b, i, 2]
+                l0 += w * (Q_start[b, i, 0] - (c[b, 0] if i == 0 else 0.0))
+                l1 += w * (Q_start[b, i, 1] - (c[b, 1] if i == 0 else 0.0))
+                l2 += w * (Q_start[b, i, 2] - (c[b, 2] if i == 0 else 0.0))
                 d0 += w * (Q[b, i, 0] - Q_start[b, i, 0])
                 d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
                 d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])

@@ -93,7 +93,8 @@ class Stick:
 def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
     """keys (k, 4) ← equal for the same features at two states; of a vertex and a patch the triangle does not count.
 
-    Two edges: their four vertices. Other kinds end in −1 − kind, which is no vertex.
+    Two edges: their four vertices. Other kinds end in −1 − kind, which is no vertex. What resists rolling begins with
+    −1 − x0.
     """
     for n in range(len(keys)):
         k = f.candidate[n]
@@ -104,6 +105,8 @@ def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
             keys[n, 1], keys[n, 2] = candidates.pairs[k, B], int(candidates.numbers[k, SHAPE])
         if kind != EDGE_EDGE:
             keys[n, 3] = -1 - kind
+        if f.xi[n, 0] == 0.0:
+            keys[n, 0] = -1 - keys[n, 0]
 
 
 @kernel
