@@ -14,7 +14,7 @@ from dovetail.solver.state import State
 
 IS_FREE = np.array([0, 1])
 NOBODY = np.zeros(2, np.bool_)
-UNTOUCHED = NOBODY, NOBODY, np.zeros((2, 6)), np.zeros((2, 15)), np.zeros((0, 3))  # knocked … carried
+UNTOUCHED = NOBODY, NOBODY, np.zeros((2, 12)), np.zeros((2, 16)), np.zeros((0, 3))  # knocked … carried
 
 
 def random_state(rng: np.random.Generator) -> State:
@@ -160,7 +160,8 @@ def test_a_new_step_length_shows_the_past_of_the_same_parabola():
         np.zeros_like(a),
         NOBODY[:1],
         NOBODY[:1],
-        np.zeros((1, 6)),
+        np.zeros((1, 12)),
+        np.zeros((1, 16)),
         np.zeros((0, 3)),
         0.02,
     )

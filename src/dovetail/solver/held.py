@@ -175,11 +175,11 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     """
     contact, bodies, Q = model.contact, model.bodies, state.Q
     V, n = state.V.copy(), bodies.count
-    half, pushed = np.zeros_like(V), np.zeros((n, 6))
+    half, pushed, rubbed = np.zeros_like(V), np.zeros((n, 6)), np.zeros((n, 6))
     active = bodies.is_free * held
     s = None if contact is None else contact.press(Q, h)
     if contact is None or s is None or s.count == 0:
-        return Touch(V, half, pushed)
+        return Touch(V, half, np.hstack([pushed, rubbed]))
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
     g, u, w, change = np.zeros((n, 12)), np.empty_like(V), np.zeros_like(V), np.empty_like(V)
     add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
@@ -192,12 +192,14 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
         moved[fresh] = h * V[fresh]
     push(model, active, known, g / (-h * h), pushed, u)
     if rubbing.any():
-        rubbed = np.zeros((n, 6))
         push(model, active, known, rubbing[:, :12], rubbed, w)
-        pushed += 0.5 * rubbed
     _lag(bodies.mass, fresh, h, a, u, w, V)
-    _rows(bodies.mass, Q, pushed - state.pushed, change)
     u += w
+    rubbed[rubbing[:, 15] == 0.0] = 0.0
+    slid = rubbed.any(axis=1) & state.pushed[:, 6:].any(axis=1)
+    pushed = np.hstack([pushed, rubbed])
+    differs = pushed - state.pushed
+    _rows(bodies.mass, Q, differs[:, :6] + 0.5 * slid[:, None] * differs[:, 6:], change)
     phi, follows, waits = _persistence(model, state, h, s.bodies, s.count, u, change)
     chosen = active * follows
     if chosen.any():

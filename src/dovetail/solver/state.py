@@ -82,9 +82,9 @@ class State:
     A                    internal acceleration −M⁻¹∇(potentials) over the last step; only shapes the first guess
     knocked (n,)         bodies that touched something or a hard limit in the last step; told to two-step methods
     lagging (n,)         bodies whose V is that of a step in touch, see held.py
-    pushed (n, 6)        acceleration of the centre of mass and of the spin by what they touch, at the start of it;
-                         of friction half of it
-    rubbing (n, 15)      forces of friction in that step, see `Contact.commit`
+    pushed (n, 12)       acceleration of the centre of mass and of the spin by what they touch, at the start of it: by
+                         barriers, and by friction that slides
+    rubbing (n, 16)      forces of friction in that step, see `Contact.commit`
     carried (r, 3)       forces of joint rows in that step besides their multipliers [N, or N·m for directions]
     dt_before            length of the last step [s]; 0 at the start
 
@@ -111,8 +111,8 @@ class State:
         """Bodies at Q with velocity V whose history begins now, with so many rows of joints."""
         nobody = np.zeros(len(Q), np.bool_)
         return cls(
-            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 6)),
-            np.zeros((len(Q), 15)), np.zeros((rows, 3)),
+            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 12)),
+            np.zeros((len(Q), 16)), np.zeros((rows, 3)),
         )  # fmt: skip
 
     def velocity(self, mass: Array) -> Array:

@@ -249,7 +249,7 @@ class Contact:
         self.friction.count = 0
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
-        """Forces of friction (n, 15) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
+        """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
         self.friction.epsilon = self._eps_velocity * h
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
@@ -259,12 +259,13 @@ class Contact:
         return found
 
     def _rubbing(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
-        """Forces (n, 15) of friction on bodies in a step of length h, where those of contacts are known, times h²."""
-        f, g, turned = self.friction, np.zeros((len(Q), 12)), np.zeros((len(Q), 3))
+        """Forces (n, 16) of friction on bodies in a step of length h, where those of contacts are known, times h²."""
+        f, g, turned = self.friction, np.zeros((len(Q), 12)), np.zeros((len(Q), 4))
         if f.count:
+            turned[:, 3] = 1.0
             add_friction_gradient(f, f.count, force, g)
             turn_levers(f, f.count, self.turning, Q_start, Q, force, turned)
-        return np.hstack([-g, turned]) / (h * h)
+        return np.hstack([-g / (h * h), turned[:, :3] / (h * h), turned[:, 3:]])
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
@@ -364,9 +365,9 @@ class Contact:
         self._renew()
 
     def commit(self, Q: Array, h: float) -> tuple[float, Array]:
-        """The step of length h has led to Q; returns the work done against friction [J], and its forces (n, 15).
+        """The step of length h has led to Q; returns the work done against friction [J], and its forces (n, 16).
 
-        Rows of forces on bodies [N, N·m], and Σ d × F, d how far the points that they act on have gone [N·m].
+        Rows of forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; 1 where all slide.
         """
         force, work = self.friction.slips(self._Q_start, Q)
         rubbing = self._rubbing(self._Q_start, Q, force, h)

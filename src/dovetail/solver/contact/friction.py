@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 
+_CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
 
 
@@ -224,12 +225,13 @@ def add_friction_gradient(f: Frictions, count: int, force: Array, g: Array) -> N
 
 @kernel
 def turn_levers(f: Frictions, count: int, turning: Turning, Q_start: Array, Q: Array, force: Array, out: Array) -> None:
-    """out (n, 3) += Σ d × F over the forces F (k, 3) on bodies a, and −F on b; d is how far x has gone in the step.
+    """out (n, 4) += Σ d × F over the forces F (k, 3) on bodies a, and −F on b; d is how far x has gone in the step.
 
     Where a body rolls, the point that touches stays behind: d is less by what it turns, hω across n, times the lever.
+    The fourth number ← 0 where a contact sticks.
     """
     for k in range(count):
-        t = f.tangent[k]
+        t, square = f.tangent[k], force[k, 0] ** 2 + force[k, 1] ** 2 + force[k, 2] ** 2
         n0 = t[0, 1] * t[1, 2] - t[0, 2] * t[1, 1]
         n1 = t[0, 2] * t[1, 0] - t[0, 0] * t[1, 2]
         n2 = t[0, 0] * t[1, 1] - t[0, 1] * t[1, 0]
@@ -247,6 +249,8 @@ def turn_levers(f: Frictions, count: int, turning: Turning, Q_start: Array, Q: A
                 d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
                 d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])
             d0, d1, d2 = d0 - (e1 * l2 - e2 * l1), d1 - (e2 * l0 - e0 * l2), d2 - (e0 * l1 - e1 * l0)
+            if square < _CONE * f.load[k] * f.load[k]:
+                out[b, 3] = 0.0
             out[b, 0] += sign * (d1 * force[k, 2] - d2 * force[k, 1])
             out[b, 1] += sign * (d2 * force[k, 0] - d0 * force[k, 2])
             out[b, 2] += sign * (d0 * force[k, 1] - d1 * force[k, 0])
