@@ -42,6 +42,7 @@ __all__ = ["Touch", "push", "set_rolling", "touch"]
 
 _FADES = 4.0  # a change of u by a quarter of itself is an impact; chosen by random drops that must not gain energy
 _FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
+_STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
 _RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
 
 
@@ -177,16 +178,17 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     V, n = state.V.copy(), bodies.count
     half, pushed, rubbed = np.zeros_like(V), np.zeros((n, 6)), np.zeros((n, 6))
     active = bodies.is_free * held
+    rest, moved, fresh = active - model.lone.among(active), state.moved, held & ~state.lagging
+    if not (rest.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < _STILL:
+        return Touch(V, half, state.pushed)  # a pile at rest: nothing turns
     s = None if contact is None else contact.press(Q, h)
     if contact is None or s is None or s.count == 0:
         return Touch(V, half, np.hstack([pushed, rubbed]))
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
     g, u, w, change = np.zeros((n, 12)), np.empty_like(V), np.zeros_like(V), np.empty_like(V)
     add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
-    fresh = held & ~state.lagging
-    rest = active - model.lone.among(active)
     known = filter_of(model, rest) if rest.any() else None
-    rubbing, moved = state.rubbing, state.moved
+    rubbing = state.rubbing
     if fresh.any():
         rubbing = np.where(fresh[:, None], contact.drag(Q, V, h, s), rubbing)
         moved[fresh] = h * V[fresh]

@@ -22,11 +22,10 @@ from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import (
     Frictions,
     add_friction,
-    add_friction_gradient,
     freeze_friction,
     friction_energy,
+    rub,
     slide_on,
-    turn_levers,
 )
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
@@ -260,12 +259,11 @@ class Contact:
 
     def _rubbing(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
         """Forces (n, 16) of friction on bodies in a step of length h, where those of contacts are known, times h²."""
-        f, g, turned = self.friction, np.zeros((len(Q), 12)), np.zeros((len(Q), 4))
+        f, found = self.friction, np.zeros((len(Q), 16))
         if f.count:
-            turned[:, 3] = 1.0
-            add_friction_gradient(f, f.count, force, g)
-            turn_levers(f, f.count, self.turning, Q_start, Q, force, turned)
-        return np.hstack([-g / (h * h), turned[:, :3] / (h * h), turned[:, 3:]])
+            found[:, 15] = 1.0
+            rub(f, f.count, self.turning, h * h, Q_start, Q, force, found)
+        return found
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""

@@ -35,8 +35,8 @@ __all__ = [
     "freeze_friction",
     "friction_energy",
     "friction_slips",
+    "rub",
     "slide_on",
-    "turn_levers",
 ]
 
 
@@ -224,11 +224,14 @@ def add_friction_gradient(f: Frictions, count: int, force: Array, g: Array) -> N
 
 
 @kernel
-def turn_levers(f: Frictions, count: int, turning: Turning, Q_start: Array, Q: Array, force: Array, out: Array) -> None:
-    """out (n, 4) += Σ d × F over the forces F (k, 3) on bodies a, and −F on b; d is how far x has gone in the step.
+def rub(
+    f: Frictions, count: int, turning: Turning, h2: float, Q_start: Array, Q: Array, force: Array, out: Array
+) -> None:
+    """out (n, 16) += forces on bodies, of which those F (k, 3) on bodies a of contacts are known, times h2.
 
-    Where a body rolls, the point that touches stays behind: d is less by what it turns, hω across n, times the lever.
-    The fourth number ← 0 where a contact sticks.
+    Twelve numbers are their rows, −F on b; three are Σ d × F, d how far x has gone in the step; the last ← 0 where a
+    contact sticks. Where a body rolls, the point that touches stays behind: d is less by what it turns, hω across n,
+    times the lever.
     """
     for k in range(count):
         t, square = f.tangent[k], force[k, 0] ** 2 + force[k, 1] ** 2 + force[k, 2] ** 2
@@ -236,7 +239,9 @@ def turn_levers(f: Frictions, count: int, turning: Turning, Q_start: Array, Q: A
         n1 = t[0, 2] * t[1, 0] - t[0, 0] * t[1, 2]
         n2 = t[0, 0] * t[1, 1] - t[0, 1] * t[1, 0]
         for side in range(1 if f.bodies[k, 1] < 0 else 2):
-            b, first, sign, turn, c = f.bodies[k, side], 4 * side, 1.0 - 2.0 * side, turning.turn, turning.centre
+            b, first, turn, c = f.bodies[k, side], 4 * side, turning.turn, turning.centre
+            scale = (1.0 - 2.0 * side) / h2
+            F0, F1, F2 = scale * force[k, 0], scale * force[k, 1], scale * force[k, 2]
             along = turn[b, 0] * n0 + turn[b, 1] * n1 + turn[b, 2] * n2
             e0, e1, e2 = turn[b, 0] - along * n0, turn[b, 1] - along * n1, turn[b, 2] - along * n2
             l0 = l1 = l2 = d0 = d1 = d2 = 0.0
@@ -248,12 +253,15 @@ def turn_levers(f: Frictions, count: int, turning: Turning, Q_start: Array, Q: A
                 d0 += w * (Q[b, i, 0] - Q_start[b, i, 0])
                 d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
                 d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])
+                out[b, 3 * i] += w * F0
+                out[b, 3 * i + 1] += w * F1
+                out[b, 3 * i + 2] += w * F2
             d0, d1, d2 = d0 - (e1 * l2 - e2 * l1), d1 - (e2 * l0 - e0 * l2), d2 - (e0 * l1 - e1 * l0)
             if square < _CONE * f.load[k] * f.load[k]:
-                out[b, 3] = 0.0
-            out[b, 0] += sign * (d1 * force[k, 2] - d2 * force[k, 1])
-            out[b, 1] += sign * (d2 * force[k, 0] - d0 * force[k, 2])
-            out[b, 2] += sign * (d0 * force[k, 1] - d1 * force[k, 0])
+                out[b, 15] = 0.0
+            out[b, 12] += d1 * F2 - d2 * F1
+            out[b, 13] += d2 * F0 - d0 * F2
+            out[b, 14] += d0 * F1 - d1 * F0
 
 
 @kernel
