@@ -228,13 +228,37 @@ def _mechanisms() -> Case:
     (angle, slid), (reference, _) = _four_bar(0.01, 1.5), _four_bar(0.001, 1.5)
     findings.append(Finding("four-bar with a rider, 1.5 s: from dt = 0.001", angle - reference, 0.01, "rad"))
     findings.append(Finding("four-bar with a rider, 1.5 s: slip of the rider", slid, 1e-3, "m"))
+    coarse, fine = (abs(_stopped(dt, 2.0)) for dt in STEPS)
+    findings.append(Finding("pendulum on an arm at its hard limit, 2 s: error at dt = 0.01", fine, 0.12, "rad"))
+    findings.append(Finding("pendulum on an arm at its hard limit: order", math.log2(coarse / fine), 0.2, "", 1.0))
     text = (
         "A rod on a ball joint leans against a smooth wall and swings along it; a crank swings whose coupler slides on "
         "a smooth floor; a parallelogram swings with a box on its coupler. Beside the first two stand solutions in one "
         "coordinate, beside the third a run with a tenth of the step. What touches keeps second order in all that "
-        "the contact does not restrain."
+        "the contact does not restrain. At a hard limit it does not: forces of stops are not followed, and a pendulum "
+        "on an arm that lies on its stop is of first order."
     )
     return Case("touching", "Mechanisms that touch", text, findings)
+
+
+def _stopped(dt: float, seconds: float) -> float:
+    """Error of the angle [rad] of a pendulum on an arm that lies on its hard limit."""
+    length, begun, far = 0.5, 0.8, np.array([0.4, 0.1, 0])
+    sim = Sim(dt, config=FINE)
+    arm = sim.box((0.4, 0.1, 0.1), pos=(0.2, 0, 0), contact=False)
+    rod = sim.mesh(_rod(length), rot=_along((math.sin(begun), 0, -math.cos(begun))), pos=far, contact=False)
+    sim.revolute(None, arm, pos=(0, 0, 0), axis=(0, -1, 0), limit=(0.0, 1.0), hard=True)
+    sim.revolute(arm, rod, pos=far, axis=(0, 1, 0))
+    m, c = rod.mass, length / 2
+    moment = float(np.linalg.eigvalsh(rod.inertia)[-1]) + m * c * c
+    sim.step(round(seconds / dt))
+    tip = rod.point((0, 0, length)) - rod.point((0, 0, 0))
+
+    def swing(_: float, q: np.ndarray) -> list[float]:
+        return [q[1], -m * G * c * math.sin(q[0]) / moment]
+
+    exact = solve_ivp(swing, (0, seconds), [begun, 0], rtol=1e-10, atol=1e-12).y[0, -1]
+    return math.atan2(tip[0], -tip[2]) - exact
 
 
 def _lopsided(dt: float, seconds: float) -> np.ndarray:
@@ -244,7 +268,12 @@ def _lopsided(dt: float, seconds: float) -> np.ndarray:
     sim.ground()
     ball = sim.sphere(r, pos=(0, 0, r), velocity=v, spin=spin)
     weight = sim.box(
-        0.03, pos=aside + (0, 0, r), density=20000, contact=False, velocity=v + np.cross(spin, aside), spin=spin
+        0.03,
+        pos=aside + np.array([0, 0, r]),
+        density=20000,
+        contact=False,
+        velocity=v + np.cross(spin, aside),
+        spin=spin,
     )
     sim.fixed(ball, weight)
     sim.step(round(seconds / dt))
@@ -268,13 +297,14 @@ def _bodies() -> Case:
         Finding("ball with a weight beside its centre, 0.6 m: from dt = 0.001", wobble, 5e-3, "m"),
     ]
     text = (
-        "A plate slides at 2 m/s and spins at 10 rad/s, so that corners stop on their way, and a thin one at 4 rad/s, so "
-        "that none does; a top leans by 0.3 rad and spins at 40 rad/s (dt = 5 and 2.5 ms); a coin that leans by 15° is "
+        "A plate slides at 2 m/s and spins at 10 rad/s, so that corners stop on their way, and a thin one at 4 rad/s, "
+        "so that none does; a top leans by 0.3 rad and spins at 40 rad/s (dt = 5 and 2.5 ms); a "
+        "coin that leans by 15° is "
         "rolled at 1 m/s and falls into a curve; a ball wobbles as it rolls. Beside them stand Coulomb's law on four "
-        "corners, steady precession, a disc that rolls without slip, and a tenth of the step. Friction that slides, and "
-        "what turns about a point that sticks, are of second order while nothing begins or ends. What rolls without slip "
-        "and is not alike in all directions is of first order still: errors of the coin and the ball about halve with dt. "
-        "The coin has 256 corners, which come and go."
+        "corners, steady precession, a disc that rolls without slip, and a tenth of the step. Friction that slides, "
+        "and what turns about a point that sticks, are of second order while nothing begins or ends. What rolls "
+        "without slip and is not alike in all directions is of first order still: errors of the coin and the ball "
+        "about halve with dt. The coin has 256 corners, which come and go."
     )
     return Case("spinning", "Bodies that spin in touch", text, findings)
 
@@ -306,8 +336,8 @@ def _options() -> Case:
     sim.step(1000)
     findings.append(Finding("ball on 0.97 of the slope that holds it, 10 s", 1e3 * ball.pos[0], 0.1, "mm"))
     text = (
-        "A ball falls by 1 m and bounces to e² of it; one that rolls at 0.5 m/s is stopped by rolling friction with a lever "
-        "of 4 mm, c/r g/(1 + 2/5); and one stays on a slope below arctan(c/r)."
+        "A ball falls by 1 m and bounces to e² of it; one that rolls at 0.5 m/s is stopped by rolling friction with a "
+        "lever of 4 mm, c/r g/(1 + 2/5); and one stays on a slope below arctan(c/r)."
     )
     return Case("options", "Restitution and rolling friction", text, findings)
 
@@ -335,8 +365,8 @@ def _drops(quick: bool) -> Case:
         Finding("intersections in any frame", float(meetings), 0.0),
     ]
     text = (
-        f"{count} bodies of all kinds, every other one with a second on a ball joint, are thrown on rough ground; and heaps "
-        "of twelve boxes, balls, capsules and cylinders fall on each other."
+        f"{count} bodies of all kinds, every other one with a second on a ball joint, are thrown on rough ground; and "
+        "heaps of twelve boxes, balls, capsules and cylinders fall on each other."
     )
     return Case("drops", "Thrown on the ground", text, findings)
 
@@ -348,7 +378,11 @@ def _heap(seed: int) -> tuple[float, int]:
     sim.ground()
     for k in range(12):
         place = (*(0.05 * rng.normal(size=2)), 0.2 + 0.25 * k)
-        options = {"pos": place, "rot": AngleAxis(rng.uniform(0, 3), rng.normal(size=3)), "spin": 3 * rng.normal(size=3)}
+        options = {
+            "pos": place,
+            "rot": AngleAxis(rng.uniform(0, 3), rng.normal(size=3)),
+            "spin": 3 * rng.normal(size=3),
+        }
         kind = k % 4
         if kind == 0:
             sim.box((0.2, 0.15, 0.1), **options)

@@ -177,7 +177,7 @@ def test_rolling_without_slip_is_no_slip(rng):
 
 
 def test_friction_that_slides_is_followed_by_half_of_its_change_and_by_its_levers():
-    """A plate that slides and spins: change = Δu + ½Δw, and −½ Σ d × F about the centre of mass, in plain arithmetic."""
+    """A plate that slides and spins: change = Δu + ½Δw, and −½ Σ d × F about the centre of mass, in NumPy."""
     sim = Sim(dt=0.01, friction=0.3)
     sim.ground()
     sim.box((0.3, 0.2, 0.02), pos=(0, 0, 0.0109), velocity=(2, 0, 0), spin=(0, 0, 4))

@@ -65,7 +65,7 @@ class ContactTabular(PairTable[ContactElement]):
 
     | | | |
     |---|---|---|
-    | rolling_friction | m | lever c: rolling is resisted by a torque of c times the normal force, and begins beyond it |
+    | rolling_friction | m | lever c: rolling is resisted by a torque of c times the normal force at most |
     | restitution | | share e ≤ 1 of the speed of an impact, along the normal, that bodies part with |
 
     which are attributes of the rows as soon as a pair has them; other keys, of libuipc scripts, are not read.
@@ -171,7 +171,7 @@ class ContactTabular(PairTable[ContactElement]):
         return mu, kappa, enabled
 
     def extras(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Rolling friction [m] and restitution between all elements: two symmetric N x N arrays. Checks all rows again."""
+        """Rolling friction [m] and restitution between all elements: symmetric N x N arrays. Checks all rows."""
         found = []
         for name in _EXTRAS:
             slot, table = self._rows.find(name), np.zeros((self.element_count(), self.element_count()))

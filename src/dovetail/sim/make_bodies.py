@@ -44,7 +44,7 @@ class BodyOptions(TypedDict, total=False):
     velocity   of its origin at the start [m/s]
     spin       angular velocity at the start [rad/s]
     friction   coefficient μ; two bodies rub with √(μ_a μ_b). Default: that of the Sim
-    rolling_friction   lever c [m]: a torque of c times the normal force resists rolling; the larger of two bodies counts
+    rolling_friction   lever c [m]: a torque of c times the normal force resists rolling; the larger of two counts
     restitution        from 0 to 1: share of the speed of an impact that bodies part with; the larger of two counts
     contact    False: nothing touches it
     color      (r, g, b) from 0 to 1, "#rrggbb" or a name

@@ -15,7 +15,7 @@ __all__ = ["Material", "Materials"]
 
 
 class Material(NamedTuple):
-    """A coefficient, whether it takes part in contact, the groups it is in; what else a pair may have, see contact_tabular."""
+    """A coefficient, whether it takes part in contact, its groups, and what else a pair may have."""
 
     friction: float
     collides: bool

@@ -1,13 +1,13 @@
 """Restitution: what meets faster than it would by resting parts again, along the normals of its contacts.
 
-A step that lands is plastic. Where a pair has a restitution e, impulses p ≥ 0 along n then give back, at all contacts of
-the bodies that bounce at once (rigid bodies and their joints, W = J P⁻¹Jᵀ by held.py):
+A step that lands is plastic. Where a pair has a restitution e, impulses p ≥ 0 along n then give back, at all contacts
+of the bodies that bounce at once (rigid bodies and their joints, W = J P⁻¹Jᵀ by held.py):
 
     v⁺ = v + W p ≥ e v⁻,   p (v⁺ − e v⁻) = 0        v⁻² = (n·ẋ)² + 2 (n·a)(n·Δx)
 
-v⁻ is the speed of approach when they met, from that at the start of the step, and from what loads have added on the way
-Δx; e counts where it is more than 2h|n·a|, what a body gains by falling for two steps. All impulses are made less by one
-factor where kinetic energy and barriers would have more than the step began with and loads have given. There is no
+v⁻ is the speed of approach when they met, from that at the start of the step, and from what loads have added on the
+way Δx; e counts where it is more than 2h|n·a|, what a body gains by falling for two steps. All impulses are made
+less by one factor where kinetic energy and barriers would have more than the step began with and loads have given. There is no
 friction in a blow.
 """
 

@@ -10,12 +10,19 @@ P, V̂ and Â know no contact, so the velocity that a step ends with lags behind
 that lasts, the lag lasts too and does no harm. Where it turns with the motion, it has to be followed:
 
     F = −∇barrier(Qₙ)     u = P⁻¹F as motions of rigid bodies     u′ that of the last step, turned along
-    φ = max(0, 1 − (4r)⁴),  r = ‖u − u′‖_M/‖u‖_M over all that contacts and joints connect: 0 at impacts
-    y = P_c⁻¹ M(u − u′),    P_c = P + h²(Hessian of barrier and friction at Qₙ)
-    ℓ = −h²φ Σ S_ij u_i × v_j      (S: second moments about the centre of mass; u_i, v_j rows of u and V)
+    w, w′ likewise, by the forces of friction in the last step and the one before
+    φ = max(0, 1 − (4r)⁴),  r = ‖Δ‖_M/‖u + w‖_M over all that contacts and joints connect: 0 at impacts
+    Δ = u − u′ + ½(w − w′),  y = P_c⁻¹ MΔ,    P_c = P + h²(Hessian of barrier and friction at Qₙ)
+    ℓ = −h²φ Σ S_ij (u + w)_i × v_j − ½hφ Σ d × F_w
     Vₙ ← Vₙ + M⁻¹(½ℓ × a_k on row k) − hφy
 
-and what depends on the velocity itself, curvatures, takes V̂ + h/2 φu. Laws of such mechanisms are left to the end of
+S are second moments about the centre of mass, u_i, v_j rows of u and V, d how far the levers of the forces F_w of
+friction have gone in the last step. A barrier pushes with what it had to push with a step ago, along the normal of
+the end: hence all of u − u′. Friction that slides acts along the mean slip of the step, that is in its middle, with the load
+that stick.py foretells for it; but with the levers of the end, and h²w moves a body by twice of what it should: hence
+half of w − w′ and of d. Where friction sticks it sets the velocity by itself, and w − w′ is left out.
+
+What depends on the velocity itself, curvatures, takes V̂ + h/2 φ(u + w). Laws of such mechanisms are left to the end of
 the step: trapezoidal ones make stiff drives swing against a contact. So they are implicit Euler there, as contact is.
 
 Since h²/4 Â is part of Q̃, joints have a quarter of their forces in what is minimised. The rest, which they carry in Â,
@@ -198,10 +205,9 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     _lag(bodies.mass, fresh, h, a, u, w, V)
     u += w
     rubbed[rubbing[:, 15] == 0.0] = 0.0
-    slid = rubbed.any(axis=1) & state.pushed[:, 6:].any(axis=1)
     pushed = np.hstack([pushed, rubbed])
-    differs = pushed - state.pushed
-    _rows(bodies.mass, Q, differs[:, :6] + 0.5 * slid[:, None] * differs[:, 6:], change)
+    differs, slid = pushed - state.pushed, (rubbed != 0.0) & (state.pushed[:, 6:] != 0.0)
+    _rows(bodies.mass, Q, differs[:, :6] + 0.5 * slid.any(axis=1, keepdims=True) * differs[:, 6:], change)
     phi, follows, waits = _persistence(model, state, h, s.bodies, s.count, u, change)
     chosen = active * follows
     if chosen.any():

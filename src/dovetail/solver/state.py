@@ -162,7 +162,8 @@ class State:
         """Accept Q as the state at the end of a step of length h.
 
         Q_before is the past that the step was shown, start the velocity and the acceleration that it began with,
-        by_touch what bodies that touch something are pushed by, and joints carry besides, rubbing friction. touched (n,) do so at Q.
+        by_touch what bodies that touch something are pushed by, and joints carry besides, rubbing friction.
+        touched (n,) do so at Q.
         """
         Q_new, V_new, A_new = self._spare
         rates, lagging = methods.landing(touched)

@@ -270,9 +270,7 @@ class Contact:
         if self._with_friction:
             self.friction.make_room(s.count if self._rolls_freely else 2 * s.count)
             self.friction.candidates = s.candidates
-            self.friction.count = freeze_friction(
-                s, s.count, s.candidates, self.scene, Q, self.turning, self.friction
-            )
+            self.friction.count = freeze_friction(s, s.count, s.candidates, self.scene, Q, self.turning, self.friction)
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)
 
@@ -365,7 +363,8 @@ class Contact:
     def commit(self, Q: Array, h: float) -> tuple[float, Array]:
         """The step of length h has led to Q; returns the work done against friction [J], and its forces (n, 16).
 
-        Rows of forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; 1 where all slide.
+        Rows of forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; 1 if all
+        slide.
         """
         force, work = self.friction.slips(self._Q_start, Q)
         rubbing = self._rubbing(self._Q_start, Q, force, h)

@@ -35,7 +35,7 @@ class ContactScene(Record):
     self_collides (n,)           1 where a body may touch itself
     plane_point, plane_normal (p, 3), plane_material, plane_subscene (p,)     half-planes, normals of length 1
     mu, kappa, enabled (m, m)    friction, stiffness (< 0 adaptive) and switch by pair of contact elements
-    rolling, restitution (m, m)  lever of rolling friction [m] and restitution by pair, of the elements of bodies; or none
+    rolling, restitution (m, m)  lever of rolling friction [m] and restitution by pair, or none
     subscenes (s, s)             whether two subscenes meet
     masked                       body pairs (k, 2) that never touch, such as neighbours by a joint
     vertex_material              contact elements by shape vertex, −1 where the body's counts; indexed like `V`

@@ -9,8 +9,9 @@ slip u₀ whose force is that of the last step's end, in the frame of body b and
 and friction acts on u = u₀ + what slides in the step: a spring that holds, up to μλ. Where the load has changed the
 force stays, as far as the present load holds it. The spring never stores more than ⅔ μλε. Features that part forget.
 
-What barriers push with at the start of a step is what had to be pushed with one step earlier; friction that slides is to
-act with the load in the middle of the step. So the load of a contact that slides is drawn on by 1.5 of its last change.
+What barriers push with at the start of a step is what had to be pushed with one step earlier; friction that slides is
+to act with the load in the middle of the step. So the load of a contact that slides is drawn on by 1.5 of its last
+change.
 """
 
 from __future__ import annotations
