@@ -7,8 +7,8 @@ of the bodies that bounce at once (rigid bodies and their joints, W = J P⁻¹J�
 
 v⁻ is the speed of approach when they met, from that at the start of the step, and from what loads have added on the
 way Δx; e counts where it is more than 2h|n·a|, what a body gains by falling for two steps. All impulses are made
-less by one factor where kinetic energy and barriers would have more than the step began with and loads have given. There is no
-friction in a blow.
+less by one factor where kinetic energy and barriers would have more than the step began with and loads have given.
+There is no friction in a blow.
 """
 
 from __future__ import annotations

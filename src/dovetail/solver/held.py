@@ -18,9 +18,9 @@ that lasts, the lag lasts too and does no harm. Where it turns with the motion, 
 
 S are second moments about the centre of mass, u_i, v_j rows of u and V, d how far the levers of the forces F_w of
 friction have gone in the last step. A barrier pushes with what it had to push with a step ago, along the normal of
-the end: hence all of u − u′. Friction that slides acts along the mean slip of the step, that is in its middle, with the load
-that stick.py foretells for it; but with the levers of the end, and h²w moves a body by twice of what it should: hence
-half of w − w′ and of d. Where friction sticks it sets the velocity by itself, and w − w′ is left out.
+the end: hence all of u − u′. Friction that slides acts along the mean slip of the step, that is in its middle, with
+the load that stick.py foretells for it; but with the levers of the end, and h²w moves a body by twice of what it
+should: hence half of w − w′ and of d. Where friction sticks it sets the velocity by itself, and w − w′ is left out.
 
 What depends on the velocity itself, curvatures, takes V̂ + h/2 φ(u + w). Laws of such mechanisms are left to the end of
 the step: trapezoidal ones make stiff drives swing against a contact. So they are implicit Euler there, as contact is.

@@ -24,7 +24,6 @@ from dovetail.solver.contact.friction import (
     add_friction,
     freeze_friction,
     friction_energy,
-    rub,
     slide_on,
 )
 from dovetail.solver.contact.kinds import A, B
@@ -253,16 +252,8 @@ class Contact:
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
         Q_before = Q - h * V
-        found = self._rubbing(Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
+        found = self.friction.on_bodies(self.turning, Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
         self.friction.count = 0
-        return found
-
-    def _rubbing(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
-        """Forces (n, 16) of friction on bodies in a step of length h, where those of contacts are known, times h²."""
-        f, found = self.friction, np.zeros((len(Q), 16))
-        if f.count:
-            found[:, 15] = 1.0
-            rub(f, f.count, self.turning, h * h, Q_start, Q, force, found)
         return found
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
@@ -367,7 +358,7 @@ class Contact:
         slide.
         """
         force, work = self.friction.slips(self._Q_start, Q)
-        rubbing = self._rubbing(self._Q_start, Q, force, h)
+        rubbing = self.friction.on_bodies(self.turning, self._Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
         if self.ease is not None:

@@ -35,7 +35,6 @@ __all__ = [
     "freeze_friction",
     "friction_energy",
     "friction_slips",
-    "rub",
     "slide_on",
 ]
 
@@ -88,6 +87,14 @@ class Frictions(Record):
         force = np.empty((self.count, 3))
         lost = friction_slips(self, self.count, Q_start, Q, force)
         return force, float(lost)
+
+    def on_bodies(self, turning: Turning, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
+        """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `rub`."""
+        found = np.zeros((len(Q), 16))
+        if self.count:
+            found[:, 15] = 1.0
+            rub(self, self.count, turning, h * h, Q_start, Q, force, found)
+        return found
 
 
 @kernel
