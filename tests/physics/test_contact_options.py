@@ -139,7 +139,7 @@ def plate(dt: float) -> np.ndarray:
 
 
 def test_friction_that_turns_with_a_motion_is_of_second_order():
-    """Before it was followed, steps of 20 and 10 ms were 1.2 and 0.6 mm from each other and from 5 ms."""
+    """Before it was followed, errors at 20, 10 and 5 ms were 0.57, 0.27 and 0.13 mm: of first order."""
     coarse, middle, fine = plate(0.02), plate(0.01), plate(0.005)
     assert np.linalg.norm(coarse - middle) < 3e-4
     assert np.linalg.norm(middle - fine) < 0.3 * np.linalg.norm(coarse - middle) + 5e-6
