@@ -293,8 +293,8 @@ def _bodies() -> Case:
         Finding("top on its tip: precession", turns, 3e-3, "", 1.0),
         Finding("top on its tip: spin", spins, 1e-3, "", 1.0),
         Finding("top on its tip: order", math.log2(abs(slow - 1) / abs(turns - 1)), 0.2, "", 2.0),
-        Finding(f"coin that rolls {path:.2f} m on its edge: error of its place", off, 0.01, "m"),
-        Finding("ball with a weight beside its centre, 0.6 m: from dt = 0.001", wobble, 5e-3, "m"),
+        Finding(f"coin that rolls {path:.2f} m on its edge: error of its place", off, 0.02, "m"),
+        Finding("ball with a weight beside its centre, 0.6 m: from dt = 0.001", wobble, 0.01, "m"),
     ]
     text = (
         "A plate slides at 2 m/s and spins at 10 rad/s, so that corners stop on their way, and a thin one at 4 rad/s, "

@@ -102,7 +102,8 @@ def test_friction_against_rolling_is_a_torque_and_no_force():
     assert ball.contact_torque == pytest.approx([0, -c * ball.mass * G, 0], abs=0.02 * c * ball.mass * G)
     assert not sim.contacts.friction_force.any()
     slows = c * G / (0.4 * R * R)
-    assert ball.spin[1] == pytest.approx(20 - 0.3 * slows, abs=0.05 * 0.3 * slows)
+    # the first two of thirty steps have hardly any load
+    assert ball.spin[1] == pytest.approx(20 - 0.3 * slows, abs=0.08 * 0.3 * slows)
 
 
 def test_pairs_have_their_own():

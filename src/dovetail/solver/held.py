@@ -20,7 +20,8 @@ S are second moments about the centre of mass, u_i, v_j rows of u and V, d how f
 friction have gone in the last step. A barrier pushes with what it had to push with a step ago, along the normal of
 the end: hence all of u − u′. Friction that slides acts along the mean slip of the step, that is in its middle, with
 the load that stick.py foretells for it; but with the levers of the end, and h²w moves a body by twice of what it
-should: hence half of w − w′ and of d. Where friction sticks it sets the velocity by itself, and w − w′ is left out.
+should: hence half of w − w′ and of d. Where friction sticks it sets the velocity by itself, and w − w′ is left out;
+for what rolls (roll.py), w is.
 
 What depends on the velocity itself, curvatures, takes V̂ + h/2 φ(u + w). Laws of such mechanisms are left to the end of
 the step: trapezoidal ones make stiff drives swing against a contact. So they are implicit Euler there, as contact is.
@@ -196,6 +197,11 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
     known = filter_of(model, rest) if rest.any() else None
     rubbing = state.rubbing
+    rolls = contact.turning.turn.any(axis=1)
+    if rolls.any():
+        # friction tells of rolling what a chord is shorter than an arc as well: followed, that would make a ball faster
+        rubbing, moved[rolls] = rubbing.copy(), 0.0
+        rubbing[rolls] = 0.0
     if fresh.any():
         rubbing = np.where(fresh[:, None], contact.drag(Q, V, h, s), rubbing)
         moved[fresh] = h * V[fresh]
