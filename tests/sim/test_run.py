@@ -92,7 +92,7 @@ def test_states_of_others_and_damaged_files_are_refused(tmp_path):
     with pytest.raises(WorldError, match=r"cannot write .*the folder does not exist"):
         sim.save(tmp_path / "no" / "a.state")
     wrong = sim.state
-    arrays = {**wrong.arrays, "time": np.zeros(2)}
+    arrays = {**wrong.arrays, "time": np.zeros(3)}
     with pytest.raises(WorldError, match="holds other arrays"):
         sim.state = WorldState(wrong.frame, wrong.scene, arrays)
 
