@@ -26,18 +26,21 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import llvmlite
 import numba
-from numba import config, njit, types
+from numba import config, types
 from numba.core.ccallback import CFunc
+from numba.core.registry import CPUDispatcher
 
+from dovetail.solver.inner import Inner
 from dovetail.solver.kernel_files import KernelFiles
 
 __all__ = ["FASTMATH", "cache_directory", "cached_callback", "cold", "jit_enabled", "kernel"]
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
+_OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
 _KEPT_DAYS = 30
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+dovetail\.?([\w.]*)(?:\s+import\s+(\w+))?", re.MULTILINE)
@@ -137,17 +140,31 @@ def _forget_old_versions(root: Path | None) -> None:
 _forget_old_versions(_user_cache())
 
 
-def _files(function: Callable[..., Any]) -> KernelFiles:
-    return KernelFiles(function, cache_directory(function.__module__))
+def _files(function: Callable[..., Any], *rebuild: Callable[..., Any]) -> KernelFiles:
+    return KernelFiles(function, cache_directory(function.__module__), *rebuild)
+
+
+class _Kernel(CPUDispatcher):
+    """Compiled for Python by itself, and for other kernels by `inner`."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=options)
+        self._cache = _files(function)
+        self.inner = Inner(function, options, _files(function, Inner.rebuild))
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return self.inner.get_call_template(args, kws)
+
+    def get_overload(self, args: Any) -> Any:
+        return self.inner.get_overload(args)
 
 
 def kernel(function: _Function) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
-    compiled: Any = njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)(function)
-    if jit_enabled:
-        compiled._cache = _files(function)
-    made: _Function = compiled
-    return made
+    if not jit_enabled:
+        return function
+    made: Any = _Kernel(function, {**_OPTIONS, "nopython": True, "forceinline": True, "no_cfunc_wrapper": True})
+    return cast(_Function, made)
 
 
 _POINTER = types.CPointer(types.float64)
@@ -160,7 +177,7 @@ def cached_callback(function: Callable[..., Any], pointers: tuple[bool, ...]) ->
     compiled again for a new term.
     """
     arguments = tuple(_POINTER if pointer else types.float64 for pointer in pointers)
-    made: Any = CFunc(function, (arguments, types.float64), {}, {"fastmath": FASTMATH, "error_model": "numpy"})
+    made: Any = CFunc(function, (arguments, types.float64), {}, _OPTIONS)
     made._cache = _files(function)
     made.compile()
     return made

@@ -46,14 +46,18 @@ class _Complaint:
 class KernelFiles:
     """The files of one function; what Numba asks for compiled code (its `_Cache`) and gives it to.
 
-    `folder` is its own to each version of the sources, and None where there is no place for files.
+    `folder` is its own to each version of the sources, and None where there is no place for files; `rebuild` makes compiled
+    code of what `CompileResult._reduce` made of it.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(
+        self, function: Callable[..., Any], folder: Path | None, rebuild: Callable[..., Any] = CompileResult._rebuild
+    ) -> None:
+        self._folder, self._rebuild = folder, rebuild
         self._name = re.sub(r"[^\w.]", "", function.__qualname__)
         # two functions of one name in a module differ by their line; all else of the sources is in the folder's name
         self._function = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+        self._function += f" {rebuild.__qualname__}"  # the same function for Python and for other kernels
 
     @property
     def cache_path(self) -> str | None:
@@ -75,7 +79,7 @@ class KernelFiles:
         if digest != _digest(key, body):
             _Complaint.tell(f"'{path}' is damaged; it is compiled again.")
             return None
-        return CompileResult._rebuild(target, *pickle.loads(body))
+        return self._rebuild(target, *pickle.loads(body))
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep compiled code; where that is not possible, go on without."""
