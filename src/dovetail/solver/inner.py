@@ -60,7 +60,7 @@ class Inner:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], files: Any) -> None:
         self._compiler = _Compiler(function, cpu_target, options, {}, _Pipeline)
-        self._files = files
+        self._cache = files
         self._compiled: dict[tuple[Any, ...], Any] = {}
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -82,10 +82,10 @@ class Inner:
         if args in self._compiled:
             return
         target = cpu_target.target_context
-        made = self._files.load_overload(args, target)
+        made = self._cache.load_overload(args, target)
         if made is None:
             made = self._compiler.compile(args, None)
-            self._files.save_overload(args, made)
+            self._cache.save_overload(args, made)
         target.insert_user_function(made.fndesc, made.fndesc, [made.library])
         self._compiled[args] = made
 

@@ -36,8 +36,9 @@ from numba.core.registry import CPUDispatcher
 
 from dovetail.solver.inner import Inner
 from dovetail.solver.kernel_files import KernelFiles
+from dovetail.solver.shipped import shipped_level
 
-__all__ = ["FASTMATH", "cache_directory", "cached_callback", "cold", "jit_enabled", "kernel"]
+__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel"]
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
@@ -85,7 +86,7 @@ def _digest(package: Path, name: str) -> str:
         path = _file(package, module)
         sources.update(module.encode())
         sources.update(path.read_bytes() if path else b"")
-    versions = (sys.version, numba.__version__, llvmlite.__version__, platform.machine())
+    versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, platform.machine())
     sources.update(repr(versions).encode())
     return sources.hexdigest()[:12]
 
@@ -107,24 +108,20 @@ def _user_cache() -> Path | None:
 
 
 @cache
+def _folder(module: str) -> str:
+    return f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
+
+
+@cache
 def cache_directory(module: str) -> Path | None:
     """Where the kernels of a module lie, if anywhere; using it keeps it from being forgotten."""
     root = _user_cache()
     if root is None:
         return None
-    directory = root / f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
+    directory = root / _folder(module)
     with contextlib.suppress(OSError):
         os.utime(directory)
     return directory
-
-
-def cold() -> bool:
-    """True while the kernels of this version that every scene needs are not on disk."""
-    directory = cache_directory("dovetail.solver.assembly.bodies")
-    try:
-        return directory is None or not any(directory.rglob("*.nbc"))
-    except OSError:
-        return True
 
 
 def _forget_old_versions(root: Path | None) -> None:
@@ -141,7 +138,9 @@ _forget_old_versions(_user_cache())
 
 
 def _files(function: Callable[..., Any], *rebuild: Callable[..., Any]) -> KernelFiles:
-    return KernelFiles(function, cache_directory(function.__module__), *rebuild)
+    level, module = shipped_level(_PACKAGE), function.__module__
+    shipped = None if level is None else (_PACKAGE / "_kernels" / level / _folder(module), level)
+    return KernelFiles(function, cache_directory(module), *rebuild, shipped=shipped)
 
 
 class _Kernel(CPUDispatcher):
@@ -170,14 +169,20 @@ def kernel(function: _Function) -> _Function:
 _POINTER = types.CPointer(types.float64)
 
 
+def callback(function: Callable[..., Any], pointers: tuple[bool, ...]) -> Any:
+    """A C function returning a double, not compiled yet; argument k is a double pointer or a double."""
+    arguments = tuple(_POINTER if pointer else types.float64 for pointer in pointers)
+    made: Any = CFunc(function, (arguments, types.float64), {}, _OPTIONS)
+    made._cache = _files(function)
+    return made
+
+
 def cached_callback(function: Callable[..., Any], pointers: tuple[bool, ...]) -> Any:
-    """Compile to a C function returning a double; argument k is a double pointer or a double.
+    """The same, compiled or from disk.
 
     Its `.address` can be stored in an array and called from any kernel, so the shared loops never need to be
     compiled again for a new term.
     """
-    arguments = tuple(_POINTER if pointer else types.float64 for pointer in pointers)
-    made: Any = CFunc(function, (arguments, types.float64), {}, _OPTIONS)
-    made._cache = _files(function)
+    made = callback(function, pointers)
     made.compile()
     return made

@@ -6,7 +6,6 @@ Kept apart from `World` so that importing dovetail does not import the compiler.
 from __future__ import annotations
 
 import contextlib
-import sys
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +34,7 @@ from dovetail.typing import Array, Indices
 from dovetail.world.body_results import BodyResults
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
+from dovetail.world.first_compile import features, first_compile
 from dovetail.world.joints import Joints
 from dovetail.world.live import Live
 from dovetail.world.lower.articulation import ExternalArticulations
@@ -54,13 +54,13 @@ class Simulation:
     """Solver arrays of a scene with the routines that refresh them from attributes and write results back."""
 
     def __init__(self, scene: Scene) -> None:
-        _check_constitutions(scene)
+        constitutions = _check_constitutions(scene)
         config = scene.config
+        if kernel.jit_enabled:
+            first_compile(features(config, constitutions))
         self._scene = scene
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
-        if kernel.jit_enabled and kernel.cold():
-            print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
         lowered = lower_joints(scene, self.table, bodies, Q)
         forces = BodyForces()
         self.pushes = BodyForces()
@@ -309,8 +309,9 @@ class Simulation:
         return fingerprint({**constant, **self.joints.constants(), **self.articulations.constants(), **contact})
 
 
-def _check_constitutions(scene: Scene) -> None:
-    """Everything applied to a geometry must be known here and make sense now, after the user's edits."""
+def _check_constitutions(scene: Scene) -> set[str]:
+    """Everything applied to a geometry must be known here and make sense now, after the user's edits. Names of all."""
+    names = set()
     for slot, _ in scene.geometries:
         geometry: Any = slot.geometry
         if geometry.type() == "ImplicitGeometry":
@@ -332,3 +333,5 @@ def _check_constitutions(scene: Scene) -> None:
                     f"an affine body or joint: deformable bodies are not simulated here. ({error})"
                 ) from None
             constitution.check(geometry, slot.object_name)
+            names.add(type(constitution).__name__)
+    return names
