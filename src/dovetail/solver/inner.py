@@ -12,17 +12,16 @@ from typing import Any
 
 from llvmlite import binding
 from numba import types
-from numba.core import typing
+from numba.core import dispatcher, typing
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import cpu_target
 
 __all__ = ["Inner"]
 
 
-class _Bitcode(JITCodeLibrary):
+class _Bitcode(JITCodeLibrary):  # type: ignore[misc]
     """What a function compiles to, for linking into others only."""
 
     @classmethod
@@ -42,14 +41,14 @@ class _Bitcode(JITCodeLibrary):
         return self.name, "inner", self._get_module_for_linking().as_bitcode()
 
 
-class _Pipeline(Compiler):
+class _Pipeline(Compiler):  # type: ignore[misc]
     """Numba's stages, into such a library."""
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
         super().__init__(typingctx, targetctx, _Bitcode(targetctx.codegen(), "inner"), *others)
 
 
-class _Compiler(_FunctionCompiler):
+class _Compiler(dispatcher._FunctionCompiler):  # type: ignore[misc]
     def _customize_flags(self, flags: Any) -> Any:
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
         return flags
@@ -76,18 +75,18 @@ class Inner:
         """Under which key the target context has the compiled function."""
         return self._compiled[tuple(args)].fndesc
 
-    @global_compiler_lock
     def compile(self, args: tuple[Any, ...]) -> None:
         """Make it for these types, or find it on disk."""
-        if args in self._compiled:
-            return
-        target = cpu_target.target_context
-        made = self._cache.load_overload(args, target)
-        if made is None:
-            made = self._compiler.compile(args, None)
-            self._cache.save_overload(args, made)
-        target.insert_user_function(made.fndesc, made.fndesc, [made.library])
-        self._compiled[args] = made
+        with global_compiler_lock:
+            if args in self._compiled:
+                return
+            target = cpu_target.target_context
+            made = self._cache.load_overload(args, target)
+            if made is None:
+                made = self._compiler.compile(args, None)
+                self._cache.save_overload(args, made)
+            target.insert_user_function(made.fndesc, made.fndesc, [made.library])
+            self._compiled[args] = made
 
     @staticmethod
     def rebuild(target: Any, library: Any, fndesc: Any, environment: Any, signature: Any, *others: Any) -> Any:

@@ -137,19 +137,19 @@ def _forget_old_versions(root: Path | None) -> None:
 _forget_old_versions(_user_cache())
 
 
-def _files(function: Callable[..., Any], *rebuild: Callable[..., Any]) -> KernelFiles:
+def _files(function: Callable[..., Any], **rebuild: Callable[..., Any]) -> KernelFiles:
     level, module = shipped_level(_PACKAGE), function.__module__
     shipped = None if level is None else (_PACKAGE / "_kernels" / level / _folder(module), level)
-    return KernelFiles(function, cache_directory(module), *rebuild, shipped=shipped)
+    return KernelFiles(function, cache_directory(module), shipped, **rebuild)
 
 
-class _Kernel(CPUDispatcher):
+class _Kernel(CPUDispatcher):  # type: ignore[misc]
     """Compiled for Python by itself, and for other kernels by `inner`."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=options)
         self._cache = _files(function)
-        self.inner = Inner(function, options, _files(function, Inner.rebuild))
+        self.inner = Inner(function, options, _files(function, rebuild=Inner.rebuild))
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self.inner.get_call_template(args, kws)

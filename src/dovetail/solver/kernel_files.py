@@ -56,8 +56,8 @@ class KernelFiles:
         self,
         function: Callable[..., Any],
         folder: Path | None,
-        rebuild: Callable[..., Any] = CompileResult._rebuild,
         shipped: tuple[Path, str] | None = None,
+        rebuild: Callable[..., Any] = CompileResult._rebuild,
     ) -> None:
         self._folder, self._rebuild, self._shipped = folder, rebuild, shipped
         self._name = re.sub(r"[^\w.]", "", function.__qualname__)

@@ -5,7 +5,7 @@ it calls come before it, so that in this order nothing is compiled twice. Types 
 floats with two dimensions, `i` an integer, `joint.rows.Rows` a record, `(f,f)` a tuple.
 
 Tasks know for which of some scenes they were needed, and those what is in them (`contact`, `ctr`, constitutions). A
-scene is taken to need what all those needed that have nothing that it has not.
+scene is taken to need what those needed that have nothing that it has not, and most of that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ __all__ = ["PATH", "Task", "entries", "needed", "parse", "spell", "tasks"]
 
 PATH = Path(__file__).with_name("manifest.json")
 _SOLVER = "dovetail.solver."
-_SCALARS = {"f": types.float64, "i": types.int64, "b": types.boolean, "c": types.int8}
+_SCALARS = {
+    "f": types.float64,
+    "i": types.int64,
+    "b": types.boolean,
+    "c": types.int8,
+    "p": types.CPointer(types.float64),
+}
 _LETTERS = {kind: letter for letter, kind in _SCALARS.items()}
 
 
@@ -87,7 +93,9 @@ def entries() -> list[Task]:
 def needed(features: Iterable[str]) -> list[Task]:
     """What a scene with these features needs."""
     mine = frozenset(features)
-    alike = {name for name, what in _read()[0].items() if what <= mine}
+    less = {what for what in _read()[0].values() if what <= mine}
+    most = {what for what in less if not any(what < other for other in less)}
+    alike = {name for name, what in _read()[0].items() if what in most}
     return [task for task in entries() if alike & set(task.scenes)]
 
 

@@ -21,8 +21,10 @@ _WIDTH = 24
 
 
 def features(config: ConfigAttributes, constitutions: Iterable[str]) -> set[str]:
-    """What a scene has that decides which kernels it needs."""
-    found = {*constitutions, config["integrator/type"], "exact" if config["joint/exact"] else "penalty"}
+    """What a scene has that decides which kernels it needs: constitutions, how joints hold, integrator, contact."""
+    found = {*constitutions, config["integrator/type"], config["newton/direction"]}
+    if config["joint/exact"] and "penalty" in found:
+        found = found - {"penalty"} | {"exact"}
     return found | ({"contact"} if config["contact/enable"] else set())
 
 

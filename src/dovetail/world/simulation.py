@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import builtin
+from dovetail.constitution import Joint
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
@@ -310,7 +311,7 @@ class Simulation:
 
 
 def _check_constitutions(scene: Scene) -> set[str]:
-    """Everything applied to a geometry must be known here and make sense now, after the user's edits. Names of all."""
+    """Everything applied to a geometry must be known here and make sense now, after the user's edits. What is in it."""
     names = set()
     for slot, _ in scene.geometries:
         geometry: Any = slot.geometry
@@ -334,4 +335,7 @@ def _check_constitutions(scene: Scene) -> set[str]:
                 ) from None
             constitution.check(geometry, slot.object_name)
             names.add(type(constitution).__name__)
+            if isinstance(constitution, Joint):
+                exact = np.isinf(constitution.elements(geometry).slot("strength_ratio").values)
+                names |= {"exact"} if exact.all() else {"penalty"} if not exact.any() else {"exact", "penalty"}
     return names
