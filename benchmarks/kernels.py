@@ -1,9 +1,9 @@
 """Which kernels scenes need, compared with `src/dovetail/solver/manifest.json`: python benchmarks/kernels.py
 
-Runs the examples and some more for a few steps, each in a process of its own, and says which kernels they called that
-the manifest has not, which of it nobody called, and which of the solver are not in it; the exit code is 1 then.
-`--renew` compiles everything anew, in a folder that is thrown away (some minutes), and writes the manifest: which
-function for which types, what it calls, how long it takes, which scenes need it.
+Runs the examples and some more for a few steps and says which kernels they called that the manifest has not, which of it
+nobody called, and which of the solver are not in it; the exit code is 1 then. `--renew` compiles everything anew, in a
+folder that is thrown away (some minutes), and writes the manifest: which function for which types, what it calls, how
+long it takes, which scenes need it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RARE = {
     *(("joint.terms", f"_terms_{what}") for what in ("assemble", "curvature", "energy", "forces")),
     ("joint.terms", "_keep_unresisted"),
 }
-"""Kernels that none of these scenes calls, and that are compiled when one does: of users' energies, for the most part."""
+"""Kernels that none of these scenes calls, and that are compiled when one does: mostly of users' energies."""
 
 Record = dict[str, Any]
 
@@ -268,6 +268,17 @@ def record() -> dict[str, Record]:
     return found
 
 
+def _called() -> set[str]:
+    """Kernels that Python calls in any of the scenes."""
+    from dovetail.world import simulation
+
+    listener = _Listener()
+    simulation.first_compile = lambda features: None
+    for name, build in scenes().items():
+        _run(name, build)
+    return set(listener.asked)
+
+
 def renew(path: Path) -> None:
     """Write the manifest."""
     told = record()
@@ -295,7 +306,7 @@ def main() -> int:
         renew(PATH)
         return 0
     known = {json.dumps([t.module.removeprefix("dovetail.solver."), t.name, t.form, t.signature]) for t in tasks()}
-    called = {key for scene in record().values() for key in scene["asked"]}
+    called = _called()
     listed = {tuple(json.loads(key)[:2]) for key in known} | RARE
     unlisted = {place for place in _names().values() if place not in listed and not place[0].endswith("_plain")}
     for key in sorted(called - known):
