@@ -75,6 +75,12 @@ GALLERY = {
     "34_ragdolls": Shot("Ragdolls", (120,)),
     "40_pendulum": Shot("Pendulum between stops", (0, 25, 45)),
     "41_slider_crank": Shot("Slider-crank", (0, 30, 60)),
+    "42_robot_arm": Shot("Robot arm", (1, 60, 150)),
+    "43_pick_and_place": Shot("Pick and place", (1, 130, 300)),
+    "44_walker": Shot("Jansen's walker", (0, 150), towards=(0.25, -1.0, 0.2), zoom=1.1),
+    "45_car": Shot("Car", (0, 280)),
+    "46_geneva_drive": Shot("Geneva drive", (0, 130), towards=(0.2, -0.6, 1.0)),
+    "47_stewart_platform": Shot("Stewart platform", (0, 150)),
 }
 
 
@@ -135,7 +141,8 @@ def draw(recording: Recording, shot: Shot) -> Any:
     """The picture (height, width, 3) of bytes."""
     import polyscope as ps
 
-    from dovetail.export.looks import shapes_of, up_of
+    from dovetail.export.looks import shapes_of
+    from dovetail.picture.camera import up_of
 
     if not ps.is_initialized():
         ps.set_verbosity(0)
@@ -159,7 +166,7 @@ def draw(recording: Recording, shot: Shot) -> Any:
     points = np.concatenate([vertices for meshes in (*ghosts, seen) for vertices, _, _ in meshes])
     lower, upper = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(upper - lower))
-    up = up_of(recording)
+    up = up_of(recording.gravity)
     axis = int(np.argmax(np.abs(up)))
     ps.set_up_dir(f"{'neg_' if up[axis] < 0 else ''}{'xyz'[axis]}_up")
     ps.set_automatically_compute_scene_extents(False)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dovetail.errors import DovetailError as Exception
     from dovetail.geometry import AngleAxis, Quaternion, Transform, view
     from dovetail.logger import Logger
+    from dovetail.picture import Camera
     from dovetail.resident_thread import ResidentThread
     from dovetail.sim import Sim
     from dovetail.timer import Timer
@@ -50,6 +51,7 @@ __all__ = [
     "U64",
     "AngleAxis",
     "Animation",
+    "Camera",
     "Engine",
     "Exception",
     "Float",
@@ -92,6 +94,7 @@ _HOMES = {
     "core": ("Animation", "Engine", "Scene", "SceneIO", "World"),
     "geometry": ("AngleAxis", "Quaternion", "Transform", "view"),
     "logger": ("Logger",),
+    "picture": ("Camera",),
     "resident_thread": ("ResidentThread",),
     "sim": ("Sim",),
     "timer": ("Timer",),

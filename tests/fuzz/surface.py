@@ -32,7 +32,7 @@ INSIDE = {
     *("write_state", "freeze", "require_changeable", "restore", "count_from", "discard", "admits", "add"),
     *("get", "set", "has", "number", "coordinates", "view", "run", "adopt"),
 }
-STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record", "home", "reset"}
+STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record", "home", "reset", "picture"}
 """What starts a simulation, after which nothing can be added."""
 
 # … but these are the users'

@@ -177,6 +177,6 @@ def test_overlapping_bodies_are_refused_by_name_and_can_be_moved_apart():
 def test_a_sim_says_what_it_is():
     sim, *_ = pendulum()
     sim.step(2)
-    assert repr(sim) == "<Sim: 1 bodies, 1 joints, dt 0.01 s, time 0.02 s, frame 2>"
-    assert "<td>1 joints</td><td>hinge</td>" in sim._repr_html_()
+    assert repr(sim) == "<Sim: 1 body, 1 joint, dt 0.01 s, time 0.02 s, frame 2>"
+    assert "<td>1 joint</td><td>hinge</td>" in sim._repr_html_()
     assert [body.name for body in sim.bodies] == ["rod"] and [joint.name for joint in sim.joints] == ["hinge"]

@@ -87,6 +87,22 @@ def test_mistakes_name_the_file_and_the_table(tmp_path, text, message):
     assert "scene.toml" in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[sim]\ndt = 0.01\ndtt = 1", 3),
+        ("[[box]]\nsize = 1\n\n[[box]]\nname = 'b'\npos = [0, 0]\nsize = 1", 6),
+        ("[[box]]\nname = 'a'\nsize = 1\n[[fixed]]\nright = 'a'\nleft = 'nobody'", 6),
+        ("[[box]]\nsize = 1\n[[box]]\nname = 'a'", 3),
+        ("[[box]]\nsize = 1\n[[cube]]\nsize = 1", 3),
+    ],
+)
+def test_mistakes_name_the_line(tmp_path, text, line):
+    (tmp_path / "scene.toml").write_text(text)
+    with pytest.raises(SceneError, match=f"scene.toml', line {line}: "):
+        load_toml(tmp_path / "scene.toml")
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SceneError, match=r"gone.toml.*No such file"):
         load_toml(tmp_path / "gone.toml")

@@ -6,6 +6,7 @@ import time
 
 from dovetail.cli.exit_codes import OK
 from dovetail.cli.scenes import SCENES
+from dovetail.messages import counted
 
 __all__ = ["bench_scenes", "warm_up"]
 
@@ -16,7 +17,9 @@ def bench_scenes(steps: int) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{steps} steps each, one thread; iterations are per step", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=f"{counted(steps, 'step')} each, one thread; iterations are per step", box=SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("scene", no_wrap=True)
     for heading in ("bodies", "joints", "contacts", "iterations", "ms/step", "steps/s", "× real"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -240,6 +240,10 @@ class Scene:
         self._config.freeze(owner)
         self._owner = owner
 
+    def thaw(self) -> None:
+        """Called by a world that takes changes: geometries can be added and removed until it freezes the scene."""
+        self._owner = None
+
     @property
     def is_frozen(self) -> bool:
         """Whether a world runs this scene."""

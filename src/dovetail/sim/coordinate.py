@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
 from dovetail.errors import SceneError
+from dovetail.sim.burden import Burden
 from dovetail.sim.drive import Drive
 from dovetail.sim.handle import Handle
 from dovetail.sim.mechanism import Mechanism
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinate"]
 
+_NEAR = 1e-9  # rad or m, by which a start may be off by round-off
 _GRAVITY = 9.81  # m/s²; what a stop is made for, also where there is none
 
 
@@ -102,6 +104,11 @@ class Coordinate(Handle):
             found.append(body.mass if self.unit == "m" else turning)
         return min(found)
 
+    @property
+    def burden(self) -> Burden:
+        """What has to be moved and carried with all that hangs on it, stretched out, and what is coupled to it."""
+        return self.joint.sim.burdens[self.joint.name, self.name]
+
     # --- limits ---------------------------------------------------------------------------------------------
 
     @property
@@ -125,6 +132,17 @@ class Coordinate(Handle):
             self.set("limit/strength", self._stop(high - low))
         self.set("limit/lower", low)
         self.set("limit/upper", high)
+
+    @checked(SceneError)
+    def require_inside(self, value: float) -> None:
+        """Refuse a value [rad or m] at the start that is outside of the limits."""
+        low, high = self.limit or (-math.inf, math.inf)
+        if not low - _NEAR <= value <= high + _NEAR:
+            raise SceneError(
+                f"{self.who}: it begins at {self.name} = {value:.6g} [{self.unit}], outside of its limit "
+                f"({low:g}, {high:g}); limits count from the pose in which a joint is made, so shift them by that, or "
+                "begin with the bodies inside."
+            )
 
     @property
     def hard(self) -> bool:

@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Reaction(NamedTuple):
-    """What a joint exerts on its right body, in world axes: force [N], and torque [N·m] about the anchor."""
+    """What acts on the right body at a joint, in world axes: force [N], and torque [N·m] about the anchor."""
 
     force: Array
     torque: Array
@@ -65,7 +65,8 @@ class SimJoint(Handle):
 
     | property | unit | |
     |---|---|---|
-    | `reaction` | N, N·m | `.force` and `.torque` on the right body in the last step |
+    | `reaction` | N, N·m | `.force` and `.torque` on the right body in the last step, as a force sensor shows them |
+    | `bearing` | N, N·m | the part that holds the bodies together: without drives, limits, damping, friction, loads |
     | `gap` | m | how far the anchors have come apart |
     | `misalignment` | rad | how far directions that should agree have turned apart |
     | `anchor` | m | where the right body carries the joint's point |
@@ -92,6 +93,7 @@ class SimJoint(Handle):
         constitution = class_of(uid_of(slot.geometry))
         assert issubclass(constitution, Joint)
         self.attributes = constitution.elements(slot.geometry)
+        self._row = -1  # among all joints of the world, once that is there
         self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
 
     @property
@@ -117,9 +119,24 @@ class SimJoint(Handle):
         return bool(np.isinf(self.attributes.slot("strength_ratio").first))
 
     @property
-    def reaction(self) -> Reaction:
+    def bearing(self) -> Reaction:
         force, torque = (np.array(self._read(f"reaction/{what}")).reshape(3) for what in ("force", "torque"))
         return Reaction(force, torque)
+
+    @property
+    def reaction(self) -> Reaction:
+        force, torque = self.bearing
+        readings = self.sim.readings
+        if readings is None or not self.coordinates:
+            return Reaction(force, torque)
+        if self._row < 0:
+            self._row = readings.live.joint(self._slot)
+        added_force, added_torque = readings.exerted(self._row)
+        return Reaction(force + added_force + self._load("m"), torque + added_torque + self._load("rad"))
+
+    def _load(self, unit: str) -> Array | float:
+        """The force [N] or torque [N·m] on the right body that the joint was given."""
+        return 0.0
 
     @property
     def gap(self) -> float:
@@ -174,6 +191,7 @@ class MovingJoint(SimJoint):
     | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
     | `drive` | | `drive.target = …` and `drive.target_velocity = …`, see `Drive` |
+    | `spring` | N·m/rad or N/m | a spring instead of a drive: the drive's stiffness, at rest at its target |
     | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
     | `axis` | | unit vector along the axis on the right body, world |
     """
@@ -181,6 +199,10 @@ class MovingJoint(SimJoint):
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
         super().__init__(sim, slot, left, right, point)
         self._first: Coordinate = next(iter(self.coordinates.values()))
+
+    def _load(self, unit: str) -> Array | float:
+        load = self._first.load if self._first.unit == unit else None
+        return load * self.axis if load and self.sim.frame else 0.0
 
     @property
     def axis(self) -> Array:
@@ -215,6 +237,14 @@ class MovingJoint(SimJoint):
     @property
     def violation(self) -> float:
         return self._first.violation
+
+    @property
+    def spring(self) -> float:
+        return self.drive.stiffness
+
+    @spring.setter
+    def spring(self, value: float) -> None:
+        self.drive.stiffness = value
 
     @property
     def damping(self) -> float:

@@ -36,20 +36,20 @@ _LEAST_INERTIA = 1e-10
 class BodyOptions(TypedDict, total=False):
     """What every body takes.
 
-    pos        place of its origin [m]; default (0, 0, 0)
-    rot        quaternion (w, x, y, z), 3×3 matrix, AngleAxis(angle, axis) or SciPy's Rotation
-    density    [kg/m³]; default 1000. Or:
-    mass       [kg]
-    fixed      True: it never moves
-    velocity   of its origin at the start [m/s]
-    spin       angular velocity at the start [rad/s]
-    friction   coefficient μ; two bodies rub with √(μ_a μ_b). Default: that of the Sim
-    contact    False: nothing touches it
-    color      (r, g, b) from 0 to 1, "#rrggbb" or a name
-    name       unique; default such as "box 1"
-    kappa      stiffness of the shape [Pa], larger for larger loads: strains, and what they do to a motion, are ∝ 1/κ.
-               Default: that of the Sim, or less for bodies of some 0.1 mm and below, whose inertia would be lost
-               beside it
+    | | |
+    |---|---|
+    | `pos` | place of its origin [m]; default (0, 0, 0) |
+    | `rot` | quaternion (w, x, y, z), 3×3 matrix, AngleAxis(angle, axis) or SciPy's Rotation |
+    | `density` | [kg/m³]; default 1000. Or: |
+    | `mass` | [kg] |
+    | `fixed` | True: it never moves |
+    | `velocity` | of its origin at the start [m/s] |
+    | `spin` | angular velocity at the start [rad/s] |
+    | `friction` | coefficient μ; two bodies rub with √(μ_a μ_b). Default: that of the Sim |
+    | `contact` | False: nothing touches it |
+    | `color` | (r, g, b) from 0 to 1, "#rrggbb" or a name |
+    | `name` | unique; default such as "box 1" |
+    | `kappa` | stiffness of the shape [Pa]: strains are ∝ 1/κ. Default: that of the Sim, less below some 0.1 mm |
     """
 
     pos: ArrayLike

@@ -57,9 +57,11 @@ _Moving = TypeVar("_Moving", bound=MovingJoint)
 class HoldOptions(TypedDict, total=False):
     """What every joint takes.
 
-    name       unique; default such as "revolute joint 1"
-    exact      False: it may yield; default that of the Sim
-    strength   γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100
+    | | |
+    |---|---|
+    | `name` | unique; default such as "revolute joint 1" |
+    | `exact` | False: it may yield; default that of the Sim |
+    | `strength` | γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100 |
     """
 
     name: str
@@ -70,18 +72,22 @@ class HoldOptions(TypedDict, total=False):
 class JointOptions(HoldOptions, total=False):
     """What joints with a coordinate take beside `HoldOptions`; all of it concerns the first coordinate.
 
-    limit      (lower, upper) [rad or m]
-    hard       True: the limits are never crossed
-    drive      a target [rad or m] to hold, or True for a drive that is off until it is given one
-    motor      a speed [rad/s or m/s] to run at
-    damping    a resistance in proportion to the velocity [N·m·s/rad or N·s/m]
-    friction   a resistance of constant size [N·m or N]
+    | | |
+    |---|---|
+    | `limit` | (lower, upper) [rad or m] |
+    | `hard` | True: the limits are never crossed |
+    | `drive` | a target [rad or m] to hold, or True for a drive that is off until it is given one |
+    | `motor` | a speed [rad/s or m/s] to run at |
+    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made |
+    | `damping` | a resistance in proportion to the velocity [N·m·s/rad or N·s/m] |
+    | `friction` | a resistance of constant size [N·m or N] |
     """
 
     limit: tuple[float, float] | None
     hard: bool
     drive: float | bool | None
     motor: float | None
+    spring: float
     damping: float
     friction: float
 
@@ -104,6 +110,7 @@ class JointMaking(Making):
     def __init__(self) -> None:
         super().__init__()
         self._anchor: SimplicialComplexSlot | None = None
+        self._couplings: list[Coupling] = []
         self._prepared: dict[str, list[tuple[str, str, AttributeSlot]]] = {}
 
     # --- joints of the specification ------------------------------------------------------------------------
@@ -256,7 +263,8 @@ class JointMaking(Making):
         )  # fmt: skip
         title = self._name(who, "coupling", name)
         slot = self._scene.objects.create(title).geometries.adopt(geometry)
-        return Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
+        self._couplings.append(Coupling(self, slot, *ends))  # type: ignore[arg-type]  # Sim is the one subclass
+        return self._couplings[-1]
 
     # --- how ------------------------------------------------------------------------------------------------
 
@@ -320,6 +328,10 @@ class JointMaking(Making):
             made.drive.target = drive
         if motor is not None:
             made.drive.target_velocity = motor
+        if "spring" in options:
+            if made.drive.on:
+                raise SceneError(f"{made.who}: both a drive and a spring are given; a joint has one of them.")
+            made.spring = options["spring"]
         if "damping" in options:
             made.damping = options["damping"]
         if "friction" in options:
@@ -346,6 +358,9 @@ class JointMaking(Making):
                 raise SceneError(f"{who}: the {side} body is {shown(body)}; give {advice}.")
         if left is right:
             raise SceneError(f"{who}: both bodies are '{right.name}'; a joint needs two.")
+        if right.fixed and (left is None or left.fixed):
+            base = "the world" if left is None else f"'{left.name}'"
+            raise SceneError(f"{who}: {base} and '{right.name}' are both fixed; let one of them move, or leave it out.")
         return right
 
     def _join(

@@ -8,10 +8,12 @@ import numpy as np
 
 from dovetail.checked import checked, shown
 from dovetail.errors import SceneError
+from dovetail.messages import counted
 from dovetail.sim.given import rotation_of, vector
 from dovetail.sim.handle import Handle
 from dovetail.sim.inverse_kinematics import inverse_kinematics
 from dovetail.sim.table import spell
+from dovetail.sim.words import in_own_words
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _FARTHEST = 64.0
 """Rad or m that a coordinate goes at once: loops are followed step by step."""
 
 
+@in_own_words
 class Mechanism(Handle):
     """All coordinates of some joints, (n,) numbers each, joint by joint; `sim.mechanism(*joints)` makes it.
 
@@ -197,7 +200,7 @@ class Mechanism(Handle):
         return body.number
 
     def _given(self, what: str, values: ArrayLike) -> Array:
-        return vector(f"Mechanism.{what}", f"{what} of {len(self)} coordinates", values, size=len(self))
+        return vector(f"Mechanism.{what}", f"{what} of {counted(len(self), 'coordinate')}", values, size=len(self))
 
     def __repr__(self) -> str:
-        return f"<Mechanism of {len(self)} coordinates: {', '.join(self.names)}>"
+        return f"<Mechanism of {counted(len(self), 'coordinate')}: {', '.join(self.names)}>"

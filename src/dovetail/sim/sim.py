@@ -6,12 +6,18 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dovetail.checked import checked, shown
 from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
+from dovetail.messages import counted
+from dovetail.picture import Camera
 from dovetail.sim.body import Body
+from dovetail.sim.burden import Burden, burdens
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
@@ -24,16 +30,19 @@ from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
 from dovetail.sim.start import start
 from dovetail.sim.table import html_table
+from dovetail.sim.words import in_own_words, speaking
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
+    from dovetail.sim.pictures import Pictures
     from dovetail.viewer import Viewer
     from dovetail.world.contacts import Contacts
 
 __all__ = ["Sim"]
 
+_GRAVITY = 9.81  # m/s²; what drives are made for, also where there is none
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -43,6 +52,7 @@ def _forward(who: str, steps: int) -> None:
         raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
 
 
+@in_own_words
 class Sim(BodyMaking, JointMaking):
     """A simulation: make it, add bodies and joints, run it.
 
@@ -57,16 +67,20 @@ class Sim(BodyMaking, JointMaking):
     at the first step; until then things can be added and moved. `sim["name"]` finds a body or joint. Bodies that share
     a joint do not touch each other.
 
-    dt          time step [s]
-    gravity     [m/s²]
-    integrator  "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast)
-    exact       False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not
-    friction    coefficient of all bodies that have none of their own
-    contact     False: nothing touches anything, which is faster
-    d_hat       distance below which surfaces repel [m]
-    kappa       stiffness of the bodies' shapes [Pa]: a load f at a lever L strains a body of volume V by f L/(8κV), and
-                mechanisms are off in proportion; `body.strain` tells it, docs/choosing.md has figures
-    config      further keys of the scene's configuration, docs/config.md
+    | | |
+    |---|---|
+    | `dt` | time step [s] |
+    | `gravity` | [m/s²] |
+    | `integrator` | "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast) |
+    | `exact` | False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not |
+    | `friction` | coefficient of all bodies that have none of their own |
+    | `contact` | False: nothing touches anything, which is faster |
+    | `d_hat` | distance below which surfaces repel [m] |
+    | `kappa` | stiffness of the bodies' shapes [Pa], see below |
+    | `config` | further keys of the scene's configuration, docs/config.md |
+
+    A load f at a lever L strains a body of volume V by f L/(8κV), and mechanisms are off in proportion; `body.strain`
+    tells it, docs/choosing.md has figures.
     """
 
     readings: Readings | None
@@ -110,11 +124,13 @@ class Sim(BodyMaking, JointMaking):
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
         self._world: World | None = None
+        self._burdens: dict[tuple[str, str], Burden] = {}
         self._synced = -1  # version of the state that attributes show
         self._start: dict[str, Array] = {}
         self._home: WorldState | None = None
         self.readings = None
         self._recorders: list[Recording] = []
+        self._pictures: Pictures | None = None
 
     # --- what it consists of ------------------------------------------------------------------------------
 
@@ -144,7 +160,14 @@ class Sim(BodyMaking, JointMaking):
     def world(self) -> World:
         """The world; made, and the scene checked, where that has not happened yet."""
         if self._world is None:
-            self._world = start(self._scene)
+            drives = [c.drive for joint in self.joints for c in joint.coordinates.values() if c.drive.present]
+            self._burdens = self._weigh() if drives else {}
+            for drive in drives:
+                drive.tune()
+            with speaking():
+                world = start(self._scene)
+            self._require_inside(world)
+            self._world = world
             self.readings = Readings(self._world.live)
             self._start = self._world.live.arrays()
         return self._world
@@ -152,6 +175,27 @@ class Sim(BodyMaking, JointMaking):
     @property
     def started(self) -> bool:
         return self._world is not None
+
+    def _require_inside(self, world: World) -> None:
+        """Refuse joints that begin outside of their limits: these would throw them back in the first step."""
+        values = world.live.values()
+        for joint in self._joints.values():
+            for coordinate in joint.coordinates.values():
+                value = float(values[world.live.coordinate(joint.slot, coordinate.name)])
+                try:
+                    coordinate.require_inside(value)
+                except SceneError:
+                    self._scene.thaw()  # another try is possible
+                    raise
+
+    @property
+    def burdens(self) -> dict[tuple[str, str], Burden]:
+        """What coordinates have to move and carry, with bodies as at the start; by names of joint and coordinate."""
+        return self._burdens or self._weigh()
+
+    def _weigh(self) -> dict[tuple[str, str], Burden]:
+        gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))
+        return burdens(self.joints, self._couplings, max(gravity, _GRAVITY))
 
     @checked(SceneError)
     def mechanism(self, *joints: SimJoint) -> Mechanism:
@@ -171,10 +215,11 @@ class Sim(BodyMaking, JointMaking):
         world = self.world
         for recorder in self._recorders:
             recorder.begin()
-        for _ in range(steps):
-            world.advance()
-            for recorder in self._recorders:
-                recorder.write()
+        with speaking():
+            for _ in range(steps):
+                world.advance()
+                for recorder in self._recorders:
+                    recorder.write()
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:
@@ -302,6 +347,22 @@ class Sim(BodyMaking, JointMaking):
             recording.begin()
         return recording
 
+    @checked(SceneError)
+    def picture(
+        self, width: int = 640, height: int = 480, camera: Camera | None = None, *, kind: str = "color"
+    ) -> NDArray[Any]:
+        """A picture as an array, drawn without a window: (height, width, 3) bytes, red, green, blue.
+
+        camera    a `dovetail.picture.Camera`, fixed in the world or to a body; by default it sees everything
+        kind      "color"; "depth": how far ahead of the camera [m], float32, inf for nothing; "bodies": which of
+                  `sim.bodies` is seen, int32, −1 for none
+        """
+        from dovetail.sim.pictures import Pictures
+
+        if self._pictures is None or self._pictures.world is not self.world:
+            self._pictures = Pictures(self)
+        return self._pictures.take(width, height, camera, kind)
+
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""
         from dovetail.viewer import view
@@ -312,14 +373,15 @@ class Sim(BodyMaking, JointMaking):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("dt", f"{self.dt:g} s"), ("time", f"{self.time:g} s, frame {self.frame}")]
-        for title, things in (("bodies", self._bodies), ("joints", self._joints)):
+        for one, many, things in (("body", "bodies", self._bodies), ("joint", "joints", self._joints)):
             names = ", ".join(list(things)[:8]) + (", …" if len(things) > 8 else "")
-            rows.append((f"{len(things)} {title}", names))
+            rows.append((counted(len(things), one, many), names))
         return rows
 
     def __repr__(self) -> str:
         return (
-            f"<Sim: {len(self._bodies)} bodies, {len(self._joints)} joints, dt {self.dt:g} s, "
+            f"<Sim: {counted(len(self._bodies), 'body', 'bodies')}, {counted(len(self._joints), 'joint')}, "
+            f"dt {self.dt:g} s, "
             f"time {self.time:g} s, frame {self.frame}>"
         )
 
