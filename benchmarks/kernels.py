@@ -1,8 +1,8 @@
 """Which kernels scenes need, compared with `src/dovetail/solver/manifest.json`: python benchmarks/kernels.py
 
 Runs the examples and some more for a few steps and says which kernels they called that the manifest has not, which of
-it nobody called, and which of the solver are not in it; the exit code is 1 then. `--renew` compiles everything anew, in a
-folder that is thrown away (some minutes), and writes the manifest: which function for which types, what it calls, how
+it nobody called, and which of the solver are not in it; the exit code is 1 then. `--renew` compiles everything anew, in
+a folder that is thrown away (some minutes), and writes the manifest: which function for which types, what it calls, how
 long it takes, which scenes need it.
 """
 
