@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypedDict, Unpack
 
@@ -47,6 +47,8 @@ class BodyOptions(TypedDict, total=False):
     | `velocity` | of its origin at the start [m/s] |
     | `spin` | angular velocity at the start [rad/s] |
     | `friction` | coefficient μ; two bodies rub with √(μ_a μ_b). Default: that of the Sim |
+    | `rolling_friction` | lever c [m]: a torque of c times the normal force resists rolling; the larger of two counts |
+    | `restitution` | from 0 to 1: share of the speed of an impact that bodies part with; the larger of two counts |
     | `contact` | False: nothing touches it |
     | `color` | (r, g, b) from 0 to 1, "#rrggbb" or a name |
     | `name` | unique; default such as "box 1" |
@@ -63,6 +65,8 @@ class BodyOptions(TypedDict, total=False):
     velocity: ArrayLike
     spin: ArrayLike
     friction: float
+    rolling_friction: float
+    restitution: float
     contact: bool
     color: Any
     name: str
@@ -156,16 +160,27 @@ class BodyMaking(Making):
 
     @checked(SceneError)
     def ground(
-        self, height: float = 0.0, *, normal: ArrayLike | None = None, friction: float | None = None, name: str = ""
+        self,
+        height: float = 0.0,
+        *,
+        normal: ArrayLike | None = None,
+        friction: float | None = None,
+        rolling_friction: float = 0.0,
+        restitution: float = 0.0,
+        name: str = "",
     ) -> None:
-        """A half-space that nothing enters: below `height` [m] along its normal, by default against gravity."""
+        """A half-space that nothing enters: below `height` [m] along its normal, by default against gravity.
+
+        friction, rolling_friction and restitution are as those of bodies.
+        """
         who = "Sim.ground"
         self.reopen()
         if normal is None:
             g = np.asarray(self._scene.config["gravity"], float).reshape(3)
             normal = -g if g.any() else (0.0, 0.0, 1.0)
         plane = half_plane(float(vector(who, "height", height, "m", 1)[0]), unit(who, "normal", normal))
-        self._materials.apply(plane, Material(self._mu(who, friction), True))
+        further = {"rolling_friction": rolling_friction, "restitution": restitution}
+        self._materials.apply(plane, self._material_of(who, {"friction": friction, **further}))
         self._scene.objects.create(self._name(who, "ground", name)).geometries.create(plane)
 
     def _body(
@@ -181,7 +196,7 @@ class BodyMaking(Making):
         name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
         who = f"{kind} '{name}'"
         self.reopen()
-        material = Material(self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True)))
+        material = self._material_of(who, options)
         geometry = self._prototype(who, make, key, options, thickness, moments, material)
         T = np.eye(4)
         T[:3, :3] = rotation_of(who, options.get("rot"))
@@ -261,6 +276,17 @@ class BodyMaking(Making):
         unknown = options.keys() - known.__annotations__.keys()
         if unknown:
             raise SceneError(f"Sim.{kind}: there is no option '{sorted(unknown)[0]}'; {taken(known)}.")
+
+    def _material_of(self, who: str, options: Mapping[str, Any]) -> Material:
+        c, e = (
+            float(vector(who, what, options.get(what, 0.0), size=1)[0]) for what in ("rolling_friction", "restitution")
+        )
+        if not (c >= 0.0 and 0.0 <= e <= 1.0):
+            raise SceneError(
+                f"{who}: rolling_friction = {c:g} m and restitution = {e:g}; give a lever ≥ 0 and a number from 0 to 1."
+            )
+        collides = flag(who, "contact", options.get("contact", True))
+        return Material(self._mu(who, options.get("friction")), collides, rolling_friction=c, restitution=e)
 
     def _mu(self, who: str, friction: float | None) -> float:
         if friction is None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["carry_coordinates", "carry_over"]
 
-_BY_BODY = ("Q", "V", "Q_before", "V_before", "A", "knocked", "lagging", "pushed")
+_BY_BODY = ("Q", "V", "Q_before", "V_before", "A", "knocked", "lagging", "pushed", "rubbing")
 _NOBODY = -(2**40)  # a joint that is not there; those of couplings are small negative numbers
 
 
@@ -183,7 +183,8 @@ def _carry_stick(old: Stick, new: Stick, before: ContactScene, after: ContactSce
     kept = good.all(axis=1)
     for row in np.flatnonzero(kept).tolist():
         for i in range(corners.get(int(kind[row]), 1)):
-            keys[row, i] = x_of[keys[row, i]]
+            x = keys[row, i]
+            keys[row, i] = x_of[x] if x >= 0 else -1 - x_of[-1 - x]  # what resists rolling has −1 − x
         if kind[row] == POINT_TRIANGLE:
             body = int(old.keys[row, 1])
             keys[row, 1], keys[row, 2] = number[body], old.keys[row, 2] + patch_of[body]

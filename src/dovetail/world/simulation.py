@@ -6,13 +6,13 @@ Kept apart from `World` so that importing dovetail does not import the compiler.
 from __future__ import annotations
 
 import contextlib
-import sys
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dovetail import builtin
+from dovetail.constitution import Joint
 from dovetail.constitution.base import IConstitution, class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
@@ -37,6 +37,7 @@ from dovetail.world.body_results import BodyResults
 from dovetail.world.carry import carry_coordinates, carry_over
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
+from dovetail.world.first_compile import features, first_compile
 from dovetail.world.joints import Joints
 from dovetail.world.live import Live
 from dovetail.world.lower.articulation import ExternalArticulations
@@ -61,13 +62,13 @@ class Simulation:
 
     def __init__(self, scene: Scene, past: Simulation | None = None) -> None:
         """`past` ran the same scene before geometries were added or removed: what stayed goes on as it was."""
-        _check_constitutions(scene)
+        constitutions = _check_constitutions(scene)
         config = scene.config
+        if kernel.jit_enabled:
+            first_compile(features(config, constitutions))
         self._scene = scene
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
-        if kernel.jit_enabled and kernel.cold():
-            print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
         lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
         forces = BodyForces()
         self.pushes = BodyForces()
@@ -79,7 +80,8 @@ class Simulation:
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
-        self._friction_dissipated, self._time = np.zeros(1), np.zeros(1)
+        self._friction_dissipated = np.zeros(1)
+        self._time = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
         if self.contact is not None:
             planes = plane_names(scene)
             self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
@@ -136,7 +138,7 @@ class Simulation:
     @property
     def time(self) -> float:
         """Simulated time [s]: the sum of all steps."""
-        return float(self._time[0])
+        return float(self._time.sum())
 
     def advance(self, frame: int) -> StepReport:
         """Compute frame `frame`; if anything is raised, an interrupt too, all is as it was in the frame before.
@@ -208,7 +210,8 @@ class Simulation:
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
             report = step(self.model, self.state, h, self._scheme, self._tolerances, self._strict)
         self._friction_dissipated += report.friction_loss
-        self._time += h
+        time, lost = self._time
+        self._time[:] = time + h, lost + (h - ((time + h) - time))
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
         if self._couplings is not None:
@@ -329,9 +332,10 @@ class Simulation:
         return fingerprint({**constant, **self.joints.constants(), **self.articulations.constants(), **contact})
 
 
-def _check_constitutions(scene: Scene) -> None:
-    """Everything applied to a geometry must be known here and make sense now, after the user's edits."""
+def _check_constitutions(scene: Scene) -> set[str]:
+    """Everything applied to a geometry must be known here and make sense now, after the user's edits. What is in it."""
     known: dict[int, IConstitution] = {}
+    names = set()
     for slot, _ in scene.geometries:
         geometry: Any = slot.geometry
         if geometry.type() == "ImplicitGeometry":
@@ -353,4 +357,10 @@ def _check_constitutions(scene: Scene) -> None:
                     f"World.init: geometry {slot.id()} of '{slot.object_name}' has constitution {uid}, which is not "
                     f"an affine body or joint: deformable bodies are not simulated here. ({error})"
                 ) from None
-            known[uid].check(geometry, slot.object_name)
+            constitution = known[uid]
+            constitution.check(geometry, slot.object_name)
+            names.add(type(constitution).__name__)
+            if isinstance(constitution, Joint):
+                exact = np.isinf(constitution.elements(geometry).slot("strength_ratio").values)
+                names |= {"exact"} if exact.all() else {"penalty"} if not exact.any() else {"exact", "penalty"}
+    return names
