@@ -39,6 +39,11 @@ class Joints:
         self.publish(state)
 
     @property
+    def lowered(self) -> LoweredJoints:
+        """What the joints of the scene were lowered to."""
+        return self._lowered
+
+    @property
     def coordinates(self) -> Coordinates:
         """The solver's coordinates, reported or not."""
         return self._lowered.coordinates

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dovetail.checked import checked
 from dovetail.errors import DovetailError, WorldError
@@ -21,6 +22,7 @@ from dovetail.world.sanity import SanityChecker
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
+    from dovetail.gradient.tape import Tape
     from dovetail.solver.step import StepReport
     from dovetail.world.contacts import Contacts
     from dovetail.world.live import Live
@@ -90,6 +92,19 @@ class World:
             self._engine.status().push_back(EngineStatus("error", str(error)))
             raise
         self._engine.last_step = simulation.last
+
+    @checked(WorldError)
+    def rollout(self, steps: int, controls: Callable[[int], Any] | None = None) -> Tape:
+        """Compute so many frames and record them, so that they can be differentiated: see docs/gradients.md.
+
+        controls(k) is called before step k and may write attributes. Newton's tolerances are tightened meanwhile.
+        """
+        simulation = self._initialised("rollout")
+        from dovetail.gradient.tape import Tape
+
+        tape = Tape(simulation)
+        tape.record(steps, controls, self.advance)
+        return tape
 
     def sync(self) -> None:
         """Wait for the engine; on a CPU `advance` has finished when it returns."""

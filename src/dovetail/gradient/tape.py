@@ -1,0 +1,151 @@
+"""A rollout that can be differentiated: its states, what each step was given, and the way back.
+
+    tape = world.rollout(100, controls)
+    gradients = tape.backward(dL_dQ)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.gradient.adjoint import Adjoint, Costate, Ends
+from dovetail.gradient.frame import Frame, Parameters
+from dovetail.gradient.gradients import Gradients
+from dovetail.gradient.refusal import GradientError, refuse_scene, refuse_step
+from dovetail.gradient.sums import Sums
+from dovetail.logger import Logger
+from dovetail.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from dovetail.world.simulation import Simulation
+
+__all__ = ["Tape"]
+
+VELOCITY_TOL, TRANSRATE_TOL = 1e-6, 1e-5
+"""Tolerances [m/s, 1/s] of a rollout that is recorded, unless its scene asks for less: Newton's last step is then so
+short that what it leaves, its square, is below 1e-6 of a gradient. At those of the config gradients of a violently
+driven chain are wrong by a third."""
+RESIDUAL = 1e-4
+"""What Newton's method may leave of a step [m/s, 1/s], |H⁻¹g|/h, before it is told that its gradient may be wrong."""
+
+
+class Tape:
+    """Steps of a world, recorded. Made by `World.rollout`, `Sim.rollout`.
+
+    Q, V (T + 1, n, 4, 3)    states at the start and after every step
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        refuse_scene(simulation)
+        self._simulation, self._parameters = simulation, Parameters(simulation)
+        state = simulation.state
+        self._start = state.Q_before.copy(), state.V_before.copy(), state.dt_before > 0.0
+        self._Q, self._V, self._frames = [state.Q.copy()], [state.V.copy()], list[Frame]()
+
+    @property
+    def Q(self) -> Array:
+        return np.array(self._Q)
+
+    @property
+    def V(self) -> Array:
+        return np.array(self._V)
+
+    @property
+    def steps(self) -> int:
+        """How many steps were recorded."""
+        return len(self._frames)
+
+    def record(self, steps: int, controls: Callable[[int], Any] | None, advance: Callable[[], Any]) -> None:
+        """Take steps and keep them; controls(k) is called before step k of the tape."""
+        simulation = self._simulation
+        kept = simulation.tolerances
+        simulation.tolerances = replace(
+            kept, velocity_tol=min(kept.velocity_tol, VELOCITY_TOL), transrate_tol=min(kept.transrate_tol, TRANSRATE_TOL)
+        )
+        try:
+            for _ in range(steps):
+                if controls is not None:
+                    controls(self.steps)
+                self._step(advance)
+        finally:
+            simulation.tolerances = kept
+
+    def _step(self, advance: Callable[[], Any]) -> None:
+        simulation, state = self._simulation, self._simulation.state
+        if not (np.array_equal(state.Q, self._Q[-1]) and np.array_equal(state.V, self._V[-1])):
+            raise GradientError(
+                f"Tape: before step {self.steps} the state was written to, which a tape cannot see; begin a new rollout."
+            )
+        before = state.dt_before
+        advance()
+        report = simulation.last[1]
+        assert report is not None
+        last = self._frames[-1] if self._frames else None
+        frame = Frame(
+            report.dt, report.dt / (before or report.dt), simulation.scheme.last,
+            self._parameters.take(None if last is None else last.given), self._parameters.coordinates.value.copy(),
+            self._parameters.switches, report.contacts,
+        )  # fmt: skip
+        refuse_step(simulation, self.steps, frame, last)
+        self._frames.append(frame)
+        self._Q.append(state.Q.copy())
+        self._V.append(state.V.copy())
+
+    def backward(self, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None, strict: bool = False) -> Gradients:
+        """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
+
+        Where Newton's method has left more than 1e-4 m/s of a step a warning says so, or with `strict` an error.
+        """
+        Q_bar, V_bar = self._given("dL_dQ", dL_dQ), self._given("dL_dV", dL_dV)
+        sums = Sums(self._simulation, self.steps)
+        at = Costate.zero(len(self._Q[0]))
+        at.Q += Q_bar[-1]
+        at.V += V_bar[-1]
+        with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+            for k in range(self.steps - 1, -1, -1):
+                at = adjoint.step(k, self._frames[k], self._ends(k), at)
+                at.Q += Q_bar[k]
+                at.V += V_bar[k]
+        self._judge(sums.residual, strict)
+        if not self._start[2]:  # without a past the state itself stands for it
+            at.Q += at.Q_before
+            at.V += at.V_before
+            at.Q_before[:] = at.V_before[:] = 0.0
+        return Gradients(self._simulation, self._frames, sums, (at.Q, at.V, at.Q_before, at.V_before))
+
+    def _ends(self, k: int) -> Ends:
+        Q, V = self._Q, self._V
+        before = (Q[k - 1], V[k - 1]) if k else self._start[:2]
+        return Ends(*before, Q[k], V[k], Q[k + 1])
+
+    def _given(self, name: str, given: ArrayLike | None) -> Array:
+        shape = (self.steps + 1, *self._Q[0].shape)
+        found = np.zeros(shape)
+        if given is None:
+            return found
+        array = np.asarray(given, float)
+        if array.shape == shape[1:]:
+            found[-1] = array
+        elif array.shape == shape:
+            found[:] = array
+        else:
+            raise GradientError(f"Tape.backward: {name} has the shape {array.shape}; give {shape} or {shape[1:]}.")
+        if not np.isfinite(found).all():
+            raise GradientError(f"Tape.backward: {name} has numbers that are not finite; give the derivatives of a loss.")
+        return found
+
+    def _judge(self, residual: Array, strict: bool) -> None:
+        if not self.steps or residual.max() <= RESIDUAL:
+            return
+        text = (
+            f"Tape.backward: Newton's method has left {residual.max():.2g} [m/s or 1/s] of step {residual.argmax()}, "
+            f"more than {RESIDUAL:g}: gradients may be wrong by as much in relation to velocities; shorten dt, or raise "
+            "newton/max_iter."
+        )
+        if strict:
+            raise GradientError(text)
+        Logger.warn(text)
