@@ -1,4 +1,4 @@
-"""The adjoint of one step of a linear multistep method (bdf1, bdf2): from the adjoints of its end to those of its start.
+"""The adjoint of one step: from the adjoints of its end to those of its start.
 
     Q̃ = α₀ Qₙ + α₁ Qₙ₋₁ + h (β₀ Vₙ + β₁ Vₙ₋₁) + σ h² a         g = c M (Q − Q̃) + ∇(all else) = 0
     Vₙ₊₁ = (δ Q + δ₀ Qₙ + δ₁ Qₙ₋₁)/h
@@ -18,7 +18,9 @@ from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
+from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
+from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
 from dovetail.typing import Array
 
@@ -63,11 +65,13 @@ class Adjoint:
         self._potential = PotentialAdjoint(simulation)
         bodies = self._model.bodies
         self._free = (bodies.is_free != 0)[:, None, None]
+        self._start = StartAdjoint(simulation, self._system, self._potential.is_place)
         self._dynamic = ((bodies.is_free * bodies.is_dynamic) != 0)[:, None, None]
 
     def __enter__(self) -> Adjoint:
         coordinates = self._parameters.coordinates
         self._kept = self._parameters.take(None), coordinates.reference.copy()
+        self._system.enter()
         self._system.lay_out(np.zeros((0, 2), np.int64))
         return self
 
@@ -82,44 +86,71 @@ class Adjoint:
         model, h, sums, methods = self._model, frame.h, self._sums, frame.methods
         bodies, Q1 = model.bodies, ends.Q_end
         self._parameters.put(frame.given)
-        self._parameters.coordinates.reference[:] = frame.values
+        reference = self._parameters.coordinates.reference
         self._system.prepare(h, methods.weight)
-        a, Q_tilde = model.loads.accelerations(ends.Q), model.potential.Q_tilde
+        reference[:] = frame.values[0]
+        a, V_start = model.loads.accelerations(ends.Q), ends.V
+        begun = self._start.begin(frame, ends.Q, ends.V, a) if methods.is_consistent else None
+        if begun is not None:
+            V_start, on = begun.V, (begun.active != 0)[:, None, None]
+            a = np.where(on, model.loads.accelerations(ends.Q + h * V_start) - begun.x / (h * h), begun.a)
+        reference[:] = frame.values[1]
+        Q_tilde = model.potential.Q_tilde
         predict(
-            methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, ends.Q, ends.V, ends.Q_before,
+            methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, ends.Q, V_start, ends.Q_before,
             ends.V_before, Q_tilde,
         )  # fmt: skip
-        g = self._system.assemble(model.potential.bare(Q1))
-        self._system.factor(k)
-        left = self._system.solve(Q1, g.reshape(-1, 4, 3))
-        sums.residual[k] = np.abs(left).max(initial=0.0) / h
-        rates = methods.rates[methods.of][:, :, None, None]
-        d, d0, d1 = (np.where(self._free, rates[:, i], 0.0) / h for i in range(3))
-        x = self._system.solve(Q1, after.Q + d * after.V)
-        start_bar = self._potential.run(k, h, Q1, x, self._system.nu, sums)
+        x, nu = self._solve(k, h, Q1, after.Q + self._rates(methods, 0) / h * after.V)
+        start_bar = self._potential.run(k, h, Q1, x, nu, sums)
+        c = model.potential.weights.c[:, None, None]
+        sums.constant["mass"] -= np.einsum("bix,bjx->bij", x, c * (Q1 - Q_tilde))
+        Q_tilde_bar = c * (bodies.mass @ x)
         table = methods.prediction[methods.of][:, :, None, None]
-        Q_tilde_bar = model.potential.weights.c[:, None, None] * (bodies.mass @ x)
         of_Q, of_Q_before, of_V, of_V_before = (
             np.where(self._dynamic, table[:, i], 1.0 if i == 0 else 0.0) * (h if i > 1 else 1.0) * Q_tilde_bar
             for i in range(4)
         )
+        d0, d1, carry = (self._rates(methods, i) for i in (1, 2, 3))
         before = Costate(
-            after.Q_before + d0 * after.V + of_Q + np.where(self._free, 0.0, after.Q),
-            after.V_before + of_V,
-            d1 * after.V + of_Q_before,
+            after.Q_before + d0 / h * after.V + of_Q + np.where(self._free, 0.0, after.Q),
+            after.V_before.copy(),
+            d1 / h * after.V + of_Q_before,
             of_V_before,
         )
-        sigma = table[:, 4] * h * h
-        self._loads(k, sigma * Q_tilde_bar, ends.Q, before.Q)
-        by_loads = sigma * (a - model.loads.free_fall)  # M⁻¹F, whose mass the kinetic term takes away again
-        kinetic = model.potential.weights.c[:, None, None] * (Q1 - Q_tilde + by_loads)
-        sums.constant["mass"] -= np.einsum("bix,bjx->bij", x, kinetic)
-        c, nothing = self._parameters.coordinates, np.zeros_like(Q1)
-        if start_bar.any():
-            value_adjoints(
-                c, ends.Q, nothing, start_bar, np.zeros(c.count), before.Q, nothing, sums.constant["coordinates/W"]
-            )
+        a_bar, V_bar = table[:, 4] * h * h * Q_tilde_bar, of_V + carry * after.V
+        reference[:] = frame.values[0]
+        if begun is None:
+            self._loads(k, a_bar, ends.Q, before.Q)
+            before.V += V_bar
+            if start_bar.any():
+                coordinates, nothing = self._parameters.coordinates, np.zeros_like(Q1)
+                value_adjoints(
+                    coordinates, ends.Q, nothing, start_bar, np.zeros(coordinates.count), before.Q, nothing,
+                    sums.constant["coordinates/W"],
+                )  # fmt: skip
+            return before
+        at_end = np.zeros_like(Q1)
+        self._loads(k, np.where(on, a_bar, 0.0), ends.Q + h * V_start, at_end)
+        V_bar += h * at_end
+        of_Q, of_V, of_a = self._start.back(
+            k, frame, begun, (ends.Q, ends.V), V_bar, np.where(on, a_bar, 0.0), start_bar, sums
+        )
+        before.Q += of_Q + at_end
+        before.V += of_V
+        self._loads(k, np.where(on, of_a, a_bar), ends.Q, before.Q)
         return before
+
+    def _rates(self, methods: Methods, i: int) -> Array:
+        """Coefficient i of the new velocities (n, 1, 1): δ, δ₀, δ₁, ε."""
+        return np.where(self._free, methods.rates[methods.of][:, i, None, None], 0.0)
+
+    def _solve(self, k: int, h: float, Q: Array, q: Array) -> tuple[Array, Array]:
+        """The adjoint x (n, 4, 3) and ν of a step to Q with the adjoint q there; what Newton has left is measured."""
+        g = self._system.assemble(self._model.potential.bare(Q))
+        self._system.factor(k)
+        left, _ = self._system.solve(Q, g)
+        self._sums.residual[k] = np.abs(left).max(initial=0.0) / h
+        return self._system.solve(Q, q)
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""
@@ -128,6 +159,9 @@ class Adjoint:
         sums.constant["gravity"] += a_bar[:, 0]
         F_bar = bodies.mass_inverse @ a_bar
         sums.steps["forces"][k] += F_bar
+        if self._model.loads.act:
+            by_loads = self._model.loads.accelerations(Q) - self._model.loads.free_fall
+            sums.constant["mass"] -= np.einsum("bix,bjx->bij", F_bar, by_loads)  # of M⁻¹F
         for n, load in enumerate(self._simulation.joints.lowered.loads):
             values, W_bar = load_adjoints(load, Q, F_bar, Q_bar)
             sums.steps[f"load {n}"][k] += values

@@ -29,7 +29,7 @@ class Frame:
     h, ratio     its length [s], and over that of the step before
     methods      integrators of the bodies
     given        parameters, in the order of `Parameters`
-    values (c,)  coordinates of joints at its end, on the branch that they are on
+    values       coordinates of joints (c,) at its start and at its end, on the branch that they are on
     switches     of uses of laws and loads: which joints (k,) have them switched on, and are held where they were
     contacts     how many it began with
     """
@@ -38,7 +38,7 @@ class Frame:
     ratio: float
     methods: Methods
     given: list[Any]
-    values: Array
+    values: tuple[Array, Array]
     switches: list[Flags]
     contacts: int
 

@@ -35,7 +35,11 @@ class AdjointSystem:
         self._model = model
         self.blocks = Blocks(model.bodies.is_fixed)
         self._active: Indices = model.bodies.is_free
-        self.nu = np.zeros((0, 3) if model.potential.exact is None else model.potential.exact.restraint.shape)
+        self._none = np.zeros((0, 3))
+
+    def enter(self) -> None:
+        """Take the place of the blocks of Newton's directions."""
+        self._kept, self._model.directions.blocks = self._model.directions.blocks, self.blocks
 
     def lay_out(self, touching: Indices) -> None:
         """Have blocks for joints and these pairs of bodies (k, 2)."""
@@ -53,6 +57,7 @@ class AdjointSystem:
     def leave(self) -> None:
         """Give everything back to Newton's directions."""
         model = self._model
+        model.directions.blocks = self._kept
         model.potential.renew()
         if model.directions.blocks.laid_out:
             model.potential.add_constant(model.directions.blocks)
@@ -75,20 +80,27 @@ class AdjointSystem:
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
 
-    def solve(self, Q: Array, q: Array) -> Array:
-        """x (n, 4, 3) of H x + Jᵀν = q (n, 4, 3), J x = 0; 0 for fixed bodies. `nu` (r, 3) ← ν."""
-        x = np.ascontiguousarray(q.reshape(-1, 12) * self._active[:, None])
-        self.blocks.solve(self._active, x)
+    def solve(
+        self, Q: Array, q: Array, active: Indices | None = None, scaled: bool = True
+    ) -> tuple[Array, Array]:
+        """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = 0, with the matrix last factored; x = 0 for fixed bodies.
+
+        With what is asked of J x (exact.py, add_curvature) it must not be `scaled`.
+        """
+        active = self._active if active is None else active
+        x = np.ascontiguousarray(q.reshape(-1, 12) * active[:, None])
+        self.blocks.solve(active, x)
         exact = self._model.potential.exact
         if exact is None:
-            return x.reshape(_SHAPE)
-        size = float(np.abs(x).max(initial=0.0)) or 1.0
+            return x.reshape(_SHAPE), self._none
+        size = float(np.abs(x).max(initial=0.0)) if scaled else 1.0
+        size = size or 1.0
         x /= size  # joints are closed to an absolute tolerance
-        exact.restrict(Q, self.blocks, self._active, x)
-        left, (points, slides) = np.empty_like(self.nu), (exact.points, exact.slides)
+        exact.restrict(Q, self.blocks, active, x)
+        left, (points, slides) = np.empty_like(exact.restraint), (exact.points, exact.slides)
         after = points.count - points.exact
-        apply_rows(points, self._active, x, 0, left)
-        apply_rows(slides, self._active, x, after, left)
-        apply_combined(exact.combined, self._active, x, after + slides.count - slides.exact, left)
-        self.nu = (exact.constraints.K[:, None] * left - exact.restraint) * size
-        return (x * size).reshape(_SHAPE)
+        apply_rows(points, active, x, 0, left)
+        apply_rows(slides, active, x, after, left)
+        apply_combined(exact.combined, active, x, after + slides.count - slides.exact, left)
+        left -= exact.constraints.bend
+        return (x * size).reshape(_SHAPE), (exact.constraints.K[:, None] * left - exact.restraint) * size

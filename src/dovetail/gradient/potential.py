@@ -31,12 +31,12 @@ class PotentialAdjoint:
         self._bodies, self._potential = simulation.model.bodies, simulation.model.potential
         self._lowered = simulation.joints.lowered
         laws = self._potential.laws
-        self._is_place = np.zeros(0 if laws is None else len(laws.p), np.bool_)
+        self.is_place = np.zeros(0 if laws is None else len(laws.p), np.bool_)
         for use in self._lowered.law_uses:
             assert laws is not None
             columns = [part.reported or part.start for part in use.word.parameters]
             at = laws.at[use.laws.rows][use.rows]
-            self._is_place[at[:, None] + np.flatnonzero(columns)] = True
+            self.is_place[at[:, None] + np.flatnonzero(columns)] = True
 
     def run(self, k: int, h: float, Q: Array, x: Array, nu: Array, sums: Sums) -> Array:
         """Add the gradients of step k, of length h, at its end Q; the adjoint (c,) of what laws take for xₙ."""
@@ -53,10 +53,11 @@ class PotentialAdjoint:
                 first = last
         start_bar = np.zeros(lowered.coordinates.count)
         if (laws := potential.laws) is not None:
-            p_bar = steps["laws"][k]
-            law_adjoints(laws, steps_of(laws, laws.p, self._is_place), Q, x, p_bar, constant["coordinates/W"])
+            p_bar = np.zeros_like(laws.p)
+            law_adjoints(laws, steps_of(laws, laws.p, self.is_place), Q, x, p_bar, constant["coordinates/W"])
             rates = np.flatnonzero(laws.start >= 0)
             np.add.at(start_bar, laws.of[rates], p_bar[laws.start[rates]])
+            steps["laws"][k] += p_bar
         for n, terms in enumerate(lowered.terms):
             s, W_bar = terms.stencils, np.zeros_like(terms.stencils.W)
             term_adjoints(terms.function.address, s.left, s.right, s.W, terms.p, Q, x, steps[f"terms {n}"][k], W_bar)

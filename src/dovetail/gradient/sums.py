@@ -19,6 +19,7 @@ class Sums:
 
     constant    by name: arrays that a scene is lowered to and that stay as they are
     steps       by name: (T, …) by parameters of each of the T steps
+    law_steps   (T + 2, ·) by parameters of laws, those of the two steps before the first one too
     log_mass    (n,) by the logarithm of a body's mass, of what is neither inertia nor a parameter of a joint
     residual    (T,) what Newton's method has left of each step, |H⁻¹g|/h [m/s, 1/s]
     """
@@ -32,7 +33,8 @@ class Sums:
         for k, load in enumerate(lowered.loads):
             self.steps[f"load {k}"] = np.zeros((steps, len(load.values)))
         if potential.laws is not None:
-            self.steps["laws"] = np.zeros((steps, len(potential.laws.p)))
+            self.law_steps = np.zeros((steps + 2, len(potential.laws.p)))
+            self.steps["laws"] = self.law_steps[2:]
         for k, terms in enumerate(lowered.terms):
             self.steps[f"terms {k}"] = np.zeros((steps, *terms.p.shape))
         if potential.exact is not None:

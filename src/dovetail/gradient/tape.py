@@ -62,7 +62,10 @@ class Tape:
     def record(self, steps: int, controls: Callable[[int], Any] | None, advance: Callable[[], Any]) -> None:
         """Take steps and keep them; controls(k) is called before step k of the tape."""
         simulation = self._simulation
-        kept = simulation.tolerances
+        directions, kept = simulation.model.directions, simulation.tolerances
+        sweep = directions.sweep
+        if simulation.scheme.integrator.is_consistent:
+            directions.sweep = None  # a sweep leaves small terms out of a start, which its derivatives would miss
         simulation.tolerances = replace(
             kept, velocity_tol=min(kept.velocity_tol, VELOCITY_TOL), transrate_tol=min(kept.transrate_tol, TRANSRATE_TOL)
         )
@@ -72,7 +75,9 @@ class Tape:
                     controls(self.steps)
                 self._step(advance)
         finally:
-            simulation.tolerances = kept
+            simulation.tolerances, directions.sweep = kept, sweep
+            if sweep is not None:
+                sweep.renew()
 
     def _step(self, advance: Callable[[], Any]) -> None:
         simulation, state = self._simulation, self._simulation.state
@@ -80,15 +85,15 @@ class Tape:
             raise GradientError(
                 f"Tape: before step {self.steps} the state was written to, which a tape cannot see; begin a new rollout."
             )
-        before = state.dt_before
+        before, values = state.dt_before, self._parameters.coordinates.value.copy()
         advance()
         report = simulation.last[1]
         assert report is not None
         last = self._frames[-1] if self._frames else None
         frame = Frame(
             report.dt, report.dt / (before or report.dt), simulation.scheme.last,
-            self._parameters.take(None if last is None else last.given), self._parameters.coordinates.value.copy(),
-            self._parameters.switches, report.contacts,
+            self._parameters.take(None if last is None else last.given),
+            (values, self._parameters.coordinates.value.copy()), self._parameters.switches, report.contacts,
         )  # fmt: skip
         refuse_step(simulation, self.steps, frame, last)
         self._frames.append(frame)
