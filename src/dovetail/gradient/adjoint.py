@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.frame import Frame, Parameters
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.linear import AdjointSystem
@@ -20,6 +21,7 @@ from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
+from dovetail.gradient.touching import Touching, touching_at
 from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
 from dovetail.typing import Array
@@ -72,6 +74,9 @@ class Adjoint:
         coordinates = self._parameters.coordinates
         self._kept = self._parameters.take(None), coordinates.reference.copy()
         self._system.enter()
+        contact = self._model.contact
+        self._undo = None if contact is None else contact.keep()
+        self._later: tuple[Touching, float] | None = None
         self._system.lay_out(np.zeros((0, 2), np.int64))
         return self
 
@@ -80,6 +85,8 @@ class Adjoint:
         self._parameters.put(given)
         self._parameters.coordinates.reference[:] = reference
         self._system.leave()
+        if self._undo is not None:
+            self._undo()
 
     def step(self, k: int, frame: Frame, ends: Ends, after: Costate) -> Costate:
         """Adjoints at the start of step k from those at its end; gradients go to the sums."""
@@ -100,7 +107,8 @@ class Adjoint:
             methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, ends.Q, V_start, ends.Q_before,
             ends.V_before, Q_tilde,
         )  # fmt: skip
-        x, nu = self._solve(k, h, Q1, after.Q + self._rates(methods, 0) / h * after.V)
+        contact = self._touch(frame, ends)
+        x, nu = self._solve(k, h, Q1, contact, after.Q + self._rates(methods, 0) / h * after.V)
         start_bar = self._potential.run(k, h, Q1, x, nu, sums)
         c = model.potential.weights.c[:, None, None]
         sums.constant["mass"] -= np.einsum("bix,bjx->bij", x, c * (Q1 - Q_tilde))
@@ -117,6 +125,8 @@ class Adjoint:
             d1 / h * after.V + of_Q_before,
             of_V_before,
         )
+        if contact is not None:
+            contact.back(x, before.Q, sums)
         a_bar, V_bar = table[:, 4] * h * h * Q_tilde_bar, of_V + carry * after.V
         reference[:] = frame.values[0]
         if begun is None:
@@ -144,9 +154,21 @@ class Adjoint:
         """Coefficient i of the new velocities (n, 1, 1): δ, δ₀, δ₁, ε."""
         return np.where(self._free, methods.rates[methods.of][:, i, None, None], 0.0)
 
-    def _solve(self, k: int, h: float, Q: Array, q: Array) -> tuple[Array, Array]:
+    def _touch(self, frame: Frame, ends: Ends) -> ContactAdjoint | None:
+        """Contacts of a step, None where there are none."""
+        contact, h = self._model.contact, frame.h
+        if contact is None:
+            return None
+        end = self._later[0] if self._later is not None and self._later[1] == h else touching_at(contact, ends.Q_end, h)
+        start = touching_at(contact, ends.Q, h) if frame.contacts else end.chosen(np.zeros(0, np.int64))
+        self._later = start, h
+        return ContactAdjoint(contact, start, end, ends.Q, ends.Q_end, h) if start.count or end.count else None
+
+    def _solve(
+        self, k: int, h: float, Q: Array, contact: ContactAdjoint | None, q: Array
+    ) -> tuple[Array, Array]:
         """The adjoint x (n, 4, 3) and ν of a step to Q with the adjoint q there; what Newton has left is measured."""
-        g = self._system.assemble(self._model.potential.bare(Q))
+        g = self._system.assemble(self._model.potential.bare(Q), contact)
         self._system.factor(k)
         left, _ = self._system.solve(Q, g)
         self._sums.residual[k] = np.abs(left).max(initial=0.0) / h

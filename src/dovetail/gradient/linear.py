@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.refusal import GradientError
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import apply_combined
@@ -62,10 +63,14 @@ class AdjointSystem:
         if model.directions.blocks.laid_out:
             model.potential.add_constant(model.directions.blocks)
 
-    def assemble(self, at: Evaluation) -> Array:
+    def assemble(self, at: Evaluation, contact: ContactAdjoint | None) -> Array:
         """Have the true Hessian at a state; the gradient there (n, 12), zero but for what Newton has left."""
         potential = self._model.potential
-        potential.assemble(at, True, self._active, self.blocks)
+        if contact is not None and not self.blocks.has(len(contact.pairs), contact.pairs):
+            self.lay_out(contact.pairs)
+        potential.assemble(at, True, self._active, self.blocks, with_contact=False)
+        if contact is not None:
+            contact.assemble(self.blocks)
         if potential.exact is not None:
             potential.exact.begin_start()  # nothing is asked of J x but that it is zero
         return self.blocks.g * self._active[:, None]

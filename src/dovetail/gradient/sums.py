@@ -21,6 +21,7 @@ class Sums:
     steps       by name: (T, …) by parameters of each of the T steps
     law_steps   (T + 2, ·) by parameters of laws, those of the two steps before the first one too
     log_mass    (n,) by the logarithm of a body's mass, of what is neither inertia nor a parameter of a joint
+    log_mu, log_contact_kappa (m, m)   by the logarithms of friction and stiffness of pairs of contact elements i ≤ j
     residual    (T,) what Newton's method has left of each step, |H⁻¹g|/h [m/s, 1/s]
     """
 
@@ -46,6 +47,8 @@ class Sums:
             for name in ("strength", "ratio", "offset"):
                 self.steps[f"soft/{name}"] = np.zeros((steps, groups))
         self.steps["soft transform/aim"] = np.zeros((steps, n, 4, 3))
+        materials = 0 if simulation.contact is None else len(simulation.contact.scene.mu)
+        self.log_mu, self.log_contact_kappa = np.zeros((2, materials, materials))
         self.log_mass, self.residual = np.zeros(n), np.zeros(steps)
 
 
