@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.errors import GradientError
 from dovetail.gradient.frame import Frame
-from dovetail.gradient.refusal import GradientError
+from dovetail.gradient.coupling import coupling_gradients, weighed_couplings
 from dovetail.gradient.sums import Sums
 from dovetail.typing import Array
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
 __all__ = ["Gradients"]
+
+_COUPLED = ("ratio", "offset", "strength_ratio")
 
 
 class Gradients:
@@ -84,12 +87,19 @@ class Gradients:
             columns = [part.times_mass for part in use.word.parameters]
             both = (steps.sum(axis=0) * use.terms.p)[use.rows][:, columns].sum(axis=1)
             yield use.entry, both, np.zeros(use.entry.count)
+        if self._lowered.couplings is not None:
+            for entry, both in weighed_couplings(self._lowered.couplings, self._sums):
+                yield entry, both, np.zeros(entry.count)
 
     # ---- attributes of joints --------------------------------------------------------------------------------
 
     def __getitem__(self, of: tuple[Any, str]) -> Array:
         joint, attribute = of
         name = joint if isinstance(joint, str) else joint.name
+        if (couplings := self._lowered.couplings) is not None:
+            for slot, numbers in couplings.slots:
+                if slot.object_name == name and attribute in _COUPLED:
+                    return coupling_gradients(couplings, numbers, attribute, self._sums)
         entries = [entry for entry in self._lowered.geometries if entry.slot.object_name == name]
         if len(entries) != 1:
             known = ", ".join(f"'{entry.slot.object_name}'" for entry in self._lowered.geometries) or "none"
@@ -112,7 +122,8 @@ class Gradients:
             terms = [use for use in self._lowered.term_uses if use.entry is entry]
             listed += [part.attribute for use in terms for part in use.word.parameters if part.attribute]
             found += [(entry.slot.object_name, attribute) for attribute in dict.fromkeys(listed)]
-        return found
+        couplings = [] if self._lowered.couplings is None else self._lowered.couplings.slots
+        return found + [(slot.object_name, attribute) for slot, _ in couplings for attribute in _COUPLED]
 
     def _found(self, entry: Any, attribute: str) -> Array | None:
         if (entry.slot.object_name, attribute) not in self.names:
@@ -155,7 +166,7 @@ class Gradients:
         return np.array([frame.given[p][self._places(use, column)] for frame in self._frames])
 
     def _held(self, use: LawOnJoints, attribute: str) -> Array:
-        """What exact joints that hold a coordinate add (T, k): C = s x − s x̃."""
+        """What exact joints that hold a coordinate add (T, k): C = s₀ x − s x̃, s₀ as it was at init."""
         T, total = len(self._frames), np.zeros((len(self._frames), use.entry.count))
         rows = use.held_rows
         if not rows.stop or not use.entry.exact.any():
@@ -166,7 +177,6 @@ class Gradients:
         if names[1] == attribute:
             total[:, chosen] += scale * self._sums.steps["combined/target"][:, rows]
         if names[2] == attribute:
-            total[:, chosen] += self._sums.steps["combined/weight"][:, rows]
             total[:, chosen] += target * self._sums.steps["combined/target"][:, rows]
         return total.reshape(T, -1)
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.errors import GradientError
 from dovetail.gradient.contact import ContactAdjoint
-from dovetail.gradient.refusal import GradientError
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import apply_combined
 from dovetail.solver.joint.row_algebra import apply_rows

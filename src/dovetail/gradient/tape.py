@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.errors import GradientError
 from dovetail.gradient.adjoint import Adjoint, Costate, Ends
 from dovetail.gradient.frame import Frame, Parameters
 from dovetail.gradient.gradients import Gradients
-from dovetail.gradient.refusal import GradientError, refuse_scene, refuse_step
+from dovetail.gradient.refusal import refuse_scene, refuse_step
 from dovetail.gradient.sums import Sums
 from dovetail.logger import Logger
 from dovetail.typing import Array, ArrayLike
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Tape"]
 
-VELOCITY_TOL, TRANSRATE_TOL = 1e-6, 1e-5
-"""Tolerances [m/s, 1/s] of a rollout that is recorded, unless its scene asks for less: Newton's last step is then so
-short that what it leaves, its square, is below 1e-6 of a gradient. At those of the config gradients of a violently
-driven chain are wrong by a third."""
-RESIDUAL = 1e-4
+VELOCITY_TOL, TRANSRATE_TOL = 1e-8, 1e-7
+"""Tolerances [m/s, 1/s] of a rollout that is recorded, unless its scene asks for less. In contact Newton's method, which
+keeps a part of the Hessian, leaves some tenths of that, and gradients err by ten to a hundred times what is left; at the
+tolerances of the config those of a violently driven chain are wrong by a third."""
+RESIDUAL = 1e-6
 """What Newton's method may leave of a step [m/s, 1/s], |H⁻¹g|/h, before it is told that its gradient may be wrong."""
 
 
@@ -103,7 +104,7 @@ class Tape:
     def backward(self, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None, strict: bool = False) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
-        Where Newton's method has left more than 1e-4 m/s of a step a warning says so, or with `strict` an error.
+        Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
         Q_bar, V_bar = self._given("dL_dQ", dL_dQ), self._given("dL_dV", dL_dV)
         sums = Sums(self._simulation, self.steps)
@@ -148,8 +149,8 @@ class Tape:
             return
         text = (
             f"Tape.backward: Newton's method has left {residual.max():.2g} [m/s or 1/s] of step {residual.argmax()}, "
-            f"more than {RESIDUAL:g}: gradients may be wrong by as much in relation to velocities; shorten dt, or raise "
-            "newton/max_iter."
+            f"more than {RESIDUAL:g}: gradients may be wrong by a hundred times as much in relation to velocities; shorten "
+            "dt, or raise newton/max_iter."
         )
         if strict:
             raise GradientError(text)
