@@ -21,7 +21,7 @@ from dovetail.typing import Array
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
-__all__ = ["PotentialAdjoint"]
+__all__ = ["PotentialAdjoint", "entry_rates"]
 
 
 class PotentialAdjoint:
@@ -76,7 +76,7 @@ class PotentialAdjoint:
         if exact is not None and exact.combined.count:
             rows = exact.combined
             e = rows.entries
-            rate = _rates(e, x)
+            rate = entry_rates(e, x)
             held, pull = nu[e.group], rows.multiplier[e.group, 0]
             sums.steps["combined/weight"][k] -= pull * rate + held * e.x
             sums.steps["combined/target"][k] += nu
@@ -86,7 +86,7 @@ class PotentialAdjoint:
             e = soft.entries
             M = e.M.reshape(-1, 2, 2)
             w = M[:, 0] / M[:, 0, :1]  # (1, −ratio)
-            K, rate = M[:, 0, 0], _rates(e, x).reshape(-1, 2)
+            K, rate = M[:, 0, 0], entry_rates(e, x).reshape(-1, 2)
             gap = (w * (e.x - soft.previous - soft.target).reshape(-1, 2)).sum(axis=1)
             moved = (w * rate).sum(axis=1)
             sums.steps["soft/strength"][k] -= gap * moved
@@ -103,7 +103,7 @@ class PotentialAdjoint:
         value_adjoints(c, Q, x, values, rates, unused[0], unused[1], sums.constant["coordinates/W"])
 
 
-def _rates(e: Entries, x: Array) -> Array:
+def entry_rates(e: Entries, x: Array) -> Array:
     """∇x·x of all entries, as last linearised."""
     c, flat = e.coordinates, x.reshape(-1, 12)
     rates: Array = (e.J[:, 0] * flat[c.left[e.of]]).sum(axis=1) + (e.J[:, 1] * flat[c.right[e.of]]).sum(axis=1)

@@ -21,6 +21,7 @@ from dovetail.gradient.frame import Frame
 from dovetail.gradient.law_start import coordinate_adjoints, start_adjoints
 from dovetail.gradient.laws import steps_of
 from dovetail.gradient.linear import AdjointSystem
+from dovetail.gradient.potential import entry_rates
 from dovetail.gradient.rows import stacked
 from dovetail.gradient.slide_start import slide_adjoints
 from dovetail.gradient.start_bodies import body_adjoints
@@ -170,6 +171,12 @@ class StartAdjoint:
             m1, m2, nu1, nu2 = (part[e.group] * w for part in parts)
             for column, value in ((MU1, -m1), (X1, -nu1), (MU2, -m2), (X2, -nu2), (BEND, h * h * nu2)):
                 np.add.at(bars[:, column], e.of, value)
+            if sums is not None:
+                by_row = [part[e.group] for part in parts]
+                rates = [entry_rates(e, each) for each in motions]
+                by_weight = by_row[3] * (h * h * c.derivatives(Q, motions[1])[2][e.of] - rates[3])
+                by_weight -= by_row[0] * rates[0] + by_row[2] * rates[1] + by_row[1] * rates[2]
+                sums.steps["combined/weight"][k] += by_weight
         unused = np.zeros_like(Q)
         Q_bar, Vn_bar, V_bar = out
         mass_bar = np.zeros_like(model.bodies.mass)

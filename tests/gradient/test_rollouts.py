@@ -1,0 +1,178 @@
+"""Gradients of longer rollouts, through loops, couplings, hard limits, soft transforms; and what a tape leaves alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gradient_check import TIGHT_TAPE, Problem
+from joint_scenes import Bench, pose
+from mechanisms import bricard, slider_crank
+
+from dovetail.constitution import (
+    AffineBodyExternalBodyForce,
+    AffineBodyJointCoupling,
+    AffineBodyRevoluteJoint,
+    AffineBodyRevoluteJointLimit,
+    AffineBodySphericalJoint,
+    SoftTransformConstraint,
+)
+from dovetail.errors import GradientError
+
+G = (0.0, 0.0, -9.81)
+
+
+def close(found, expected, error=1e-6, noise=1e-9):
+    """Within the bar, and within what differences of a loss of about 10 tell."""
+    return abs(found - expected) <= error * abs(expected) + noise
+
+
+def chain(method="bdf1", strength=100.0, links=4, gravity=G, **config):
+    bench = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE, **config}, gravity=gravity)
+    at = [(0.3 * k + 0.3, 0.0, 0.0) for k in range(links)]
+    base = bench.box("base", (0.1, 0.1, 0.1), fixed=True)
+    boxes = [bench.box(f"link {k}", (0.3, 0.1, 0.05), p, kappa=1e7, spin=(0, 0.2, 0)) for k, p in enumerate(at)]
+    points = np.array(at) - (0.15, 0, 0)
+    bench.join(AffineBodySphericalJoint, [base, *boxes[:-1]], boxes, points, strength=strength)
+    return bench
+
+
+@pytest.mark.parametrize("method, strength", [("bdf1", 100.0), ("bdf1", np.inf), ("bdf2", 100.0), ("ctr", np.inf)])
+def test_fifty_steps_of_a_chain(method, strength):
+    problem = Problem(lambda gravity=np.zeros(3): chain(method, strength, gravity=G + gravity).world, 50)
+    found = problem.gradients()
+    spin = np.zeros((5, 4, 3))
+    spin[1:, 1:] = np.cross((0.1, 1.0, 0.3), np.eye(3))
+    # a consistent start with exact joints has a noise of 1e-12 m/s, which asks for wide steps
+    step, noise = (1e-2, 1e-6) if method == "ctr" else (1e-4, 1e-9)
+    assert close(np.nansum(found.V * spin), problem.slope(step, dV=spin), noise=noise)
+    assert close(found.gravity @ (1, 2, 3), problem.slope(max(step, 1e-3), gravity=np.array([1.0, 2.0, 3.0])), noise=noise)
+
+
+@pytest.mark.parametrize("make", [slider_crank, bricard])
+@pytest.mark.parametrize("method, gamma", [("bdf1", np.inf), ("ctr", np.inf), ("bdf1", 1e3)])
+def test_loops(make, method, gamma):
+    problem = Problem(lambda kappa=0.0: make(0.01, method, 1e8 * np.exp(kappa), gamma, **TIGHT_TAPE)[0].world, 10)
+    found, n = problem.gradients(), len(problem.by_Q[0])
+    along = np.random.default_rng(2).normal(size=(n, 4, 3))
+    along[problem.world._simulation.model.bodies.is_free == 0] = 0.0
+    assert close(np.nansum(found.V * along), problem.slope(1e-2, dV=along))
+    assert close(found.log_kappa.sum(), problem.slope(0.1, kappa=1.0))
+
+
+def gear(strength, method="bdf1", density=0.0):
+    bench = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=(0, -3.0, 0))
+    base = bench.box("base", fixed=True)
+    body = {"size": (0.2, 0.4, 0.1), "kappa": 1e7, "density": 100.0 * np.exp(density)}
+    first, second = bench.box("first", at=(0.1, 0, 0), **body), bench.box("second", at=(1.0, 0.1, 0), **body)
+    ends = [(0, 0, -0.1), (1, 0, -0.1)], [(0, 0, 0.1), (1, 0, 0.1)]
+    leader, follower = (
+        bench.join(AffineBodyRevoluteJoint, [base], [b], ends[0][k], ends[1][k], strength=np.inf, name=f"hinge {k}")
+        for k, b in enumerate((first, second))
+    )
+    make = AffineBodyJointCoupling().create_geometry([leader.slot], [follower.slot], -1.5, 0.02, strength)
+    bench.scene.objects.create("gear").geometries.create(make)
+    return bench.world
+
+
+@pytest.mark.parametrize("strength, method", [(0.2, "bdf1"), (np.inf, "bdf1"), (np.inf, "ctr")])
+def test_couplings(strength, method):
+    problem = Problem(lambda **changes: gear(strength, method, **changes), 5)
+    found = problem.gradients()
+    slot = next(slot for slot, _ in problem.world.scene.geometries if slot.object_name == "gear")
+    attributes, way = slot.geometry["coupling"], np.array([0.3, -1.0, 0.5, 0.2, 0.7])
+    for name in ("ratio", "offset", "strength_ratio")[: 2 if np.isinf(strength) else 3]:
+        base = attributes[name].copy()
+
+        def control(s, name=name, base=base):
+            return lambda k: attributes.slot(name).edit().__setitem__(0, base[0] + s * way[k])
+
+        assert close(found["gear", name][:, 0] @ way, problem.slope(1e-4, control=control)), name
+        attributes[name] = base
+    assert close(found.log_density[1:].sum(), problem.slope(1e-2, density=1.0))
+
+
+@pytest.mark.parametrize("method, gamma", [("bdf1", 1e3), ("bdf1", np.inf)])
+def test_a_hard_limit(method, gamma):
+    def build():
+        bench = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=G)
+        base = bench.box("base", (0.1, 0.1, 0.1), fixed=True)
+        arm = bench.box("arm", (0.5, 0.1, 0.1), (0.3, 0, 0), kappa=1e7, spin=(0, 2, 0))
+        limit = [lambda sc: AffineBodyRevoluteJointLimit().apply_to(sc, -0.3, 0.05, np.inf)]
+        ends = (0.05, -0.1, 0), (0.05, 0.1, 0)
+        bench.join(AffineBodyRevoluteJoint, [base], [arm], *ends, strength=gamma, extras=limit, name="hinge")
+        return bench.world
+
+    problem = Problem(build, 8)
+    found, spin = problem.gradients(), np.zeros((2, 4, 3))
+    assert np.abs(found["hinge", "limit/upper"]).sum() > 1.0  # it is reached
+    spin[1, 1:] = np.cross((0.0, 1.0, 0.0), np.eye(3))
+    assert close(np.nansum(found.V * spin), problem.slope(1e-5, dV=spin))
+    assert np.isnan(found.log_density[1])  # its strength is the inertia of the joint
+
+
+def test_forces_and_soft_transforms():
+    def drawn(rate=0.0):
+        bench = Bench({"dt": 0.01, "integrator/type": "bdf1", **TIGHT_TAPE}, gravity=G)
+        box = bench.box("box", (0.3, 0.2, 0.1), density=500.0, kappa=1e7)
+        SoftTransformConstraint().apply_to(box.geometry, (3.0, 2.0))
+        AffineBodyExternalBodyForce().apply_to(box.geometry, np.zeros(12))
+        box.geometry.instances["external_force/is_constrained"] = 1
+        box.geometry.instances["is_constrained"] = 1
+        box.geometry.instances["aim_transform"] = pose((0.01, 0.02, 0.0))[None]
+        return bench.world
+
+    problem = Problem(drawn, 4)
+    found = problem.gradients()
+    instances = next(slot for slot, _ in problem.world.scene.geometries).geometry.instances
+    way = np.random.default_rng(3).normal(size=(4, 3))
+
+    def push(s):
+        return lambda k: instances.slot("external_force").edit()[0].__setitem__(slice(0, 3), s * way[k])
+
+    def aim(s):
+        return lambda k: instances.slot("aim_transform").edit()[0].__setitem__((slice(0, 3), 3), (0.01, 0.02, 0) + s * way[k])
+
+    force = problem.slope(1.0, control=push)
+    push(0.0)(0)
+    assert close((found.forces[:, 0, 0] * way).sum(), force)
+    assert close((found.aims[:, 0, 0] * way).sum(), problem.slope(1e-3, control=aim))
+
+
+def test_a_tape_leaves_the_world_as_it_was():
+    tapes = [chain("bdf1", np.inf, **{}) for _ in range(2)]
+    for n, bench in enumerate(tapes):
+        tape = bench.world.rollout(5)
+        if n:
+            tape.backward(np.ones_like(tape.Q[0]))
+        bench.run(5)
+    states = [bench.world._simulation.state for bench in tapes]
+    assert np.array_equal(states[0].Q, states[1].Q) and np.array_equal(states[0].V, states[1].V)
+
+
+def test_a_loss_of_the_end_alone_is_one_of_all_states():
+    tape = chain().world.rollout(3)
+    by_end = np.random.default_rng(0).normal(size=(5, 4, 3))
+    by_all = np.zeros((4, 5, 4, 3))
+    by_all[-1] = by_end
+    assert np.array_equal(tape.backward(by_end).V, tape.backward(by_all).V, equal_nan=True)
+
+
+def test_what_is_not_differentiable_is_refused_by_name():
+    with pytest.raises(GradientError, match="semi_implicit"):
+        chain(**{"newton/semi_implicit/enable": 1}).world.rollout(1)
+    bench = chain("bdf2")
+    with pytest.raises(GradientError, match="step 2 has another dt than the step before it, under bdf2"):
+        bench.world.rollout(4, lambda k: bench.scene.config.__setitem__("dt", 0.01 if k < 2 else 0.005))
+    tape = chain().world.rollout(2)
+    with pytest.raises(GradientError, match=r"dL_dQ has the shape \(3,\); give \(3, 5, 4, 3\) or \(5, 4, 3\)"):
+        tape.backward(np.zeros(3))
+    with pytest.raises(GradientError, match="'joint' has no gradient by 'angle'; it has 'strength_ratio'"):
+        tape.backward()["joint", "angle"]
+    bench = chain()
+    world = bench.world
+
+    def move(k):
+        world._simulation.write_state("test", np.array([1]), None, np.zeros((1, 4, 3)))
+
+    with pytest.raises(GradientError, match="before step 0 the state was written to"):
+        world.rollout(2, move)
