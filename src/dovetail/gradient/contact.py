@@ -16,7 +16,8 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.kinds import X0
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.linear.ordering import NO_BLOCK
+from dovetail.solver.kernel import kernel
+from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
 __all__ = ["ContactAdjoint"]
@@ -50,29 +51,29 @@ class ContactAdjoint:
     @property
     def pairs(self) -> Indices:
         """Pairs of bodies (k, 2) that need a block."""
-        both = np.concatenate([self._start.bodies, self._end.bodies])
-        return np.unique(both[both[:, 1] >= 0], axis=0)
+        both, n = np.concatenate([self._start.bodies, self._end.bodies]), len(self._Q)
+        key = np.unique((both[:, 0] * n + both[:, 1])[both[:, 1] >= 0])
+        return np.stack([key // n, key % n], axis=1)
 
     def assemble(self, blocks: Blocks) -> None:
         """Add gradient and true Hessian at the end of the step."""
         t = self._end
         if t.count:
-            g, H = _barrier(self._scene, t, self._Q_end)
-            _add(t, g, H, blocks)
+            _add_barriers(self._scene, t, self._Q_end, blocks)
         t = self._start
         if t.count:
-            g = np.einsum("ki,kx->kix", t.c, (self._load * self._f1)[:, None] * self._slip)
             along = np.divide(self._f1_slope, self._y, out=np.zeros_like(self._y), where=self._y > 0.0)
-            inner = np.eye(3) - self._n[:, :, None] * self._n[:, None]
-            inner = self._f1[:, None, None] * inner + along[:, None, None] * self._slip[:, :, None] * self._slip[:, None]
-            H = np.einsum("ki,kj,kxz->kixjz", t.c, t.c, self._load[:, None, None] * inner)
-            _add(t, g, H, blocks)
+            inner = self._f1[:, None, None] * (np.eye(3) - self._n[:, :, None] * self._n[:, None])
+            inner += along[:, None, None] * self._slip[:, :, None] * self._slip[:, None]
+            _add_gradient(t, t.c[:, :, None] * ((self._load * self._f1)[:, None] * self._slip)[:, None], blocks.g)
+            M = self._load[:, None, None] * inner
+            add_terms(t.bodies, _places(t, blocks), t.c, t.c, M, np.zeros((t.count, 0, 24)), np.zeros((t.count, 0)), blocks)
 
     def back(self, x: Array, Q_bar: Array, sums: Sums) -> None:
         """Q_bar −= ∂(x·g)/∂Qₙ of lagged friction; gradients by friction and stiffness of materials go to the sums."""
         if self._end.count:
             t = self._end
-            g, _ = _barrier(self._scene, t, self._Q_end, with_hessian=False)
+            g = _barrier_gradient(self._scene, t, self._Q_end)
             self._tell(t, (g * t.images(x)).sum(axis=(1, 2)), sums)
         if self._start.count:
             by_Q, work = self._lag(x)
@@ -112,9 +113,10 @@ class ContactAdjoint:
         moved, pushed = m.c @ t.images(self._Q_end - self._Q), m.c @ t.images(x)
         by_alpha = (moved * by_move[:, None] + pushed * by_push[:, None] + m.r * by_r[:, None]).sum(axis=2)
         by_Q -= np.einsum("kf,kfix->kix", np.einsum("kfe,ke->kf", m.inverse, by_alpha), m.B)
-        if (t.slope > 0.0).any():
-            scale = work * t.slope / t.weight
-            by_Q += scale[:, None, None] * _cross(self._scene, t, self._Q)[1]
+        bent = t.slope > 0.0
+        if bent.any():
+            scale = (work * t.slope / t.weight)[bent, None, None]
+            by_Q[bent] += scale * _cross(self._scene, t.chosen(bent), self._Q)[1]
         return by_Q, work
 
 
@@ -137,69 +139,117 @@ def _cross(scene: ContactScene, t: Touching, Q: Array) -> tuple[Array, Array]:
     return uv, e[:, 0, :, None] * on_u[:, None] + e[:, 1, :, None] * on_v[:, None]
 
 
-def _barrier(scene: ContactScene, t: Touching, Q: Array, with_hessian: bool = True) -> tuple[Array, Array]:
-    """Gradient (k, 8, 3) and Hessian (k, 8, 3, 8, 3) of κ m b(D)."""
+def _barrier_gradient(scene: ContactScene, t: Touching, Q: Array) -> Array:
+    """Gradient (k, 8, 3) of κ m b(D)."""
+    value, first, _ = t.barrier()
+    g: Array = t.c[:, :, None] * ((2.0 * t.weight * t.kappa * first)[:, None] * t.r)[:, None]
+    bent = t.slope > 0.0
+    if bent.any():
+        _, cross = _cross(scene, t.chosen(bent), Q)
+        g[bent] += (t.kappa * value * t.slope)[bent, None, None] * cross
+    return g
+
+
+def _add_barriers(scene: ContactScene, t: Touching, Q: Array, blocks: Blocks) -> None:
+    """Add gradient and Hessian of κ m b(D): multiples of ½∇D and of both rows of B, G⁻¹ = L Lᵀ, and of JᵀJ."""
     value, first, second = t.barrier()
     scale = t.weight * t.kappa
-    along = t.c[:, :, None] * t.r[:, None]  # ½ ∇D
-    g = (2.0 * scale * first)[:, None, None] * along
-    bent = t.slope > 0.0
-    uv, cross = _cross(scene, t, Q)
-    g += (t.kappa * value * t.slope)[:, None, None] * cross
-    if not with_hessian:
-        return g, along
-    flat = along.reshape(-1, 24)
-    H = (4.0 * scale * second)[:, None, None] * flat[:, :, None] * flat[:, None]
+    _add_gradient(t, _barrier_gradient(scene, t, Q), blocks.g)
+    along = (t.c[:, :, None] * t.r[:, None]).reshape(-1, 24)
     # a half-plane has the distance along its normal alone
-    plane = t.is_plane
-    unit = np.where(plane[:, None, None], t.r[:, :, None] * t.r[:, None] / t.D[:, None, None], np.eye(3))
-    H += np.einsum("ki,kj,kxz->kixjz", t.c, t.c, (2.0 * scale * first)[:, None, None] * unit).reshape(-1, 24, 24)
-    m = moving(scene, t, Q)
+    unit = np.where(t.is_plane[:, None, None], t.r[:, :, None] * t.r[:, None] / t.D[:, None, None], np.eye(3))
+    m, push = moving(scene, t, Q), 2.0 * scale * first
+    l0 = np.sqrt(m.inverse[:, 0, 0])
+    l1 = np.divide(m.inverse[:, 1, 0], l0, out=np.zeros_like(l0), where=l0 > 0.0)
+    l2 = np.sqrt(np.maximum(m.inverse[:, 1, 1] - l1 * l1, 0.0))
     B = m.B.reshape(-1, 2, 24)
-    H -= (2.0 * scale * first)[:, None, None] * (B.swapaxes(1, 2) @ m.inverse @ B)
+    w = np.stack([along, l0[:, None] * B[:, 0] + l1[:, None] * B[:, 1], l2[:, None] * B[:, 1]], axis=1)
+    places, s = _places(t, blocks), np.stack([4.0 * scale * second, -push, -push], axis=1)
+    add_terms(t.bodies, places, t.c, t.c, push[:, None, None] * unit, w, s, blocks)
+    bent = t.slope > 0.0
     if bent.any():
-        H[bent] += _mollified(scene, t.chosen(bent), uv[:, bent], cross[bent], flat[bent], value[bent], first[bent])
-    return g, H.reshape(-1, 8, 3, 8, 3)
+        some = t.chosen(bent)
+        _add_mollified(scene, some, places[bent], Q, along[bent], (value[bent], first[bent]), blocks)
 
 
-def _mollified(
-    scene: ContactScene, t: Touching, uv: Array, cross: Array, along: Array, value: Array, first: Array
-) -> Array:
-    """What the mollifier m(c), c = |u × v|², adds: κ(b m″ ∇c∇cᵀ + b m′ ∇²c + m′b′(∇c∇Dᵀ + ∇D∇cᵀ)) (k, 24, 24)."""
-    u, v = uv
-    e, c = edges(scene, t), cross.reshape(-1, 24)
-    mixed = c[:, :, None] * along[:, None]
-    H = (-2.0 / t.width**2 * t.kappa * value)[:, None, None] * c[:, :, None] * c[:, None]
-    H += (2.0 * t.kappa * t.slope * first)[:, None, None] * (mixed + mixed.swapaxes(1, 2))
+def _add_mollified(
+    scene: ContactScene, t: Touching, places: Indices, Q: Array, along: Array, b: tuple[Array, Array], blocks: Blocks
+) -> None:
+    """Add what the mollifier m(c), c = |u × v|², brings: κ(b m″ ∇c∇cᵀ + m′b′(∇c∇Dᵀ + ∇D∇cᵀ) + b m′ ∇²c)."""
+    (u, v), cross = _cross(scene, t, Q)
+    e, c, (value, first) = edges(scene, t), cross.reshape(-1, 24), b
+    mixed = t.kappa * t.slope * first  # ∇D is twice `along`, and x yᵀ + y xᵀ half of the squares of x ± y
+    s = np.stack([-2.0 / t.width**2 * t.kappa * value, mixed, -mixed], axis=1)
+    w = np.stack([c, c + along, c - along], axis=1)
+    scale, one = (t.kappa * value * t.slope)[:, None, None], np.eye(3)
+    uu, vv, uv = ((a * b).sum(axis=1)[:, None, None] for a, b in ((u, u), (v, v), (u, v)))
+    on_u, on_v = 2.0 * (vv * one - _square(v, v)), 2.0 * (uu * one - _square(u, u))
+    between = 4.0 * _square(u, v) - 2.0 * uv * one - 2.0 * _square(v, u)
+    none = w[:, :0], s[:, :0]
+    first_row, second_row = np.ascontiguousarray(e[:, 0]), np.ascontiguousarray(e[:, 1])
+    for c, d, M, (vectors, sizes) in (
+        (first_row, first_row, on_u, (w, s)),
+        (second_row, second_row, on_v, none),
+        (first_row, second_row, between, none),
+        (second_row, first_row, between.swapaxes(1, 2), none),
+    ):
+        add_terms(t.bodies, places, c, d, np.ascontiguousarray(scale * M), vectors.copy(), sizes.copy(), blocks)
 
-    def square(a: Array, b: Array) -> Array:
-        return a[:, :, None] * b[:, None]
 
-    one = np.eye(3)
-    uu, vv, dot = ((a * b).sum(axis=1)[:, None, None] for a, b in ((u, u), (v, v), (u, v)))
-    parts = ((0, 0, 2.0 * (vv * one - square(v, v))), (1, 1, 2.0 * (uu * one - square(u, u))))
-    bend = np.zeros((t.count, 8, 3, 8, 3))
-    for i, j, inner in parts:
-        bend += np.einsum("ki,kj,kxz->kixjz", e[:, i], e[:, j], inner)
-    across = np.einsum("ki,kj,kxz->kixjz", e[:, 0], e[:, 1], 4.0 * square(u, v) - 2.0 * dot * one - 2.0 * square(v, u))
-    bend += across + across.transpose(0, 3, 4, 1, 2)
-    return np.asarray(H + (t.kappa * value * t.slope)[:, None, None] * bend.reshape(-1, 24, 24))
+def _square(a: Array, b: Array) -> Array:
+    """a bᵀ (k, 3, 3)."""
+    return np.asarray(a[:, :, None] * b[:, None])
 
 
-def _add(t: Touching, g: Array, H: Array, blocks: Blocks) -> None:
-    """Add gradients (k, 8, 3) and Hessians (k, 8, 3, 8, 3) to the blocks; rows of fixed bodies are never read."""
-    a, b = t.bodies.T
-    flat, square = g.reshape(-1, 2, 12), H.reshape(-1, 2, 12, 2, 12)
-    met = b >= 0
-    np.add.at(blocks.g, a, flat[:, 0])
-    np.add.at(blocks.g, b[met], flat[met, 1])
-    np.add.at(blocks.D, a, square[:, 0, :, 0])
-    np.add.at(blocks.D, b[met], square[met, 1, :, 1])
-    itself = met & (a == b)
-    np.add.at(blocks.D, a[itself], square[itself, 0, :, 1] + square[itself, 1, :, 0])
-    apart = np.flatnonzero(met & (a != b))
-    place = np.full(len(apart), NO_BLOCK)
-    blocks.locate(np.ascontiguousarray(a[apart]), np.ascontiguousarray(b[apart]), place)
-    forward, backward = place >= 0, (place < 0) & (place != NO_BLOCK)
-    np.add.at(blocks.U, place[forward], square[apart[forward], 0, :, 1])
-    np.add.at(blocks.U, -2 - place[backward], square[apart[backward], 1, :, 0])
+def _places(t: Touching, blocks: Blocks) -> Indices:
+    """The block (k,) of the two bodies of each contact, see linear/ordering.py."""
+    place = np.full(t.count, NO_BLOCK)
+    met = np.flatnonzero((t.bodies[:, 1] >= 0) & (t.bodies[:, 0] != t.bodies[:, 1]))
+    found = np.full(len(met), NO_BLOCK)
+    blocks.locate(np.ascontiguousarray(t.bodies[met, 0]), np.ascontiguousarray(t.bodies[met, 1]), found)
+    place[met] = found
+    return place
+
+
+def _add_gradient(t: Touching, by: Array, g: Array) -> None:
+    """g (n, 12) += gradients (k, 8, 3) on both bodies."""
+    flat, met = by.reshape(-1, 2, 12), t.bodies[:, 1] >= 0
+    np.add.at(g, t.bodies[:, 0], flat[:, 0])
+    np.add.at(g, t.bodies[met, 1], flat[met, 1])
+
+
+@kernel
+def _add_block(c: Array, d: Array, M: Array, w: Array, s: Array, first: int, second: int, target: Array) -> None:
+    """target (12, 12) += c dᵀ ⊗ M + Σ s w wᵀ, rows of side `first` and columns of side `second`."""
+    for i in range(4):
+        for j in range(4):
+            weight = c[4 * first + i] * d[4 * second + j]
+            for x in range(3):
+                for z in range(3):
+                    target[3 * i + x, 3 * j + z] += weight * M[x, z]
+    for f in range(len(s)):
+        for i in range(12):
+            value = s[f] * w[f, 12 * first + i]
+            for j in range(12):
+                target[i, j] += value * w[f, 12 * second + j]
+
+
+@kernel
+def add_terms(
+    bodies: Indices, places: Indices, c: Array, d: Array, M: Array, w: Array, s: Array, blocks: Blocks
+) -> None:
+    """Add Hessians c dᵀ ⊗ M + Σ s w wᵀ of contacts to the blocks; c, d (k, 8), M (k, 3, 3), w (k, f, 24), s (k, f)."""
+    D, U = blocks.D, blocks.U
+    for k in range(len(bodies)):
+        a, b, place = bodies[k, 0], bodies[k, 1], places[k]
+        _add_block(c[k], d[k], M[k], w[k], s[k], 0, 0, D[a])
+        if b < 0:
+            continue
+        _add_block(c[k], d[k], M[k], w[k], s[k], 1, 1, D[b])
+        if a == b:
+            _add_block(c[k], d[k], M[k], w[k], s[k], 0, 1, D[a])
+            _add_block(c[k], d[k], M[k], w[k], s[k], 1, 0, D[a])
+        elif place >= 0:
+            _add_block(c[k], d[k], M[k], w[k], s[k], 0, 1, U[place])
+        elif place != NO_BLOCK:
+            _add_block(c[k], d[k], M[k], w[k], s[k], 1, 0, U[flipped(place)])
