@@ -157,6 +157,32 @@ def test_a_loss_of_the_end_alone_is_one_of_all_states():
     assert np.array_equal(tape.backward(by_end).V, tape.backward(by_all).V, equal_nan=True)
 
 
+@pytest.mark.parametrize("method", ["bdf1", "ctr"])
+def test_jacobians_of_a_step(method):
+    """A of two links: products with a change of the state are differences of the state one step later."""
+    world = chain(method, links=2).world
+    tape = world.rollout(2)
+    A, B = tape.step_jacobians(0)
+    rng = np.random.default_rng(0)
+    dQ, dV = np.zeros((2, 3, 4, 3))
+    dQ[1:], dV[1:] = rng.normal(size=(2, 2, 4, 3))
+
+    def end(s):
+        world = chain(method, links=2).world
+        state = world._simulation.state
+        world._simulation.write_state("test", np.arange(3), state.Q + 1e-3 * s * dQ, state.V + s * dV)
+        tape = world.rollout(1)
+        return np.concatenate([tape.Q[-1, 1:].ravel(), tape.V[-1, 1:].ravel()])
+
+    wide, narrow = ((end(h) - end(-h)) / (2 * h) for h in (2e-3, 1e-3))
+    found = A @ np.concatenate([1e-3 * dQ[1:].ravel(), dV[1:].ravel()])
+    assert np.allclose(found, (4 * narrow - wide) / 3, rtol=1e-6, atol=1e-8 * np.abs(found).max())
+    by_end = rng.normal(size=(2, 3, 4, 3))
+    back = tape.step_vjp(0, *by_end)
+    assert np.allclose(by_end[:, 1:].ravel() @ A, np.concatenate([back.Q[1:].ravel(), back.V[1:].ravel()]))
+    assert np.allclose(by_end[:, 1:].ravel() @ B, back.forces[0, 1:].ravel())
+
+
 def test_what_is_not_differentiable_is_refused_by_name():
     with pytest.raises(GradientError, match="semi_implicit"):
         chain(**{"newton/semi_implicit/enable": 1}).world.rollout(1)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dovetail.errors import GradientError
 from dovetail.gradient.frame import Frame
+from dovetail.gradient.design import design_gradient
 from dovetail.gradient.coupling import coupling_gradients, weighed_couplings
 from dovetail.gradient.sums import Sums
-from dovetail.typing import Array
+from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from dovetail.world.lower.lowered import LawOnJoints
@@ -55,6 +56,14 @@ class Gradients:
         if simulation.contact is not None and simulation.contact.scene.has_vertex_materials:
             self.log_mu, self.log_contact_kappa = np.full((2, *sums.log_mu.shape), np.nan)  # not told apart
         self.log_kappa: Array = sums.constant["stiffness"] * bodies.stiffness
+
+    def design(self, build: Callable[[Array], Any], p: ArrayLike) -> Array:
+        """dL/dp by numbers p that a scene is built from: anchors, axes, sizes, densities, gains, places of bodies.
+
+        build(p) gives the world or Sim as it was at the start of the rollout. It is called twice for each number, and
+        nothing is simulated. What controls have written in the rollout must not depend on p.
+        """
+        return design_gradient(build, p, self._simulation, self._frames, self._sums, (self.Q, self.V))
 
     # ---- masses ----------------------------------------------------------------------------------------------
 

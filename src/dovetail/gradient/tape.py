@@ -123,6 +123,39 @@ class Tape:
             at.Q_before[:] = at.V_before[:] = 0.0
         return Gradients(self._simulation, self._frames, sums, (at.Q, at.V, at.Q_before, at.V_before))
 
+    def step_vjp(self, k: int, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None) -> Gradients:
+        """Gradients of a loss of the state after step k alone, (n, 4, 3) each: Q and V are by the state before it."""
+        sums, at = Sums(self._simulation, self.steps), Costate.zero(len(self._Q[0]))
+        at.Q += self._given("dL_dQ", dL_dQ)[-1]
+        at.V += self._given("dL_dV", dL_dV)[-1]
+        with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+            found = adjoint.step(self._number(k), self._frames[k], self._ends(k), at)
+        return Gradients(self._simulation, self._frames, sums, (found.Q, found.V, found.Q_before, found.V_before))
+
+    def step_jacobians(self, k: int) -> tuple[Array, Array]:
+        """A = ∂(Qₖ₊₁, Vₖ₊₁)/∂(Qₖ, Vₖ) (24f, 24f) and B = ∂(Qₖ₊₁, Vₖ₊₁)/∂F (24f, 12f) of the f bodies that can move.
+
+        F are generalised forces on bodies in step k. A row is an adjoint step: 24f of them.
+        """
+        frame, ends = self._frames[self._number(k)], self._ends(k)
+        free = np.flatnonzero(self._simulation.model.bodies.is_free)
+        size = 12 * len(free)
+        A, B = np.zeros((2 * size, 2 * size)), np.zeros((2 * size, size))
+        for row in range(2 * size):
+            at, sums = Costate.zero(len(self._Q[0])), Sums(self._simulation, self.steps)
+            body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
+            (at.Q if row < size else at.V)[free[body], i, x] = 1.0
+            with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+                found = adjoint.step(k, frame, ends, at)
+            A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
+            B[row] = sums.steps["forces"][k, free].ravel()
+        return A, B
+
+    def _number(self, k: int) -> int:
+        if not 0 <= k < self.steps:
+            raise GradientError(f"Tape: there is no step {k}; there are 0 to {self.steps - 1}.")
+        return k
+
     def _ends(self, k: int) -> Ends:
         Q, V = self._Q, self._V
         before = (Q[k - 1], V[k - 1]) if k else self._start[:2]
