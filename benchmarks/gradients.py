@@ -86,7 +86,7 @@ def measure(name: str, build: Any) -> None:
         contacts = world.report.contacts
     per = {key: 1e3 * value / STEPS for key, value in times.items()}
     print(
-        f"{name:24s} plain {per['plain']:7.2f}  forward {per['forward']:7.2f}  backward {per['backward']:7.2f} ms a step"
+        f"{name:24s} plain {per['plain']:7.2f}  forward {per['forward']:7.2f}  backward {per['backward']:7.2f} ms"
         f"   backward/forward {per['backward'] / per['forward']:5.2f}   residual {residual:.0e}  contacts {contacts:g}"
     )
 

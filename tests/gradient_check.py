@@ -1,4 +1,4 @@
-"""Gradients of a tape beside differences of the program itself: central ones at two steps, extrapolated (Richardson)."""
+"""Gradients of a tape beside differences of the program itself: central, at two steps, extrapolated (Richardson)."""
 
 from __future__ import annotations
 

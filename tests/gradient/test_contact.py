@@ -17,7 +17,9 @@ G = np.array([0.0, 0.0, -9.81])
 TIGHT = {name.replace("/", "__"): value for name, value in TIGHT_TAPE.items()}
 
 
-def pile(count=3, method="bdf1", mu=0.0, kappa=0.0, density=0.0, gravity=0.0, adaptive=False, memory=0, mesh=BOX, tilt=0.1):
+def pile(
+    count=3, method="bdf1", mu=0.0, kappa=0.0, density=0.0, gravity=0.0, adaptive=False, memory=0, mesh=BOX, tilt=0.1
+):
     """Boxes one above the other, askew, that begin to move; parameters are changes of logarithms."""
     stage = Stage(
         G + gravity, d_hat=0.01, dt=0.01, integrator__type=method, contact__friction__memory=memory,
@@ -35,7 +37,14 @@ def pile(count=3, method="bdf1", mu=0.0, kappa=0.0, density=0.0, gravity=0.0, ad
 
 @pytest.mark.parametrize(
     "count, steps, more",
-    [(1, 50, {}), (3, 12, {}), (3, 50, {}), (2, 10, {"adaptive": True}), (2, 10, {"method": "bdf2"}), (2, 12, {"tilt": 0.01})],
+    [
+        (1, 50, {}),
+        (3, 12, {}),
+        (3, 50, {}),
+        (2, 10, {"adaptive": True}),
+        (2, 10, {"method": "bdf2"}),
+        (2, 12, {"tilt": 0.01}),
+    ],
 )
 def test_gradients_through_contact_are_those_of_the_program(count, steps, more):
     problem = Problem(lambda **changes: pile(count, **more, **changes), steps)

@@ -33,7 +33,7 @@ def mild(kind: type[Joint]) -> list[Any]:
     """All extras of a joint, with values that act but do not throw bodies about."""
     rest = np.linalg.norm(P1 - P0, axis=1) if kind is AffineBodyDistanceJoint else np.zeros(2)
     numbers: dict[type, tuple[Any, ...]] = {
-        AffineBodyJointLimit: (rest - (2e-3, 3e-3), rest + (1e-3, 2e-3), 0.02),
+        AffineBodyJointLimit: (rest - (2e-3, 3e-3), rest - (-1e-3, -2e-3), 0.02),
         AffineBodyJointDrive: (200.0, 5.0, [1.0, 1e3]),  # the cap of the first is reached
         AffineBodyJointDamper: (3.0,),
         AffineBodyJointFriction: (0.5, 0.3),
@@ -45,7 +45,7 @@ def mild(kind: type[Joint]) -> list[Any]:
             for word in kind.coordinates():
                 extra().apply_to(sc, *numbers[extra], coordinate=word.attribute)
                 if extra is AffineBodyJointDrive:
-                    elements[f"{word.prefix}drive/target"] = rest + (0.05, -0.02)
+                    elements[f"{word.prefix}drive/target"] = rest - (-0.05, 0.02)
                     elements[f"{word.prefix}drive/target_velocity"] = [0.1, 0.2]
         elif issubclass(extra, Drive):
             extra().apply_to(sc, [0.5, 0.3])

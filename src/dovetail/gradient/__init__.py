@@ -1,4 +1,4 @@
-"""Gradients of a rollout by the adjoint method: one linear solve a step, backwards through time. See docs/gradients.md."""
+"""Gradients of a rollout by the adjoint method: a linear solve a step, backwards in time; see docs/gradients.md."""
 
 from __future__ import annotations
 

@@ -164,9 +164,7 @@ class Adjoint:
         self._later = start, h
         return ContactAdjoint(contact, start, end, ends.Q, ends.Q_end, h) if start.count or end.count else None
 
-    def _solve(
-        self, k: int, h: float, Q: Array, contact: ContactAdjoint | None, q: Array
-    ) -> tuple[Array, Array]:
+    def _solve(self, k: int, h: float, Q: Array, contact: ContactAdjoint | None, q: Array) -> tuple[Array, Array]:
         """The adjoint x (n, 4, 3) and ν of a step to Q with the adjoint q there; what Newton has left is measured."""
         g = self._system.assemble(self._model.potential.bare(Q), contact)
         self._system.factor(k)

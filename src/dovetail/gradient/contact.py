@@ -67,7 +67,9 @@ class ContactAdjoint:
             inner += along[:, None, None] * self._slip[:, :, None] * self._slip[:, None]
             _add_gradient(t, t.c[:, :, None] * ((self._load * self._f1)[:, None] * self._slip)[:, None], blocks.g)
             M = self._load[:, None, None] * inner
-            add_terms(t.bodies, _places(t, blocks), t.c, t.c, M, np.zeros((t.count, 0, 24)), np.zeros((t.count, 0)), blocks)
+            add_terms(
+                t.bodies, _places(t, blocks), t.c, t.c, M, np.zeros((t.count, 0, 24)), np.zeros((t.count, 0)), blocks
+            )
 
     def back(self, x: Array, Q_bar: Array, sums: Sums) -> None:
         """Q_bar −= ∂(x·g)/∂Qₙ of lagged friction; gradients by friction and stiffness of materials go to the sums."""

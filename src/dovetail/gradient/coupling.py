@@ -36,7 +36,7 @@ def coupling_gradients(couplings: Couplings, numbers: slice, attribute: str, sum
 
 
 def weighed_couplings(couplings: Couplings, sums: Sums) -> Iterator[tuple[JointGeometry, Array]]:
-    """Joint geometries with the gradients (k,) by ln K of couplings, which are weighed by the mass on their followers."""
+    """Joint geometries with the gradients (k,) by ln K of couplings, weighed by the mass on their followers."""
     for k in np.flatnonzero(~couplings.is_exact).tolist():
         follower, _ = couplings.ends[k]
         both, place = np.zeros(follower.entry.count), couplings.place(k)

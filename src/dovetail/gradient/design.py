@@ -37,7 +37,7 @@ def design_gradient(
     weights = _weights(base, frames, sums, start)
     out = np.zeros(at.shape)
     for index in np.ndindex(*at.shape):
-        step, arrays = _STEP * max(1.0, abs(at[index])), []
+        step, arrays = _STEP * max(1.0, abs(float(at[index]))), []
         for sign in (1.0, -1.0):
             moved = at.copy()
             moved[index] += sign * step
@@ -77,7 +77,10 @@ def _arrays(simulation: Simulation) -> dict[str, Array]:
     found["log mass"] = np.log(simulation.model.bodies.mass[:, 0, 0])
     if simulation.contact is not None:
         scene = simulation.contact.scene
-        found["surfaces"], found["half-planes"] = scene.V.copy(), np.concatenate([scene.plane_point, scene.plane_normal])
+        found["surfaces"], found["half-planes"] = (
+            scene.V.copy(),
+            np.concatenate([scene.plane_point, scene.plane_normal]),
+        )
         found["log mu"] = np.log(np.maximum(np.triu(scene.mu), 1e-300))
         found["log contact kappa"] = np.log(np.maximum(np.triu(scene.kappa), 1e-300))
     return found
@@ -121,4 +124,6 @@ def _refuse(name: str, index: tuple[int, ...]) -> None:
         "laws": "parameters of drives, limits or dampers that controls have written to",
     }  # fmt: skip
     said = what.get(name, "anchors and axes under the integrator ctr" if name.endswith(_UNKNOWN) else f"'{name}'")
-    raise GradientError(f"Gradients.design: p[{', '.join(map(str, index))}] changes {said}; no gradient by that is known.")
+    raise GradientError(
+        f"Gradients.design: p[{', '.join(map(str, index))}] changes {said}; no gradient by that is known."
+    )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.errors import GradientError
-from dovetail.gradient.frame import Frame
-from dovetail.gradient.design import design_gradient
 from dovetail.gradient.coupling import coupling_gradients, weighed_couplings
+from dovetail.gradient.design import design_gradient
+from dovetail.gradient.frame import Frame
 from dovetail.gradient.sums import Sums
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from dovetail.world.lower.lowered import LawOnJoints
+    from dovetail.world.lower.lowered import JointGeometry, LawOnJoints
     from dovetail.world.simulation import Simulation
 
 __all__ = ["Gradients"]
@@ -92,14 +92,17 @@ class Gradients:
             for column, part in enumerate(use.word.parameters):
                 if part.times_mass or part.inertia:
                     both = (self._law_column(use, column) * self._law_values(use, column)).sum(axis=0)
+                    # parameters before the first step, which a start of ctr looks back to
+                    past = self._frames[0].given[len(self._lowered.loads) + 2][::-1, self._places(use, column)]
+                    both = both + (self._sums.law_steps[:2, self._places(use, column)] * past).sum(axis=0)
                     weighed = weighed + both * part.times_mass
                     inertial = inertial + both * part.inertia
             yield use.entry, weighed, inertial
-        for use in self._lowered.term_uses:
-            steps = self._sums.steps[f"terms {self._lowered.terms.index(use.terms)}"]
-            columns = [part.times_mass for part in use.word.parameters]
-            both = (steps.sum(axis=0) * use.terms.p)[use.rows][:, columns].sum(axis=1)
-            yield use.entry, both, np.zeros(use.entry.count)
+        for term in self._lowered.term_uses:
+            steps = self._sums.steps[f"terms {self._lowered.terms.index(term.terms)}"]
+            columns = [part.times_mass for part in term.word.parameters]
+            both = (steps.sum(axis=0) * term.terms.p)[term.rows][:, columns].sum(axis=1)
+            yield term.entry, both, np.zeros(term.entry.count)
         if self._lowered.couplings is not None:
             for entry, both in weighed_couplings(self._lowered.couplings, self._sums):
                 yield entry, both, np.zeros(entry.count)
@@ -113,15 +116,30 @@ class Gradients:
             for slot, numbers in couplings.slots:
                 if slot.object_name == name and attribute in _COUPLED:
                     return coupling_gradients(couplings, numbers, attribute, self._sums)
-        entries = [entry for entry in self._lowered.geometries if entry.slot.object_name == name]
-        if len(entries) != 1:
-            known = ", ".join(f"'{entry.slot.object_name}'" for entry in self._lowered.geometries) or "none"
-            raise GradientError(f"Gradients: there are {len(entries)} joint geometries '{name}'; there are {known}.")
-        found = self._found(entries[0], attribute)
+        found = self._found(self._entry(name), attribute)
         if found is None:
             offered = ", ".join(f"'{attribute}'" for named, attribute in self.names if named == name) or "nothing"
             raise GradientError(f"Gradients: '{name}' has no gradient by '{attribute}'; it has {offered}.")
         return found
+
+    def initial(self, joint: Any, attribute: str) -> Array:
+        """By an attribute of the joints (k,) of a geometry before the first step: from there ctr follows its motion."""
+        entry = self._entry(joint if isinstance(joint, str) else joint.name)
+        total = np.zeros(entry.count)
+        for number, use in enumerate(self._lowered.law_uses):
+            for column, part in enumerate(use.word.parameters if use.entry is entry else ()):
+                if part.attribute == attribute:
+                    acts = self._frames[0].switches[number] if part.reported or column == 0 else 1.0
+                    before = self._sums.law_steps[:2, self._places(use, column)].sum(axis=0)
+                    total += acts * before * (entry.mass if part.times_mass else 1.0)
+        return total
+
+    def _entry(self, name: str) -> JointGeometry:
+        entries = [entry for entry in self._lowered.geometries if entry.slot.object_name == name]
+        if len(entries) != 1:
+            known = ", ".join(f"'{entry.slot.object_name}'" for entry in self._lowered.geometries) or "none"
+            raise GradientError(f"Gradients: there are {len(entries)} joint geometries '{name}'; there are {known}.")
+        return entries[0]
 
     @property
     def names(self) -> list[tuple[str, str]]:
@@ -197,16 +215,18 @@ class Gradients:
         """By strength_ratio (k,): K of rows is γ(m_i + m_j), and so are gains of laws that joints hold by."""
         potential, total = self._simulation.model.potential, np.zeros(entry.count)
         for name, rows in (("points", potential.points), ("slides", potential.slides)):
-            mine = np.flatnonzero((rows.joint[: rows.exact] >= entry.offset) & (rows.joint[: rows.exact] < entry.joints.stop))
+            mine = np.flatnonzero(
+                (rows.joint[: rows.exact] >= entry.offset) & (rows.joint[: rows.exact] < entry.joints.stop)
+            )
             joint = rows.joint[mine] - entry.offset
             np.add.at(total, joint, self._sums.constant[f"{name}/K"][mine] * entry.mass[joint])
         for use in self._lowered.law_uses:
             for column, part in enumerate(use.word.parameters if use.entry is entry else ()):
                 if part.attribute == "strength_ratio":
-                    total += self._law_column(use, column).sum(axis=0) * entry.mass
-        for use in self._lowered.term_uses:
-            for column, part in enumerate(use.word.parameters if use.entry is entry else ()):
+                    total += self._sums.law_steps[:, self._places(use, column)].sum(axis=0) * entry.mass
+        for term in self._lowered.term_uses:
+            for column, part in enumerate(term.word.parameters if term.entry is entry else ()):
                 if part.attribute == "strength_ratio":
-                    steps = self._sums.steps[f"terms {self._lowered.terms.index(use.terms)}"]
-                    total += steps[:, use.rows, column].sum(axis=0) * entry.mass
+                    steps = self._sums.steps[f"terms {self._lowered.terms.index(term.terms)}"]
+                    total += steps[:, term.rows, column].sum(axis=0) * entry.mass
         return np.where(entry.exact, np.nan, total)

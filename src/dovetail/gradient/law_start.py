@@ -36,11 +36,14 @@ def _loss(laws: Laws, i: int, h: float, ratio: float, t: Array, room: Array, d: 
     weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], h, ratio, room, d)
     late = rate_slope(laws, i, t[_VALUE], t[_VHAT], h, room, d)
     push = slope + late + h * h * weight * t[_BEND]
-    return t[_MU2] * push - t[_MU1] * moved / h - weight * (t[_MU1] * t[_X1] + t[_MU2] * t[_X2])
+    loss: float = t[_MU2] * push - t[_MU1] * moved / h - weight * (t[_MU1] * t[_X1] + t[_MU2] * t[_X2])
+    return loss
 
 
 @kernel
-def _set_linear(laws: Laws, i: int, h: float, ratio: float, t: Array, room: Array, d: Array, bars: Array, k: int) -> None:
+def _set_linear(
+    laws: Laws, i: int, h: float, ratio: float, t: Array, room: Array, d: Array, bars: Array, k: int
+) -> None:
     """bars[k] += derivatives of ℓ by the numbers that it is linear in."""
     weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], h, ratio, room, d)
     late = rate_slope(laws, i, t[_VALUE], t[_VHAT], h, room, d)
@@ -56,7 +59,7 @@ def start_adjoints(
     laws: Laws, h: float, ratio: float, mass_inverse: Array, smooth: Flags, steps: Array, Q: Array, Y: Array,
     bars: Array, p_bar: Array,
 ) -> None:  # fmt: skip
-    """bars (c, 10) += derivatives of ℓ by the numbers of a coordinate, p_bar (3, ·) ← by parameters: now, last, earlier."""
+    """bars (c, 10) += derivatives of ℓ by numbers of coordinates, p_bar (3, ·) ← by parameters: now, last, earlier."""
     c = laws.coordinates
     size = 3 * c.widest
     F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)

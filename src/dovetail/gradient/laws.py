@@ -12,7 +12,7 @@ from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather
 from dovetail.solver.joint.function import call_law
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.kernel import kernel
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 __all__ = ["law_adjoints", "steps_of", "value_adjoints"]
 
@@ -20,7 +20,7 @@ _PLACE = 1e-8  # step of differences by a parameter that is a value of the coord
 _SHARE = 1e-4  # of other parameters, which laws are smooth or linear in
 
 
-def steps_of(laws: Laws, p: Array, is_place: Array) -> Array:
+def steps_of(laws: Laws, p: Array, is_place: Flags) -> Array:
     """Steps of differences by the parameters p: is_place says which are values of a coordinate."""
     size = np.where(np.isfinite(p), np.abs(p), 1.0)
     return np.where(is_place, _PLACE * np.maximum(size, 1.0), _SHARE * np.where(size > 0.0, size, 1.0))
@@ -35,7 +35,8 @@ def _slope(laws: Laws, m: int, x: float, at: int, count: int, j: int, shift: flo
     d[0] = 0.0
     d[1] = 0.0
     call_law(laws.address[m], x, room, 0, d)
-    return d[0]
+    slope: float = d[0]
+    return slope
 
 
 @kernel

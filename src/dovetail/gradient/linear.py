@@ -85,9 +85,7 @@ class AdjointSystem:
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
 
-    def solve(
-        self, Q: Array, q: Array, active: Indices | None = None, scaled: bool = True
-    ) -> tuple[Array, Array]:
+    def solve(self, Q: Array, q: Array, active: Indices | None = None, scaled: bool = True) -> tuple[Array, Array]:
         """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = 0, with the matrix last factored; x = 0 for fixed bodies.
 
         With what is asked of J x (exact.py, add_curvature) it must not be `scaled`.

@@ -12,7 +12,7 @@ __all__ = ["load_adjoints"]
 
 
 def load_adjoints(load: JointForces | JointTorques, Q: Array, F_bar: Array, Q_bar: Array) -> tuple[Array, Array]:
-    """Adjoints of its values (k,) and weights W (k, m, 8) at Q, where that of F is F_bar (n, 4, 3); Q_bar += its part."""
+    """Adjoints of values (k,) and weights W (k, m, 8) of a load at Q from that of F (n, 4, 3); Q_bar += its part."""
     s = load.stencils
     both = np.concatenate([Q[s.left], Q[s.right]], axis=1)
     axes: Array = s.W @ both
@@ -28,9 +28,7 @@ def load_adjoints(load: JointForces | JointTorques, Q: Array, F_bar: Array, Q_ba
     return values, np.einsum("kmx,kix->kmi", by_axes, both)
 
 
-def _torques(
-    load: JointTorques, s: Stencils, axes: Array, Q: Array, F_bar: Array, Q_bar: Array
-) -> tuple[Array, Array]:
+def _torques(load: JointTorques, s: Stencils, axes: Array, Q: Array, F_bar: Array, Q_bar: Array) -> tuple[Array, Array]:
     """Adjoints of torques (k,) and of their axes (k, 2, 3), Q_bar += what the reciprocal vectors R = A⁻ᵀ pass on.
 
     F_i = ±½ τ e × R_i with e the mean of both unit axes; N̄ = −R R̄ᵀ R for R = N⁻ᵀ, N the rows 1 to 3 of Q.

@@ -95,7 +95,7 @@ class PotentialAdjoint:
             self._weights(e, Q, x, (-(K * moved)[:, None] * w).ravel(), (-(K * gap)[:, None] * w).ravel(), sums)
 
     def _weights(self, e: Entries, Q: Array, x: Array, value_bar: Array, rate_bar: Array, sums: Sums) -> None:
-        """Gradients by the weights of coordinates of some entries, whose values and rates along x have these adjoints."""
+        """Gradients by the weights of the coordinates of entries whose values and rates along x have these adjoints."""
         c = self._lowered.coordinates
         values, rates, unused = np.zeros(c.count), np.zeros(c.count), np.zeros((2, *Q.shape))
         np.add.at(values, e.of, value_bar)

@@ -44,7 +44,7 @@ second rate along V̂."""
 
 @dataclass(slots=True)
 class Begun:
-    """A start: its bodies (n,), V̂ and x (n, 12), multipliers m₁, m₂ (r, 3), and the acceleration a (n, 4, 3) by loads."""
+    """A start: its bodies (n,), V̂ and x, multipliers m₁, m₂ (r, 3), and the acceleration a (n, 4, 3) by loads."""
 
     active: Indices
     V: Array
@@ -90,7 +90,7 @@ class StartAdjoint:
         what rate laws take for xₙ.
         """
         model, h, (Q, V) = self._model, frame.h, ends
-        potential, bodies, system = model.potential, model.bodies, self._system
+        bodies, system = model.bodies, self._system
         on = (begun.active != 0)[:, None, None]
         start = model.start
         start.begin(Q, V, model.nobody, h, frame.ratio)
@@ -105,15 +105,13 @@ class StartAdjoint:
         of_Q, _ = self._pull(k, frame, begun, (Q, V), (mu1, nu1, mu2, nu2), start_bar, sums, Vn_bar)
         Q_bar += of_Q
         Vn_bar += bodies.mass @ mu1
-        mass = np.einsum("bix,bjx->bij", mu1, V - begun.V) - np.einsum(
-            "bix,bjx->bij", mu2, begun.x + h * h * begun.a
-        )
+        mass = np.einsum("bix,bjx->bij", mu1, V - begun.V) - np.einsum("bix,bjx->bij", mu2, begun.x + h * h * begun.a)
         sums.constant["mass"] += mass * on
         return Q_bar, Vn_bar, np.where(on, -h * h * (bodies.mass @ mu2), 0.0)
 
     def _pull(
-        self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array], adjoints: tuple[Array, Array | None, Array, Array],
-        start_bar: Array, sums: Sums | None, Vn_bar: Array,
+        self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array],
+        adjoints: tuple[Array, Array | None, Array, Array], start_bar: Array, sums: Sums | None, Vn_bar: Array,
     ) -> tuple[Array, Array]:  # fmt: skip
         """Derivatives of ℓ by Qₙ and V̂ (n, 4, 3); with `sums` those by parameters, and Vn_bar += those by Vₙ."""
         model, h, (Q, V) = self._model, frame.h, ends
@@ -139,12 +137,14 @@ class StartAdjoint:
             K_bar = slide_adjoints(slides, h, motions, [part[first:after] for part in parts], Q, Q_bar, V_bar)
             if sums is not None:
                 sums.constant["slides/K"] += K_bar
-        self._coordinates(k, frame, motions, [part[after:, 0] for part in parts], (Q, V), start_bar, sums, (Q_bar, Vn_bar, V_bar))
+        self._coordinates(
+            k, frame, motions, [part[after:, 0] for part in parts], (Q, V), start_bar, sums, (Q_bar, Vn_bar, V_bar)
+        )
         return Q_bar, V_bar
 
     def _coordinates(
-        self, k: int, frame: Frame, motions: tuple[Array, ...], parts: list[Array], ends: tuple[Array, Array], start_bar: Array,
-        sums: Sums | None, out: tuple[Array, Array, Array],
+        self, k: int, frame: Frame, motions: tuple[Array, ...], parts: list[Array], ends: tuple[Array, Array],
+        start_bar: Array, sums: Sums | None, out: tuple[Array, Array, Array],
     ) -> None:  # fmt: skip
         """The part of laws and of rows on coordinates."""
         model, h, (Q, V) = self._model, frame.h, ends

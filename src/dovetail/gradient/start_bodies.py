@@ -1,7 +1,7 @@
 """Bodies at a consistent start: derivatives of their part of ℓ (start.py); equations in solver/assembly/start.py.
 
-With B(y)_ij = y_i·a_j of a motion y, rows a_i of A, the filter of a shape is y·P z = f B(y):(B(z) + B(z)ᵀ), f a share of
-its weight k. Along the spin ω of V̂, v_i = ω × a_i, its curvature on a row is 2h²f Σ_j (v_i·v_j) a_j.
+With B(y)_ij = y_i·a_j of a motion y, rows a_i of A, the filter of a shape is y·P z = f B(y):(B(z) + B(z)ᵀ), f a share
+of its weight k. Along the spin ω of V̂, v_i = ω × a_i, its curvature on a row is 2h²f Σ_j (v_i·v_j) a_j.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def _shape_product(model: Model, Q: Array, y: Array) -> Array:
         moved[0], moved[1] = Q, Q
         moved[0, :, 1:] += size * y
         moved[1, :, 1:] -= size * y
-        change = (shape_gradients(model.bodies, moved[0]) - shape_gradients(model.bodies, moved[1]))[:, 1:] / (2.0 * size)
+        change = (shape_gradients(model.bodies, moved[0]) - shape_gradients(model.bodies, moved[1]))[:, 1:] / (
+            2.0 * size
+        )
         out[others] = change[others]
     return out
 

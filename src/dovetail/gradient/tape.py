@@ -1,7 +1,7 @@
 """A rollout that can be differentiated: its states, what each step was given, and the way back.
 
-    tape = world.rollout(100, controls)
-    gradients = tape.backward(dL_dQ)
+tape = world.rollout(100, controls)
+gradients = tape.backward(dL_dQ)
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Tape"]
 
 VELOCITY_TOL, TRANSRATE_TOL = 1e-8, 1e-7
-"""Tolerances [m/s, 1/s] of a rollout that is recorded, unless its scene asks for less. In contact Newton's method, which
-keeps a part of the Hessian, leaves some tenths of that, and gradients err by ten to a hundred times what is left; at the
-tolerances of the config those of a violently driven chain are wrong by a third."""
+"""Tolerances [m/s, 1/s] of a rollout that is recorded, unless its scene asks for less. In contact Newton's method,
+which keeps a part of the Hessian, leaves some tenths of that, and gradients err by ten to a hundred times what is left;
+at the tolerances of the config those of a violently driven chain are wrong by a third."""
 RESIDUAL = 1e-6
 """What Newton's method may leave of a step [m/s, 1/s], |H⁻¹g|/h, before it is told that its gradient may be wrong."""
 
@@ -68,7 +68,9 @@ class Tape:
         if simulation.scheme.integrator.is_consistent:
             directions.sweep = None  # a sweep leaves small terms out of a start, which its derivatives would miss
         simulation.tolerances = replace(
-            kept, velocity_tol=min(kept.velocity_tol, VELOCITY_TOL), transrate_tol=min(kept.transrate_tol, TRANSRATE_TOL)
+            kept,
+            velocity_tol=min(kept.velocity_tol, VELOCITY_TOL),
+            transrate_tol=min(kept.transrate_tol, TRANSRATE_TOL),
         )
         try:
             for _ in range(steps):
@@ -84,7 +86,7 @@ class Tape:
         simulation, state = self._simulation, self._simulation.state
         if not (np.array_equal(state.Q, self._Q[-1]) and np.array_equal(state.V, self._V[-1])):
             raise GradientError(
-                f"Tape: before step {self.steps} the state was written to, which a tape cannot see; begin a new rollout."
+                f"Tape: before step {self.steps} the state was written to, which tapes cannot see; begin a new rollout."
             )
         before, values = state.dt_before, self._parameters.coordinates.value.copy()
         advance()
@@ -101,7 +103,9 @@ class Tape:
         self._Q.append(state.Q.copy())
         self._V.append(state.V.copy())
 
-    def backward(self, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None, strict: bool = False) -> Gradients:
+    def backward(
+        self, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None, strict: bool = False
+    ) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
@@ -174,7 +178,9 @@ class Tape:
         else:
             raise GradientError(f"Tape.backward: {name} has the shape {array.shape}; give {shape} or {shape[1:]}.")
         if not np.isfinite(found).all():
-            raise GradientError(f"Tape.backward: {name} has numbers that are not finite; give the derivatives of a loss.")
+            raise GradientError(
+                f"Tape.backward: {name} has numbers that are not finite; give the derivatives of a loss."
+            )
         return found
 
     def _judge(self, residual: Array, strict: bool) -> None:
@@ -182,8 +188,8 @@ class Tape:
             return
         text = (
             f"Tape.backward: Newton's method has left {residual.max():.2g} [m/s or 1/s] of step {residual.argmax()}, "
-            f"more than {RESIDUAL:g}: gradients may be wrong by a hundred times as much in relation to velocities; shorten "
-            "dt, or raise newton/max_iter."
+            f"more than {RESIDUAL:g}: gradients may be wrong by a hundred times as much beside velocities; shorten dt "
+            "or raise newton/max_iter."
         )
         if strict:
             raise GradientError(text)

@@ -138,8 +138,9 @@ def parameters(scene: ContactScene, t: Touching) -> tuple[Array, Flags]:
         point = -t.c[on, 5:8] - x1
         v, w = np.linalg.solve(sides @ sides.swapaxes(1, 2), (sides @ point[:, :, None]))[:, :, 0].T
         u = 1.0 - v - w
-        inside = np.stack([v, w, u], axis=1) > _INSIDE
-        whole, count = inside.all(axis=1), inside.sum(axis=1)
+        inside: Flags = np.asarray(np.stack([v, w, u], axis=1) > _INSIDE)
+        count: Indices = inside.sum(axis=1)
+        whole: Flags = count == 3
         # on an edge the one parameter runs along it: w = 0 along ab, v = 0 along ac, u = 0 along bc
         first = np.where(inside[:, 0, None], sides[:, 0], 0.0)
         first = np.where((~inside[:, 0])[:, None], sides[:, 1], first)
@@ -163,7 +164,7 @@ def _is_inside(t: Array) -> Flags:
 
 @dataclass(slots=True)
 class Moving:
-    """How contacts follow their bodies: c_i, r_i (k, 2, 3), G⁻¹ (k, 2, 2) and B (k, 2, 8, 3); 0 where nothing is free."""
+    """How contacts follow their bodies: c_i, r_i (k, 2, 3), G⁻¹ (k, 2, 2), B (k, 2, 8, 3); 0 where nothing is free."""
 
     c: Array
     r: Array
@@ -178,6 +179,6 @@ def moving(scene: ContactScene, t: Touching, Q: Array) -> Moving:
     r = c @ both
     gram = r @ r.swapaxes(1, 2)
     gram[:, [0, 1], [0, 1]] += ~free
-    inverse = np.linalg.inv(gram) * (free[:, :, None] & free[:, None])
+    inverse: Array = np.linalg.inv(gram).astype(float) * (free[:, :, None] & free[:, None])
     made = t.c[:, None, :, None] * r[:, :, None] + c[..., None] * t.r[:, None, None]
     return Moving(c, r, inverse, made)
