@@ -60,6 +60,15 @@ class Tape:
         """How many steps were recorded."""
         return len(self._frames)
 
+    def body(self, body: Any) -> int:
+        """The number of a body, by its handle or the name of its object; the first where there are several."""
+        name = body if isinstance(body, str) else body.name
+        for entry in self._simulation.table.geometries:
+            if entry.slot.object_name == name:
+                return int(entry.offset)
+        known = ", ".join(f"'{entry.slot.object_name}'" for entry in self._simulation.table.geometries)
+        raise GradientError(f"Tape.body: there is no body '{name}'; there are {known}.")
+
     def record(self, steps: int, controls: Callable[[int], Any] | None, advance: Callable[[], Any]) -> None:
         """Take steps and keep them; controls(k) is called before step k of the tape."""
         simulation = self._simulation
