@@ -22,6 +22,7 @@ from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching, touching_at
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
 from dovetail.typing import Array
@@ -57,6 +58,25 @@ class Ends:
     Q_end: Array
 
 
+class _Coefficients:
+    """Coefficients of the methods of bodies, (n, 1, 1) each; those of quasi-static bodies have no past.
+
+    position (2), velocity (2), acceleration   α, β, σ of Q̃
+    rate (4)                                   δ, δ₀, δ₁, ε of the new velocity, 0 for fixed bodies
+    stays                                      1 for fixed bodies
+    """
+
+    def __init__(self, methods: Methods, bodies: Bodies) -> None:
+        free = (bodies.is_free != 0)[:, None, None]
+        dynamic = ((bodies.is_free * bodies.is_dynamic) != 0)[:, None, None]
+        table, rates = (each[methods.of].T[:, :, None, None] for each in (methods.prediction, methods.rates))
+        self.position = np.where(dynamic, table[0], 1.0), np.where(dynamic, table[1], 0.0)
+        self.velocity = np.where(dynamic, table[2], 0.0), np.where(dynamic, table[3], 0.0)
+        self.acceleration: Array = table[4]
+        self.rate = [np.where(free, each, 0.0) for each in rates[:4]]
+        self.stays = np.where(free, 0.0, 1.0)
+
+
 class Adjoint:
     """Steps of a simulation backwards; between `__enter__` and `__exit__` its model is not what it was."""
 
@@ -67,8 +87,8 @@ class Adjoint:
         self._potential = PotentialAdjoint(simulation)
         bodies = self._model.bodies
         self._free = (bodies.is_free != 0)[:, None, None]
+        self._last: tuple[Methods, _Coefficients] | None = None
         self._start = StartAdjoint(simulation, self._system, self._potential.is_place)
-        self._dynamic = ((bodies.is_free * bodies.is_dynamic) != 0)[:, None, None]
 
     def __enter__(self) -> Adjoint:
         coordinates = self._parameters.coordinates
@@ -108,26 +128,22 @@ class Adjoint:
             ends.V_before, Q_tilde,
         )  # fmt: skip
         contact = self._touch(frame, ends)
-        x, nu = self._solve(k, h, Q1, contact, after.Q + self._rates(methods, 0) / h * after.V)
+        n = self._coefficients(methods)
+        x, nu = self._solve(k, h, Q1, contact, after.Q + n.rate[0] / h * after.V)
         start_bar = self._potential.run(k, h, Q1, x, nu, sums)
         c = model.potential.weights.c[:, None, None]
-        sums.constant["mass"] -= np.einsum("bix,bjx->bij", x, c * (Q1 - Q_tilde))
+        sums.constant["mass"] -= x @ (c * (Q1 - Q_tilde)).swapaxes(1, 2)
         Q_tilde_bar = c * (bodies.mass @ x)
-        table = methods.prediction[methods.of][:, :, None, None]
-        of_Q, of_Q_before, of_V, of_V_before = (
-            np.where(self._dynamic, table[:, i], 1.0 if i == 0 else 0.0) * (h if i > 1 else 1.0) * Q_tilde_bar
-            for i in range(4)
-        )
-        d0, d1, carry = (self._rates(methods, i) for i in (1, 2, 3))
         before = Costate(
-            after.Q_before + d0 / h * after.V + of_Q + np.where(self._free, 0.0, after.Q),
+            after.Q_before + n.rate[1] / h * after.V + n.position[0] * Q_tilde_bar + n.stays * after.Q,
             after.V_before.copy(),
-            d1 / h * after.V + of_Q_before,
-            of_V_before,
+            n.rate[2] / h * after.V + n.position[1] * Q_tilde_bar,
+            h * n.velocity[1] * Q_tilde_bar,
         )
         if contact is not None:
             contact.back(x, before.Q, sums)
-        a_bar, V_bar = table[:, 4] * h * h * Q_tilde_bar, of_V + carry * after.V
+        a_bar = h * h * n.acceleration * Q_tilde_bar
+        V_bar = h * n.velocity[0] * Q_tilde_bar + n.rate[3] * after.V
         reference[:] = frame.values[0]
         if begun is None:
             self._loads(k, a_bar, ends.Q, before.Q)
@@ -150,9 +166,11 @@ class Adjoint:
         self._loads(k, np.where(on, of_a, a_bar), ends.Q, before.Q)
         return before
 
-    def _rates(self, methods: Methods, i: int) -> Array:
-        """Coefficient i of the new velocities (n, 1, 1): δ, δ₀, δ₁, ε."""
-        return np.where(self._free, methods.rates[methods.of][:, i, None, None], 0.0)
+    def _coefficients(self, methods: Methods) -> _Coefficients:
+        """Those of the last step if its methods were the same."""
+        if self._last is None or self._last[0] is not methods:
+            self._last = methods, _Coefficients(methods, self._model.bodies)
+        return self._last[1]
 
     def _touch(self, frame: Frame, ends: Ends) -> ContactAdjoint | None:
         """Contacts of a step, None where there are none."""
@@ -181,7 +199,7 @@ class Adjoint:
         sums.steps["forces"][k] += F_bar
         if self._model.loads.act:
             by_loads = self._model.loads.accelerations(Q) - self._model.loads.free_fall
-            sums.constant["mass"] -= np.einsum("bix,bjx->bij", F_bar, by_loads)  # of M⁻¹F
+            sums.constant["mass"] -= F_bar @ by_loads.swapaxes(1, 2)  # of M⁻¹F
         for n, load in enumerate(self._simulation.joints.lowered.loads):
             values, W_bar = load_adjoints(load, Q, F_bar, Q_bar)
             sums.steps[f"load {n}"][k] += values

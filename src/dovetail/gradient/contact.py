@@ -32,6 +32,7 @@ class ContactAdjoint:
         _, first, _ = start.barrier()
         load = -2.0 * start.mu * np.sqrt(start.D) * first * start.weight * start.kappa
         rubs = (load > 0.0) & contact._with_friction
+        moving(self._scene, start, Q)  # for the step before this one, too
         self._start, self._load = start.chosen(rubs), load[rubs]
         t = self._start
         self._epsilon, self._d = contact._eps_velocity * h, np.sqrt(t.D)

@@ -25,7 +25,7 @@ def load_adjoints(load: JointForces | JointTorques, Q: Array, F_bar: Array, Q_ba
     back = np.einsum("kmi,kmx->kix", s.W, by_axes)
     np.add.at(Q_bar, s.left, back[:, :4])
     np.add.at(Q_bar, s.right, back[:, 4:])
-    return values, np.einsum("kmx,kix->kmi", by_axes, both)
+    return values, by_axes @ both.swapaxes(1, 2)
 
 
 def _torques(load: JointTorques, s: Stencils, axes: Array, Q: Array, F_bar: Array, Q_bar: Array) -> tuple[Array, Array]:

@@ -41,5 +41,5 @@ def row_adjoints(rows: Rows, nu: Array, Q: Array, x: Array) -> tuple[Array, Arra
         turn = K * JdF + held
         by_F = np.stack([np.cross(v, turn) + np.cross(dv, pull), np.cross(turn, u) + np.cross(pull, du)], axis=1)
         by_dF = np.stack([np.cross(v, pull), np.cross(pull, u)], axis=1)
-    W_bar = np.einsum("kmx,kix->kmi", by_F, both) + np.einsum("kmx,kix->kmi", by_dF, moved)
+    W_bar = by_F @ both.swapaxes(1, 2) + by_dF @ moved.swapaxes(1, 2)
     return -W_bar, -np.where(exact, 0.0, (C * JdF).sum(axis=1))

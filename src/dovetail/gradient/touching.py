@@ -37,12 +37,23 @@ _INSIDE = 1e-12  # weight at which a closest point counts as on the border of it
 
 
 @dataclass(slots=True)
+class Moving:
+    """How contacts follow their bodies: c_i, r_i (k, 2, 3), G⁻¹ (k, 2, 2), B (k, 2, 8, 3); 0 where nothing is free."""
+
+    c: Array
+    r: Array
+    inverse: Array
+    B: Array
+
+
+@dataclass(slots=True)
 class Touching:
     """Contacts (k,) at Q; see solver/contact/active.py.
 
     bodies (k, 2), c (k, 8), r (k, 3), D (k,)     b = −1 for a half-plane
     kappa, weight, slope, mu, thickness, d_hat (k,)
-    is_plane, adaptive (k,), pairs (k, 8), width (k,)      candidates, and ε of their mollifier
+    adaptive (k,), pairs (k, 8), width (k,)       candidates, and ε of their mollifier
+    moves                                         what `moving` has found
     """
 
     bodies: Indices
@@ -58,6 +69,7 @@ class Touching:
     adaptive: Flags
     pairs: Indices
     width: Array
+    moves: Moving | None = None
 
     @property
     def count(self) -> int:
@@ -69,7 +81,9 @@ class Touching:
 
     def chosen(self, which: Flags | Indices) -> Touching:
         """Some of them."""
-        return Touching(*(getattr(self, name)[which] for name in self.__slots__))
+        *arrays, moves = (getattr(self, name) for name in self.__slots__)
+        some = None if moves is None else Moving(*(getattr(moves, name)[which] for name in moves.__slots__))
+        return Touching(*(array[which] for array in arrays), some)
 
     def images(self, X: Array) -> Array:
         """[X_a; X_b] (k, 8, 3); what stands for a half-plane does not count."""
@@ -162,18 +176,10 @@ def _is_inside(t: Array) -> Flags:
     return np.asarray((t > _INSIDE) & (t < 1.0 - _INSIDE))
 
 
-@dataclass(slots=True)
-class Moving:
-    """How contacts follow their bodies: c_i, r_i (k, 2, 3), G⁻¹ (k, 2, 2), B (k, 2, 8, 3); 0 where nothing is free."""
-
-    c: Array
-    r: Array
-    inverse: Array
-    B: Array
-
-
 def moving(scene: ContactScene, t: Touching, Q: Array) -> Moving:
-    """The derivatives of closest points at Q."""
+    """The derivatives of closest points at Q, which are kept."""
+    if t.moves is not None:
+        return t.moves
     c, free = parameters(scene, t)
     both = t.images(Q)
     r = c @ both
@@ -181,4 +187,5 @@ def moving(scene: ContactScene, t: Touching, Q: Array) -> Moving:
     gram[:, [0, 1], [0, 1]] += ~free
     inverse: Array = np.linalg.inv(gram).astype(float) * (free[:, :, None] & free[:, None])
     made = t.c[:, None, :, None] * r[:, :, None] + c[..., None] * t.r[:, None, None]
-    return Moving(c, r, inverse, made)
+    t.moves = Moving(c, r, inverse, made)
+    return t.moves
