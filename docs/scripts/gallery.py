@@ -75,6 +75,12 @@ GALLERY = {
     "34_ragdolls": Shot("Ragdolls", (120,)),
     "40_pendulum": Shot("Pendulum between stops", (0, 25, 45)),
     "41_slider_crank": Shot("Slider-crank", (0, 30, 60)),
+    "42_robot_arm": Shot("Robot arm", (1, 60, 150)),
+    "43_pick_and_place": Shot("Pick and place", (1, 130, 300)),
+    "44_walker": Shot("Jansen's walker", (0, 150), towards=(0.25, -1.0, 0.2), zoom=1.1),
+    "45_car": Shot("Car", (0, 280)),
+    "46_geneva_drive": Shot("Geneva drive", (0, 130), towards=(0.2, -0.6, 1.0)),
+    "47_stewart_platform": Shot("Stewart platform", (0, 150)),
 }
 
 

@@ -20,6 +20,7 @@ _LISTS = {
     "contact/numbers": "contact/pairs",
     "contact/near": "contact/near",
     "contact/slack": "contact/near",
+    "contact/axis": "contact/near",
     "contact/blocks": "contact/blocks",
     "contact/eased": "contact/eased",
     "contact/stick": "contact/stick",

@@ -219,7 +219,10 @@ def test_a_vertex_meets_a_half_plane_once(rng):
 
 
 def test_all_near_bodies_of_a_crowd_are_found(rng):
-    """Sixty bodies of five shapes that overlap freely: pairs of bodies with candidates are those of brute force."""
+    """Sixty bodies of five shapes that overlap freely: pairs of bodies with candidates are those of brute force.
+
+    But for those that an axis keeps apart, by as much as their slack says.
+    """
     stage = Stage(d_hat=0.02)
     chosen = [scaled(mesh, 0.2) for mesh in (BOX, FINE_BOX, L_SHAPE, STAR, TORUS)]
     for k, mesh in enumerate(chosen):
@@ -229,6 +232,8 @@ def test_all_near_bodies_of_a_crowd_are_found(rng):
         probe.look(probe.Q)
     rows = probe.contact.candidates.pairs
     found = {tuple(sorted(pair)) for pair in rows[:, 1:3].tolist()}
+    watch = probe.contact.watch
+    slack = {tuple(watch.near[k].tolist()): watch.slack[k] for k in np.flatnonzero(watch.axis.any(axis=1))}
     reach = 0.02 + 2 * 0.01  # d̂ and the least budgets
     for i, j in combinations_with_replacement(range(60), 2):
         if i == j:
@@ -239,7 +244,8 @@ def test_all_near_bodies_of_a_crowd_are_found(rng):
             assert (i, j) not in found
         else:
             corners = np.linalg.norm(X[0][:, None] - X[1][None], axis=2).min()
-            assert corners > reach or (i, j) in found
+            # at this distance nothing may have happened that the pair has no candidates for
+            assert corners > reach or (i, j) in found or corners > 0.02 + slack[i, j]
     assert len(rows) == len({tuple(row) for row in rows.tolist()})
     assert len(found) > 50
 

@@ -1,6 +1,6 @@
 """Possible contacts of near bodies: all pairs of features nearer than the barrier's range plus what may be moved.
 
-    bodies near each other (a tree over boxes of bodies)  →  hulls that no plane separates
+    bodies near each other (a tree over boxes of bodies)  →  hulls that no plane keeps apart (watch.py)
     →  elements near each other (two trees of boxes)
     →  pairs of features they own, kept if their distance is below  ξ + d̂ + slack of the body pair
 
@@ -38,14 +38,11 @@ from dovetail.solver.contact.kinds import (
 from dovetail.solver.contact.near import near_elements
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.contact.separation import separate
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["detect", "positions"]
 
-# Bodies that are found to be so many times farther apart than asked for need no closer look for a while.
-_CLEAR = 3.0
 # Near elements of a body pair at most: so many per element of each body, divided among the pairs that this is in, but
 # all of two boxes in any case.
 _PER_ELEMENT = 16
@@ -67,22 +64,22 @@ def positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V: Arra
 
 def detect(
     scene: ContactScene, room: Room, planes: Candidates, old: Candidates, place_of: Indices, near: Indices,
-    slack: Array, path: Array, chosen: Indices, X: Array,
+    slack: Array, path: Array, chosen: Indices, axis: Array, X: Array,
 ) -> Candidates:  # fmt: skip
     """Candidates with half-planes, and of body pairs `near` (k, 2): those of chosen ones are looked for, others kept.
 
     place_of gives the number that each pair of the list `old` has now, −1 where its candidates are to go, as all those
     of half-planes do. slack (k,) is how far the bodies of a pair may move relative to each other before the list is
-    incomplete; it grows where they turn out to be farther apart, and shrinks where too many features are near.
+    incomplete; it shrinks where too many features are near. axis points from one body of a chosen pair to the other, or
+    is zero: features that are apart along it are not looked at.
     """
     pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.barrier_of(a, b)
     asked = thickness + d_hat + slack[chosen]
     reach = asked.copy()
-    rows, measured, gap = _found(scene, room, pairs, reach, thickness + d_hat, d_hat, _most(scene, near, pairs), X)
-    kept = np.where(reach < asked, reach - thickness - d_hat, slack[chosen])
-    slack[chosen] = np.maximum(kept, gap - thickness - d_hat)
+    rows, measured = _found(scene, room, pairs, reach, thickness + d_hat, d_hat, _most(scene, near, pairs), axis, X)
+    slack[chosen] = np.where(reach < asked, reach - thickness - d_hat, slack[chosen])
     kappa, mu, enabled = _models(scene, rows)
     is_round = (scene.is_round[rows[:, A]] | scene.is_round[rows[:, B]]) != 0
     at = rows[is_round, PAIR]
@@ -118,25 +115,18 @@ def _most(scene: ContactScene, near: Indices, pairs: Indices) -> Array:
 
 def _found(
     scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, least: Array, most: Array,
-    X: Array,
-) -> tuple[Indices, Array, Array]:  # fmt: skip
-    """Features within reach, see near_features, and a distance (k,) that the bodies of each pair have at least.
+    axis: Array, X: Array,
+) -> tuple[Indices, Array]:  # fmt: skip
+    """Features within reach, see near_features.
 
     reach (k,) shrinks where there are more than `most` (k,), but not below `least` (k,) more than at rest.
     """
-    gap, axis = np.empty(len(pairs)), np.empty((len(pairs), 3))
-    separate(pairs, _CLEAR * reach, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)
-    close = np.flatnonzero(gap <= reach)
-    pairs, within, rest_reach = pairs[close], reach[close], rest_reach[close]
-    found, box = near_elements(scene, room, pairs, within, rest_reach + least[close], most[close], axis[close], X)
-    reach[close] = within
+    found, box = near_elements(scene, room, pairs, reach, rest_reach + least, most, axis, X)
     while True:
         features = room.features
-        count = near_features(scene, found, box, pairs, within, rest_reach, X, features)
+        count = near_features(scene, found, box, pairs, reach, rest_reach, X, features)
         if count <= len(features.rows):
-            rows = features.rows[:count]
-            rows[:, PAIR] = close[rows[:, PAIR]]
-            return rows, features.measured[:count], gap
+            return features.rows[:count], features.measured[:count]
         room.grow_features(count)
 
 

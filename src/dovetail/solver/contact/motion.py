@@ -2,7 +2,8 @@
 
 A body has a budget of motion, seen from a frame that may move along with the bodies: it decides which bodies are
 near each other at all. A pair of near bodies has a slack of relative motion: it decides which of their features are
-candidates. Bodies that fall or swing together use up neither.
+candidates. Bodies that fall or swing together use up neither. A pair that is apart along an axis has no candidates, and
+uses up its slack by what it approaches along the axis alone: what slides past is never looked at.
 
 A body that *commits* itself takes a step whole. Any other may take any share of it, so that it may lag behind the
 frame and behind committed ones; bodies of one island take the same share.
@@ -72,6 +73,7 @@ class Books(Record):
     budget, used (n,)        motion that `near` allows a body, and has seen of it
     slack, spent (k,)        relative motion that the candidates allow a pair, and have seen of it
     path (k,)                see known.py
+    axis (k, 3)              from one body of a pair to the other, along which they are apart; 0 where there is none
     shift (n, 3), turn (n,)  how far a box centre moves in the step looked at, and the most a vertex departs from that
     bend (n,)                which turn contains: the most that a curved step departs from the straight one
     motion (n,), need (k,)   farthest that a vertex moves, and that the bodies of a pair move relative to each other
@@ -88,6 +90,7 @@ class Books(Record):
     slack: Array = f8(1)
     spent: Array = f8(1)
     path: Array = f8(1)
+    axis: Array = f8(2)
     shift: Array = f8(2)
     turn: Array = f8(1)
     bend: Array = f8(1)
@@ -189,20 +192,36 @@ def _body_motion(w: Books, Q: Array, y: Array, frame: Array) -> None:
 
 
 @kernel
+def _along(axis: Array, k: int, shift: Array, b: int) -> float:
+    return axis[k, 0] * shift[b, 0] + axis[k, 1] * shift[b, 1] + axis[k, 2] * shift[b, 2]
+
+
+@kernel
+def _relative(axis: Array, k: int, shift: Array, a: int, share_a: float, b: int, share_b: float) -> float:
+    """How far the centres of pair k move relative to each other; where it has an axis, how far they approach along it.
+
+    Each takes its share of the step.
+    """
+    if axis[k, 0] != 0.0 or axis[k, 1] != 0.0 or axis[k, 2] != 0.0:
+        return max(share_a * _along(axis, k, shift, a) - share_b * _along(axis, k, shift, b), 0.0)
+    squared = 0.0
+    for x in range(3):
+        squared += (share_a * shift[a, x] - share_b * shift[b, x]) ** 2
+    return math.sqrt(squared)
+
+
+@kernel
 def pair_motion(w: Books, island: Indices) -> None:
-    """need ← most that the bodies of each pair move relative to each other."""
-    near, shift, turn, commits, need = w.near, w.shift, w.turn, w.commits, w.need
+    """need ← most that the bodies of each pair move relative to each other, whatever share of the step each takes."""
+    near, shift, turn, commits, need, axis = w.near, w.shift, w.turn, w.commits, w.need, w.axis
     for k in range(len(near)):
         a, b = near[k, 0], near[k, 1]
-        apart = alone_a = alone_b = 0.0
-        for x in range(3):
-            apart += (shift[a, x] - shift[b, x]) ** 2
-            alone_a += shift[a, x] ** 2
-            alone_b += shift[b, x] ** 2
+        apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
         together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
         if not together:
-            apart = max(apart, max(alone_a, alone_b))
-        need[k] = math.sqrt(apart) + turn[a] + turn[b]
+            apart = max(apart, _relative(axis, k, shift, a, 1.0, b, 0.0))
+            apart = max(apart, _relative(axis, k, shift, a, 0.0, b, 1.0))
+        need[k] = apart + turn[a] + turn[b]
 
 
 @kernel
@@ -229,7 +248,7 @@ def record_motion(w: Books, islands: Islands) -> None:
 
     In the frame of the step, what moves less than it is asked to lags behind by the rest.
     """
-    island, alpha, near, shift, turn = islands.of, islands.alpha, w.near, w.shift, w.turn
+    island, alpha, near, shift, turn, axis = islands.of, islands.alpha, w.near, w.shift, w.turn, w.axis
     still, used, motion, spent = w.planes[STILL], w.used, w.motion, w.spent
     w.planes[USED] += still
     for b in range(len(island)):
@@ -239,7 +258,5 @@ def record_motion(w: Books, islands: Islands) -> None:
         a, b = near[k, 0], near[k, 1]
         share_a = alpha[island[a]] if island[a] >= 0 else 0.0
         share_b = alpha[island[b]] if island[b] >= 0 else 0.0
-        apart = 0.0
-        for x in range(3):
-            apart += (share_a * shift[a, x] - share_b * shift[b, x]) ** 2
-        spent[k] += math.sqrt(apart) + share_a * turn[a] + share_b * turn[b]
+        apart = _relative(axis, k, shift, a, share_a, b, share_b)
+        spent[k] += apart + share_a * turn[a] + share_b * turn[b]

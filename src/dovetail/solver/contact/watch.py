@@ -26,6 +26,7 @@ from dovetail.solver.contact.near import near_bodies
 from dovetail.solver.contact.planes import near_planes, touching_vertices
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.separation import separate
 from dovetail.solver.islands import Islands
 from dovetail.typing import Array, Indices
 
@@ -39,13 +40,15 @@ _SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
 _SMALL = 100  # bodies, up to which a look takes longer than what it finds
 _FEW = 4  # candidates per body, up to which looking for them takes longer than having them
 _NEIGHBOURS = 128  # near pairs per body at most, unless there are more within the range of the barrier
+_CLEAR = 3.0  # hulls that are so many times farther apart than asked for need not be known to be farther
+_LEAST_APART = 0.05  # of the range: room along an axis, where a look finds no features and costs little
 _CROWD = 4  # more candidates than so many per contact and body ask for a new look once the bodies are slow
 
 
-def _room(motion: Array, d_hat: Array, headroom: float) -> Array:
-    """Budget for an expected motion per step: slow bodies get enough for several steps."""
+def _room(motion: Array, d_hat: Array, headroom: float, least: float = 0.5) -> Array:
+    """Budget for an expected motion per step: slow bodies get enough for several steps, `least` ranges at least."""
     slow = np.minimum(_SLOW_HEADROOM * motion, 2.0 * d_hat)
-    return np.maximum(0.5 * d_hat, np.maximum(headroom * motion, slow))
+    return np.maximum(least * d_hat, np.maximum(headroom * motion, slow))
 
 
 class Watch(Watched):
@@ -60,10 +63,10 @@ class Watch(Watched):
         n = len(is_fixed)
         super().__init__(
             centre=centre, half=half, near=np.zeros((0, 2), np.int64), budget=np.full(n, -1.0), used=np.zeros(n),
-            slack=np.zeros(0), spent=np.zeros(0), path=np.zeros(0), shift=np.zeros((n, 3)), turn=np.zeros(n),
-            bend=np.zeros(n), motion=np.zeros(n), need=np.zeros(0), commits=np.zeros(n, np.int64),
-            planes=np.array([-1.0, 0.0, 0.0]), short=np.zeros(n, np.int64), pair_short=np.zeros(0, np.int64),
-            Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
+            slack=np.zeros(0), spent=np.zeros(0), path=np.zeros(0), axis=np.zeros((0, 3)),
+            shift=np.zeros((n, 3)), turn=np.zeros(n), bend=np.zeros(n), motion=np.zeros(n), need=np.zeros(0),
+            commits=np.zeros(n, np.int64), planes=np.array([-1.0, 0.0, 0.0]), short=np.zeros(n, np.int64),
+            pair_short=np.zeros(0, np.int64), Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
         )  # fmt: skip
         self.scene, self._is_fixed = scene, is_fixed
         self._room = Room(scene)
@@ -106,7 +109,8 @@ class Watch(Watched):
             self._look_around(Q, islands.of, share)
         elif found == PAIRS_SPENT:
             self.go_to(Q)
-            self._find(Q, np.append(np.arange(len(self.near)), -1), self._soon(share), self._planes())
+            place_of = np.append(np.arange(len(self.near)), -1)
+            self._find(Q, islands.of, place_of, self._soon(share), self._planes())
         else:
             looked = False
         if looked:
@@ -131,10 +135,9 @@ class Watch(Watched):
         self._renew_planes()
         self._find_near(Q)
         self.need, self.spent, self.path, self.slack = np.zeros((4, len(self.near)))
-        self.pair_short = np.zeros(len(self.near), np.int64)
-        pair_motion(self, island)
+        self.pair_short, self.axis = np.zeros(len(self.near), np.int64), np.zeros((len(self.near), 3))
         self.candidates = Candidates.none()
-        self._find(Q, np.full(1, -1), np.arange(len(self.near)), None)
+        self._find(Q, island, np.full(1, -1), np.arange(len(self.near)), None)
 
     def _look_around(self, Q: Array, island: Indices, share: Array) -> None:
         """Find near bodies anew; pairs that stay near keep their candidates."""
@@ -143,19 +146,20 @@ class Watch(Watched):
         self.budget = np.maximum(_room(self.motion, self.scene.d_hat, self.headroom), 0.5 * self.budget)
         self._renew_planes()
         n = len(Q)
-        before, old = self.near[:, 0] * n + self.near[:, 1], (self.spent, self.path, self.slack, self.pair_short)
+        before = self.near[:, 0] * n + self.near[:, 1]
+        old = (self.spent, self.path, self.slack, self.pair_short, self.axis)
         self._find_near(Q)
         now = self.near[:, 0] * n + self.near[:, 1]
         place = np.searchsorted(now, before)
         stays = np.append(now, -1)[place] == before
         self.spent, self.path, self.slack = np.zeros((3, len(now)))
-        self.pair_short = np.zeros(len(now), np.int64)
-        for values, past in zip((self.spent, self.path, self.slack, self.pair_short), old, strict=True):
+        self.pair_short, self.axis = np.zeros(len(now), np.int64), np.zeros((len(now), 3))
+        for values, past in zip((self.spent, self.path, self.slack, self.pair_short, self.axis), old, strict=True):
             values[place[stays]] = past[stays]
         self.need = np.zeros(len(now))
         pair_motion(self, island)
         place_of = np.append(np.where(stays, place, -1), -1)
-        self._find(Q, place_of, self._soon(share), None)
+        self._find(Q, island, place_of, self._soon(share), None)
 
     def _find_near(self, Q: Array) -> None:
         """Find near bodies; budgets are cut where there are too many."""
@@ -182,19 +186,13 @@ class Watch(Watched):
         count = int(np.searchsorted(pairs[:, PAIR], 0))
         return Candidates(pairs[:count], numbers[:count], known[:count])
 
-    def _find(self, Q: Array, place_of: Indices, chosen: Indices, planes: Candidates | None) -> None:
+    def _find(self, Q: Array, island: Indices, place_of: Indices, chosen: Indices, planes: Candidates | None) -> None:
         """Look at the chosen pairs, and at half-planes if their candidates are not given.
 
         place_of is the new number of each old pair, −1 where it is gone; half-planes, pair −1, read its last entry.
         """
         scene, old, X = self.scene, self.candidates, self._X
         positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
-        a, b = self.near[chosen].T
-        room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom)
-        asked = np.minimum(room, self.budget[a] + self.budget[b])
-        # where the last look was cut short, this one will be: begin where it ended
-        self.slack[chosen] = np.where(self.pair_short[chosen] != 0, np.minimum(2.0 * self.slack[chosen], asked), asked)
-        self.spent[chosen] = 0.0
         place_of = place_of.copy()
         taken = np.zeros(len(self.near) + 1, bool)
         taken[chosen] = True
@@ -204,11 +202,48 @@ class Watch(Watched):
             return
         if planes is None:
             planes = near_planes(scene, self._touching, self.budget + self.planes[BUDGET], X)
-        self.candidates = detect(scene, self._room, planes, old, place_of, self.near, self.slack, self.path, chosen, X)
+        room, asked, axis = self._separate(island, chosen, X)
+        close = (self.axis[chosen] == 0.0).all(axis=1)
+        looked = chosen[close]
+        self.candidates = detect(
+            scene, self._room, planes, old, place_of, self.near, self.slack, self.path, looked, axis[close], X
+        )
+        a, b = self.near[chosen].T
         cut = (self.short[a] | self.short[b]) != 0
         self.pair_short[chosen] = self.slack[chosen] < np.where(cut, room, asked)
         self.vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
         self._grow_headroom()
+
+    def _separate(self, island: Indices, chosen: Indices, X: Array) -> tuple[Array, Array, Array]:
+        """axis, slack, spent, need ← those of chosen pairs, some of which an axis keeps apart; the others have none.
+
+        Returns the room that each would have and what of it budgets allow, and axes (k, 3) of all.
+        """
+        scene, pairs = self.scene, self.near[chosen]
+        a, b = pairs.T
+        thickness, d_hat = scene.barrier_of(a, b)
+        budget, past = self.budget[a] + self.budget[b], np.where(self.pair_short[chosen] != 0, 2.0, np.inf)
+        past[past < np.inf] *= self.slack[chosen][past < np.inf]
+
+        def look(axis: Array, least: float = 0.5) -> tuple[Array, Array]:
+            self.axis = self.axis.copy()
+            self.axis[chosen] = axis
+            pair_motion(self, island)
+            room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom, least)
+            return room, np.minimum(room, budget)
+
+        room, asked = look(np.zeros((len(chosen), 3)))
+        # where the last look was cut short, this one will be: begin where it ended
+        slack = np.minimum(asked, past)
+        gap, axis = np.empty(len(chosen)), np.empty((len(chosen), 3))
+        far = _CLEAR * (thickness + d_hat + slack)
+        separate(pairs, far, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)
+        room_along, asked_along = look(axis, _LEAST_APART)
+        left = gap - thickness - d_hat
+        apart = left > np.minimum(asked_along, past)
+        look(np.where(apart[:, None], axis, 0.0))
+        self.slack[chosen], self.spent[chosen] = np.where(apart, left, slack), 0.0
+        return np.where(apart, room_along, room), np.where(apart, asked_along, asked), axis
 
     def _grow_headroom(self) -> None:
         """Bodies that are alone may go far before the next look, and pairs where there are few candidates.
@@ -239,6 +274,7 @@ class Watch(Watched):
             "contact/used": np.append(self.used, self.planes[USED]),
             "contact/near": self.near.astype(float),
             "contact/slack": np.stack([self.slack, self.spent, self.pair_short], axis=1),
+            "contact/axis": self.axis,
             "contact/short": self.short.astype(float),
         }
 
@@ -253,6 +289,7 @@ class Watch(Watched):
             flags.astype(np.int64) for flags in (arrays["contact/short"], arrays["contact/slack"][:, 2])
         )
         self.is_short = bool(self.short.any() or self.pair_short.any())
+        self.axis = arrays["contact/axis"].copy()
         self.need, self.path = np.zeros((2, len(self.near)))
 
     def _list(self, pairs: Indices, numbers: Array) -> None:
