@@ -81,9 +81,9 @@ class Touching:
 
     def chosen(self, which: Flags | Indices) -> Touching:
         """Some of them."""
-        *arrays, moves = (getattr(self, name) for name in self.__slots__)
+        moves = self.moves
         some = None if moves is None else Moving(*(getattr(moves, name)[which] for name in moves.__slots__))
-        return Touching(*(array[which] for array in arrays), some)
+        return Touching(**{name: getattr(self, name)[which] for name in self.__slots__ if name != "moves"}, moves=some)
 
     def images(self, X: Array) -> Array:
         """[X_a; X_b] (k, 8, 3); what stands for a half-plane does not count."""
