@@ -17,6 +17,7 @@ from dovetail.constitution import (
     SoftTransformConstraint,
 )
 from dovetail.errors import GradientError
+from dovetail.extend import Parameter, Term, VertexJoint, energy
 
 G = (0.0, 0.0, -9.81)
 
@@ -140,6 +141,61 @@ def test_forces_and_soft_transforms():
     push(0.0)(0)
     assert close((found.forces[:, 0, 0] * way).sum(), force)
     assert close((found.aims[:, 0, 0] * way).sum(), problem.slope(1e-3, control=aim))
+
+
+class _Cubic(Term):
+    function = "gradient_test_cubic"
+    stencil = (("c", -1, 1),)
+    parameters = (Parameter("stiffness"), Parameter("strength_ratio", times_mass=True))
+
+
+class _Band(VertexJoint, uid=2**32 + 7301):
+    """A band between two anchors that stiffens: ψ = K/2 |r|² + k/4 |r|⁴."""
+
+    terms = (_Cubic(),)
+    attributes = {"stiffness": 0.0}  # noqa: RUF012
+
+
+@energy(rows=1, parameters=("k", "K"))
+def gradient_test_cubic(F, p, exact, g, H):
+    square = F[0] * F[0] + F[1] * F[1] + F[2] * F[2]
+    for a in range(3):
+        g[a] = (p[1] + p[0] * square) * F[a]
+        H[3 * a + a] = p[1] + p[0] * square
+        for b in range(3):
+            H[3 * a + b] += 2.0 * p[0] * F[a] * F[b]
+    return 0.5 * p[1] * square + 0.25 * p[0] * square * square
+
+
+def test_energies_of_users():
+    def build(density=0.0, at=0.0):
+        bench = Bench({"dt": 0.01, "integrator/type": "bdf1", **TIGHT_TAPE}, gravity=G)
+        wall = bench.box("wall", fixed=True)
+        box = bench.box("box", (0.2, 0.2, 0.1), (0.5, 0, 0), density=100.0 * np.exp(density), kappa=1e6)
+        band = _Band().create_geometry([(0.45 + at, 0.02, 0.0)], [wall], [0], [box], [0], [0.01])
+        band.vertices["stiffness"] = 3.0
+        bench.put("band", band)
+        return bench.world
+
+    problem = Problem(build, 8)
+    found, spin = problem.gradients(), np.zeros((2, 4, 3))
+    spin[1] = np.random.default_rng(0).normal(size=(4, 3))
+    assert close(np.nansum(found.V * spin), problem.slope(1e-3, dV=spin))
+    slot = next(slot for slot, _ in problem.world.scene.geometries if slot.object_name == "band")
+    stiffness, way = slot.geometry.vertices.slot("stiffness"), np.arange(8.0)
+
+    def control(s):
+        return lambda k: stiffness.edit().__setitem__(0, 3.0 + s * way[k])
+
+    assert close(found["band", "stiffness"][:, 0] @ way, problem.slope(1e-3, control=control))
+    stiffness.edit()[0] = 3.0
+    assert close(found.log_density[1], problem.slope(1e-3, density=1.0))
+    assert close(found.design(lambda p: build(at=p), 0.0), problem.slope(1e-4, at=1.0))
+    with pytest.raises(GradientError, match="ctr with energies of users \\('gradient_test_cubic'\\)"):
+        bench = Bench({"integrator/type": "ctr"})
+        wall, box = bench.box("wall", fixed=True), bench.box("box", at=(1.0, 0, 0))
+        bench.put("band", _Band().create_geometry([(0.5, 0.0, 0.0)], [wall], [0], [box], [0], [1.0]))
+        bench.world.rollout(1)
 
 
 def test_a_tape_leaves_the_world_as_it_was():
