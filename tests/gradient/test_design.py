@@ -49,6 +49,36 @@ def test_what_a_scene_is_built_from(method, strength):
         assert found[k] == pytest.approx(expected, rel=1e-6, abs=1e-8), name
 
 
+def test_a_loss_of_coordinates_of_joints():
+    """Where the hinge and the slide are, by an anchor that they are measured from, and by the start."""
+
+    def loss(p=0.0, speed=0.0):
+        world = built(np.eye(8)[3] * p)
+        state = world._simulation.state
+        state.V[1, 0, 2] += speed
+        tape = world.rollout(5)
+        angle, way = tape.coordinate("hinge", "angle"), tape.coordinate("slide", "distance")
+        return tape, float((angle**2).sum() + way[-1, 0]), angle
+
+    def slope(step, **along):
+        wide, narrow = (
+            (loss(**{k: h * v for k, v in along.items()})[1] - loss(**{k: -h * v for k, v in along.items()})[1])
+            / (2 * h)
+            for h in (step, step / 2)
+        )
+        return (4 * narrow - wide) / 3
+
+    tape, _, angle = loss()
+    by_way = np.zeros((6, 1))
+    by_way[-1] = 1.0
+    found = tape.backward(dL_dx={("hinge", "angle"): 2.0 * angle, ("slide", "distance"): by_way}, strict=True)
+    assert found.V[1, 0, 2] == pytest.approx(slope(1e-3, speed=1.0), rel=1e-6)
+    by_p = found.design(lambda p: built(np.eye(8)[3] * p), 0.0)
+    assert by_p == pytest.approx(slope(1e-3, p=1.0), rel=1e-6, abs=1e-9)
+    with pytest.raises(GradientError, match=r"no coordinate \('hinge', 'distance'\); there are \('hinge', 'angle'\)"):
+        tape.coordinate("hinge", "distance")
+
+
 def test_what_is_not_known_is_refused_by_name():
     gradients = built(np.zeros(8), "ctr").rollout(2).backward()
     with pytest.raises(GradientError, match=r"p\[0\] changes anchors and axes under the integrator ctr"):

@@ -6,7 +6,7 @@ gradients = tape.backward(dL_dQ)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from dovetail.errors import GradientError
 from dovetail.gradient.adjoint import Adjoint, Costate, Ends
 from dovetail.gradient.frame import Frame, Parameters
 from dovetail.gradient.gradients import Gradients
+from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.refusal import refuse_scene, refuse_step
 from dovetail.gradient.sums import Sums
 from dovetail.logger import Logger
@@ -45,6 +46,7 @@ class Tape:
         self._simulation, self._parameters = simulation, Parameters(simulation)
         state = simulation.state
         self._start = state.Q_before.copy(), state.V_before.copy(), state.dt_before > 0.0
+        self._values = self._parameters.coordinates.value.copy()
         self._Q, self._V, self._frames = [state.Q.copy()], [state.V.copy()], list[Frame]()
 
     @property
@@ -68,6 +70,27 @@ class Tape:
                 return int(entry.offset)
         known = ", ".join(f"'{entry.slot.object_name}'" for entry in self._simulation.table.geometries)
         raise GradientError(f"Tape.body: there is no body '{name}'; there are {known}.")
+
+    def coordinate(self, joint: Any, attribute: str) -> Array:
+        """A coordinate that joints report, such as "angle" or "distance", (T + 1, k) at the start and after every step.
+
+        Angles go on over whole turns.
+        """
+        rows, shift = self._coordinate(joint, attribute)
+        values = [self._values, *(frame.values[1] for frame in self._frames)]
+        return np.array([each[rows] for each in values]) + shift
+
+    def _coordinate(self, joint: Any, attribute: str) -> tuple[slice, Array]:
+        """Which of the solver's coordinates a joint reports under a name, and its offsets (k,)."""
+        name, lowered, known = joint if isinstance(joint, str) else joint.name, self._simulation.joints.lowered, []
+        for number, entry in enumerate(lowered.geometries):
+            for word in entry.kind.coordinates():
+                known.append(f"('{entry.slot.object_name}', '{word.attribute}')")
+                if (entry.slot.object_name, word.attribute) == (name, attribute):
+                    offset = entry.elements.slot(word.offset).values if word.offset else np.zeros(entry.count)
+                    return lowered.coordinate_rows[word, number], np.asarray(offset, float)
+        listed = ", ".join(known) or "none"
+        raise GradientError(f"Tape: there is no coordinate ('{name}', '{attribute}'); there are {listed}.")
 
     def record(self, steps: int, controls: Callable[[int], Any] | None, advance: Callable[[], Any]) -> None:
         """Take steps and keep them; controls(k) is called before step k of the tape."""
@@ -113,14 +136,20 @@ class Tape:
         self._V.append(state.V.copy())
 
     def backward(
-        self, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None, strict: bool = False
+        self,
+        dL_dQ: ArrayLike | None = None,
+        dL_dV: ArrayLike | None = None,
+        dL_dx: Mapping[tuple[Any, str], ArrayLike] | None = None,
+        strict: bool = False,
     ) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
+        dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
         Q_bar, V_bar = self._given("dL_dQ", dL_dQ), self._given("dL_dV", dL_dV)
         sums = Sums(self._simulation, self.steps)
+        self._add_coordinates(dL_dx or {}, Q_bar, sums)
         at = Costate.zero(len(self._Q[0]))
         at.Q += Q_bar[-1]
         at.V += V_bar[-1]
@@ -173,6 +202,24 @@ class Tape:
         Q, V = self._Q, self._V
         before = (Q[k - 1], V[k - 1]) if k else self._start[:2]
         return Ends(*before, Q[k], V[k], Q[k + 1])
+
+    def _add_coordinates(self, given: Mapping[tuple[Any, str], ArrayLike], Q_bar: Array, sums: Sums) -> None:
+        """Q_bar += what derivatives by coordinates of joints are by states."""
+        c = self._parameters.coordinates
+        bars = np.zeros((self.steps + 1, c.count))
+        for (joint, attribute), by in given.items():
+            rows, shift = self._coordinate(joint, attribute)
+            wanted = (self.steps + 1, len(shift))
+            if np.shape(by) != wanted:
+                raise GradientError(
+                    f"Tape.backward: dL_dx of '{attribute}' has the shape {np.shape(by)}; give {wanted}."
+                )
+            bars[:, rows] += np.asarray(by, float)
+        nothing = np.zeros_like(Q_bar[0]), np.zeros(c.count)
+        for k in np.flatnonzero(bars.any(axis=1)).tolist():
+            value_adjoints(
+                c, self._Q[k], nothing[0], bars[k], nothing[1], Q_bar[k], nothing[0], sums.constant["coordinates/W"]
+            )
 
     def _given(self, name: str, given: ArrayLike | None) -> Array:
         shape = (self.steps + 1, *self._Q[0].shape)
