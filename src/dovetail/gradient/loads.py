@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.gradient.vectors import cross
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.load import JointForces, JointTorques
 from dovetail.typing import Array
@@ -40,10 +41,10 @@ def _torques(load: JointTorques, s: Stencils, axes: Array, Q: Array, F_bar: Arra
     for body, sign in ((s.left, -0.5), (s.right, 0.5)):
         R = np.linalg.inv(Q[body, 1:]).swapaxes(1, 2)
         f = F_bar[body, 1:]
-        spin = sign * np.cross(R, f).sum(axis=1)
+        spin = sign * cross(R, f).sum(axis=1)
         values += (e * spin).sum(axis=1)
         e_bar += tau[:, None] * spin
-        R_bar = sign * tau[:, None, None] * np.cross(f, e[:, None])
+        R_bar = sign * tau[:, None, None] * cross(f, e[:, None])
         np.add.at(Q_bar[:, 1:], body, -R @ R_bar.swapaxes(1, 2) @ R)
     along = (unit * e_bar[:, None]).sum(axis=2, keepdims=True)
     return values, 0.5 * (e_bar[:, None] - unit * along) / length

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.gradient.vectors import cross
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array
 
@@ -36,10 +37,10 @@ def row_adjoints(rows: Rows, nu: Array, Q: Array, x: Array) -> tuple[Array, Arra
         by_F, by_dF = (K * JdF + held)[:, None], pull[:, None]
     else:
         (u, v), (du, dv) = F.swapaxes(0, 1), dF.swapaxes(0, 1)
-        C, JdF = np.cross(u, v), np.cross(du, v) + np.cross(u, dv)
+        C, JdF = cross(u, v), cross(du, v) + cross(u, dv)
         pull = rows.multiplier + K * C
         turn = K * JdF + held
-        by_F = np.stack([np.cross(v, turn) + np.cross(dv, pull), np.cross(turn, u) + np.cross(pull, du)], axis=1)
-        by_dF = np.stack([np.cross(v, pull), np.cross(pull, u)], axis=1)
+        by_F = np.stack([cross(v, turn) + cross(dv, pull), cross(turn, u) + cross(pull, du)], axis=1)
+        by_dF = np.stack([cross(v, pull), cross(pull, u)], axis=1)
     W_bar = by_F @ both.swapaxes(1, 2) + by_dF @ moved.swapaxes(1, 2)
     return -W_bar, -np.where(exact, 0.0, (C * JdF).sum(axis=1))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.gradient.rows import stacked
+from dovetail.gradient.vectors import cross
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array
 
@@ -24,7 +25,7 @@ _STEP = 1e-30
 
 
 def _J(F: Any, y: Any) -> Any:
-    return np.cross(y[..., 0, :], F[..., 1, :]) + np.cross(F[..., 0, :], y[..., 1, :])
+    return cross(y[..., 0, :], F[..., 1, :]) + cross(F[..., 0, :], y[..., 1, :])
 
 
 def _dot(a: Any, b: Any) -> Any:
@@ -40,10 +41,10 @@ def _penalty(F: Any, rate: Any, h: float, motions: Any) -> Any:
     """For K = 1."""
     mu1, V, mu2, x = motions
     u, v = F[..., 0, :], F[..., 1, :]
-    total = _dot(_J(F, mu2), np.cross(u, v) - _J(F, x)) - _dot(_J(F, mu1), _J(F, V))
+    total = _dot(_J(F, mu2), cross(u, v) - _J(F, x)) - _dot(_J(F, mu1), _J(F, V))
     value = _across(v, _J(F, rate) / (F * F).sum(axis=(-1, -2))[..., None])
-    kept = h * (rate - np.stack([np.cross(v, value), np.cross(value, u)], axis=-2))
-    bend = np.cross(kept[..., 0, :], kept[..., 1, :])
+    kept = h * (rate - np.stack([cross(v, value), cross(value, u)], axis=-2))
+    bend = cross(kept[..., 0, :], kept[..., 1, :])
     return total + 2.0 * (_dot(bend, _J(F, mu2)) + _dot(_J(F, kept), _J(kept, mu2)))
 
 
@@ -51,7 +52,7 @@ def _exact(F: Any, rate: Any, h: float, motions: Any, held: list[Array]) -> Any:
     mu1, V, mu2, x = motions
     m1, m2, nu1, nu2 = held
     v = F[..., 1, :]
-    bend = 2.0 * h * h * np.cross(rate[..., 0, :], rate[..., 1, :])
+    bend = 2.0 * h * h * cross(rate[..., 0, :], rate[..., 1, :])
     along = [_across(v, each) for each in (_J(F, mu1), _J(F, V), _J(F, mu2), bend - _J(F, x))]
     return _dot(nu2, along[3]) - _dot(m1, along[0]) - _dot(nu1, along[1]) - _dot(m2, along[2])
 

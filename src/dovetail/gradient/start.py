@@ -113,23 +113,22 @@ class StartAdjoint:
         self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array],
         adjoints: tuple[Array, Array | None, Array, Array], start_bar: Array, sums: Sums | None, Vn_bar: Array,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Derivatives of ℓ by Qₙ and V̂ (n, 4, 3); with `sums` those by parameters, and Vn_bar += those by Vₙ."""
+        """Derivatives of ℓ by Qₙ and V̂ (n, 4, 3), Vn_bar += those by Vₙ, and by parameters; without `sums` V̂ alone."""
         model, h, (Q, V) = self._model, frame.h, ends
         potential = model.potential
         mu1, nu1, mu2, nu2 = adjoints
         motions = (mu1, begun.V, mu2, begun.x)
         Q_bar, V_bar = body_adjoints(model, begun.active, h, motions, Q, sums)
         points, slides, exact = potential.points, potential.slides, potential.exact
-        if points.exact:
+        if points.exact and sums is not None:
             n, K = points.exact, points.K[: points.exact, None]
             W = points.W[:, 0]
             images = [np.einsum("ki,kix->kx", W, stacked(points, X))[:n] for X in (*motions, Q)]
             pull = np.einsum("ki,kx->kix", W[:n], K * images[2])
             np.add.at(Q_bar, points.left[:n], pull[:, :4])
             np.add.at(Q_bar, points.right[:n], pull[:, 4:])
-            if sums is not None:
-                d1, x1, d2, x2, at = images
-                sums.constant["points/K"] += (d2 * (at - x2) - d1 * x1).sum(axis=1)
+            d1, x1, d2, x2, at = images
+            sums.constant["points/K"] += (d2 * (at - x2) - d1 * x1).sum(axis=1)
         first = points.count - points.exact
         after = first + slides.count - slides.exact
         parts = [np.zeros((0, 3))] * 4 if exact is None else [*begun.m, np.zeros_like(nu2) if nu1 is None else nu1, nu2]

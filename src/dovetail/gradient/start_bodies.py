@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.gradient.bodies import shape_gradients
 from dovetail.gradient.sums import Sums
+from dovetail.gradient.vectors import cross
 from dovetail.solver.bodies import ORTHO
 from dovetail.solver.model import Model
 from dovetail.typing import Array, Indices
@@ -22,7 +23,10 @@ _STEP = 1e-6  # of differences of the gradient of ARAP, beside 1
 def body_adjoints(
     model: Model, active: Indices, h: float, motions: tuple[Array, ...], Q: Array, sums: Sums | None
 ) -> tuple[Array, Array]:
-    """Derivatives by Qₙ and V̂ (n, 4, 3); with `sums` those by stiffness and mass. motions are μ₁, V̂, μ₂, x."""
+    """Derivatives by Qₙ and V̂ (n, 4, 3); with `sums` those by stiffness and mass. motions are μ₁, V̂, μ₂, x.
+
+    Those by V̂ do not depend on μ₁; without `sums` no others are found.
+    """
     bodies, w = model.bodies, model.potential.weights.w
     on, A = active != 0, Q[:, 1:]
     mu1, V, mu2, x = (each[:, 1:] for each in motions)
@@ -31,22 +35,24 @@ def body_adjoints(
     f = np.where(on, 2.0 * k * k / (L + 2.0 * k), 0.0)
     f_bar, A_bar, V_bar, S_bar = _curvature(h, bodies.mass, Q, motions[1], mu2)
     A_bar, V_bar, S_bar = (f[:, None, None] * each for each in (A_bar, V_bar, S_bar))
+    Q_bar, V_hat_bar = np.zeros_like(Q), np.zeros_like(Q)
+    V_hat_bar[:, 1:] = V_bar
+    if sums is None:
+        return Q_bar, V_hat_bar
     for y, z in ((mu1, V), (mu2, x)):
         B, both = y @ A.swapaxes(1, 2), z @ A.swapaxes(1, 2)
         C, both = B + B.swapaxes(1, 2), both + both.swapaxes(1, 2)
         f_bar = f_bar - (B * both).sum(axis=(1, 2))
         A_bar -= f[:, None, None] * (both @ y + C @ z)
     A_bar += np.where(on, w, 0.0)[:, None, None] * _shape_product(model, Q, mu2)
-    Q_bar, V_hat_bar = np.zeros_like(Q), np.zeros_like(Q)
-    Q_bar[:, 1:], V_hat_bar[:, 1:] = A_bar, V_bar
-    if sums is not None:
-        f_bar = np.where(on, f_bar, 0.0)
-        by_k = np.where(bodies.model == ORTHO, 4.0, 1.0) * 4.0 * k * (L + k) / (L + 2.0 * k) ** 2
-        shapes = (mu2 * shape_gradients(bodies, Q)[:, 1:]).sum(axis=(1, 2))
-        sums.constant["stiffness"] += h * h * np.where(on, f_bar * by_k + shapes, 0.0)
-        axis = np.linalg.eigh(_second(bodies.mass))[1][:, :, -1]
-        by_L = -f_bar * 2.0 * k * k / (L + 2.0 * k) ** 2
-        sums.constant["mass"] += _of_second(bodies.mass, S_bar + by_L[:, None, None] * axis[:, :, None] * axis[:, None])
+    Q_bar[:, 1:] = A_bar
+    f_bar = np.where(on, f_bar, 0.0)
+    by_k = np.where(bodies.model == ORTHO, 4.0, 1.0) * 4.0 * k * (L + k) / (L + 2.0 * k) ** 2
+    shapes = (mu2 * shape_gradients(bodies, Q)[:, 1:]).sum(axis=(1, 2))
+    sums.constant["stiffness"] += h * h * np.where(on, f_bar * by_k + shapes, 0.0)
+    axis = np.linalg.eigh(_second(bodies.mass))[1][:, :, -1]
+    by_L = -f_bar * 2.0 * k * k / (L + 2.0 * k) ** 2
+    sums.constant["mass"] += _of_second(bodies.mass, S_bar + by_L[:, None, None] * axis[:, :, None] * axis[:, None])
     return Q_bar, V_hat_bar
 
 
@@ -91,17 +97,17 @@ def _curvature(h: float, mass: Array, Q: Array, V_hat: Array, mu: Array) -> tupl
     r = S @ V
     world = A.swapaxes(1, 2) @ S @ A
     inertia = np.trace(world, axis1=1, axis2=2)[:, None, None] * np.eye(3) - world
-    omega = np.linalg.solve(inertia, np.cross(A, r).sum(axis=1)[:, :, None])[:, :, 0]
-    v = np.cross(omega[:, None], A)
+    omega = np.linalg.solve(inertia, cross(A, r).sum(axis=1)[:, :, None])[:, :, 0]
+    v = cross(omega[:, None], A)
     c, vv, scale = mu @ A.swapaxes(1, 2), v @ v.swapaxes(1, 2), 2.0 * h * h
     value = scale * (vv * c).sum(axis=(1, 2))
     v_bar = scale * (c + c.swapaxes(1, 2)) @ v
-    A_bar = scale * vv @ mu + np.cross(v_bar, omega[:, None])
-    omega_bar = np.cross(A, v_bar).sum(axis=1)
+    A_bar = scale * vv @ mu + cross(v_bar, omega[:, None])
+    omega_bar = cross(A, v_bar).sum(axis=1)
     t = np.linalg.solve(inertia, omega_bar[:, :, None])[:, :, 0]
     I_bar = -t[:, :, None] * omega[:, None]
     world_bar = np.trace(I_bar, axis1=1, axis2=2)[:, None, None] * np.eye(3) - I_bar
-    A_bar += S @ A @ (world_bar + world_bar.swapaxes(1, 2)) + np.cross(r, t[:, None])
-    r_bar = np.cross(t[:, None], A)
+    A_bar += S @ A @ (world_bar + world_bar.swapaxes(1, 2)) + cross(r, t[:, None])
+    r_bar = cross(t[:, None], A)
     S_bar = A @ world_bar @ A.swapaxes(1, 2) + r_bar @ V.swapaxes(1, 2)
     return value, A_bar, S @ r_bar, S_bar
