@@ -84,7 +84,7 @@ class Adjoint:
         self._simulation, self._parameters, self._sums = simulation, parameters, sums
         self._model = simulation.model
         self._system = AdjointSystem(self._model)
-        self._potential = PotentialAdjoint(simulation)
+        self._potential = PotentialAdjoint(simulation, sums)
         bodies = self._model.bodies
         self._free = (bodies.is_free != 0)[:, None, None]
         self._last: tuple[Methods, _Coefficients] | None = None
@@ -101,6 +101,7 @@ class Adjoint:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._potential.finish()
         given, reference = self._kept
         self._parameters.put(given)
         self._parameters.coordinates.reference[:] = reference
@@ -186,8 +187,7 @@ class Adjoint:
         """The adjoint x (n, 4, 3) and ν of a step to Q with the adjoint q there; what Newton has left is measured."""
         g = self._system.assemble(self._model.potential.bare(Q), contact)
         self._system.factor(k)
-        left, _ = self._system.solve(Q, g)
-        self._sums.residual[k] = np.abs(left).max(initial=0.0) / h
+        self._sums.residual[k] = self._system.newton_step(g) / h
         return self._system.solve(Q, q)
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:

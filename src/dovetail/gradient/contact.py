@@ -81,9 +81,7 @@ class ContactAdjoint:
         if self._start.count:
             by_Q, work = self._lag(x)
             t = self._start
-            np.subtract.at(Q_bar, t.bodies[:, 0], by_Q[:, :4])
-            met = t.bodies[:, 1] >= 0
-            np.subtract.at(Q_bar, t.bodies[met, 1], by_Q[met, 4:])
+            _scatter(t.bodies, -by_Q, Q_bar)
             self._tell(t, work, sums)
             np.add.at(sums.log_mu, _materials(self._scene, t), -work)
 
@@ -216,9 +214,19 @@ def _places(t: Touching, blocks: Blocks) -> Indices:
 
 def _add_gradient(t: Touching, by: Array, g: Array) -> None:
     """g (n, 12) += gradients (k, 8, 3) on both bodies."""
-    flat, met = by.reshape(-1, 2, 12), t.bodies[:, 1] >= 0
-    np.add.at(g, t.bodies[:, 0], flat[:, 0])
-    np.add.at(g, t.bodies[met, 1], flat[met, 1])
+    _scatter(t.bodies, by, g.reshape(-1, 4, 3))
+
+
+@kernel
+def _scatter(bodies: Indices, by: Array, out: Array) -> None:
+    """out (n, 4, 3) += by (k, 8, 3) on the bodies (k, 2)."""
+    for k in range(len(bodies)):
+        for side in range(2):
+            b = bodies[k, side]
+            if b >= 0:
+                for i in range(4):
+                    for x in range(3):
+                        out[b, i, x] += by[k, 4 * side + i, x]
 
 
 @kernel

@@ -85,6 +85,13 @@ class AdjointSystem:
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
 
+    def newton_step(self, g: Array) -> float:
+        """The largest entry of the step that Newton's method would take next, from the gradient (n, 12).
+
+        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
+        """
+        return float(np.abs(self.blocks.solve(self._active, g)).max(initial=0.0))
+
     def solve(self, Q: Array, q: Array, active: Indices | None = None, scaled: bool = True) -> tuple[Array, Array]:
         """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = 0, with the matrix last factored; x = 0 for fixed bodies.
 
