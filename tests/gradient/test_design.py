@@ -38,12 +38,14 @@ def built(p, method="bdf1", strength=100.0):
     return bench.world
 
 
-@pytest.mark.parametrize("method, strength", [("bdf1", 100.0), ("bdf1", np.inf), ("bdf2", np.inf)])
+@pytest.mark.parametrize("method, strength", [("bdf1", 100.0), ("bdf1", np.inf), ("ctr", 100.0), ("ctr", np.inf)])
 def test_what_a_scene_is_built_from(method, strength):
     problem = Problem(lambda p=None: built(np.zeros(8) if p is None else p, method, strength), 6)
     found = problem.gradients().design(lambda p: built(p, method, strength), np.zeros(8))
     # densities of some hundred and dampings of 1 are changed in steps of their own
     steps = np.array([1e-4, 1e-4, 1e-4, 1e-4, 1e-4, 1.0, 1e-2, 1e-4])
+    if method == "ctr":  # whose start has a noise of 1e-12 m/s with exact joints
+        steps *= 10.0
     for k, name in enumerate(NAMES):
         expected = problem.slope(steps[k], p=np.eye(8)[k])
         assert found[k] == pytest.approx(expected, rel=1e-6, abs=1e-8), name
@@ -80,6 +82,12 @@ def test_a_loss_of_coordinates_of_joints():
 
 
 def test_what_is_not_known_is_refused_by_name():
-    gradients = built(np.zeros(8), "ctr").rollout(2).backward()
-    with pytest.raises(GradientError, match=r"p\[0\] changes anchors and axes under the integrator ctr"):
-        gradients.design(lambda p: built(np.concatenate([p, np.zeros(7)]), "ctr"), np.zeros(1))
+    def moved(p):
+        bench = Bench()
+        base, box = bench.box("base", at=(p, 0, 0), fixed=True), bench.box("box", at=(1, 0, 0))
+        bench.join(AffineBodyRevoluteJoint, [base], [box], (0.5, 0, 0), (0.5, 1, 0))
+        return bench.world
+
+    gradients = moved(0.0).rollout(2).backward()
+    with pytest.raises(GradientError, match=r"p\[\] changes poses of fixed bodies; no gradient by that is known"):
+        gradients.design(moved, 0.0)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["design_gradient"]
 
 _STEP = 1e-5  # of p, beside 1 or |p|: lowering is smooth and knows no round-off but its own
-_UNKNOWN = ("/W",)  # what a consistent start of ctr depends on besides, and is not differentiated by
 
 
 def design_gradient(
@@ -89,8 +88,6 @@ def _arrays(simulation: Simulation) -> dict[str, Array]:
 def _weights(base: dict[str, Array], frames: list[Frame], sums: Sums, start: tuple[Array, Array]) -> dict[str, Array]:
     """Gradients by these arrays, NaN where they are not known."""
     found = {**sums.constant, "Q": start[0], "V": start[1], "log mass": sums.log_mass}
-    if any(frame.methods.is_consistent for frame in frames):
-        found |= {name: np.full_like(found[name], np.nan) for name in found if name.endswith(_UNKNOWN)}
     for name in base:
         if name in sums.steps:
             found[name] = sums.steps[name].sum(axis=0)
@@ -123,7 +120,7 @@ def _refuse(name: str, index: tuple[int, ...]) -> None:
         "half-planes": "half-planes that are touched",
         "laws": "parameters of drives, limits or dampers that controls have written to",
     }  # fmt: skip
-    said = what.get(name, "anchors and axes under the integrator ctr" if name.endswith(_UNKNOWN) else f"'{name}'")
+    said = what.get(name, f"'{name}'")
     raise GradientError(
         f"Gradients.design: p[{', '.join(map(str, index))}] changes {said}; no gradient by that is known."
     )

@@ -112,9 +112,9 @@ def start_adjoints(
 @kernel
 def coordinate_adjoints(
     c: Coordinates, mass_inverse: Array, bars: Array, Q: Array, Y: Array, Q_bar: Array, Vn_bar: Array, V_bar: Array,
-    mass_bar: Array,
+    mass_bar: Array, W_bar: Array,
 ) -> None:  # fmt: skip
-    """Q_bar, Vn_bar, V_bar, mass_bar += what the adjoints (c, 10) of numbers of coordinates carry back."""
+    """Q_bar, Vn_bar, V_bar, mass_bar, W_bar += what the adjoints (c, 10) of numbers of coordinates carry back."""
     size = 3 * c.widest
     F, dF, G, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
     by_F, by_V, J, z = np.empty(size), np.empty(size), np.empty((2, 12)), np.zeros((2, 4, 3))
@@ -174,3 +174,10 @@ def coordinate_adjoints(
                 V_bar[right, e, x] += c.W[row, 4 + e] * by_V[r]
                 Vn_bar[left, e, x] += bars[k, _VN] * c.W[row, e] * dx[r]
                 Vn_bar[right, e, x] += bars[k, _VN] * c.W[row, 4 + e] * dx[r]
+                for side in range(2):
+                    b = right if side else left
+                    change = by_F[r] * Q[b, e, x] + by_V[r] * Y[_VHAT, b, e, x]
+                    change += 2.0 * bars[k, _YIELDS] * dx[r] * z[side, e, x]
+                    for y in range(_VHAT):
+                        change += bars[k, y] * dx[r] * Y[y, b, e, x]
+                    W_bar[row, 4 * side + e] += change

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.gradient.vectors import cross
+from dovetail.gradient.vectors import across, cross
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array
 
@@ -63,6 +63,7 @@ def _row_adjoints(rows: Rows, multiplier: Array, nu: Array, Q: Array, x: Array) 
     else:
         u, v, du, dv = F[:, :, 0], F[:, :, 1], dF[:, :, 0], dF[:, :, 1]
         C, JdF = cross(u, v), cross(du, v) + cross(u, dv)
+        multiplier, held = across(v, multiplier), across(v, held)  # along v exact slides say nothing
         pull = multiplier + K * C
         turn = K * JdF + held
         by_F = np.stack([cross(v, turn) + cross(dv, pull), cross(turn, u) + cross(pull, du)], axis=2)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.gradient.rows import stacked
-from dovetail.gradient.vectors import cross
+from dovetail.gradient.vectors import across, cross, dot
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array
 
@@ -28,24 +28,15 @@ def _J(F: Any, y: Any) -> Any:
     return cross(y[..., 0, :], F[..., 1, :]) + cross(F[..., 0, :], y[..., 1, :])
 
 
-def _dot(a: Any, b: Any) -> Any:
-    return (a * b).sum(axis=-1)
-
-
-def _across(v: Any, a: Any) -> Any:
-    """a without its part along v."""
-    return a - (_dot(v, a) / _dot(v, v))[..., None] * v
-
-
 def _penalty(F: Any, rate: Any, h: float, motions: Any) -> Any:
     """For K = 1."""
     mu1, V, mu2, x = motions
     u, v = F[..., 0, :], F[..., 1, :]
-    total = _dot(_J(F, mu2), cross(u, v) - _J(F, x)) - _dot(_J(F, mu1), _J(F, V))
-    value = _across(v, _J(F, rate) / (F * F).sum(axis=(-1, -2))[..., None])
+    total = dot(_J(F, mu2), cross(u, v) - _J(F, x)) - dot(_J(F, mu1), _J(F, V))
+    value = across(v, _J(F, rate) / (F * F).sum(axis=(-1, -2))[..., None])
     kept = h * (rate - np.stack([cross(v, value), cross(value, u)], axis=-2))
     bend = cross(kept[..., 0, :], kept[..., 1, :])
-    return total + 2.0 * (_dot(bend, _J(F, mu2)) + _dot(_J(F, kept), _J(kept, mu2)))
+    return total + 2.0 * (dot(bend, _J(F, mu2)) + dot(_J(F, kept), _J(kept, mu2)))
 
 
 def _exact(F: Any, rate: Any, h: float, motions: Any, held: list[Array]) -> Any:
@@ -53,27 +44,28 @@ def _exact(F: Any, rate: Any, h: float, motions: Any, held: list[Array]) -> Any:
     m1, m2, nu1, nu2 = held
     v = F[..., 1, :]
     bend = 2.0 * h * h * cross(rate[..., 0, :], rate[..., 1, :])
-    along = [_across(v, each) for each in (_J(F, mu1), _J(F, V), _J(F, mu2), bend - _J(F, x))]
-    return _dot(nu2, along[3]) - _dot(m1, along[0]) - _dot(nu1, along[1]) - _dot(m2, along[2])
+    along = [across(v, each) for each in (_J(F, mu1), _J(F, V), _J(F, mu2), bend - _J(F, x))]
+    return dot(nu2, along[3]) - dot(m1, along[0]) - dot(nu1, along[1]) - dot(m2, along[2])
 
 
 def slide_adjoints(
     rows: Rows, h: float, motions: tuple[Array, ...], held: list[Array], Q: Array, Q_bar: Array, V_bar: Array
-) -> Array:
-    """Q_bar, V_bar (n, 4, 3) += derivatives by Qₙ and V̂; those by K (e,) of penalties.
+) -> tuple[Array, Array]:
+    """Q_bar, V_bar (n, 4, 3) += derivatives by Qₙ and V̂; those by K (e,) of penalties and by W (k, 2, 8).
 
     motions (4, n, 4, 3) are μ₁, V̂, μ₂, x; held are m₁, m₂, ν₁, ν₂ of exact slides.
     """
-    F, n = rows.W @ stacked(rows, Q), rows.exact
-    y = [rows.W @ stacked(rows, motion) for motion in motions]
-    steps = 1j * _STEP * np.eye(12).reshape(12, 1, 4, 3)
-    at, rate = F + steps[:, :, :2], y[1] + steps[:, :, 2:]
-    K = rows.K[:n]
-    penalty = _penalty(at[:, :n], rate[:, :n], h, [each[:n] for each in y])
-    exact = _exact(at[:, n:], rate[:, n:], h, [each[n:] for each in y], held)
-    slopes = np.concatenate([K * penalty, exact], axis=1).imag.T.reshape(-1, 4, 3) / _STEP
-    for out, by in ((Q_bar, slopes[:, :2]), (V_bar, slopes[:, 2:])):
+    # what ℓ depends on: F, the rates of it along V̂ in curvatures, and along the four motions
+    states = [stacked(rows, each) for each in (Q, motions[1], *motions)]
+    steps = 1j * _STEP * np.eye(36).reshape(36, 1, 6, 2, 3)
+    n, K = rows.exact, rows.K[: rows.exact]
+    F, rate, *y = (rows.W @ state + steps[:, :, i] for i, state in enumerate(states))
+    penalty = _penalty(F[:, :n], rate[:, :n], h, [each[:, :n] for each in y])
+    exact = _exact(F[:, n:], rate[:, n:], h, [each[:, n:] for each in y], held)
+    slopes = np.concatenate([K * penalty, exact], axis=1).imag.T.reshape(-1, 6, 2, 3) / _STEP
+    for out, by in ((Q_bar, slopes[:, 0]), (V_bar, slopes[:, 1])):
         back = np.einsum("kmi,kmx->kix", rows.W, by)
         np.add.at(out, rows.left, back[:, :4])
         np.add.at(out, rows.right, back[:, 4:])
-    return np.asarray(penalty[0].real)
+    W_bar = sum(slopes[:, i] @ state.swapaxes(1, 2) for i, state in enumerate(states))
+    return np.asarray(penalty[0].real), np.asarray(W_bar)

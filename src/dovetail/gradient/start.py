@@ -129,13 +129,23 @@ class StartAdjoint:
             np.add.at(Q_bar, points.right[:n], pull[:, 4:])
             d1, x1, d2, x2, at = images
             sums.constant["points/K"] += (d2 * (at - x2) - d1 * x1).sum(axis=1)
+            Y1, Z1, Y2, Z2, at_Q = (stacked(points, X)[:n] for X in (*motions, Q))
+            by = ((K * (at - x2), Y2), (K * d2, at_Q - Z2), (-K * x1, Y1), (-K * d1, Z1))
+            sums.constant["points/W"][:n, 0] += sum(np.einsum("kx,kix->ki", each, state) for each, state in by)
         first = points.count - points.exact
         after = first + slides.count - slides.exact
         parts = [np.zeros((0, 3))] * 4 if exact is None else [*begun.m, np.zeros_like(nu2) if nu1 is None else nu1, nu2]
+        if first and sums is not None:
+            of_points = zip(parts, (motions[0], motions[2], motions[1], motions[3]), strict=True)
+            sums.constant["points/W"][points.exact :, 0] -= sum(
+                np.einsum("kx,kix->ki", part[:first], stacked(points, each)[points.exact :]) for part, each in of_points
+            )
         if slides.count:
-            K_bar = slide_adjoints(slides, h, motions, [part[first:after] for part in parts], Q, Q_bar, V_bar)
+            held = [part[first:after] for part in parts]
+            K_bar, W_bar = slide_adjoints(slides, h, motions, held, Q, Q_bar, V_bar)
             if sums is not None:
                 sums.constant["slides/K"] += K_bar
+                sums.constant["slides/W"] += W_bar
         self._coordinates(
             k, frame, motions, [part[after:, 0] for part in parts], (Q, V), start_bar, sums, (Q_bar, Vn_bar, V_bar)
         )
@@ -178,9 +188,10 @@ class StartAdjoint:
                 sums.steps["combined/weight"][k] += by_weight
         unused = np.zeros_like(Q)
         Q_bar, Vn_bar, V_bar = out
-        mass_bar = np.zeros_like(model.bodies.mass)
+        mass_bar, W_bar = np.zeros_like(model.bodies.mass), np.zeros_like(c.W)
         coordinate_adjoints(
-            c, model.bodies.mass_inverse, bars, Q, Y, Q_bar, unused if sums is None else Vn_bar, V_bar, mass_bar
+            c, model.bodies.mass_inverse, bars, Q, Y, Q_bar, unused if sums is None else Vn_bar, V_bar, mass_bar, W_bar
         )
         if sums is not None:
             sums.constant["mass"] += mass_bar
+            sums.constant["coordinates/W"] += W_bar
