@@ -99,3 +99,18 @@ def test_what_is_not_known_of_contact_is_refused_by_name():
         pile(1, memory=1).rollout(10)
     with pytest.raises(GradientError, match="integrator ctr in touch"):
         pile(1, "ctr").rollout(10)
+
+
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_a_tape_leaves_contact_as_it_was(goes_back):
+    first, second = pile(2), pile(2)
+    tape = first.rollout(8)
+    if goes_back:
+        tape.backward(np.ones_like(tape.Q[0]))
+    second.restore(first.state())
+    for world in (first, second):
+        for _ in range(5):
+            world.advance()
+        assert world.report.contacts > 0
+    states = [world._simulation.state for world in (first, second)]
+    assert np.array_equal(states[0].Q, states[1].Q) and np.array_equal(states[0].V, states[1].V)

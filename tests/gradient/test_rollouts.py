@@ -198,14 +198,18 @@ def test_energies_of_users():
         bench.world.rollout(1)
 
 
-def test_a_tape_leaves_the_world_as_it_was():
-    tapes = [chain("bdf1", np.inf) for _ in range(2)]
-    for n, bench in enumerate(tapes):
-        tape = bench.world.rollout(5)
-        if n:
-            tape.backward(np.ones_like(tape.Q[0]))
+@pytest.mark.parametrize("method, strength", [("bdf1", np.inf), ("ctr", np.inf), ("ctr", 100.0), ("bdf2", 100.0)])
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_a_tape_leaves_the_world_as_it_was(method, strength, goes_back):
+    """What follows a rollout, and its gradients, is what follows its last state in another world."""
+    first, second = chain(method, strength), chain(method, strength)
+    tape = first.world.rollout(4)
+    if goes_back:
+        tape.backward(np.ones_like(tape.Q[0]))
+    second.world.restore(first.world.state())
+    for bench in (first, second):
         bench.run(5)
-    states = [bench.world._simulation.state for bench in tapes]
+    states = [bench.world._simulation.state for bench in (first, second)]
     assert np.array_equal(states[0].Q, states[1].Q) and np.array_equal(states[0].V, states[1].V)
 
 

@@ -113,6 +113,7 @@ class Tape:
             simulation.tolerances, directions.sweep = kept, sweep
             if sweep is not None:
                 sweep.renew()
+                simulation.model.potential.renew()  # so that it is told the weights of the next step
 
     def _step(self, advance: Callable[[], Any]) -> None:
         simulation, state = self._simulation, self._simulation.state
