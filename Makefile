@@ -9,12 +9,13 @@ SPEED  := $(if $(QUICK),--quick)
 # engines to compare with that are left out where there is no wheel for this machine
 RIVALS := drake newton pybullet
 
-.PHONY: demo test lint docs bench verify clean
+.PHONY: demo test lint docs bench verify wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo
 
 test: $(VENV)/.installed-test
+	$(BIN)/python -m dovetail warmup
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
@@ -32,6 +33,10 @@ bench: $(VENV)/.installed-bench
 
 verify: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/verify.py $(SPEED)
+
+# with kernels for this kind of machine, in dist/
+wheel: $(VENV)/.installed
+	$(BIN)/python packaging/wheel.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

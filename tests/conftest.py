@@ -7,13 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from first_compile import first_compile
 
 from dovetail import Engine, Scene, World
-
-
-def pytest_sessionstart() -> None:
-    first_compile()
 
 
 @pytest.fixture

@@ -141,7 +141,8 @@ def draw(recording: Recording, shot: Shot) -> Any:
     """The picture (height, width, 3) of bytes."""
     import polyscope as ps
 
-    from dovetail.export.looks import shapes_of, up_of
+    from dovetail.export.looks import shapes_of
+    from dovetail.picture.camera import up_of
 
     if not ps.is_initialized():
         ps.set_verbosity(0)
@@ -165,7 +166,7 @@ def draw(recording: Recording, shot: Shot) -> Any:
     points = np.concatenate([vertices for meshes in (*ghosts, seen) for vertices, _, _ in meshes])
     lower, upper = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(upper - lower))
-    up = up_of(recording)
+    up = up_of(recording.gravity)
     axis = int(np.argmax(np.abs(up)))
     ps.set_up_dir(f"{'neg_' if up[axis] < 0 else ''}{'xyz'[axis]}_up")
     ps.set_automatically_compute_scene_extents(False)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from dovetail.errors import DovetailError as Exception
     from dovetail.geometry import AngleAxis, Quaternion, Transform, view
     from dovetail.logger import Logger
+    from dovetail.picture import Camera
     from dovetail.resident_thread import ResidentThread
-    from dovetail.sim import Sim
+    from dovetail.sim import Part, Sim
     from dovetail.timer import Timer
     from dovetail.values import (
         I32,
@@ -50,6 +51,7 @@ __all__ = [
     "U64",
     "AngleAxis",
     "Animation",
+    "Camera",
     "Engine",
     "Exception",
     "Float",
@@ -61,6 +63,7 @@ __all__ = [
     "Matrix6x6",
     "Matrix9x9",
     "Matrix12x12",
+    "Part",
     "Quaternion",
     "ResidentThread",
     "Scene",
@@ -92,8 +95,9 @@ _HOMES = {
     "core": ("Animation", "Engine", "Scene", "SceneIO", "World"),
     "geometry": ("AngleAxis", "Quaternion", "Transform", "view"),
     "logger": ("Logger",),
+    "picture": ("Camera",),
     "resident_thread": ("ResidentThread",),
-    "sim": ("Sim",),
+    "sim": ("Part", "Sim"),
     "timer": ("Timer",),
     "values": (
         "I32", "I64", "U32", "U64", "Float", "IndexT", "SizeT",

@@ -212,6 +212,10 @@ def main(frames: int = FRAMES, folder: str | Path = ".") -> int:
     from rich.console import Console
 
     console = Console()
+    console.print(
+        "A press that feeds parts to a gate: a motor, a crank, a ram, eight loose parts, every kind of joint, and "
+        f"contact between all of them. {frames} frames of {_DT * 1e3:g} ms, then a replay for the browser."
+    )
     press = Press()
     with tempfile.TemporaryDirectory(prefix="dovetail-demo-") as workspace:
         recording = Path(workspace) / "dovetail demo.dove"

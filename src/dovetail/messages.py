@@ -1,14 +1,19 @@
-"""Messages that can be read: a name or value as long as a book loses its middle."""
+"""Messages that can be read: a name or value as long as a book loses its middle, and one thing is not many."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["shortened"]
+__all__ = ["counted", "shortened"]
 
 _LONGEST = 200  # characters of a name or a path in a message
 _BEGIN, _END = 120, 60  # of which so many are kept where it is longer
 _LONG = re.compile(rf"'[^']{{{_LONGEST},}}'|[^\s']{{{_LONGEST},}}")
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """So many of something: "1 step", "2,000 steps", "3 bodies" where the plural is given."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def shortened(message: str) -> str:

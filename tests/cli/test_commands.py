@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import dovetail
 from dovetail.cli import main
 from dovetail.cli.exit_codes import ERROR, INTERRUPTED, OK, PROBLEMS, USAGE
 from dovetail.cli.main import _COMMANDS
@@ -72,6 +73,43 @@ def test_nonsense_is_a_usage_error(capsys):
     assert "--steps" in capsys.readouterr().err
 
 
+def test_the_version_is_told(capsys):
+    assert main(["--version"]) == OK
+    assert capsys.readouterr().out == f"dovetail {dovetail.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "pendulum.py", "--steps", "-5"], "--steps is -5; give a number from 0 on"),
+        (["run", "pendulum.py", "--every", "0"], "--every is 0; give a number from 1 on"),
+        (["demo", "pendulum", "--steps", "-1"], "--steps is -1; give a number from 0 on"),
+        (["bench", "--steps", "0"], "--steps is 0; give a number from 1 on"),
+        (["view", "pendulum.py", "--port", "-1"], "--port is -1; give a number from 0 on"),
+    ],
+)
+def test_wrong_numbers_are_refused(folder, arguments, told, capsys):
+    assert main(arguments) == ERROR
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            "from dovetail import Sim\ndef build():\n    sim = Sim()\n    sim.box(-1)\n",
+            "'bad.py', line 4: box 'box 1': size",
+        ),
+        ("x = 1\ny = z\n", "'bad.py', line 2: NameError: name 'z' is not defined."),
+        ("x = 1\ny = (\n", "'bad.py', line 2: SyntaxError: '(' was never closed."),
+    ],
+)
+def test_errors_in_a_program_say_file_and_line(folder, content, told, capsys):
+    (folder / "bad.py").write_text(content)
+    assert main(["run", "bad.py"]) == ERROR
+    assert told in capsys.readouterr().err
+
+
 # --- run -----------------------------------------------------------------------------------------------------
 
 
@@ -82,8 +120,9 @@ def test_a_python_scene_runs_and_is_recorded(folder, capsys):
     assert "recording: swing.dove" in shown
     assert Recording(folder / "swing.dove").frames.tolist() == [0, 3, 6, 9, 12]
     assert main(["run", "pendulum.py", "--steps", "1", "--record", "swing.dove"]) == ERROR
-    assert "exists already" in capsys.readouterr().err
+    assert "exists already; choose another name, or give --overwrite." in capsys.readouterr().err
     assert main(["run", "pendulum.py", "--steps", "1", "--record", "swing.dove", "--overwrite"]) == OK
+    assert "1 step:" in capsys.readouterr().out
     assert len(Recording(folder / "swing.dove")) == 2
 
 
@@ -156,6 +195,8 @@ def test_demos_are_listed_and_run(folder, capsys):
     assert names[0] == "showcase" and len(names) > 3
     assert main(["demo", "pendulum", "--steps", "5", "--record", "p.dove"]) == OK
     assert len(Recording(folder / "p.dove")) == 6
+    assert main(["demo", "pendulum", "--steps", "4", "--record", "p.dove", "--overwrite"]) == OK
+    assert len(Recording(folder / "p.dove")) == 5
     assert main(["demo", "--steps", "3", "--record", "s.dove"]) == OK
     assert "gate hinge" in [joint.name for joint in Recording(folder / "s.dove").joints]
     assert main(["demo", "moon"]) == ERROR
@@ -196,13 +237,18 @@ def test_check_finds_what_is_wrong_and_says_so_with_its_exit_code(folder, capsys
     assert "whole.obj: no problems" in capsys.readouterr().out
     assert main(["check", "open.obj"]) == PROBLEMS
     shown = capsys.readouterr().out
-    assert "problem: the surface is open at 3 edges" in shown and "fill the holes" in shown and "1 to mend" in shown
+    assert (
+        "problem: the surface is open at 3 edges" in shown
+        and "fill the holes" in shown
+        and "1 problem to mend" in shown
+    )
     assert main(["check", "whole.obj", "--d-hat", "0.05"]) == OK
-    assert "warning: the thinnest wall is 100 mm" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "warning: the thinnest wall is 100 mm" in shown and shown.endswith("whole.obj: 1 warning\n")
     assert main(["check", "whole.obj", "--scale", "1000"]) == OK
     assert "scale it by 0.001" in capsys.readouterr().out
     assert main(["check", "pendulum.py"]) == OK
-    assert "1 joints" in capsys.readouterr().out
+    assert "2 bodies, 1 joint, " in capsys.readouterr().out
     assert main(["check", "nothing.stl"]) == ERROR
     assert main(["check", "whole.obj", "--scale", "0"]) == ERROR
 

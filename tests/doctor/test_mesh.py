@@ -86,7 +86,7 @@ def test_flat_double_and_crowded_triangles_are_told():
     vertices = np.vstack([whole.vertices, whole.vertices[edge].mean(axis=0), [9, 9, 9]])
     faces = np.vstack([whole.faces, whole.faces[0], [edge[0], edge[1], 8]])
     texts = " ".join(finding.text for finding in examined(tm.Trimesh(vertices, faces, process=False)))
-    assert "1 triangles have no area, the first is number 13" in texts
+    assert "1 triangle has no area, the first is number 13" in texts
     assert "1 triangles are there twice" in texts
     assert "edges belong to more than two triangles" in texts
     assert "1 vertices belong to no triangle" in texts

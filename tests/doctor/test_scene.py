@@ -18,7 +18,7 @@ def test_a_sound_scene_gets_a_count_and_nothing_else():
     rod = sim.box((0.6, 0.1, 0.1), pos=(0, 0, 1))
     sim.revolute(None, rod, pos=(0, 0, 1), axis=(0, 1, 0), limit=(-1, 1))
     (count,) = examine_scene(sim.scene)
-    assert count.kind == "remark" and count.text == "2 bodies, 1 joints, dt 0.01 s, d_hat 1 mm"
+    assert count.kind == "remark" and count.text == "2 bodies, 1 joint, dt 0.01 s, d_hat 1 mm"
 
 
 def test_overlapping_bodies_are_a_problem_with_advice():
@@ -43,7 +43,7 @@ def test_bodies_that_begin_too_near_are_told_once():
     sim.box(0.2, pos=(0, 0, 0.1001), name="low")
     sim.box(0.2, pos=(1, 0, 0.1008), name="resting")
     (text,) = warnings_of(sim)
-    assert "1 pairs of bodies begin nearer than d_hat/2; 0.1 mm" in text and "'low'" in text
+    assert "1 pair of bodies begins nearer than d_hat/2; 0.1 mm" in text and "'low'" in text
 
 
 def test_joints_that_start_badly_are_told():

@@ -172,11 +172,7 @@ def test_a_table_has_every_number_with_all_its_digits(path, tmp_path):
 @pytest.mark.parametrize("ending", ["mp4", "gif"])
 def test_a_film_shows_the_bodies_move(path, tmp_path, ending):
     imageio = pytest.importorskip("imageio.v2")
-    pytest.importorskip("polyscope")
-    # in a process of its own: polyscope draws with the backend it was first given, which here may be none
-    out = tmp_path / f"swing.{ending}"
-    code = f"from dovetail.export import export; export({str(path)!r}, {str(out)!r}, fps=10, width=320, height=176)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    export(path, tmp_path / f"swing.{ending}", fps=10, width=320, height=176)
     with imageio.get_reader(tmp_path / f"swing.{ending}") as film:
         frames = [np.asarray(frame)[:, :, :3].astype(float) for frame in film]
     assert len(frames) == 6 and frames[0].shape == (176, 320, 3)
@@ -186,6 +182,34 @@ def test_a_film_shows_the_bodies_move(path, tmp_path, ending):
     assert heights[3] > heights[0] + 3  # it swings down; rows are counted from above
     assert frames[0][0].mean() > 200  # a light background
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"swing.{ending}"]
+
+
+def test_a_gif_plays_in_real_time(path, tmp_path):
+    """Its clock ticks in hundredths of a second: thirty pictures a second last 3, 4, 3, 3, 4, 3, … of them."""
+    image = pytest.importorskip("PIL.Image")
+    export(path, tmp_path / "swing.gif", width=64, height=36)
+    with image.open(tmp_path / "swing.gif") as film:
+        lasts = []
+        for frame in range(film.n_frames):
+            film.seek(frame)
+            lasts.append(film.info["duration"])
+    # 0.5 s, the picture at its end included, to a hundredth
+    assert sum(lasts) == pytest.approx(1000 * 16 / 30, abs=10)
+    assert set(lasts) == {30, 40}
+
+
+def test_a_film_follows_a_body_and_tells_its_progress(path, tmp_path, capsys):
+    imageio = pytest.importorskip("imageio.v3")
+    export(path, tmp_path / "a.gif", fps=10, width=160, height=96, follow="rod no. 1", progress=True)
+    assert "6/6" in capsys.readouterr().out
+    frames = imageio.imread(tmp_path / "a.gif")[..., :3].astype(float)
+    for frame in frames[:4]:  # later its bright sides are not in its middle
+        red = (frame[..., 0] > frame[..., 1] + 40) & (frame[..., 0] > frame[..., 2] + 40)
+        np.testing.assert_allclose(
+            np.argwhere(red).mean(axis=0), [48, 80], atol=6
+        )  # in the middle, but for perspective
+    with pytest.raises(RecordingError, match=r"\.glb files take no option follow; only films do"):
+        export(path, tmp_path / "a.glb", follow="rod no. 1")
 
 
 # --- refusals ------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail import Engine, Scene, Sim, constitution, core, doctor, export, extend, geometry, io, values
+from dovetail import Engine, Part, Scene, Sim, constitution, core, doctor, export, extend, geometry, io, values
 from dovetail.constitution import constitution_classes
 from dovetail.geometry import affine_body
-from dovetail.sim import BodyOptions, HoldOptions, JointOptions
+from dovetail.sim import BodyOptions, HoldOptions, JointOptions, TerrainOptions
 
 __all__ = ["Call", "Stage"]
 
@@ -32,7 +32,7 @@ INSIDE = {
     *("write_state", "freeze", "require_changeable", "restore", "count_from", "discard", "admits", "add"),
     *("get", "set", "has", "number", "coordinates", "view", "run", "adopt"),
 }
-STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record", "home", "reset"}
+STARTING = {"step", "run", "energy", "contacts", "world", "state", "save", "load", "record", "home", "reset", "picture"}
 """What starts a simulation, after which nothing can be added."""
 
 # … but these are the users'
@@ -173,7 +173,8 @@ class Stage:
         sim = self.building
         return {
             "Vs": CORNERS, "Ts": [[0, 1, 2, 3]], "Fs": FACES, "Es": [[0, 1]], "P": (0, 0, 0), "N": (0, 1, 0),
-            "height": 0.0, "angle": 1.0, "axis": (0, 0, 1),
+            "height": 0.0, "angle": 1.0, "axis": (0, 0, 1), "heights": [[0.0, 0.1], [0.1, 0.3]],
+            "parts": [Part.box(0.1)],
             "engine": Engine("cpu", self.folder),
             "body_force_density": (0, 0, 1), "callback": lambda *_: None, "function": lambda *_: None,
             "center_of_mass": (0, 0, 0), "inertia_cm": np.eye(3), "complexes": [self.mesh], "rho": 1.0,
@@ -338,8 +339,10 @@ class Stage:
         yield Call(label, function, good, positional)
 
     def _options(self, label: str) -> dict[str, Any]:
-        if any(f".{name}" in label for name in ("box", "sphere", "capsule", "cylinder", "mesh")):
+        if any(f".{name}" in label for name in ("box", "sphere", "capsule", "cylinder", "mesh", "compound")):
             return dict.fromkeys(BodyOptions.__annotations__, ...) | {"pos": (0, 0, 5), "fixed": False, "mass": 1.0}
+        if ".terrain" in label:
+            return dict.fromkeys(TerrainOptions.__annotations__, ...) | {"pos": (0, 0, -9)}
         if any(f".{name}" in label for name in ("spherical", "fixed")):
             return dict.fromkeys(HoldOptions.__annotations__, ...)
         if "Sim" in label:
@@ -361,6 +364,7 @@ class Stage:
                 yield self._form(f"{name}.apply_to", kind, ("sc", *ends))
         for when, sim in (("new", self.building), ("run", self.running)):
             yield Call(f"{when} Sim.mechanism", sim.mechanism, {"joint": sim.joints[0]}, True)
+            yield Call(f"{when} Sim.remove", sim.remove, {"body": sim["part 8"]}, True)
         body = constitution.AffineBodyConstitution
         yield self._form("AffineBodyConstitution.apply_to", body, ("sc", "kappa", "mass_density"))
         yield Call("AffineBodyConstitution.apply_to by mass", body().apply_to,

@@ -162,5 +162,5 @@ def missed(made: Counter[str]) -> set[str]:
     functions = {name for module in MODULES for name in module.__all__ if inspect.isroutine(getattr(module, name))}
     of_sim = {name for name, member in inspect.getmembers(Sim, inspect.isfunction) if not name.startswith("_")}
     calls = functions | {f"{when} Sim.{name}" for name in of_sim - {"view", "write_state"} for when in ("new", "run")}
-    started = {f"new Sim.{name}" for name in ("step", "run", "save", "load", "record", "reset")}
+    started = {f"new Sim.{name}" for name in ("step", "run", "save", "load", "record", "reset", "picture")}
     return {name for name in calls - started - MADE_BY_OTHERS if not made[name]}

@@ -15,6 +15,7 @@ from dovetail.geometry import (
     ImplicitGeometrySlot,
     SimplicialComplex,
     SimplicialComplexSlot,
+    pointcloud,
     view,
 )
 from dovetail.scene import Scene
@@ -160,3 +161,14 @@ def test_libuipcs_nested_class_names_exist():
     assert isinstance(scene.objects, Scene.Objects)
     assert isinstance(scene.geometries, Scene.Geometries)
     assert isinstance(scene.config, Scene.ConfigAttributes)
+
+
+def test_the_rest_shape_of_an_adopted_geometry_is_a_copy_made_when_it_is_asked_for():
+    scene = Scene()
+    shape = pointcloud([[0.0, 0, 0]])
+    slot = scene.objects.create("dot").geometries.adopt(shape)
+    assert slot.geometry is shape
+    rest = scene.geometries[slot.id()][1]
+    assert rest.geometry is rest.geometry is not shape
+    slot.geometry.vertices["position"] = [[1.0, 0, 0]]
+    assert rest.geometry.positions.values.tolist() == [[0, 0, 0]]

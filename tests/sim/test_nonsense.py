@@ -27,7 +27,7 @@ def assign(thing, name, value):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: assign(Sim(), "state", 5), WorldError, "World.restore: state = 5; give a WorldState"),
+        (lambda: assign(Sim(), "state", 5), WorldError, "Sim.state: state = 5; give a WorldState"),
         (lambda: Sim().save(5), SceneError, "Sim.save: path = 5; give the path of a file"),
         (lambda: Sim().load(None), SceneError, "Sim.load: path = None; give the path of a file"),
         (lambda: Sim().step(2.0), SceneError, "Sim.step: steps = 2.0; give a whole number"),

@@ -92,7 +92,7 @@ def test_states_of_others_and_damaged_files_are_refused(tmp_path):
     with pytest.raises(WorldError, match=r"cannot write .*the folder does not exist"):
         sim.save(tmp_path / "no" / "a.state")
     wrong = sim.state
-    arrays = {**wrong.arrays, "time": np.zeros(2)}
+    arrays = {**wrong.arrays, "time": np.zeros(3)}
     with pytest.raises(WorldError, match="holds other arrays"):
         sim.state = WorldState(wrong.frame, wrong.scene, arrays)
 
@@ -177,6 +177,17 @@ def test_overlapping_bodies_are_refused_by_name_and_can_be_moved_apart():
 def test_a_sim_says_what_it_is():
     sim, *_ = pendulum()
     sim.step(2)
-    assert repr(sim) == "<Sim: 1 bodies, 1 joints, dt 0.01 s, time 0.02 s, frame 2>"
-    assert "<td>1 joints</td><td>hinge</td>" in sim._repr_html_()
+    assert repr(sim) == "<Sim: 1 body, 1 joint, dt 0.01 s, time 0.02 s, frame 2>"
+    assert "<td>1 joint</td><td>hinge</td>" in sim._repr_html_()
     assert [body.name for body in sim.bodies] == ["rod"] and [joint.name for joint in sim.joints] == ["hinge"]
+
+
+def test_time_is_that_of_its_steps_and_gathers_no_rounding():
+    """Added up one by one, 250 steps of 0.01 s would be 2.4999999999999907 s."""
+    sim = Sim(contact=False)
+    sim.box(0.1)
+    times = []
+    sim.before_step(lambda: times.append(sim.time))
+    sim.step(300)
+    assert times[250] == 2.5
+    assert sum(1.5 <= t < 2.5 for t in times) == 100

@@ -87,6 +87,48 @@ def test_mistakes_name_the_file_and_the_table(tmp_path, text, message):
     assert "scene.toml" in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[sim]\ndt = 0.01\ndtt = 1", 3),
+        ("[[box]]\nsize = 1\n\n[[box]]\nname = 'b'\npos = [0, 0]\nsize = 1", 6),
+        ("[[box]]\nname = 'a'\nsize = 1\n[[fixed]]\nright = 'a'\nleft = 'nobody'", 6),
+        ("[[box]]\nsize = 1\n[[box]]\nname = 'a'", 3),
+        ("[[box]]\nsize = 1\n[[cube]]\nsize = 1", 3),
+    ],
+)
+def test_mistakes_name_the_line(tmp_path, text, line):
+    (tmp_path / "scene.toml").write_text(text)
+    with pytest.raises(SceneError, match=f"scene.toml', line {line}: "):
+        load_toml(tmp_path / "scene.toml")
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SceneError, match=r"gone.toml.*No such file"):
         load_toml(tmp_path / "gone.toml")
+
+
+def test_compounds_and_terrains_are_read(tmp_path):
+    file = tmp_path / "hill.toml"
+    file.write_text(
+        """
+        [[compound]]
+        name = "hammer"
+        pos = [0, 0, 1]
+        parts = [
+            { shape = "box", size = 0.1, mass = 2 },
+            { shape = "sphere", radius = 0.1, pos = [0.2, 0, 0], mass = 1 },
+        ]
+
+        [[terrain]]
+        heights = [[0, 0], [1, 1]]
+        size = [2, 2]
+        scale = 0.1
+        """
+    )
+    sim = load_toml(file)
+    assert sim["hammer"].mass == pytest.approx(3.0) and sim["hammer"].center == pytest.approx((0.2 / 3, 0, 1))
+    assert sim["terrain 1"].vertices[:, 2].max() == pytest.approx(0.1)
+    file.write_text('[[compound]]\nparts = [{ shape = "cone" }]')
+    with pytest.raises(SceneError, match="has the shape 'cone'; it is one of box, sphere"):
+        load_toml(file)

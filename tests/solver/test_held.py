@@ -10,7 +10,7 @@ from dovetail import AngleAxis, Sim
 from dovetail.solver.consistent import assemble_filter
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.roll import Turning, roll
-from dovetail.solver.held import _rigid, _rows, touch
+from dovetail.solver.held import _rigid, _rows, _twist, touch
 
 
 def second_moments(mass: np.ndarray) -> np.ndarray:
@@ -97,10 +97,10 @@ def test_what_touching_adds_is_that_of_the_equations():
     response[free] = solve(P, F).reshape(-1, 4, 3)
     _rigid(bodies.mass, state.Q, response, pushed)
     # exact joints are closed by the stiffness that the matrix has for them, to 1e-5 here
-    np.testing.assert_allclose(found.pushed[free], pushed[free], rtol=1e-4, atol=1e-4 * np.abs(pushed[free]).max())
+    np.testing.assert_allclose(found.pushed[free, :6], pushed[free], rtol=1e-4, atol=1e-4 * np.abs(pushed[free]).max())
     u, old = np.zeros((2, bodies.count, 4, 3))
-    _rows(bodies.mass, state.Q, found.pushed, u)
-    _rows(bodies.mass, state.Q, state.pushed, old)
+    _rows(bodies.mass, state.Q, found.pushed[:, :6].copy(), u)
+    _rows(bodies.mass, state.Q, state.pushed[:, :6].copy(), old)
     change = (u - old)[free].reshape(-1)
     r = np.sqrt(change @ M @ change / (u[free].reshape(-1) @ M @ u[free].reshape(-1)))
     phi = max(0.0, 1.0 - (4 * r) ** 4)
@@ -174,3 +174,34 @@ def test_rolling_without_slip_is_no_slip(rng):
     advance = x * np.cross(e, r * n)  # of the centre: h v with v = ω × (r n)
     moved = advance + R @ material - material
     np.testing.assert_allclose(delta[:2], moved[:2], atol=1e-12)  # along the tangents
+
+
+def test_friction_that_slides_is_followed_by_half_of_its_change_and_by_its_levers():
+    """A plate that slides and spins: change = Δu + ½Δw, and −½ Σ d × F about the centre of mass, in NumPy."""
+    sim = Sim(dt=0.01, friction=0.3)
+    sim.ground()
+    sim.box((0.3, 0.2, 0.02), pos=(0, 0, 0.0109), velocity=(2, 0, 0), spin=(0, 0, 4))
+    sim.step(10)
+    simulation = sim.world._simulation
+    model, state, h, M = simulation.model, simulation.state, 0.01, simulation.model.bodies.mass
+    found = touch(model, state, h, model.loads.accelerations(state.Q), np.ones(1, np.bool_))
+    Q, c = state.Q[0], M[0, 0, 1:] / M[0, 0, 0]
+    F, turned, slides = state.rubbing[0, :12].reshape(4, 3), state.rubbing[0, 12:15], state.rubbing[0, 15]
+    assert slides == 1.0 and state.pushed[0, 6:].any()
+    u, w, old = np.zeros((3, 1, 4, 3))
+    _rigid(M, state.Q, (np.linalg.solve(M[0], F))[None], rubbed := np.empty((1, 6)))
+    np.testing.assert_allclose(found.pushed[:, 6:], rubbed, rtol=1e-10, atol=1e-12)
+    _rows(M, state.Q, rubbed, w)
+    _rows(M, state.Q, found.pushed[:, :6].copy(), u)
+    differs = found.pushed - state.pushed
+    _rows(M, state.Q, differs[:, :6] + 0.5 * differs[:, 6:], old)
+    size, change = (np.einsum("ij,ix,jx->", M[0], x[0], x[0]) for x in (u + w, old))
+    phi = 1.0 - (16 * change / size) ** 2
+    np.testing.assert_allclose(found.half, 0.5 * h * phi * (u + w), rtol=1e-10)
+    way = (state.Q - state.Q_before)[0]
+    lever = turned - np.cross(way[0] + c @ way[1:], F[0])
+    assert np.linalg.norm(lever) > 1e-6
+    V, none = np.zeros((1, 4, 3)), np.zeros((1, 4, 3))
+    _twist(M, model.bodies.mass_inverse, h, np.ones(1), state.Q, state.moved, state.rubbing, none, V)
+    momentum = np.cross(Q[1:], (M[0] @ V[0])[1:] - np.outer(c, (M[0] @ V[0])[0])).sum(axis=0)
+    np.testing.assert_allclose(momentum, -0.5 * h * lever, rtol=1e-6, atol=1e-12)

@@ -85,14 +85,6 @@ def test_a_cache_in_use_counts_as_new(monkeypatch, tmp_path):
     assert directory.stat().st_mtime > time.time() - 60
 
 
-def test_it_is_cold_until_the_first_kernel_is_there(monkeypatch, tmp_path):
-    monkeypatch.setattr(kernel, "cache_directory", lambda module: tmp_path / module)
-    assert kernel.cold()
-    (tmp_path / "dovetail.solver.assembly.bodies").mkdir()
-    (tmp_path / "dovetail.solver.assembly.bodies" / "x.nbc").write_text("code")
-    assert not kernel.cold()
-
-
 def test_the_users_own_compiled_functions_keep_their_cache():
     before = config.CACHE_DIR
     made: Any = kernel.kernel(package)

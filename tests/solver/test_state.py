@@ -14,7 +14,7 @@ from dovetail.solver.state import State
 
 IS_FREE = np.array([0, 1])
 NOBODY = np.zeros(2, np.bool_)
-UNTOUCHED = NOBODY, NOBODY, np.zeros((2, 6)), np.zeros((0, 3))  # knocked, lagging, pushed, carried
+UNTOUCHED = NOBODY, NOBODY, np.zeros((2, 12)), np.zeros((2, 16)), np.zeros((0, 3))  # knocked … carried
 
 
 def random_state(rng: np.random.Generator) -> State:
@@ -84,7 +84,9 @@ def test_a_commit_moves_the_present_into_the_past(name, rng):
     Q, Q_tilde = rng.normal(size=(2, 2, 4, 3))
     past, V_start = rng.normal(size=(2, 2, 4, 3))
     methods, start = Methods(method, NOBODY), (V_start, np.zeros_like(Q))
-    state.commit(methods, h, IS_FREE, Q, Q_tilde, past.copy(), start, UNTOUCHED[2:], NOBODY)
+    state.commit(
+        methods, h, IS_FREE, Q, Q_tilde, past.copy(), start, (UNTOUCHED[2], UNTOUCHED[4]), UNTOUCHED[3], NOBODY
+    )
     d, d0, d1, carry, _ = method.rates
     np.testing.assert_array_equal(state.Q, Q)
     np.testing.assert_array_equal(state.Q_before, before.Q)
@@ -105,7 +107,9 @@ def test_a_body_that_needs_bdf1_takes_the_step_as_that(rng):
     predict(methods.prediction, methods.of, 0.1, is_free, np.ones(2, int), a, Q, V, Q, V, found)
     np.testing.assert_allclose(found, Q + 0.1 * V + np.array([0.0025, 0.01])[:, None, None] * a, rtol=1e-13)
     new = rng.normal(size=(2, 4, 3))
-    state.commit(methods, 0.1, is_free, new, found, Q.copy(), (V, a), UNTOUCHED[2:], NOBODY)
+    state.commit(
+        methods, 0.1, is_free, new, found, Q.copy(), (V, a), (UNTOUCHED[2], UNTOUCHED[4]), UNTOUCHED[3], NOBODY
+    )
     np.testing.assert_allclose(state.V[0], (20 * (new - Q) - V)[0], rtol=1e-12)
     np.testing.assert_allclose(state.V[1], (10 * (new - Q))[1], rtol=1e-12)
     assert not state.lagging.any()
@@ -122,7 +126,18 @@ def test_a_body_in_touch_is_held_and_one_that_lands_has_its_velocity(rng):
     predict(methods.prediction, methods.of, 0.1, is_free, np.ones(2, int), a, Q, V, Q, V, found)
     np.testing.assert_allclose(found, Q + 0.1 * V + 0.0025 * a, rtol=1e-13)
     new = rng.normal(size=(2, 4, 3))
-    state.commit(methods, 0.1, is_free, new, found, Q.copy(), (V, a), UNTOUCHED[2:], np.ones(2, np.bool_))
+    state.commit(
+        methods,
+        0.1,
+        is_free,
+        new,
+        found,
+        Q.copy(),
+        (V, a),
+        (UNTOUCHED[2], UNTOUCHED[4]),
+        UNTOUCHED[3],
+        np.ones(2, np.bool_),
+    )
     np.testing.assert_allclose(state.V, 10 * (new - Q) + 0.025 * a, rtol=1e-12)
     assert state.lagging.all()
 
@@ -160,7 +175,8 @@ def test_a_new_step_length_shows_the_past_of_the_same_parabola():
         np.zeros_like(a),
         NOBODY[:1],
         NOBODY[:1],
-        np.zeros((1, 6)),
+        np.zeros((1, 12)),
+        np.zeros((1, 16)),
         np.zeros((0, 3)),
         0.02,
     )

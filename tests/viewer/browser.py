@@ -58,11 +58,12 @@ def close_notice(page: Any) -> None:
     page.locator(".mantine-Notification-closeButton").first.click()
 
 
-def place_of(page: Any, colour: str) -> np.ndarray:
-    """Where the middle of everything "green" or "blue" is in the picture, (x, y) in pixels of the page."""
+def place_of(page: Any, colour: str, upper_part: float = 1.0) -> np.ndarray:
+    """Where the middle of everything "green" or "blue" is in the upper part of the picture, (x, y) in pixels."""
     import imageio.v3 as imageio
 
     box = page.locator("canvas").first.bounding_box()
+    box["height"] *= upper_part
     shot = imageio.imread(io.BytesIO(page.screenshot(clip=box)))[..., :3] / 255
     one, others = {"green": (1, (0, 2)), "blue": (2, (0, 1))}[colour]
     strong = (shot[..., one] > 0.35) & (shot[..., others].max(axis=-1) < 0.6 * shot[..., one])

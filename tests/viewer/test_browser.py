@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -89,6 +90,36 @@ def test_a_world_is_seen_to_run_and_a_slider_a_click_and_a_pull_take_part_in_it(
         page.mouse.up()
         page.keyboard.up("Control")
         assert height[-1] >= 0.15
+
+
+def test_on_a_phone_everything_is_above_the_panel_nothing_runs_before_and_a_finger_pulls(running, browser, page):
+    with Viewer(running, title="my <b>machine</b>") as viewer:
+        viewer.start()
+        time.sleep(0.5)
+        assert running.frame() == 0  # nobody looks
+        page.set_viewport_size({"width": 390, "height": 844})
+        finger = browser.new_cdp_session(page)
+        finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        page.goto(viewer.url)
+        close_notice(page)
+        assert page.title() == "my <b>machine</b>"
+        page.get_by_label("Drag to pull").check()
+        page.wait_for_timeout(1500)  # the boxes land, and are seen to
+        assert running.frame() > 0
+        # bodies at the right and at the left of the machine; the panel begins at half the height
+        (x, y), _ = (place_of(page, colour, upper_part=0.5) for colour in ("blue", "green"))
+        for k in range(9):
+            at = [{"x": x - 4 * k, "y": y - 10 * k}]
+            finger.send("Input.dispatchTouchEvent", {"type": "touchMove" if k else "touchStart", "touchPoints": at})
+            page.wait_for_timeout(50)
+        highest = 0.0
+        for _ in range(100):
+            highest = max(highest, height_of(running, 5))
+            if highest > 0.15:
+                break
+            page.wait_for_timeout(100)
+        finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        assert highest > 0.15  # it lay on the ground, its centre 0.05 m above it
 
 
 def test_a_replay_opens_from_a_file_without_a_network_and_its_timeline_moves_it(recorded, browser, page, tmp_path):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from dovetail import Sim
 from dovetail.viewer import Viewer
 from dovetail.viewer.body_panel import BodyPanel
+from dovetail.viewer.joint_panel import JointPanel
 from dovetail.viewer.plot_panel import PlotPanel
 
 pytest.importorskip("viser", reason="viser is missing; pip install 'dovetail[viewer]'")
@@ -82,8 +87,70 @@ def test_plots_follow_the_chosen_joint_and_energies_add_up(viewer, running):
     assert chart.title == "weld: gap [m]"
 
 
+def test_a_joint_has_the_controls_that_do_something_in_words_of_the_user():
+    sim = Sim(dt=0.01, contact=False)
+    boxes = [sim.box(0.1, pos=(k, 0, 0)) for k in range(3)]
+    free, held, turning = (sim.revolute(None, box, pos=box.pos, axis=(0, 1, 0), name=name, drive=name != "free")
+                           for box, name in zip(boxes, ("free", "held", "turning"), strict=True))  # fmt: skip
+    held.drive.target, turning.drive.target_velocity = 0.2, 1.0
+    with Viewer(sim.world, playing=False) as viewer:
+        joints = panel(viewer, JointPanel)
+
+        def seen():
+            viewer.refresh()
+            found = {}
+            for folder, widgets in joints._folders:
+                assert all(box is None for _, box, _ in widgets)  # nothing is switched
+                found[folder.label] = [slider.label for _, _, slider in widgets if slider.visible]
+            return found
+
+        assert seen() == {"free": ["torque [N·m]"], "held": ["target [rad]"], "turning": ["speed [rad/s]"]}
+        turning.drive.target = 0.0
+        held.drive.on = False
+        assert seen() == {"free": ["torque [N·m]"], "held": ["torque [N·m]"], "turning": ["target [rad]"]}
+    assert free.torque == 0.0
+
+
+def test_names_are_put_where_bodies_and_joints_are_on_demand(viewer):
+    stage = viewer._stage
+    assert not stage._names
+    stage.switch("joint names", True)
+    viewer.step()
+    labels = {label.text: label.position for label, _, _ in stage._names["joint names"]}
+    assert labels.keys() == {"hinge", "ball", "rail", "weld"}
+    np.testing.assert_allclose(labels["hinge"], [0.05, -0.1, 0.9], atol=1e-6)  # where the fixed post has it
+    stage.switch("body names", True)
+    viewer.step()
+    box = next(label for label, _, _ in stage._names["body names"] if label.text == "boxes[0]")
+    transforms = viewer._source.moment().transforms
+    np.testing.assert_allclose(box.position, transforms[5, :3, 3], atol=1e-6)
+    stage.switch("joint names", False)
+    assert stage._names.keys() == {"body names"}
+
+
+def test_cameras_go_along_with_the_body_that_they_follow(viewer, monkeypatch):
+    stage, bodies = viewer._stage, panel(viewer, BodyPanel)
+    camera = SimpleNamespace(position=np.array([0.0, -5.0, 1.0]))
+    client = SimpleNamespace(camera=camera, atomic=nullcontext)
+    monkeypatch.setattr(stage._server, "get_clients", lambda: {0: client})
+    bodies.choose(5)
+    bodies._go_along(True)
+    start = viewer._source.moment().transforms[5, :3, 3]
+    for _ in range(10):
+        viewer.step()
+    fallen = viewer._source.moment().transforms[5, :3, 3] - start
+    assert fallen[2] < -0.04
+    # cameras are moved when it has moved by a thousandth of the scene
+    np.testing.assert_allclose(camera.position, np.array([0, -5, 1]) + fallen, atol=1e-3 * stage.bounds.size)
+    bodies._go_along(False)
+    before = camera.position.copy()
+    viewer.step()
+    assert (camera.position == before).all()
+
+
 def test_contacts_are_drawn_where_the_world_has_them_and_hidden_by_their_box(viewer, running):
     stage = viewer._stage
+    stage.switch("contacts", True)
     while not len(running.contacts()):
         viewer.step()
     dots, lines = stage._contacts

@@ -18,8 +18,8 @@ from dovetail import Engine, Sim, World
 from dovetail.constitution import AffineBodyCylindricalJoint, AffineBodyJointDrive
 from dovetail.errors import ViewerError
 from dovetail.io import Recording
+from dovetail.picture.camera import Bounds
 from dovetail.viewer import Viewer, view
-from dovetail.viewer.camera import Bounds
 from dovetail.viewer.history import History
 from dovetail.viewer.pull import Pull
 from dovetail.viewer.source import Played, Running
@@ -72,7 +72,7 @@ def test_a_paused_viewer_steps_one_frame_at_a_time_and_goes_back_to_the_start_bi
 
 
 def test_in_the_background_it_plays_about_as_fast_as_it_is_told(running):
-    with Viewer(running, speed=2.0) as viewer:
+    with Viewer(running, speed=2.0, wait=False) as viewer:
         viewer.start()
         assert until(lambda: running.frame() >= 20)
         before, start = running.frame(), time.monotonic()
@@ -83,6 +83,16 @@ def test_in_the_background_it_plays_about_as_fast_as_it_is_told(running):
     frame = running.frame()
     time.sleep(0.1)
     assert running.frame() == frame  # closed
+
+
+def test_it_does_not_run_before_somebody_looks(running):
+    with Viewer(running) as viewer:
+        viewer.start()
+        done = []
+        viewer.post(lambda: done.append(running.frame()))
+        assert until(lambda: done == [0])  # it is there,
+        time.sleep(0.2)
+        assert running.frame() == 0  # and waits
 
 
 def test_what_is_posted_is_done_between_frames_by_the_thread_of_the_viewer(running):
@@ -109,7 +119,7 @@ def test_an_error_of_the_world_pauses_the_viewer_and_is_told(running, caplog):
 
 
 def test_a_recording_is_played_to_its_end_and_then_paused(recorded):
-    with Viewer(recorded, speed=50.0) as viewer:
+    with Viewer(recorded, speed=50.0, wait=False) as viewer:
         viewer.start()
         assert until(lambda: not viewer.playing)
         assert viewer._source.at == 60
@@ -133,7 +143,7 @@ def test_view_returns_at_once_where_it_need_not_block(recorded, capsys, monkeypa
 
 def test_in_a_notebook_view_returns_at_once_and_says_nothing(recorded, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    with view(recorded) as viewer:
+    with view(recorded, wait=False) as viewer:
         assert until(lambda: viewer._source.at > 0)  # it plays
     assert capsys.readouterr().out == ""
 

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,9 @@ def _main(name: str) -> None:
     from dovetail.bench.worker import peak_memory
 
     find(name).build(build(_SCENE, 1)).step()
-    print(json.dumps({"first_step": time.process_time(), "memory": peak_memory()}))
+    told = os.times()
+    seconds = told.user + told.system + told.children_user + told.children_system  # with processes that compile
+    print(json.dumps({"first_step": seconds, "memory": peak_memory()}))
 
 
 if __name__ == "__main__":

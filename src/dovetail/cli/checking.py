@@ -9,6 +9,7 @@ import numpy as np
 from dovetail.cli.exit_codes import OK, PROBLEMS
 from dovetail.doctor import Finding, examine_mesh, examine_scene
 from dovetail.errors import SceneError
+from dovetail.messages import counted
 from dovetail.sim.given import positive
 
 __all__ = ["check_file"]
@@ -30,8 +31,10 @@ def check_file(path: Path, d_hat: float | None, scale: float) -> int:
         console.print(Text(f"{finding.kind}: ", _STYLES[finding.kind]) + Text(finding.text), soft_wrap=True)
         if finding.advice:
             console.print(Text(f"         {finding.advice}", "dim"), soft_wrap=True)
-    problems = sum(finding.kind == "problem" for finding in findings)
-    console.print(f"{path.name}: " + ("no problems" if not problems else f"{problems} to mend"), highlight=False)
+    problems, warnings = (sum(finding.kind == kind for finding in findings) for kind in ("problem", "warning"))
+    told = [counted(problems, "problem") + " to mend"] if problems else []
+    told += [counted(warnings, "warning")] if warnings else []
+    console.print(f"{path.name}: {', '.join(told) or 'no problems'}", highlight=False)
     return PROBLEMS if problems else OK
 
 

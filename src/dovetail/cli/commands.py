@@ -7,9 +7,17 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from dovetail.errors import SceneError
+
 __all__ = ["bench", "check", "demo", "export", "info", "run", "uipc", "uipc_script", "view", "warmup"]
 
 File = Annotated[Path | None, arg(metavar="FILE")]
+
+
+def _require(command: str, option: str, value: int | None, least: int = 0) -> None:
+    """Refuse a number that is too small."""
+    if value is not None and value < least:
+        raise SceneError(f"{command}: --{option} is {value}; give a number from {least} on.")
 
 
 def demo(
@@ -17,6 +25,7 @@ def demo(
     /,
     steps: int | None = None,
     record: File = None,
+    overwrite: bool = False,
     view: bool = False,
 ) -> int:
     """Run one of the scenes that come with dovetail; `list` names them.
@@ -24,13 +33,15 @@ def demo(
     Args:
         name: which one
         steps: how many time steps
-        record: write a recording to this file
+        record: write a recording (.dove) to this file
+        overwrite: replace a recording that exists
         view: watch it in the browser
 
     """
     from dovetail.cli.demos import run_demo
 
-    return run_demo(name, steps, record, view)
+    _require("demo", "steps", steps)
+    return run_demo(name, steps, record, overwrite, view)
 
 
 def run(
@@ -56,6 +67,8 @@ def run(
     from dovetail.cli.load import load
     from dovetail.cli.running import run_world, watch
 
+    _require("run", "steps", steps)
+    _require("run", "every", every, 1)
     world = load(scene)
     if view:
         return watch(world, record, every, overwrite)
@@ -74,6 +87,7 @@ def view(recording: Positional[Path], /, host: str = "127.0.0.1", port: int = 80
     """
     from dovetail.viewer import view as show
 
+    _require("view", "port", port)
     show(recording, host=host, port=port, browser=not no_browser)
     return 0
 
@@ -85,6 +99,9 @@ def export(
     fps: float = 30.0,
     speed: float = 1.0,
     overwrite: bool = False,
+    width: int | None = None,
+    height: int | None = None,
+    follow: str | None = None,
 ) -> int:
     """Write a recording for other programs: .html .glb .usda .usdc .csv .mp4 .gif, or a folder of .obj files.
 
@@ -94,11 +111,15 @@ def export(
         fps: frames per second of playback
         speed: how much faster than real time it plays
         overwrite: replace what exists
+        width: of a film, in pixels
+        height: of a film, in pixels
+        follow: name of a body that the camera of a film goes along with
 
     """
     from dovetail.cli.exporting import export_recording
 
-    return export_recording(recording, output, fps, speed, overwrite)
+    film = {"width": width, "height": height, "follow": follow}
+    return export_recording(recording, output, fps, speed, overwrite, film)
 
 
 def check(
@@ -148,6 +169,7 @@ def bench(steps: int = 100, compare: bool = False, quick: bool = False, out: Pat
         out: folder that the comparison writes its page, pictures and results to
 
     """
+    _require("bench", "steps", steps, 1)
     if compare or quick:
         from dovetail.bench.command import main
 

@@ -15,7 +15,7 @@ __all__ = ["run_demo"]
 _STEPS = 300
 
 
-def run_demo(name: str, steps: int | None, record: Path | None, view: bool) -> int:
+def run_demo(name: str, steps: int | None, record: Path | None, overwrite: bool, view: bool) -> int:
     """Run a demo by name; the exit code."""
     if name == "list":
         print("showcase    what `make demo` runs")
@@ -30,8 +30,8 @@ def run_demo(name: str, steps: int | None, record: Path | None, view: bool) -> i
         raise SceneError(f"there is no demo '{name}'; there are showcase, {', '.join(SCENES)}.")
     world = _scene(name).world
     if view:
-        return watch(world, record, every=1, overwrite=False)
-    return run_world(world, _STEPS if steps is None else steps, record)
+        return watch(world, record, every=1, overwrite=overwrite)
+    return run_world(world, _STEPS if steps is None else steps, record, overwrite=overwrite)
 
 
 def _scene(name: str) -> Sim:

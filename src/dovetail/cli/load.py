@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail.errors import SceneError
+from dovetail.errors import DovetailError, SceneError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -54,7 +57,8 @@ def _of_module(path: Path) -> Scene | Sim:
 
     module = _imported(path)
     if callable(getattr(module, "build", None)):
-        made = module.build()
+        with _told_where(path):
+            made = module.build()
         first: Any = made[0] if isinstance(made, (tuple, list)) and made else made
         source = "build()"
     else:
@@ -74,5 +78,26 @@ def _imported(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(specification)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent.resolve()))  # as for `python scene.py`: modules beside it are found
-    specification.loader.exec_module(module)
+    with _told_where(path):
+        specification.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def _told_where(path: Path) -> Iterator[None]:
+    """Let an error of a program name its file and line."""
+    try:
+        yield
+    except Exception as error:
+        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if _is(path, frame.f_code.co_filename)]
+        if isinstance(error, SyntaxError) and error.filename and _is(path, error.filename):
+            lines = [error.lineno or 1]
+        if not lines:
+            raise
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        what = text if isinstance(error, DovetailError) else f"{type(error).__name__}: {text}."
+        raise SceneError(f"'{path}', line {lines[-1]}: {what}") from error
+
+
+def _is(path: Path, file: str) -> bool:
+    return Path(file).resolve() == path.resolve()

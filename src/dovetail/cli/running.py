@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dovetail.cli.exit_codes import INTERRUPTED, OK
 from dovetail.io.recorder import Recorder
+from dovetail.messages import counted
 from dovetail.sim.progress import RunProgress, largest_gap
 
 if TYPE_CHECKING:
@@ -50,10 +51,10 @@ def run_world(world: World, steps: int, record: Path | None, every: int = 1, ove
 
 
 def _summary(world: World, done: int, steps: int, seconds: float, stalled: int, interrupted: bool) -> list[str]:
-    of = f"Stopped after {done} of {steps} steps" if interrupted else f"{done} steps"
+    of = f"Stopped after {done} of {counted(steps, 'step')}" if interrupted else counted(done, "step")
     lines = [f"{of}: {world.time():g} s of simulated time in {seconds:.2f} s"]
     if stalled:
-        lines.append(f"{stalled} steps reached the iteration limit; try a smaller dt.")
+        lines.append(f"{counted(stalled, 'step')} reached the iteration limit; try a smaller dt.")
     world.retrieve()
     gap = largest_gap(world)
     if gap is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from importlib import metadata
@@ -28,19 +27,19 @@ def print_versions() -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from dovetail.solver.kernel import cache_directory, cold, jit_enabled
+    from dovetail.solver.kernel import cache_directory, jit_enabled
+    from dovetail.solver.precompile import processors
 
     table = Table(show_header=False)
     table.add_row("dovetail", __version__)
     table.add_row("Python", f"{platform.python_version()} ({sys.executable})")
-    table.add_row("machine", f"{platform.system()} {platform.machine()}, {_processors()} processors for this process")
+    table.add_row("machine", f"{platform.system()} {platform.machine()}, {processors()} processors for this process")
     for name in _NEEDED:
         table.add_row(name, _version(name) or "missing")
     for name, extra in _OPTIONAL.items():
         table.add_row(name, _version(name) or f"not installed: pip install 'dovetail\\[{extra}]'")
     table.add_row("kernel cache", _cache(cache_directory("dovetail.solver.kernel")))
-    state = "to be compiled at the first run (`dovetail warmup` does it now)" if cold() else "compiled"
-    table.add_row("kernels", state if jit_enabled else "not compiled: NUMBA_DISABLE_JIT is set")
+    table.add_row("kernels", _kernels() if jit_enabled else "not compiled: NUMBA_DISABLE_JIT is set")
     table.add_row("threads", "1: results are bit-identical from run to run")
     Console().print(table)
     return OK
@@ -57,12 +56,22 @@ def _cache(directory: Path | None) -> str:
     return f"{root} ({size:.1f} MB)"
 
 
+def _kernels() -> str:
+    """How many are compiled, and which came with the package."""
+    from dovetail.solver.manifest import entries
+    from dovetail.solver.precompile import missing
+    from dovetail.solver.shipped import shipped_level
+
+    wanted = {task.number for task in entries()}
+    ahead = wanted & {task.number for task in missing(entries())}
+    level = shipped_level(Path(__file__).parents[1])
+    source = "" if level is None else f"; those that came with the package are for {level}"
+    later = ", the others at the first run that needs them (`dovetail warmup` does it now)" if ahead else ""
+    return f"{len(wanted) - len(ahead)} of {len(wanted)} are compiled{later}{source}"
+
+
 def _version(name: str) -> str | None:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

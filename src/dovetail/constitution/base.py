@@ -174,7 +174,9 @@ def mark(geometry: Geometry, uid: int, where: str = builtin.constitution_uid) ->
 def uid_of(geometry: Geometry) -> int:
     """The constitution that a geometry carries, 0 if none."""
     slot = geometry.meta.find(builtin.constitution_uid)
-    uid = 0 if slot is None else whole(slot.first)
+    if slot is None:
+        return 0
+    uid = whole(slot.first)
     if uid is None:
         raise ConstitutionError(f"the meta attribute '{builtin.constitution_uid}' is no UID, but {shown(slot)}.")
     return uid

@@ -10,7 +10,10 @@ from typing import ClassVar
 
 from dovetail.constitution.terms import Law, Parameter
 
-__all__ = ["Damper", "DryFriction", "Hold", "Limit", "Servo", "Spring", "Stop"]
+__all__ = ["TARGET", "Damper", "DryFriction", "Hold", "Limit", "Servo", "Spring", "Stop"]
+
+
+TARGET = 2  # of the parameters of a servo, the one that is its target
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,8 @@ class Servo(Law):
     """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, cut off at ±`max_effort`.
 
     φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where A|x − a| would
-    exceed h²·max_effort: a convex function with a continuous slope.
+    exceed h²·max_effort: a convex function with a continuous slope. The world moves the target of a step so that x̃ is
+    approached with `acceleration`.
     """
 
     prefix: str = ""
@@ -114,6 +118,11 @@ class Servo(Law):
         aims = Parameter(f"{own}target", reported=True), Parameter(f"{own}target_velocity")
         cap = Parameter(f"{own}max_effort", unbounded=True, sign="≥ 0")
         return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True))
+
+    @property
+    def acceleration(self) -> str:
+        """The attribute with the acceleration."""
+        return f"{self.prefix}drive/acceleration"
 
     @property
     def effort(self) -> str:

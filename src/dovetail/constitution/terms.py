@@ -55,17 +55,21 @@ _OWN: dict[str, tuple[float, float]] = {"left": (1.0, 0.0), "right": (0.0, 1.0),
 class Parameter:
     """A number that a function takes: an attribute of the joint, as it is, or
 
-    times_mass    multiplied by the masses m_i + m_j of the two bodies
-    reported      given in the frame of the reported coordinate, from which the offset is subtracted
-    unbounded     may be infinite
-    sign          "≥ 0" or "> 0" where others are refused
+    | | |
+    |---|---|
+    | `times_mass` | multiplied by the masses m_i + m_j of the two bodies |
+    | `reported` | given in the frame of the reported coordinate, from which the offset is subtracted |
+    | `unbounded` | may be infinite |
+    | `sign` | "≥ 0" or "> 0" where others are refused |
 
     or, without an attribute, one of
 
-    start         what the coordinate was at the start of the step (laws only)
-    step          the length h of the step [s]
-    inertia       that of the coordinate at init [kg or kg·m²] (laws only)
-    value         a constant
+    | | |
+    |---|---|
+    | `start` | what the coordinate was at the start of the step (laws only) |
+    | `step` | the length h of the step [s] |
+    | `inertia` | that of the coordinate at init [kg or kg·m²] (laws only) |
+    | `value` | a constant |
 
     so that a resistance −c·ẋ, which is −c (x − xₙ)/h, is the law φ = c h/2 (x − xₙ)².
     """

@@ -12,6 +12,7 @@ from dovetail.doctor.surface import DirectedEdges, components, merged, signed_vo
 from dovetail.errors import DovetailError, GeometryError
 from dovetail.geometry import SimplicialComplex, extract_surface, label_surface, trimesh
 from dovetail.geometry.affine_body import build_abd_mass_matrix
+from dovetail.messages import counted
 from dovetail.typing import Array, Indices
 
 __all__ = ["examine_mesh", "walls"]
@@ -55,7 +56,7 @@ def _closure(points: Array, triangles: Indices) -> list[Finding]:
         closed = not len(DirectedEdges(merged(points, triangles, 1e-9 * diagonal)[1]).open)
         nearly = closed or not len(DirectedEdges(merged(points, triangles, 1e-5 * diagonal)[1]).open)
         somewhere = _place(points[edges.open[0]].mean(axis=0))
-        text = f"the surface is open at {len(edges.open)} edges, for example at {somewhere}"
+        text = f"the surface is open at {counted(len(edges.open), 'edge')}, for example at {somewhere}"
         if closed:
             advice = "vertices at equal places are not joined: merge them (trimesh: mesh.merge_vertices())."
         elif nearly:
@@ -66,7 +67,8 @@ def _closure(points: Array, triangles: Indices) -> list[Finding]:
     if len(edges.clashing):
         found.append(
             problem(
-                f"neighbouring triangles wind in opposite senses at {len(edges.clashing)} edges, for example at "
+                f"neighbouring triangles wind in opposite senses at {counted(len(edges.clashing), 'edge')}, "
+                "for example at "
                 f"{_place(points[edges.clashing[0]].mean(axis=0))}",
                 "make the winding consistent (trimesh: mesh.fix_normals()).",
             )
@@ -74,7 +76,8 @@ def _closure(points: Array, triangles: Indices) -> list[Finding]:
     if len(edges.crowded):
         found.append(
             warning(
-                f"{len(edges.crowded)} edges belong to more than two triangles, for example at "
+                f"{counted(len(edges.crowded), 'edge belongs', 'edges belong')} to more than two triangles, for "
+                "example at "
                 f"{_place(points[edges.crowded[0]].mean(axis=0))}",
                 "separate the parts that meet there, unless that is meant.",
             )
@@ -91,7 +94,8 @@ def _triangles(points: Array, triangles: Indices) -> list[Finding]:
     if len(flat):
         found.append(
             warning(
-                f"{len(flat)} triangles have no area, the first is number {flat[0]}", "remove them or move a vertex."
+                f"{counted(len(flat), 'triangle has', 'triangles have')} no area, the first is number {flat[0]}",
+                "remove them or move a vertex.",
             )
         )
     doubled = len(triangles) - len(np.unique(np.sort(triangles, axis=1), axis=0))
@@ -193,7 +197,8 @@ def _size(points: Array, triangles: Indices) -> list[Finding]:
     size = " × ".join(f"{length:.3g}" for length in extent)
     found.append(
         remark(
-            f"{len(points):,} vertices, {len(triangles):,} triangles, {parts} part{'s' if parts > 1 else ''}, "
+            f"{counted(len(points), 'vertex', 'vertices')}, {counted(len(triangles), 'triangle')}, "
+            f"{counted(parts, 'part')}, "
             f"{size} m, volume {volume:.4g} m³"
         )
     )

@@ -15,6 +15,7 @@ from dovetail.doctor.mesh import walls
 from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot, extract_surface
 from dovetail.io.describe import body_slots, joint_slots
+from dovetail.messages import counted
 
 __all__ = ["examine_scene"]
 
@@ -53,7 +54,7 @@ def _count(scene: Scene) -> str:
     joints = sum(_elements(slot).size() for slot in joint_slots(scene))
     config = scene.config
     contact = f"d_hat {1e3 * config['contact/d_hat']:g} mm" if config["contact/enable"] else "no contact"
-    return f"{bodies} bodies, {joints} joints, dt {config['dt']:g} s, {contact}"
+    return f"{counted(bodies, 'body', 'bodies')}, {counted(joints, 'joint')}, dt {config['dt']:g} s, {contact}"
 
 
 def _start(world: World) -> list[Finding]:
@@ -65,11 +66,13 @@ def _start(world: World) -> list[Finding]:
     near = {contacts.names(k): float(contacts.gap[k]) for k in np.argsort(-contacts.gap).tolist()}
     close = sorted((gap, names) for names, gap in near.items() if gap < 0.5 * d_hat)
     if not close:
-        return [remark(f"{len(near)} pairs of bodies begin within d_hat of each other, as bodies at rest do")]
+        pairs = counted(len(near), "pair of bodies begins", "pairs of bodies begin")
+        return [remark(f"{pairs} within d_hat of each other, as bodies at rest do")]
     gap, (one, other) = close[0]
     return [
         warning(
-            f"{len(close)} pairs of bodies begin nearer than d_hat/2; {1e3 * gap:.3g} mm apart are {one} and {other}",
+            f"{counted(len(close), 'pair of bodies begins', 'pairs of bodies begin')} nearer than d_hat/2; "
+            f"{1e3 * gap:.3g} mm apart are {one} and {other}",
             "they are pushed apart at once; begin with gaps of about 0.8 d_hat where bodies rest on each other.",
         )
     ]

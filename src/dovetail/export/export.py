@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ def export(
 
     Of the frames at most `fps` are kept for each second of playback, and `speed` is how much faster than real time it
     plays; tables have every frame. What exists is refused unless `overwrite` is set; it is replaced when the new one is
-    complete. Films take the further options width and height [pixels].
+    complete. Films take further options: `width` and `height` [pixels], `camera` (a `dovetail.Camera`) or `follow` (the
+    name of a body), and `progress`.
 
         export("press.dove", "press.glb")
     """
@@ -65,6 +67,9 @@ def export(
     if len(recording) == 0:
         raise RecordingError(f"export: '{recording.path}' has no frames; record some first.")
     write: Callable[..., None] = import_module(f"dovetail.export.{ENDINGS[ending]}").write
+    unknown = sorted(options.keys() - signature(write).parameters.keys())
+    if unknown:
+        raise RecordingError(f"export: {ending or '.obj'} files take no option {', '.join(unknown)}; only films do.")
     try:
         write(recording, target, fps=fps, speed=speed, **options)
     except OSError as error:

@@ -1,58 +1,134 @@
-"""Films, .mp4 and .gif, drawn off-screen: neither a window nor a graphics card is needed."""
+"""Films, .mp4 and .gif, of the pictures of `dovetail.picture`: neither a window nor a graphics card is needed."""
 
 from __future__ import annotations
 
 import os
-import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dovetail.errors import MissingExtra, RecordingError
-from dovetail.export.looks import bounds_of, shapes_of, up_of
+from dovetail.export.looks import bounds_of
 from dovetail.export.timeline import evenly
 from dovetail.io.recording import Recording
-from dovetail.typing import Array
-from dovetail.viewer.camera import FIELD_OF_VIEW, frame
+from dovetail.picture.camera import Camera, frame, up_of
+from dovetail.picture.studio import Studio
 
 __all__ = ["write"]
 
 _SIZES = {".mp4": (1280, 720), ".gif": (640, 360)}
-_BLOCK = 16  # video codecs want widths and heights in multiples of it
+_FASTEST_GIF = 50.0  # pictures a second; what is faster, browsers play at 10
+_COLOURS = 256  # of a .gif
 
 
 def write(
-    recording: Recording, path: Path, *, fps: float, speed: float, width: int | None = None, height: int | None = None
+    recording: Recording,
+    path: Path,
+    *,
+    fps: float,
+    speed: float,
+    width: int | None = None,
+    height: int | None = None,
+    camera: Camera | None = None,
+    follow: str | None = None,
+    progress: bool = False,
 ) -> None:
-    """A film of the whole recording from one place; a .gif is smaller, with at most 50 frames per second."""
-    imageio = _imported("imageio.v2")
+    """A film of the whole recording; a .gif is smaller, with at most 50 frames per second.
+
+    camera        where it is taken from; by default from where everything is seen all the time
+    follow        name of a body that the default camera goes along with
+    progress      show a bar with frames per second
+    """
     ending = path.suffix.lower()
-    size = _size(ending, width, height)
-    rate = min(fps, 50.0) if ending == ".gif" else fps
-    numbers = evenly(recording.times, rate, speed)
+    wide, high = _size(ending, width, height)
+    rate = min(fps, _FASTEST_GIF) if ending == ".gif" else fps
+    frames = evenly(recording.times, rate, speed)
+    bounds = bounds_of(recording, frames)
+    studio = Studio(recording.cast, bounds)
+    if camera is None:
+        first = bounds if follow is None else bounds_of(recording, frames[:1])
+        camera = frame(first, up_of(recording.gravity), wide / high)
+        if follow is not None:
+            offset = np.asarray(camera.pos) - np.asarray(camera.look_at)
+            camera = replace(camera, pos=offset, look_at=np.zeros(3), follow=follow)
+    elif follow is not None:
+        raise RecordingError("export: both camera and follow were given; use Camera(…, follow=…) alone.")
+
+    def picture(number: int) -> NDArray[np.uint8]:
+        return studio.picture(recording.transforms(number), camera, wide, high)
+
     target = path.resolve()
     draft = target.with_name(f".{target.stem}.{os.urandom(6).hex()}{target.suffix}")
-    options: dict[str, Any] = {"loop": 0, "duration": 1000.0 / rate} if ending == ".gif" else {
-        "fps": rate, "codec": "libx264", "quality": 8, "macro_block_size": _BLOCK, "ffmpeg_log_level": "error",
-    }  # fmt: skip
-    studio = _Studio(recording, size)
+    pictures = (picture(number) for number in frames.tolist())
+    shown = _with_progress(pictures, len(frames), path.name) if progress else pictures
     try:
-        with imageio.get_writer(draft, **options) as film:
-            for number in numbers.tolist():
-                film.append_data(studio.picture(recording.transforms(number)))
+        if ending == ".gif":
+            chosen = frames[np.linspace(0, len(frames) - 1, min(4, len(frames))).astype(int)].tolist()
+            _write_gif(draft, shown, len(frames), rate, np.concatenate([picture(number) for number in chosen]))
+        else:
+            _write_mp4(draft, shown, rate)
         draft.replace(target)
     finally:
-        studio.close()
         draft.unlink(missing_ok=True)
+
+
+def _write_mp4(path: Path, pictures: Iterator[NDArray[np.uint8]], rate: float) -> None:
+    imageio = _imported("imageio.v2")
+    with imageio.get_writer(
+        path, fps=rate, codec="libx264", quality=8, macro_block_size=2, ffmpeg_log_level="error",
+        ffmpeg_params=["-preset", "veryfast"],
+    ) as film:  # fmt: skip
+        for picture in pictures:
+            film.append_data(picture)
+
+
+def _write_gif(
+    path: Path, pictures: Iterator[NDArray[np.uint8]], count: int, rate: float, sample: NDArray[np.uint8]
+) -> None:
+    """All pictures with the colours of a sample of them.
+
+    A .gif counts time in hundredths of a second: pictures last so many of them that they begin when they should.
+    """
+    image = _imported("PIL.Image")
+    palette = image.fromarray(sample).quantize(_COLOURS)
+    reduced = (image.fromarray(picture).quantize(palette=palette, dither=image.Dither.NONE) for picture in pictures)
+    lasts = 10 * np.diff(np.round(100 / rate * np.arange(count + 1))).astype(int)
+    first = next(reduced)
+    first.save(path, "GIF", save_all=True, append_images=reduced, duration=lasts.tolist(), loop=0, optimize=False)
 
 
 def _size(ending: str, width: int | None, height: int | None) -> tuple[int, int]:
     wide, high = _SIZES[ending]
     wide, high = width or wide, height or high
-    if not (_BLOCK <= wide <= 8192 and _BLOCK <= high <= 8192):
-        raise RecordingError(f"export: a film of {wide} × {high} pixels; give {_BLOCK} to 8192 each way.")
-    return -(-wide // _BLOCK) * _BLOCK, -(-high // _BLOCK) * _BLOCK
+    if not (16 <= wide <= 4096 and 16 <= high <= 4096):
+        raise RecordingError(f"export: a film of {wide} × {high} pixels; give 16 to 4096 each way.")
+    return wide + wide % 2, high + high % 2  # which codecs want
+
+
+def _with_progress(pictures: Iterator[NDArray[np.uint8]], count: int, name: str) -> Iterator[NDArray[np.uint8]]:
+    """The same, with a bar; the clock starts when the first picture, for which kernels may be compiled, is there."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[pace]}"),
+    )
+    began = 0.0
+    with Progress(*columns) as bars:
+        bar = bars.add_task(name, total=count, pace="")
+        for k, picture in enumerate(pictures):
+            now = time.perf_counter()
+            began = began or now
+            pace = f"{k / (now - began):.0f} frames/s" if k else ""
+            bars.update(bar, completed=k + 1, pace=pace)
+            yield picture
 
 
 def _imported(name: str) -> Any:
@@ -61,61 +137,7 @@ def _imported(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        package = name.split(".")[0]
+        package = {"PIL.Image": "pillow"}.get(name, name.split(".")[0])
         raise MissingExtra(
             f"export of films: the package {package} is missing; pip install 'dovetail[render]'."
         ) from None
-
-
-class _Studio:
-    """Polyscope, which draws on the processor where there is no graphics card, with the recording's bodies in it."""
-
-    _PREFIX = "dovetail film: "
-
-    def __init__(self, recording: Recording, size: tuple[int, int]) -> None:
-        ps = self._ps = _imported("polyscope")
-        if not ps.is_initialized():
-            ps.set_verbosity(0)
-            ps.set_use_prefs_file(False)
-            ps.set_allow_headless_backends(True)
-            ps.init("openGL3_egl" if sys.platform == "linux" and not os.environ.get("DISPLAY") else "auto")
-        ps.set_window_size(*size)
-        ps.set_SSAA_factor(2)
-        self._look(recording)
-        shapes = shapes_of(recording)
-        self._bodies = []
-        for k, body in enumerate(recording.bodies):
-            shape = shapes[next(i for i, known in enumerate(recording.shapes) if known is body.shape)]
-            if shape is not None:
-                mesh = ps.register_surface_mesh(f"{self._PREFIX}{k}", shape.vertices, shape.triangles, color=body.color)
-                mesh.set_smooth_shade(True)
-                self._bodies.append((k, mesh))
-
-    def _look(self, recording: Recording) -> None:
-        ps = self._ps
-        bounds = bounds_of(recording, np.arange(len(recording)))
-        up = up_of(recording)
-        axis = int(np.argmax(np.abs(up)))
-        ps.set_up_dir(f"{'neg_' if up[axis] < 0 else ''}{'xyz'[axis]}_up")
-        level = [plane for plane in recording.planes if abs(plane.normal[axis]) > 0.999]
-        ps.set_automatically_compute_scene_extents(False)
-        ps.set_length_scale(bounds.size)
-        ps.set_bounding_box(bounds.lower, bounds.upper)
-        ps.set_ground_plane_mode("shadow_only" if level else "none")
-        if level:
-            ps.set_ground_plane_height_mode("manual")
-            ps.set_ground_plane_height(float(level[0].point[axis]))
-        camera = frame(bounds, up)
-        ps.set_vertical_fov_degrees(float(np.rad2deg(FIELD_OF_VIEW)))
-        ps.look_at_dir(camera.position, camera.look_at, camera.up)
-
-    def picture(self, transforms: Array) -> Any:
-        """The bodies at these transforms, as an image (height, width, 3) of bytes."""
-        for k, mesh in self._bodies:
-            mesh.set_transform(transforms[k])
-        return np.ascontiguousarray(self._ps.screenshot_to_buffer(False)[:, :, :3])
-
-    def close(self) -> None:
-        """Leave nothing of it behind in polyscope."""
-        for k, _ in self._bodies:
-            self._ps.remove_surface_mesh(f"{self._PREFIX}{k}")

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.errors import MissingExtra
-from dovetail.export.looks import FLOOR_COLOR, Shape, bounds_of, floor, shapes_of, up_of
+from dovetail.export.looks import FLOOR_COLOR, Shape, bounds_of, floor, shapes_of
 from dovetail.export.timeline import thinned
 from dovetail.files import atomic_write
+from dovetail.io.colors import linear  # which glTF takes colours for
 from dovetail.io.recording import Recording
+from dovetail.picture.camera import up_of
 from dovetail.typing import Array
 from dovetail.viewer.pose import quaternions, split
 
@@ -43,7 +45,7 @@ def write(recording: Recording, path: Path, *, fps: float, speed: float) -> None
         scene.animate(node, when, positions, _continuous(quaternions(rotations)), scales)
     for plane, square in zip(recording.planes, floor(recording, bounds_of(recording, numbers)), strict=True):
         children.append(scene.node(plane.name, scene.mesh(plane.name, square, FLOOR_COLOR)))
-    scene.root(children, _to_y_up(up_of(recording)))
+    scene.root(children, _to_y_up(up_of(recording.gravity)))
     atomic_write(path, scene.content())
 
 
@@ -109,7 +111,7 @@ class _Scene:
         document.materials.append(
             gltf.Material(
                 pbrMetallicRoughness=gltf.PbrMetallicRoughness(
-                    baseColorFactor=[*_linear(color), 1.0], metallicFactor=0.0, roughnessFactor=0.7
+                    baseColorFactor=[*linear(color).tolist(), 1.0], metallicFactor=0.0, roughnessFactor=0.7
                 ),
                 doubleSided=True,
                 alphaMode="OPAQUE",
@@ -155,8 +157,3 @@ class _Scene:
         self._document.buffers.append(self._gltf.Buffer(byteLength=len(self._bytes)))
         self._document.set_binary_blob(bytes(self._bytes))
         return b"".join(self._document.save_to_bytes())
-
-
-def _linear(color: tuple[float, float, float]) -> list[float]:
-    """glTF's colours are linear in light; ours are as screens and people take them (sRGB)."""
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]

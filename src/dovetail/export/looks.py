@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.io.recording import Recording
+from dovetail.picture.camera import Bounds
+from dovetail.picture.mesh import drawn, vertex_normals
 from dovetail.typing import Array, Indices
-from dovetail.viewer.camera import Bounds
-from dovetail.viewer.mesh import Mesh, drawn
 
-__all__ = ["Shape", "bounds_of", "floor", "shapes_of", "up_of"]
+__all__ = ["Shape", "bounds_of", "floor", "shapes_of"]
 
 _SAMPLES = 12  # frames by which the size of a scene is judged
 FLOOR_COLOR = (0.80, 0.81, 0.83)
@@ -26,31 +26,13 @@ class Shape(NamedTuple):
     normals: Array
 
 
-def up_of(recording: Recording) -> Array:
-    """The unit vector against gravity; z where there is none."""
-    g = recording.gravity
-    return np.array([0.0, 0.0, 1.0]) if not g.any() else np.asarray(-g / np.linalg.norm(g))
-
-
 def shapes_of(recording: Recording) -> list[Shape | None]:
     """What to draw for each of the recording's shapes; None for a bare point, like that of the world."""
     size = bounds_of(recording, np.arange(len(recording))).size
     return [
-        _with_normals(drawn(shape, 0.005 * size)) if len(shape.triangles) or len(shape.edges) else None
-        for shape in recording.shapes
+        Shape(*mesh, vertex_normals(mesh)) if len(shape.triangles) or len(shape.edges) else None
+        for shape, mesh in ((shape, drawn(shape, 0.005 * size)) for shape in recording.shapes)
     ]
-
-
-def _with_normals(mesh: Mesh) -> Shape:
-    """Normals of vertices: those of their triangles, weighted with the area."""
-    corners = mesh.vertices[mesh.triangles]
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals = np.zeros_like(mesh.vertices)
-    for k in range(3):
-        np.add.at(normals, mesh.triangles[:, k], across)
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = np.where(length > 0, normals / np.where(length > 0, length, 1.0), [0.0, 0.0, 1.0])
-    return Shape(mesh.vertices, mesh.triangles, normals)
 
 
 def bounds_of(recording: Recording, frames: Indices) -> Bounds:

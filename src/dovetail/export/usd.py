@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import MissingExtra
-from dovetail.export.looks import FLOOR_COLOR, Shape, bounds_of, floor, shapes_of, up_of
+from dovetail.export.looks import FLOOR_COLOR, Shape, bounds_of, floor, shapes_of
 from dovetail.export.timeline import thinned
 from dovetail.io.recording import Recording
+from dovetail.picture.camera import up_of
 
 __all__ = ["write"]
 
@@ -25,7 +26,7 @@ def write(recording: Recording, path: Path, *, fps: float, speed: float) -> None
         raise MissingExtra("export to .usd: usd-core is missing; pip install 'dovetail[usd]'.") from None
     numbers, shown = thinned(recording.times, fps, speed)
     stage = Usd.Stage.CreateInMemory()
-    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y if abs(up_of(recording)[1]) > 0.7 else UsdGeom.Tokens.z)
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y if abs(up_of(recording.gravity)[1]) > 0.7 else UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     stage.SetTimeCodesPerSecond(fps)
     stage.SetFramesPerSecond(fps)

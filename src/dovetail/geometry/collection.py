@@ -21,6 +21,30 @@ __all__ = ["AttributeCollection", "MetaCollection", "SimplexCollection", "write_
 _MOST = 2**31 - 1  # elements are numbered by int32
 
 
+class _Kept:
+    """Names, values, and whether each may be destroyed, of copies that nobody has looked into yet.
+
+    It owns the values once for all of its users, so that a copy of such a copy costs nothing.
+    """
+
+    __slots__ = ("allowed", "buffers", "names", "users")
+
+    def __init__(self, slots: dict[str, AttributeSlot]) -> None:
+        self.names = tuple(slots)
+        self.buffers = tuple([slot.buffer for slot in slots.values()])
+        self.allowed = tuple([slot.allow_destroy() for slot in slots.values()])
+        self.users = 0
+        for buffer in self.buffers:
+            buffer.hold()
+
+    def let_go(self) -> None:
+        """One user less."""
+        self.users -= 1
+        if not self.users:
+            for buffer in self.buffers:
+                buffer.owners -= 1
+
+
 class AttributeCollection:
     """Attributes of equal size, by name.
 
@@ -31,8 +55,8 @@ class AttributeCollection:
     __slots__ = ("__weakref__", "_kept", "_name", "_size", "_slots")
 
     _slots: dict[str, AttributeSlot]
-    _kept: tuple[tuple[str, ...], tuple[Buffer, ...], tuple[bool, ...]] | None
-    """Names, values, and whether each may be destroyed, of a copy that nobody has looked into yet."""
+    _kept: _Kept | None
+    """What a copy that nobody has looked into yet is made of."""
 
     @checked(CollectionError)
     def __init__(self, name: str = "attributes", size: int = 0) -> None:
@@ -47,20 +71,16 @@ class AttributeCollection:
     def copy(self) -> Self:
         """The same attributes in another collection; values are shared until one of the two writes."""
         other = object.__new__(type(self))
-        other._name, other._size, other._kept = self._name, self._size, self._kept
-        if other._kept is None:
-            slots = self._slots.values()
-            allowed = tuple(slot.allow_destroy() for slot in slots)
-            other._kept = tuple(self._slots), tuple(slot.buffer for slot in slots), allowed
-        for buffer in other._kept[1]:
-            buffer.hold()
+        kept = self._kept or _Kept(self._slots)
+        kept.users += 1
+        other._name, other._size, other._kept = self._name, self._size, kept
         return other
 
     def __getattr__(self, name: str) -> Any:
         """Slots of a copy are made when they are first asked for: most copies are never looked at."""
         if name != "_slots" or self._kept is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        made = zip(*self._kept, strict=True)
+        made = zip(self._kept.names, self._kept.buffers, self._kept.allowed, strict=True)
         self._slots = {key: AttributeSlot.of(key, buffer, allow) for key, buffer, allow in made}
         self._let_go()
         return self._slots
@@ -70,8 +90,7 @@ class AttributeCollection:
         kept = getattr(self, "_kept", None)  # which is not there where the name was refused
         if kept is not None:
             self._kept = None
-            for buffer in kept[1]:
-                buffer.owners -= 1
+            kept.let_go()
 
     def __del__(self) -> None:
         self._let_go()

@@ -11,6 +11,8 @@ from dovetail.geometry.geometry import Geometry
 
 __all__ = ["SimplicialComplex"]
 
+_FEW = 60
+
 
 class SimplicialComplex(Geometry):
     """A mesh: vertices, edges, triangles and tetrahedra, and the instances that place it in the world.
@@ -42,10 +44,14 @@ class SimplicialComplex(Geometry):
         """What later edits have broken: elements of vertices that are not there, positions that are no vectors."""
         count = self.vertices.size()
         for name in ("edges", "triangles", "tetrahedra"):
-            topo = self._simplices(name).topo.values
-            if topo.size and not 0 <= topo.min() <= topo.max() < count:
+            if not self._collections[name].size():
+                continue
+            topo = self._simplices(name).topo.buffer.array
+            # of a few numbers, Python finds them sooner
+            least, most = (topo.min(), topo.max()) if topo.size > _FEW else (min(a := topo.ravel().tolist()), max(a))
+            if not 0 <= least <= most < count:
                 return (
-                    f"has {name} with vertices {topo.min()} to {topo.max()}, and there are {count}, numbered from 0; "
+                    f"has {name} with vertices {least} to {most}, and there are {count}, numbered from 0; "
                     "resize the vertices, or write the topo anew"
                 )
         for name, kind in (("position", "Vector3"), ("transform", "Matrix4x4")):

@@ -12,12 +12,22 @@ __all__ = ["GeometrySlot", "ImplicitGeometrySlot", "SimplicialComplexSlot", "mak
 
 
 class GeometrySlot:
-    """A geometry of a scene under its id. The geometry is the scene's own, not a copy."""
+    """A geometry of a scene under its id. The geometry is the scene's own, not a copy.
 
-    def __init__(self, id: int, geometry: Geometry, object_name: str = "") -> None:
+    `later`: it is another slot's, of which a copy is made when it is first asked for.
+    """
+
+    def __init__(self, id: int, geometry: Geometry, object_name: str = "", later: bool = False) -> None:
         self._id = id
-        self._geometry = geometry
+        self._given = geometry
+        self._later = later
         self.object_name = object_name
+
+    @property
+    def _geometry(self) -> Geometry:
+        if self._later:
+            self._given, self._later = self._given.copy(), False
+        return self._given
 
     def id(self) -> int:
         """The number that joints and features use to name this geometry; unique in its scene."""
@@ -52,10 +62,10 @@ class ImplicitGeometrySlot(GeometrySlot):
         return self._geometry
 
 
-def make_slot(id: int, geometry: Geometry, object_name: str = "") -> GeometrySlot:
+def make_slot(id: int, geometry: Geometry, object_name: str = "", later: bool = False) -> GeometrySlot:
     """The slot class that fits the kind of geometry."""
     if isinstance(geometry, SimplicialComplex):
-        return SimplicialComplexSlot(id, geometry, object_name)
+        return SimplicialComplexSlot(id, geometry, object_name, later)
     if isinstance(geometry, ImplicitGeometry):
-        return ImplicitGeometrySlot(id, geometry, object_name)
-    return GeometrySlot(id, geometry, object_name)
+        return ImplicitGeometrySlot(id, geometry, object_name, later)
+    return GeometrySlot(id, geometry, object_name, later)

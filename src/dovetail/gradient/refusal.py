@@ -24,6 +24,8 @@ def refuse_scene(simulation: Simulation) -> None:
         _refuse("newton/semi_implicit/enable = 1: its steps end before a minimum; set it to 0")
     if tolerances.substeps > 1:
         _refuse("animator substeps; set them to 1")
+    if simulation.contact is not None and simulation.contact.scene.restitution.any():
+        _refuse("restitution: blows change velocities after a step; set it to 0")
     if simulation.articulations.contributions:
         _refuse("external articulations (UID 24), which another model moves; leave them out")
     if simulation.scheme.integrator.is_consistent and lowered.terms:

@@ -17,6 +17,7 @@ from dovetail.io.chunks import EARLIER_MAGIC, MAGIC, Chunk, read_chunk, read_mag
 from dovetail.io.describe import FORMAT, VERSION
 from dovetail.io.recorded import RecordedContacts, RecordedFrame, read_note, unpack_shape
 from dovetail.logger import Logger
+from dovetail.messages import counted
 from dovetail.typing import Array, Indices
 
 __all__ = ["Recording"]
@@ -292,4 +293,5 @@ class Recording:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Recording '{self.path}': {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self)} frames>"
+        bodies, joints = counted(len(self.bodies), "body", "bodies"), counted(len(self.joints), "joint")
+        return f"<Recording '{self.path}': {bodies}, {joints}, {counted(len(self), 'frame')}>"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.builtin import adaptive
-from dovetail.checked import checked, shown
+from dovetail.checked import checked, number, shown
 from dovetail.errors import SceneError
 from dovetail.scene.pair_table import Element, ModelCollection, PairTable
 
@@ -36,6 +36,7 @@ class ContactModel:
     _friction_rate: float
     _resistance: float
     _is_enabled: bool
+    _config: tuple[tuple[str, float], ...] = ()
 
     def topo(self) -> NDArray[np.int32]:
         """The two elements' numbers, shape (2, 1), smaller first."""
@@ -53,15 +54,21 @@ class ContactModel:
         return self._is_enabled
 
     def config(self) -> dict[str, Any]:
-        """Further settings of a pair in libuipc; there are none."""
-        return {}
+        """Further settings of the pair that are not zero, see `ContactTabular`."""
+        return dict(self._config)
 
 
 class ContactTabular(PairTable[ContactElement]):
     """The contact materials of a scene and what holds between each two; other pairs use the default model.
 
-    Initially the default model has μ = 0.5, κ = 1e9 Pa and is enabled. `config` arguments exist for libuipc
-    scripts; nothing reads them.
+    Initially the default model has μ = 0.5, κ = 1e9 Pa and is enabled. `config` may have
+
+    | | | |
+    |---|---|---|
+    | rolling_friction | m | lever c: rolling is resisted by a torque of c times the normal force at most |
+    | restitution | | share e ≤ 1 of the speed of an impact, along the normal, that bodies part with |
+
+    which are attributes of the rows as soon as a pair has them; other keys, of libuipc scripts, are not read.
     """
 
     element_class = ContactElement
@@ -92,7 +99,12 @@ class ContactTabular(PairTable[ContactElement]):
     ) -> int:
         """Set what holds between L and R, in either order; returns the row. An earlier row is replaced."""
         who = f"ContactTabular: between {shown(L)} and {shown(R)}"
-        index = self._insert(L, R, _row(who, friction_rate, resistance, enable))
+        row, extra = _row(who, friction_rate, resistance, enable), _extra(who, config or {})
+        for name, value in extra.items():
+            if value and self._rows.find(name) is None:
+                self._rows.create(name, 0.0)
+        row.update({name: value for name, value in extra.items() if self._rows.find(name) is not None})
+        index = self._insert(L, R, row)
         if index == 0:
             self._default_is_users = True
         return index
@@ -121,7 +133,7 @@ class ContactTabular(PairTable[ContactElement]):
         if friction_rate is None or resistance is None:
             raise SceneError("ContactTabular.default_model: give both friction_rate and resistance [Pa].")
         default = self.default_element()
-        self.insert(default, default, friction_rate, resistance, enable)
+        self.insert(default, default, friction_rate, resistance, enable, config)
         return None
 
     def at(self, i: int, j: int) -> ContactModel:
@@ -131,7 +143,9 @@ class ContactTabular(PairTable[ContactElement]):
         friction_rate, resistance, is_enabled = (
             self._rows.slot(name).values[row] for name in ("friction_rate", "resistance", "is_enabled")
         )
-        return ContactModel(pair, float(friction_rate), float(resistance), bool(is_enabled))
+        further = {name: self._rows.find(name) for name in _EXTRAS}
+        config = [(name, float(slot.values[row])) for name, slot in further.items() if slot and slot.values[row]]
+        return ContactModel(pair, float(friction_rate), float(resistance), bool(is_enabled), tuple(config))
 
     def contact_models(self) -> ContactModelCollection:
         """All rows as attributes; `view(contact_models().find("resistance"))[row]` edits one."""
@@ -155,6 +169,35 @@ class ContactTabular(PairTable[ContactElement]):
         kappa[0, 0] = stiffness
         enabled = self._spread("is_enabled", np.full(shape, default.is_enabled()))
         return mu, kappa, enabled
+
+    def extras(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rolling friction [m] and restitution between all elements: symmetric N x N arrays. Checks all rows."""
+        found = []
+        for name in _EXTRAS:
+            slot, table = self._rows.find(name), np.zeros((self.element_count(), self.element_count()))
+            if slot is not None:
+                for row, (i, j) in enumerate(self._rows.slot("topo").values):
+                    who = f"ContactTabular: between {self._elements[i]!r} and {self._elements[j]!r}"
+                    _extra(who, {name: slot.values[row]})
+                table = self._spread(name, np.full_like(table, slot.values[0]))
+            found.append(table)
+        return found[0], found[1]
+
+
+_EXTRAS = {"rolling_friction": math.inf, "restitution": 1.0}  # and the most that they may be
+
+
+def _extra(who: str, config: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for name, most in _EXTRAS.items():
+        value = number(config.get(name, 0.0))
+        if value is None or not (math.isfinite(value) and 0.0 <= value <= most):
+            raise SceneError(
+                f"{who}: {name} = {shown(config[name])}; give "
+                + ("a lever of rolling friction >= 0 [m]." if most > 1.0 else "a number from 0 to 1.")
+            )
+        found[name] = value
+    return found
 
 
 def _row(who: str, friction_rate: float, resistance: float, enable: bool) -> dict[str, Any]:

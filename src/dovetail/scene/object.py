@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.checked import checked
 from dovetail.errors import SceneError
 from dovetail.geometry.geometry import Geometry
 from dovetail.geometry.simplicial_complex import SimplicialComplex
@@ -76,10 +75,12 @@ class ObjectGeometries:
             _check_rest(who, geometry, rest)
         return self._owner.scene.geometries.add(self._owner, geometry.copy(), rest.copy())
 
-    @checked(SceneError)
     def adopt(self, geometry: Geometry) -> GeometrySlot:
-        """Put the geometry itself into the scene, for callers that made it for this and keep no hold of it."""
-        return self._owner.scene.geometries.add(self._owner, geometry, geometry.copy())[0]
+        """Put the geometry itself into the scene, for callers that made it for this and keep no hold of it.
+
+        Its rest shape is a copy that is made when it is first asked for.
+        """
+        return self._owner.scene.geometries.add(self._owner, geometry, None)[0]
 
     def ids(self) -> NDArray[np.int32]:
         """Numbers of the geometries, in order of creation."""

@@ -143,15 +143,15 @@ class SceneGeometries:
         self._next_id = max(self._next_id, next_id)
 
     def add(
-        self, owner: Object, geometry: Geometry, rest: Geometry, id: int | None = None
+        self, owner: Object, geometry: Geometry, rest: Geometry | None, id: int | None = None
     ) -> tuple[GeometrySlot, GeometrySlot]:
         """Store them for an object; `Object.geometries.create` is the public way."""
         self._scene.require_changeable(f"add a geometry to object '{owner.name()}'")
         id = self._next_id if id is None else id
         if id in self._slots:
             raise SceneError(f"Scene.geometries: there is already a geometry {id}.")
-        pair = tuple(make_slot(id, shape, owner.name()) for shape in (geometry, rest))
-        self._slots[id] = pair[0], pair[1]
+        name = owner.name()
+        self._slots[id] = make_slot(id, geometry, name), make_slot(id, rest or geometry, name, later=rest is None)
         self._next_id = max(self._next_id, id + 1)
         owner._geometry_ids.append(id)
         return self._slots[id]
@@ -239,6 +239,10 @@ class Scene:
         self.require_changeable("be given to another world")
         self._config.freeze(owner)
         self._owner = owner
+
+    def thaw(self) -> None:
+        """Called by a world that takes changes: geometries can be added and removed until it freezes the scene."""
+        self._owner = None
 
     @property
     def is_frozen(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dovetail.sim.body import Body
+from dovetail.sim.compound import Part, PartOptions
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.coupling import Coupling
 from dovetail.sim.drive import Drive
@@ -26,6 +27,7 @@ from dovetail.sim.make_joints import HoldOptions, JointOptions
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.run import Run
 from dovetail.sim.sim import Sim
+from dovetail.sim.terrain import TerrainOptions
 
 __all__ = [
     "Body",
@@ -40,6 +42,8 @@ __all__ = [
     "HoldOptions",
     "JointOptions",
     "Mechanism",
+    "Part",
+    "PartOptions",
     "PlanarJoint",
     "PointOnLineJoint",
     "PrismaticJoint",
@@ -50,5 +54,6 @@ __all__ = [
     "Sim",
     "SimJoint",
     "SphericalJoint",
+    "TerrainOptions",
     "UniversalJoint",
 ]

@@ -38,7 +38,7 @@ class Body(Handle):
     | `spin` | rad/s | angular velocity, world axes |
     | `strain` | | how far it is from rigid: the largest entry of AᵀA − 1; a larger kappa makes it smaller |
     | `mass`, `center`, `inertia` | kg, m, kg·m² | centre of mass in the world; inertia about it, body axes |
-    | `force`, `torque` | N, N·m | at the centre of mass, world axes; set them before the first step, if only to 0 |
+    | `force`, `torque` | N, N·m | at the centre of mass, world axes |
     | `contact_force`, `contact_torque` | N, N·m | what contact did in the last step, about the centre of mass |
     | `fixed`, `color`, `name`, `vertices` | | `vertices` (n, 3) in the world |
     """
@@ -55,12 +55,17 @@ class Body(Handle):
     def number(self) -> int:
         """The number of the body in the world, which is made where that has not happened yet."""
         if self._live is None:
+            self._sim.require_present(self._who, self._slot)
             self._live, self._number = self._sim.world.live, int(self._slot.geometry.meta.slot(_NUMBER).first)
         return self._number
 
     def _find(self) -> Live | None:
-        """Where the body's state is read; None before the world is there."""
-        return self._live if self._sim.started and self.number >= 0 else None
+        """Where the body's state is read; None before the world is there, and of a body that was removed."""
+        return self._live if self._sim.runs(self._slot) and self.number >= 0 else None
+
+    def let_go(self) -> None:
+        """The world is changed: look for the body anew."""
+        self._live = None
 
     @property
     def name(self) -> str:
@@ -110,12 +115,9 @@ class Body(Handle):
 
     def local(self, point: ArrayLike) -> Array:
         """Which of the body's own points is at a place of the world [m]."""
-        return np.asarray(self._locals(vector(self._who, "a point", point, "m")[None])[0])
-
-    def _locals(self, points: Array) -> Array:
-        """The same of several points (k, 3)."""
         T = self.transform
-        return np.asarray((points - T[:3, 3]) @ inverse(self._who, T[:3, :3]).T)
+        x = vector(self._who, "a point", point, "m")
+        return np.asarray(inverse(self._who, T[:3, :3]) @ (x - T[:3, 3]))
 
     # --- pose and velocity --------------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class Body(Handle):
     @force.setter
     def force(self, value: ArrayLike) -> None:
         f = vector(self._who, "force", value, "N")
-        self._announce("force")
+        self._announce()
         self._push(f)
 
     @property
@@ -220,22 +222,17 @@ class Body(Handle):
     @torque.setter
     def torque(self, value: ArrayLike) -> None:
         torque = vector(self._who, "torque", value, "N·m")
-        self._announce("torque")
+        self._announce()
         if not self._turns:
             self._turns = True
-            self._sim.before_step(lambda: self._push(self.force))
+            self._sim.before_step(lambda: self._push(self.force) if self._sim.runs(self._slot) else None)
         self._torque = torque
         self._push(self.force)
 
-    def _announce(self, what: str) -> None:
-        """Make room for forces, which must be there before the first step."""
-        there = self._turns if what == "torque" else "external_force" in self._instances
-        if self._sim.started and not there:
-            raise SceneError(
-                f"{self._who}: a {what} must be announced before the first step; set {self.name}.{what} = (0, 0, 0) "
-                "when the body is made."
-            )
+    def _announce(self) -> None:
+        """Make room for forces."""
         if "external_force" not in self._instances:
+            self._sim.reopen()
             AffineBodyExternalBodyForce().apply_to(self._slot.geometry, np.zeros(3))
 
     def _push(self, f: Array) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.checked import LARGEST, checked, number, shown
 from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
 from dovetail.errors import SceneError
+from dovetail.sim.burden import Burden
 from dovetail.sim.drive import Drive
 from dovetail.sim.handle import Handle
 from dovetail.sim.mechanism import Mechanism
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinate"]
 
+_NEAR = 1e-9  # rad or m, by which a start may be off by round-off
 _GRAVITY = 9.81  # m/s²; what a stop is made for, also where there is none
 
 
@@ -36,8 +38,6 @@ class Coordinate(Handle):
     | `drive` | | a motor, see `Drive` |
     | `damping` | N·m·s/rad or N·s/m | a resistance in proportion to the velocity |
     | `friction` | N·m or N | a resistance of constant size |
-
-    Limits, drive, damping and friction must be there before the first step; their numbers may change later.
     """
 
     joint: SimJoint
@@ -85,10 +85,15 @@ class Coordinate(Handle):
 
     def _find(self) -> Readings | None:
         """Where the coordinate is read; None before the world is there."""
-        readings = self._readings = self.joint.sim.readings
-        if readings is not None:
-            self._row = readings.live.coordinate(self.joint.slot, self.name)
+        readings = self.joint.sim.readings
+        if readings is None or (row := readings.live.coordinate(self.joint.slot, self.name)) < 0:
+            return None  # the joint is not yet in the world, or no longer
+        self._readings, self._row = readings, row
         return readings
+
+    def let_go(self) -> None:
+        """The world is changed: look for the coordinate anew."""
+        self._readings = None
 
     @property
     def inertia(self) -> float:
@@ -101,6 +106,11 @@ class Coordinate(Handle):
             turning = float(np.linalg.eigvalsh(body.inertia)[-1]) + body.mass * float(arm @ arm)
             found.append(body.mass if self.unit == "m" else turning)
         return min(found)
+
+    @property
+    def burden(self) -> Burden:
+        """What has to be moved and carried with all that hangs on it, stretched out, and what is coupled to it."""
+        return self.joint.sim.burdens[self.joint.name, self.name]
 
     # --- limits ---------------------------------------------------------------------------------------------
 
@@ -118,13 +128,24 @@ class Coordinate(Handle):
         if low > high:
             raise SceneError(f"{self.who}: limit = ({low:g}, {high:g}) [{self.unit}] is upside down; swap them.")
         if not self.has("limit/lower"):
-            self._require_building("limits", "limit=(lower, upper)")
+            self.joint.sim.reopen()
             AffineBodyJointLimit().apply_to(self.joint.slot.geometry, low, high, coordinate=self.name)
             self.set("limit/strength", self._stop(high - low))
         elif not self.hard:
             self.set("limit/strength", self._stop(high - low))
         self.set("limit/lower", low)
         self.set("limit/upper", high)
+
+    @checked(SceneError)
+    def require_inside(self, value: float) -> None:
+        """Refuse a value [rad or m] at the start that is outside of the limits."""
+        low, high = self.limit or (-math.inf, math.inf)
+        if not low - _NEAR <= value <= high + _NEAR:
+            raise SceneError(
+                f"{self.who}: it begins at {self.name} = {value:.6g} [{self.unit}], outside of its limit "
+                f"({low:g}, {high:g}); limits count from the pose in which a joint is made, so shift them by that, or "
+                "begin with the bodies inside."
+            )
 
     @property
     def hard(self) -> bool:
@@ -136,7 +157,7 @@ class Coordinate(Handle):
         if self.limit is None:
             raise SceneError(f"{self.who}: it has no limits to be hard; give limit=(lower, upper) first.")
         if value and not self.hard:
-            self._require_building("hard limits", "hard=True")
+            self.joint.sim.reopen()
         self.set("limit/strength", math.inf if value else self._stop(self.limit[1] - self.limit[0]))
 
     def _stop(self, width: float) -> float:
@@ -164,7 +185,7 @@ class Coordinate(Handle):
     def damping(self, value: float) -> None:
         number = self._at_least_zero("damping", value)
         if not self.has("damper/damping"):
-            self._require_building("damper", "damping=…")
+            self.joint.sim.reopen()
             AffineBodyJointDamper().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
         self.set("damper/damping", number)
 
@@ -176,7 +197,7 @@ class Coordinate(Handle):
     def friction(self, value: float) -> None:
         number = self._at_least_zero("friction", value)
         if not self.has("friction/max_effort"):
-            self._require_building("friction", "friction=…")
+            self.joint.sim.reopen()
             AffineBodyJointFriction().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
         self.set("friction/max_effort", number)
 
@@ -218,12 +239,6 @@ class Coordinate(Handle):
         if number < 0.0:
             raise SceneError(f"{self.who}: {what} = {number:g}; give a number ≥ 0.")
         return number
-
-    def _require_building(self, what: str, option: str) -> None:
-        if self.joint.sim.started:
-            raise SceneError(
-                f"{self.who}: it has no {what}, and the simulation has started; give {option} when you make the joint."
-            )
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f", limit {spell(self.limit)} {self.unit}"

@@ -9,6 +9,7 @@ from dovetail.sim.given import vector
 from dovetail.sim.handle import Handle
 
 if TYPE_CHECKING:
+    from dovetail.sim.coordinate import Coordinate
     from dovetail.sim.sim import Sim
 
 __all__ = ["Coupling"]
@@ -19,13 +20,18 @@ class Coupling(Handle):
 
     | property | unit | |
     |---|---|---|
+    | `follower`, `leader` | | the coordinates |
     | `ratio`, `offset` | of x over that of x_leader, of x | may change at any time |
     | `effort` | N·m or N | what it exerted in the last step along x; −ratio times that acts along x_leader |
     | `gap` | rad or m | x − ratio·x_leader − offset |
     """
 
-    def __init__(self, sim: Sim, slot: GeometrySlot) -> None:
+    follower: Coordinate
+    leader: Coordinate
+
+    def __init__(self, sim: Sim, slot: GeometrySlot, follower: Coordinate, leader: Coordinate) -> None:
         self._sim, self._slot = sim, slot
+        self.follower, self.leader = follower, leader
 
     @property
     def name(self) -> str:

@@ -22,6 +22,12 @@ _FIRM_POSITION, _FIRM_SPEED = 1e4, 1e2
 
 A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns that into an effort: it is less firm.
 """
+_FARTHEST = 1e6
+"""Times the inertia of the body next to it, up to which all that hangs on that counts: the linear system still solves a
+gain of 1e10 times its inertia to six digits.
+"""
+_LIVELY = 10.0
+"""Times its weight, with which a drive without gains of its own moves what hangs on it, stretched out."""
 
 
 class Drive(Handle):
@@ -32,25 +38,28 @@ class Drive(Handle):
     | `target` | rad or m | x̃; setting it makes the motor hold a position |
     | `target_velocity` | rad/s or m/s | ṽ; setting it makes the motor run at a speed |
     | `on` | | False: it does nothing, until it is set to True again |
-    | `stiffness` | N·m/rad or N/m | k; by default so firm that the target is reached in a step |
+    | `stiffness` | N·m/rad or N/m | k; by default as firm as a rigid mount |
     | `damping` | N·m·s/rad or N·s/m | c; by default 0 for a position, and firm for a speed |
-    | `max_effort` | N·m or N | the strongest that it can be; default inf |
+    | `max_effort` | N·m or N | the strongest that it can be; default inf, or None: of any strength |
     | `effort` | N·m or N | what it exerted in the last step, positive where it increases x |
 
     The effort is that of the end of a step, so that any gain is stable at any dt.
+
+    Without gains of its own a drive goes to a target that jumps with the acceleration that ten times the weight of all
+    that it moves would give it, stretched out away from the joint: bodies beyond it, and what is coupled to it.
+    It brakes in time to stop there. A target that moves slower than what it can stop in a step is followed without lag,
+    a faster one at the distance that it takes to stop. With gains of its own it is what these make of it.
     """
 
     def __init__(self, coordinate: Coordinate) -> None:
         self._coordinate = coordinate
         self._resting: tuple[float, float] = (0.0, 0.0)
+        self._firm = True  # it has no gains of its own
 
     def add(self) -> None:
-        """Put the motor on the joint, switched off; possible until the simulation starts."""
+        """Put the motor on the joint, switched off."""
         joint, word = self._coordinate.joint, self._coordinate.word
-        if joint.sim.started:
-            raise SceneError(
-                f"{self._who}: it has no drive, and the simulation has started; give drive=True when you make it."
-            )
+        joint.sim.reopen()
         AffineBodyJointDrive().apply_to(joint.slot.geometry, coordinate=word.attribute)
 
     @property
@@ -58,21 +67,41 @@ class Drive(Handle):
         return self._coordinate.who
 
     @property
-    def _present(self) -> bool:
+    def present(self) -> bool:
+        """Whether the joint has a motor, on or off."""
         return self._coordinate.has("drive/stiffness")
 
     def _get(self, name: str, absent: float = 0.0) -> float:
-        return self._coordinate.get(f"drive/{name}") if self._present else absent
+        return self._coordinate.get(f"drive/{name}") if self.present else absent
 
     def _set(self, **values: float) -> None:
-        if not self._present:
+        if not self.present:
             self.add()
         for name, value in values.items():
             self._coordinate.set(f"drive/{name}", value)
 
+    def tune(self) -> None:
+        """Choose gains, where it has none of its own, and how fast it goes to its target; the scene is complete."""
+        burden, cap = self._coordinate.burden, self.max_effort
+        if self._firm and self.on:
+            holds = self.stiffness > 0.0
+            self._set(stiffness=self._stiff() if holds else 0.0, damping=0.0 if holds else self._viscous())
+        spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
+        effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
+        self._set(acceleration=effort / burden.inertia or math.inf)
+
+    def _inertia(self) -> float:
+        """What it has to move [kg or kg·m²]: of the body next to it, and once the scene is complete of all beyond."""
+        own, burdens = self._coordinate.inertia, self._coordinate.joint.sim.weighed
+        return min(max(self._coordinate.burden.inertia, own), _FARTHEST * own) if burdens else own
+
     def _stiff(self) -> float:
         """The stiffness of a position drive that was given none."""
-        return _FIRM_POSITION * self._coordinate.inertia / self._coordinate.joint.sim.dt**2
+        return _FIRM_POSITION * self._inertia() / self._coordinate.joint.sim.dt**2
+
+    def _viscous(self) -> float:
+        """The damping of a drive that runs at a speed and was given none."""
+        return _FIRM_SPEED * self._inertia() / self._coordinate.joint.sim.dt
 
     @property
     def target(self) -> float:
@@ -93,9 +122,7 @@ class Drive(Handle):
     @target_velocity.setter
     def target_velocity(self, value: float) -> None:
         target = self._coordinate.number("drive.target_velocity", value)
-        coordinate = self._coordinate
-        damping = self.damping or _FIRM_SPEED * coordinate.inertia / coordinate.joint.sim.dt
-        self._set(stiffness=0.0, damping=damping, target_velocity=target)
+        self._set(stiffness=0.0, damping=self.damping or self._viscous(), target_velocity=target)
 
     def hold(self) -> None:
         """Stay where the joint is now."""
@@ -109,7 +136,7 @@ class Drive(Handle):
     @checked(SceneError)
     def on(self, value: bool) -> None:
         if bool(value) == self.on:
-            if not self._present:
+            if not self.present:
                 self.add()
             return
         if not value:
@@ -126,7 +153,7 @@ class Drive(Handle):
 
     @stiffness.setter
     def stiffness(self, value: float) -> None:
-        self._set(stiffness=self._gain("stiffness", value))
+        self._set(stiffness=self._own("stiffness", value))
 
     @property
     def damping(self) -> float:
@@ -134,7 +161,20 @@ class Drive(Handle):
 
     @damping.setter
     def damping(self, value: float) -> None:
-        self._set(damping=self._gain("damping", value))
+        self._set(damping=self._own("damping", value))
+
+    def _own(self, name: str, value: float) -> float:
+        """A gain that the user gives: from now on it is a plain controller."""
+        number = self._gain(name, value)
+        if self._firm:
+            self._firm = False
+            self._retune()
+        return number
+
+    def _retune(self) -> None:
+        """Choose it again where the simulation runs; before that it is yet to be chosen."""
+        if self._coordinate.joint.sim.started:
+            self.tune()
 
     @property
     def max_effort(self) -> float:
@@ -142,9 +182,9 @@ class Drive(Handle):
 
     @max_effort.setter
     @checked(SceneError)
-    def max_effort(self, value: float) -> None:
-        number = math.inf if value == math.inf else self._gain("max_effort", value)
-        self._set(max_effort=number)
+    def max_effort(self, value: float | None) -> None:
+        self._set(max_effort=math.inf if value is None or value == math.inf else self._gain("max_effort", value))
+        self._retune()
 
     def _gain(self, name: str, value: float) -> float:
         number = self._coordinate.number(f"drive.{name}", value)
@@ -164,5 +204,6 @@ class Drive(Handle):
         task = (
             f"target {self.target:.4g} {unit}" if self.stiffness > 0 else f"speed {self.target_velocity:.4g} {unit}/s"
         )
-        limit = "" if np.isinf(self.max_effort) else f", at most {self.max_effort:.4g} {self._coordinate.effort_unit}"
+        cap = self.max_effort
+        limit = "" if np.isinf(cap) else f", at most {cap:.4g} {self._coordinate.effort_unit}"
         return f"<drive of {self._who}: {task}{limit}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from dovetail.constitution.base import class_of, uid_of
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
-from dovetail.sim.given import positive
+from dovetail.sim.given import inverse, positive
 from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
@@ -42,7 +43,7 @@ __all__ = [
 
 
 class Reaction(NamedTuple):
-    """What a joint exerts on its right body, in world axes: force [N], and torque [N·m] about the anchor."""
+    """What acts on the right body at a joint, in world axes: force [N], and torque [N·m] about the anchor."""
 
     force: Array
     torque: Array
@@ -65,7 +66,8 @@ class SimJoint(Handle):
 
     | property | unit | |
     |---|---|---|
-    | `reaction` | N, N·m | `.force` and `.torque` on the right body in the last step |
+    | `reaction` | N, N·m | `.force` and `.torque` on the right body in the last step, as a force sensor shows them |
+    | `bearing` | N, N·m | the part that holds the bodies together: without drives, limits, damping, friction, loads |
     | `gap` | m | how far the anchors have come apart |
     | `misalignment` | rad | how far directions that should agree have turned apart |
     | `anchor` | m | where the right body carries the joint's point |
@@ -86,13 +88,20 @@ class SimJoint(Handle):
         self._slot = slot
         self.left = left
         self.right = right
-        start, end = slot.geometry.positions.values[[0, -1]]
-        self._anchor, tip = right._locals(np.stack([point, point + end - start]))
-        self._along = tip - self._anchor
+        self._made = right.transform, point  # where it was made
         constitution = class_of(uid_of(slot.geometry))
         assert issubclass(constitution, Joint)
         self.attributes = constitution.elements(slot.geometry)
+        self._row = -1  # among all joints of the world, once that is there
         self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
+
+    @cached_property
+    def _place(self) -> tuple[Array, Array]:
+        """The joint's point in the right body, and its axis there."""
+        T, point = self._made
+        start, end = self._slot.geometry.positions.values[[0, -1]]
+        A = inverse(self.who, T[:3, :3])
+        return np.asarray(A @ (point - T[:3, 3])), np.asarray(A @ (end - start))
 
     @property
     def name(self) -> str:
@@ -117,9 +126,24 @@ class SimJoint(Handle):
         return bool(np.isinf(self.attributes.slot("strength_ratio").first))
 
     @property
-    def reaction(self) -> Reaction:
+    def bearing(self) -> Reaction:
         force, torque = (np.array(self._read(f"reaction/{what}")).reshape(3) for what in ("force", "torque"))
         return Reaction(force, torque)
+
+    @property
+    def reaction(self) -> Reaction:
+        force, torque = self.bearing
+        readings = self.sim.readings
+        if readings is None or not self.coordinates:
+            return Reaction(force, torque)
+        if self._row < 0:
+            self._row = readings.live.joint(self._slot)
+        added_force, added_torque = readings.exerted(self._row)
+        return Reaction(force + added_force + self._load("m"), torque + added_torque + self._load("rad"))
+
+    def _load(self, unit: str) -> Array | float:
+        """The force [N] or torque [N·m] on the right body that the joint was given."""
+        return 0.0
 
     @property
     def gap(self) -> float:
@@ -131,7 +155,7 @@ class SimJoint(Handle):
 
     @property
     def anchor(self) -> Array:
-        return self.right.point(self._anchor)
+        return self.right.point(self._place[0])
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = []
@@ -174,6 +198,7 @@ class MovingJoint(SimJoint):
     | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
     | `drive` | | `drive.target = …` and `drive.target_velocity = …`, see `Drive` |
+    | `spring` | N·m/rad or N/m | a spring instead of a drive: the drive's stiffness, at rest at its target |
     | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
     | `axis` | | unit vector along the axis on the right body, world |
     """
@@ -182,9 +207,13 @@ class MovingJoint(SimJoint):
         super().__init__(sim, slot, left, right, point)
         self._first: Coordinate = next(iter(self.coordinates.values()))
 
+    def _load(self, unit: str) -> Array | float:
+        load = self._first.load if self._first.unit == unit else None
+        return load * self.axis if load and self.sim.frame else 0.0
+
     @property
     def axis(self) -> Array:
-        along = self.right.transform[:3, :3] @ self._along
+        along = self.right.transform[:3, :3] @ self._place[1]
         with np.errstate(invalid="ignore", divide="ignore"):  # a body without extent has no axes
             return np.asarray(along / np.linalg.norm(along))
 
@@ -215,6 +244,14 @@ class MovingJoint(SimJoint):
     @property
     def violation(self) -> float:
         return self._first.violation
+
+    @property
+    def spring(self) -> float:
+        return self.drive.stiffness
+
+    @spring.setter
+    def spring(self, value: float) -> None:
+        self.drive.stiffness = value
 
     @property
     def damping(self) -> float:

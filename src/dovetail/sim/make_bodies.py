@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from dovetail.checked import checked, numbers, shown
-from dovetail.constitution import (
-    AffineBodyConstitution,
-    AffineBodyShell,
-)
 from dovetail.errors import SceneError
-from dovetail.geometry import SimplicialComplex, affine_body
+from dovetail.geometry import SimplicialComplex
 from dovetail.geometry import ground as half_plane
 from dovetail.geometry.round import cylinder_moments
 from dovetail.sim import shapes
 from dovetail.sim.body import Body
+from dovetail.sim.compound import Part, assemble
 from dovetail.sim.given import color_of, flag, positive, rotation_of, skew, unit, vector
 from dovetail.sim.making import Making, taken
+from dovetail.sim.mass import Moments, apply_mass, moments_of
 from dovetail.sim.materials import Material, Materials
-from dovetail.typing import Array, ArrayLike
+from dovetail.sim.terrain import TerrainOptions, heights_of, surface
+from dovetail.typing import ArrayLike
 from dovetail.world.step_length import step_length
 
 __all__ = ["BodyMaking", "BodyOptions"]
 
-_Moments = Callable[[float], tuple[Array, float]]
+_MASS = ("density", "mass", "center_of_mass", "inertia")
 
 _LEAST_INERTIA = 1e-10
 """How small inertia may be beside the stiffness of a shape; a factor in float64 knows 1e-16 of its largest entries."""
@@ -36,30 +35,38 @@ _LEAST_INERTIA = 1e-10
 class BodyOptions(TypedDict, total=False):
     """What every body takes.
 
-    pos        place of its origin [m]; default (0, 0, 0)
-    rot        quaternion (w, x, y, z), 3×3 matrix, AngleAxis(angle, axis) or SciPy's Rotation
-    density    [kg/m³]; default 1000. Or:
-    mass       [kg]
-    fixed      True: it never moves
-    velocity   of its origin at the start [m/s]
-    spin       angular velocity at the start [rad/s]
-    friction   coefficient μ; two bodies rub with √(μ_a μ_b). Default: that of the Sim
-    contact    False: nothing touches it
-    color      (r, g, b) from 0 to 1, "#rrggbb" or a name
-    name       unique; default such as "box 1"
-    kappa      stiffness of the shape [Pa], larger for larger loads: strains, and what they do to a motion, are ∝ 1/κ.
-               Default: that of the Sim, or less for bodies of some 0.1 mm and below, whose inertia would be lost
-               beside it
+    | | |
+    |---|---|
+    | `pos` | place of its origin [m]; default (0, 0, 0) |
+    | `rot` | quaternion (w, x, y, z), 3×3 matrix, AngleAxis(angle, axis) or SciPy's Rotation |
+    | `density` | [kg/m³]; default 1000. Or: |
+    | `mass` | [kg] |
+    | `center_of_mass` | in the body [m]; default that of the shape |
+    | `inertia` | about the centre of mass, body axes [kg·m²]: 3×3, or three moments; default the shape's |
+    | `fixed` | True: it never moves |
+    | `velocity` | of its origin at the start [m/s] |
+    | `spin` | angular velocity at the start [rad/s] |
+    | `friction` | coefficient μ; two bodies rub with √(μ_a μ_b). Default: that of the Sim |
+    | `rolling_friction` | lever c [m]: a torque of c times the normal force resists rolling; the larger of two counts |
+    | `restitution` | from 0 to 1: share of the speed of an impact that bodies part with; the larger of two counts |
+    | `contact` | False: nothing touches it |
+    | `color` | (r, g, b) from 0 to 1, "#rrggbb" or a name |
+    | `name` | unique; default such as "box 1" |
+    | `kappa` | stiffness of the shape [Pa]: strains are ∝ 1/κ. Default: that of the Sim, less below some 0.1 mm |
     """
 
     pos: ArrayLike
     rot: Any
     density: float
     mass: float
+    center_of_mass: ArrayLike
+    inertia: ArrayLike
     fixed: bool
     velocity: ArrayLike
     spin: ArrayLike
     friction: float
+    rolling_friction: float
+    restitution: float
     contact: bool
     color: Any
     name: str
@@ -118,18 +125,62 @@ class BodyMaking(Making):
         """
         return self._body("mesh", lambda who: shapes.mesh(who, source, scale), None, options, thickness)
 
+    def compound(self, parts: Sequence[Part], **options: Unpack[BodyOptions]) -> Body:
+        """One body made of several shapes, such as [Part.box(0.1), Part.sphere(0.1, pos=(0.2, 0, 0))].
+
+        Parts may overlap, and each counts with its whole mass. Options: see `BodyOptions`; `density` is that of parts
+        that have none of their own, `mass` the mass of all together.
+        """
+        self._require_options("compound", BodyOptions, options)
+        whole, moments = assemble("Sim.compound", parts)
+        return self._body("compound", lambda _: whole, None, options, moments=moments)
+
+    @checked(SceneError)
+    def terrain(
+        self,
+        heights: ArrayLike | Callable[..., Any],
+        size: ArrayLike,
+        *,
+        cells: int | Sequence[int] = 32,
+        scale: float = 1.0,
+        **options: Unpack[TerrainOptions],
+    ) -> Body:
+        """A fixed surface over the rectangle `size` = (along x, along y) [m] about its origin, touched from above.
+
+        heights[i, j] [m] are those at x_i and y_j, evenly spaced from side to side, or a function z(x, y), which is
+        taken at the corners of `cells` (one number, or two). Both are multiplied by `scale`. Options: see
+        `TerrainOptions`.
+        """
+        who = "Sim.terrain"
+        self._require_options("terrain", TerrainOptions, options)
+        table = heights_of(who, heights, vector(who, "size", size, "m", 2), cells, scale)
+        mesh, moments = surface(who, table, size)
+        fixed: BodyOptions = {**options, "fixed": True}  # type: ignore[typeddict-item]  # all of them are options of bodies
+        return self._body("terrain", lambda _: mesh, None, fixed, moments=moments)
+
     @checked(SceneError)
     def ground(
-        self, height: float = 0.0, *, normal: ArrayLike | None = None, friction: float | None = None, name: str = ""
+        self,
+        height: float = 0.0,
+        *,
+        normal: ArrayLike | None = None,
+        friction: float | None = None,
+        rolling_friction: float = 0.0,
+        restitution: float = 0.0,
+        name: str = "",
     ) -> None:
-        """A half-space that nothing enters: below `height` [m] along its normal, by default against gravity."""
+        """A half-space that nothing enters: below `height` [m] along its normal, by default against gravity.
+
+        friction, rolling_friction and restitution are as those of bodies.
+        """
         who = "Sim.ground"
-        self._require_building(who)
+        self.reopen()
         if normal is None:
             g = np.asarray(self._scene.config["gravity"], float).reshape(3)
             normal = -g if g.any() else (0.0, 0.0, 1.0)
         plane = half_plane(float(vector(who, "height", height, "m", 1)[0]), unit(who, "normal", normal))
-        self._materials.apply(plane, Material(self._mu(who, friction), True))
+        further = {"rolling_friction": rolling_friction, "restitution": restitution}
+        self._materials.apply(plane, self._material_of(who, {"friction": friction, **further}))
         self._scene.objects.create(self._name(who, "ground", name)).geometries.create(plane)
 
     def _body(
@@ -139,15 +190,13 @@ class BodyMaking(Making):
         key: Any,
         options: BodyOptions,
         thickness: float | None = None,
-        moments: _Moments | None = None,
+        moments: Moments | None = None,
     ) -> Body:
-        unknown = options.keys() - BodyOptions.__annotations__.keys()
-        if unknown:
-            raise SceneError(f"Sim.{kind}: there is no option '{sorted(unknown)[0]}'; {taken(BodyOptions)}.")
+        self._require_options(kind, BodyOptions, options)
         name = self._name(f"Sim.{kind}", kind, options.get("name", ""))
         who = f"{kind} '{name}'"
-        self._require_building(who)
-        material = Material(self._mu(who, options.get("friction")), flag(who, "contact", options.get("contact", True)))
+        self.reopen()
+        material = self._material_of(who, options)
         geometry = self._prototype(who, make, key, options, thickness, moments, material)
         T = np.eye(4)
         T[:3, :3] = rotation_of(who, options.get("rot"))
@@ -170,7 +219,7 @@ class BodyMaking(Making):
     def no_contact(self, one: Body | Sequence[Body], other: Body | Sequence[Body]) -> None:
         """Let bodies of the first group pass through those of the second; a group is a body or several."""
         who = "Sim.no_contact"
-        self._require_building(who)
+        self.reopen()
         groups = [[given] if isinstance(given, Body) else list(given) for given in (one, other)]
         for body in (body for group in groups for body in group):
             if not isinstance(body, Body) or self._bodies.get(body.name) is not body:
@@ -188,40 +237,20 @@ class BodyMaking(Making):
         key: Any,
         options: BodyOptions,
         thickness: float | None,
-        moments: _Moments | None,
+        moments: Moments | None,
         material: Material,
     ) -> SimplicialComplex:
-        """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one.
-
-        moments gives M̂ and the volume for a density where the mesh does not.
-        """
-        if "mass" in options and "density" in options:
-            raise SceneError(f"{who}: both mass and density are given; give one of them.")
-        density = positive(who, "density", options.get("density", 1000.0), "kg/m³")
+        """A copy of the mesh with its mass; equal primitives share their arrays, so that contact knows them as one."""
         kappa = positive(who, "kappa", options.get("kappa", self._kappa), "Pa")
-        mass = positive(who, "mass", options["mass"], "kg") if "mass" in options else None
-        full_key = None if key is None else (*key, density, mass, kappa)
+        own = _key("", *(options.get(name, 0.0) for name in _MASS))
+        full_key = None if key is None or own is None else (*key, *own, *(name in options for name in _MASS), kappa)
         dressed = self._prototypes.get((full_key, material))
         if dressed is not None:
             return dressed.copy()
         found = self._prototypes.get(full_key)
         if found is None:
             found = make(who)
-
-            def apply(rho: float) -> None:
-                if moments is not None:
-                    M_hat, volume = moments(rho)
-                    matrix = affine_body.build_abd_mass_matrix(M_hat[0, 0], M_hat[0, 1:], M_hat[1:, 1:])
-                    AffineBodyConstitution().apply_to(found, kappa, mass=matrix, volume=volume)
-                elif thickness is None:
-                    AffineBodyConstitution().apply_to(found, kappa, mass_density=rho)
-                else:
-                    radius = positive(who, "thickness", thickness, "m")
-                    AffineBodyShell().apply_to(found, kappa, mass_density=rho, thickness=radius)
-
-            apply(density)
-            if mass is not None:
-                apply(mass / float(found.meta.slot("volume").first))
+            apply_mass(who, found, kappa, options, thickness, moments)
             if "kappa" not in options:
                 found.instances["kappa"] = min(kappa, self._stiffest(found))
             if full_key is not None:
@@ -237,13 +266,27 @@ class BodyMaking(Making):
 
         A step weighs turning, with the smallest second moment I of the mass, against stretching, κ V h².
         """
-        m, c, S, volume = (
-            np.array(body.meta.slot(name).first)
-            for name in ("abd_mass", "mass_center", "abd_mass_x_bar_x_bar", "volume")
-        )
-        inertia = np.linalg.eigvalsh(S - m * np.outer(c, c))[0]
+        M_hat, volume = moments_of(body)
+        m, mc, S = M_hat[0, 0], M_hat[1:, 0], M_hat[1:, 1:]
+        inertia = np.linalg.eigvalsh(S - np.outer(mc, mc) / m)[0]
         h = step_length(self._scene.config)
         return float(inertia / (_LEAST_INERTIA * volume * h * h))
+
+    def _require_options(self, kind: str, known: Any, options: Any) -> None:
+        unknown = options.keys() - known.__annotations__.keys()
+        if unknown:
+            raise SceneError(f"Sim.{kind}: there is no option '{sorted(unknown)[0]}'; {taken(known)}.")
+
+    def _material_of(self, who: str, options: Mapping[str, Any]) -> Material:
+        c, e = (
+            float(vector(who, what, options.get(what, 0.0), size=1)[0]) for what in ("rolling_friction", "restitution")
+        )
+        if not (c >= 0.0 and 0.0 <= e <= 1.0):
+            raise SceneError(
+                f"{who}: rolling_friction = {c:g} m and restitution = {e:g}; give a lever ≥ 0 and a number from 0 to 1."
+            )
+        collides = flag(who, "contact", options.get("contact", True))
+        return Material(self._mu(who, options.get("friction")), collides, rolling_friction=c, restitution=e)
 
     def _mu(self, who: str, friction: float | None) -> float:
         if friction is None:

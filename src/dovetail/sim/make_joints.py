@@ -25,7 +25,7 @@ from dovetail.constitution import (
     Joint,
 )
 from dovetail.errors import DovetailError, SceneError
-from dovetail.geometry import AttributeSlot, SimplicialComplex, SimplicialComplexSlot
+from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.coupling import Coupling
@@ -49,6 +49,7 @@ from dovetail.typing import Array, ArrayLike, Indices
 
 __all__ = ["HoldOptions", "JointMaking", "JointOptions"]
 
+_SHORT = 1e-9  # axes of this length beside their place are looked at twice
 _FIRST = np.zeros(1, np.int64)  # every geometry has one instance
 _Joint = TypeVar("_Joint", bound=SimJoint)
 _Moving = TypeVar("_Moving", bound=MovingJoint)
@@ -57,9 +58,11 @@ _Moving = TypeVar("_Moving", bound=MovingJoint)
 class HoldOptions(TypedDict, total=False):
     """What every joint takes.
 
-    name       unique; default such as "revolute joint 1"
-    exact      False: it may yield; default that of the Sim
-    strength   γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100
+    | | |
+    |---|---|
+    | `name` | unique; default such as "revolute joint 1" |
+    | `exact` | False: it may yield; default that of the Sim |
+    | `strength` | γ: if it may yield, it is as stiff as γ(m_i + m_j)/dt²; default 100 |
     """
 
     name: str
@@ -70,18 +73,22 @@ class HoldOptions(TypedDict, total=False):
 class JointOptions(HoldOptions, total=False):
     """What joints with a coordinate take beside `HoldOptions`; all of it concerns the first coordinate.
 
-    limit      (lower, upper) [rad or m]
-    hard       True: the limits are never crossed
-    drive      a target [rad or m] to hold, or True for a drive that is off until it is given one
-    motor      a speed [rad/s or m/s] to run at
-    damping    a resistance in proportion to the velocity [N·m·s/rad or N·s/m]
-    friction   a resistance of constant size [N·m or N]
+    | | |
+    |---|---|
+    | `limit` | (lower, upper) [rad or m] |
+    | `hard` | True: the limits are never crossed |
+    | `drive` | a target [rad or m] to hold, or True for a drive that is off until it is given one |
+    | `motor` | a speed [rad/s or m/s] to run at |
+    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made |
+    | `damping` | a resistance in proportion to the velocity [N·m·s/rad or N·s/m] |
+    | `friction` | a resistance of constant size [N·m or N] |
     """
 
     limit: tuple[float, float] | None
     hard: bool
     drive: float | bool | None
     motor: float | None
+    spring: float
     damping: float
     friction: float
 
@@ -104,7 +111,8 @@ class JointMaking(Making):
     def __init__(self) -> None:
         super().__init__()
         self._anchor: SimplicialComplexSlot | None = None
-        self._prepared: dict[str, list[tuple[str, str, AttributeSlot]]] = {}
+        self._alike: dict[tuple[type[Joint], float], SimplicialComplex] = {}  # what such joints have in common
+        self._couplings: dict[str, Coupling] = {}
 
     # --- joints of the specification ------------------------------------------------------------------------
 
@@ -241,7 +249,7 @@ class JointMaking(Making):
         it is the first coordinate; `joint.coordinates[…]` has others. With a finite `strength` γ it may yield.
         """
         who = "Sim.couple"
-        self._require_building(who)
+        self.reopen()
         ends = []
         for side, given in (("follower", follower), ("leader", leader)):
             first = next(iter(given.coordinates.values()), None) if isinstance(given, SimJoint) else given
@@ -256,7 +264,8 @@ class JointMaking(Making):
         )  # fmt: skip
         title = self._name(who, "coupling", name)
         slot = self._scene.objects.create(title).geometries.adopt(geometry)
-        return Coupling(self, slot)  # type: ignore[arg-type]  # Sim is the one subclass
+        self._couplings[title] = Coupling(self, slot, *ends)  # type: ignore[arg-type]  # Sim is the one subclass
+        return self._couplings[title]
 
     # --- how ------------------------------------------------------------------------------------------------
 
@@ -274,26 +283,22 @@ class JointMaking(Making):
         who = f"Sim.{handle.kind.removesuffix(' joint').replace('-', '_')}"
         ends = self._ends(who, left, right, options, type(constitution))
         start, along = vector(who, "pos", pos, "m"), unit(who, "axis", axis)
-        joint = constitution.create_geometry([start], [start + along * _lever(left, right)], *ends)
+        along *= _lever(left, right)
+        key = type(constitution), ends.strengths[0]
+        like = self._alike.get(key)
+        if like is None or right.fixed or np.abs(along).max() < _SHORT * np.abs(start).max():
+            joint = constitution.create_geometry([start], [start + along], *ends)
+            if issubclass(handle, (RevoluteJoint, PrismaticJoint)):
+                handle.prepare(joint)
+            self._alike[key] = joint.copy()
+        else:
+            joint = like.copy()
+            joint.positions.edit()[...] = start, start + along
+            joint.edges.slot("l_geo_id").edit()[0] = ends.l_slots[0].id()
+            joint.edges.slot("r_geo_id").edit()[0] = ends.r_slots[0].id()
         for name, value in (attributes or {}).items():
             joint.edges[name] = value
-        if issubclass(handle, (RevoluteJoint, PrismaticJoint)):
-            self._prepare(handle, joint)
         return self._equipped(self._join(handle, who, options, joint, left, right, start), options)
-
-    def _prepare(self, handle: type[RevoluteJoint] | type[PrismaticJoint], joint: SimplicialComplex) -> None:
-        """Make room for a torque or force. It is that of the first such joint, shared until one of them is written."""
-        shared = self._prepared.get(handle.kind)
-        if shared is None:
-            before = {*joint.meta, *joint.edges}
-            handle.prepare(joint)
-            first = joint.copy()
-            self._prepared[handle.kind] = [
-                (part, name, first[part].slot(name)) for part in ("meta", "edges") for name in {*first[part]} - before
-            ]
-            return
-        for part, name, slot in shared:
-            joint[part].share(name, slot)
 
     def _equipped(self, made: _Moving, options: JointOptions) -> _Moving:
         """The joint with what its options ask for; without a joint where it cannot have that."""
@@ -320,13 +325,17 @@ class JointMaking(Making):
             made.drive.target = drive
         if motor is not None:
             made.drive.target_velocity = motor
+        if "spring" in options:
+            if made.drive.on:
+                raise SceneError(f"{made.who}: both a drive and a spring are given; a joint has one of them.")
+            made.spring = options["spring"]
         if "damping" in options:
             made.damping = options["damping"]
         if "friction" in options:
             made.friction = options["friction"]
 
     def _ends(self, who: str, left: Body | None, right: Body, options: Any, kind: type[Joint]) -> _Ends:
-        self._require_building(who)
+        self.reopen()
         self._checked(who, left, right)
         known = JointOptions if kind.coordinate is not None else HoldOptions
         unknown = options.keys() - known.__annotations__.keys()
@@ -346,6 +355,9 @@ class JointMaking(Making):
                 raise SceneError(f"{who}: the {side} body is {shown(body)}; give {advice}.")
         if left is right:
             raise SceneError(f"{who}: both bodies are '{right.name}'; a joint needs two.")
+        if right.fixed and (left is None or left.fixed):
+            base = "the world" if left is None else f"'{left.name}'"
+            raise SceneError(f"{who}: {base} and '{right.name}' are both fixed; let one of them move, or leave it out.")
         return right
 
     def _join(

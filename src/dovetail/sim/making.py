@@ -1,4 +1,4 @@
-"""What making bodies and making joints share: the scene, names, and the moment after which nothing can be added."""
+"""What making bodies and making joints share: the scene, names, and what is added between two steps."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ class Making(Handle):
         self._joints: dict[str, SimJoint] = {}
         self._counts: dict[str, int] = {}
 
-    @property
-    def started(self) -> bool:
-        """Whether a step was made; from then on nothing can be added."""
+    def reopen(self) -> None:
+        """Let bodies and joints be added and removed; a world that runs is made anew when it is needed next."""
         raise NotImplementedError
 
     def _add(self, name: str, geometry: SimplicialComplex) -> SimplicialComplexSlot:
@@ -49,13 +48,6 @@ class Making(Handle):
             name = f"{kind} {self._counts[kind]}"
             if not self._scene.objects.find(name):
                 return name
-
-    def _require_building(self, who: str) -> None:
-        if self.started:
-            raise SceneError(
-                f"{who}: the simulation has started, and bodies and joints can only be added before the first step; "
-                "add everything first, or make a new Sim."
-            )
 
 
 def taken(options: Any) -> str:

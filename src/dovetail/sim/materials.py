@@ -1,4 +1,4 @@
-"""Friction between bodies that each have a coefficient of their own, and which of them do not touch."""
+"""Friction and restitution between bodies that each have their own, and which of them do not touch."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ __all__ = ["Material", "Materials"]
 
 
 class Material(NamedTuple):
-    """A coefficient, whether it takes part in contact, and the groups it is in."""
+    """A coefficient, whether it takes part in contact, its groups, and what else a pair may have."""
 
     friction: float
     collides: bool
     groups: frozenset[int] = frozenset()
+    rolling_friction: float = 0.0
+    restitution: float = 0.0
 
 
 class Materials:
-    """One contact element for each material; two of them rub with μ = √(μ_a μ_b).
+    """One contact element for each material; two of them rub with μ = √(μ_a μ_b), and have the larger of the rest.
 
     Bodies that take no part in contact share one that is disabled with all others.
     """
@@ -39,7 +41,12 @@ class Materials:
         """Give a geometry its material."""
         if material not in self._elements:
             groups = "".join(f", group {group}" for group in sorted(material.groups))
-            name = f"friction {material.friction:g}{groups}" if material.collides else "no contact"
+            more = "".join(
+                f", {what.replace('_', ' ')} {value:g}"
+                for what, value in zip(Material._fields[3:], material[3:], strict=True)
+                if value
+            )
+            name = f"friction {material.friction:g}{more}{groups}" if material.collides else "no contact"
             self._elements[material] = self._tabular.create(name)
             self._pair(material)
         self._elements[material].apply_to(geometry)
@@ -59,4 +66,5 @@ class Materials:
                     for one, other in self._apart
                 )
                 touch = a.collides and b.collides and not ignored
-                self._tabular.insert(self._elements[a], self._elements[b], mu, adaptive, touch)
+                more = {what: max(getattr(a, what), getattr(b, what)) for what in Material._fields[3:]}
+                self._tabular.insert(self._elements[a], self._elements[b], mu, adaptive, touch, more)

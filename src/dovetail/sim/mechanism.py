@@ -8,16 +8,19 @@ import numpy as np
 
 from dovetail.checked import checked, shown
 from dovetail.errors import SceneError
+from dovetail.messages import counted
 from dovetail.sim.given import rotation_of, vector
 from dovetail.sim.handle import Handle
 from dovetail.sim.inverse_kinematics import inverse_kinematics
 from dovetail.sim.table import spell
+from dovetail.sim.words import in_own_words
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from dovetail.sim.body import Body
     from dovetail.sim.coordinate import Coordinate
     from dovetail.sim.sim import Sim
+    from dovetail.world.live import Live
     from dovetail.world.mechanism_state import MechanismState
 
 __all__ = ["Mechanism"]
@@ -26,6 +29,7 @@ _FARTHEST = 64.0
 """Rad or m that a coordinate goes at once: loops are followed step by step."""
 
 
+@in_own_words
 class Mechanism(Handle):
     """All coordinates of some joints, (n,) numbers each, joint by joint; `sim.mechanism(*joints)` makes it.
 
@@ -41,8 +45,6 @@ class Mechanism(Handle):
     Setting q puts the bodies there, all joints closed: loops are solved for, on the branch that they are on. Joints
     that are not part of the mechanism stay as they are, as far as that is possible. Rates are kept. What cannot be
     reached, is beyond limits, or would make surfaces intersect, is refused, and nothing is changed.
-
-    The first use makes the world: from then on nothing can be added to the `Sim`.
     """
 
     names: list[str]
@@ -54,6 +56,7 @@ class Mechanism(Handle):
             c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self._coordinates
         ]
         self._made: MechanismState | None = None
+        self._live: Live | None = None  # whose it is
         if not self._coordinates:
             raise SceneError("Sim.mechanism: none of the joints has a coordinate; give hinges, sliders or the like.")
 
@@ -62,10 +65,12 @@ class Mechanism(Handle):
 
     @property
     def _state(self) -> MechanismState:
-        if self._made is None:
-            live = self._sim.world.live
+        live = self._sim.world.live
+        if self._made is None or self._live is not live:
+            for c in self._coordinates:
+                self._sim.require_present(c.joint.who, c.joint.slot)
             places = [live.coordinate(c.joint.slot, c.name) for c in self._coordinates]
-            self._made = live.mechanism(np.array(places, np.int64))
+            self._made, self._live = live.mechanism(np.array(places, np.int64)), live
         return self._made
 
     # --- state ----------------------------------------------------------------------------------------------
@@ -197,7 +202,7 @@ class Mechanism(Handle):
         return body.number
 
     def _given(self, what: str, values: ArrayLike) -> Array:
-        return vector(f"Mechanism.{what}", f"{what} of {len(self)} coordinates", values, size=len(self))
+        return vector(f"Mechanism.{what}", f"{what} of {counted(len(self), 'coordinate')}", values, size=len(self))
 
     def __repr__(self) -> str:
-        return f"<Mechanism of {len(self)} coordinates: {', '.join(self.names)}>"
+        return f"<Mechanism of {counted(len(self), 'coordinate')}: {', '.join(self.names)}>"

@@ -25,6 +25,11 @@ class Recording:
         self._every, self._overwrite = every, overwrite
         self._recorder: Recorder | None = None
 
+    @property
+    def begun(self) -> bool:
+        """Whether something was written."""
+        return self._recorder is not None
+
     def begin(self) -> None:
         """Write the present frame, if nothing was written yet."""
         if self._recorder is None:

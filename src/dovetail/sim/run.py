@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from dovetail.logger import Logger
+from dovetail.messages import counted
 
 if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
@@ -47,4 +48,4 @@ class Run:
             )
 
     def __repr__(self) -> str:
-        return f"<run of {'endless' if self._steps is None else self._steps} steps>"
+        return "<run without end>" if self._steps is None else f"<run of {counted(self._steps, 'step')}>"

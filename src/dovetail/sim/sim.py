@@ -6,30 +6,33 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from numpy.typing import NDArray
+
 from dovetail.checked import checked, shown
-from dovetail.core import AffineBodyStateAccessorFeature, Scene, World
+from dovetail.core import AffineBodyStateAccessorFeature, Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
+from dovetail.messages import counted
+from dovetail.picture import Camera
 from dovetail.sim.body import Body
+from dovetail.sim.changes import Changes
 from dovetail.sim.energy import Energy
 from dovetail.sim.given import positive, vector
 from dovetail.sim.joint import SimJoint
-from dovetail.sim.make_bodies import BodyMaking
-from dovetail.sim.make_joints import JointMaking
 from dovetail.sim.materials import Materials
 from dovetail.sim.mechanism import Mechanism
-from dovetail.sim.readings import Readings
 from dovetail.sim.recording import Recording
 from dovetail.sim.run import Run
-from dovetail.sim.start import start
 from dovetail.sim.table import html_table
+from dovetail.sim.words import in_own_words, speaking
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
     from dovetail.gradient.tape import Tape
+    from dovetail.sim.pictures import Pictures
     from dovetail.viewer import Viewer
     from dovetail.world.contacts import Contacts
 
@@ -44,7 +47,8 @@ def _forward(who: str, steps: int) -> None:
         raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
 
 
-class Sim(BodyMaking, JointMaking):
+@in_own_words
+class Sim(Changes):
     """A simulation: make it, add bodies and joints, run it.
 
         sim = Sim(dt=0.01)
@@ -54,24 +58,25 @@ class Sim(BodyMaking, JointMaking):
         for _ in sim.run(100):
             print(hinge.angle)
 
-    z is up: gravity is (0, 0, −9.81) m/s². Lengths are in m, angles in rad, quaternions (w, x, y, z). The world is made
-    at the first step; until then things can be added and moved. `sim["name"]` finds a body or joint. Bodies that share
-    a joint do not touch each other.
+    z is up: gravity is (0, 0, −9.81) m/s². Lengths are in m, angles in rad, quaternions (w, x, y, z). Things can be
+    added, removed and moved before the first step and between steps. `sim["name"]` finds a body or joint. Bodies that
+    share a joint do not touch each other.
 
-    dt          time step [s]
-    gravity     [m/s²]
-    integrator  "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast)
-    exact       False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not
-    friction    coefficient of all bodies that have none of their own
-    contact     False: nothing touches anything, which is faster
-    d_hat       distance below which surfaces repel [m]
-    kappa       stiffness of the bodies' shapes [Pa]: a load f at a lever L strains a body of volume V by f L/(8κV), and
-                mechanisms are off in proportion; `body.strain` tells it, docs/choosing.md has figures
-    config      further keys of the scene's configuration, docs/config.md
+    | | |
+    |---|---|
+    | `dt` | time step [s] |
+    | `gravity` | [m/s²] |
+    | `integrator` | "ctr" (second order, keeps the energy of machines), "bdf2", or "bdf1" (calm: damps what is fast) |
+    | `exact` | False: joints yield a little under load, as springs of γ(m_i + m_j)/dt² do; True: they do not |
+    | `friction` | coefficient of all bodies that have none of their own |
+    | `contact` | False: nothing touches anything, which is faster |
+    | `d_hat` | distance below which surfaces repel [m] |
+    | `kappa` | stiffness of the bodies' shapes [Pa], see below |
+    | `config` | further keys of the scene's configuration, docs/config.md |
+
+    A load f at a lever L strains a body of volume V by f L/(8κV), and mechanisms are off in proportion; `body.strain`
+    tells it, docs/choosing.md has figures.
     """
-
-    readings: Readings | None
-    """Coordinates of joints as they are now; None before the world is there."""
 
     @checked(SceneError)
     def __init__(
@@ -110,12 +115,7 @@ class Sim(BodyMaking, JointMaking):
         self._exact = bool(exact)
         self._friction = self._mu("Sim", friction)
         self._materials = Materials(self._scene, self._friction)
-        self._world: World | None = None
-        self._synced = -1  # version of the state that attributes show
-        self._start: dict[str, Array] = {}
-        self._home: WorldState | None = None
-        self.readings = None
-        self._recorders: list[Recording] = []
+        self._pictures: Pictures | None = None
 
     # --- what it consists of ------------------------------------------------------------------------------
 
@@ -141,19 +141,6 @@ class Sim(BodyMaking, JointMaking):
         """The scene, for everything that has no short form."""
         return self._scene
 
-    @property
-    def world(self) -> World:
-        """The world; made, and the scene checked, where that has not happened yet."""
-        if self._world is None:
-            self._world = start(self._scene)
-            self.readings = Readings(self._world.live)
-            self._start = self._world.live.arrays()
-        return self._world
-
-    @property
-    def started(self) -> bool:
-        return self._world is not None
-
     @checked(SceneError)
     def mechanism(self, *joints: SimJoint) -> Mechanism:
         """Coordinates of some joints, by default of all, as arrays; see `Mechanism`."""
@@ -172,10 +159,11 @@ class Sim(BodyMaking, JointMaking):
         world = self.world
         for recorder in self._recorders:
             recorder.begin()
-        for _ in range(steps):
-            world.advance()
-            for recorder in self._recorders:
-                recorder.write()
+        with speaking():
+            for _ in range(steps):
+                world.advance()
+                for recorder in self._recorders:
+                    recorder.write()
 
     @checked(SceneError)
     def rollout(self, steps: int, controls: Callable[[int], Any] | None = None) -> Tape:
@@ -235,7 +223,7 @@ class Sim(BodyMaking, JointMaking):
 
     def sync(self) -> None:
         """Bring the scene's attributes up to the present state; reading a handle does it where that needs them."""
-        if self._world is not None:
+        if self._world is not None and self.started:
             version = self._world.live.version
             if self._synced != version:
                 self._world.retrieve()
@@ -243,8 +231,9 @@ class Sim(BodyMaking, JointMaking):
 
     def write_state(self, slot: SimplicialComplexSlot, transform: Array | None, velocity: Array | None) -> None:
         """Put a body somewhere else, or give it another velocity."""
+        self.require_present(f"'{slot.object_name}'", slot)
         given = {"transform": transform, "velocity": velocity}
-        if self._world is None:
+        if self._world is None or not self.started:
             for name, value in given.items():
                 if value is not None:
                     slot.geometry.instances[name] = value
@@ -275,10 +264,14 @@ class Sim(BodyMaking, JointMaking):
 
     @property
     def home(self) -> WorldState:
-        """The state that `reset` goes to: that of the start, or the one that was set."""
+        """The state that `reset` goes to: that of the start, or the one that was set.
+
+        Where bodies or joints were added or removed, it is the state in which that happened.
+        """
         world = self.world
         if self._home is None:
-            self._home = WorldState(0, world.fingerprint, self._start)
+            frame, arrays = self._start
+            self._home = WorldState(frame, world.fingerprint, arrays)
         return self._home
 
     @home.setter
@@ -312,6 +305,23 @@ class Sim(BodyMaking, JointMaking):
             recording.begin()
         return recording
 
+    @checked(SceneError)
+    def picture(
+        self, width: int = 640, height: int = 480, camera: Camera | None = None, *, kind: str = "color"
+    ) -> NDArray[Any]:
+        """A picture as an array, drawn without a window: (height, width, 3) bytes, red, green, blue.
+
+        camera    a `dovetail.picture.Camera`, fixed in the world or to a body; by default it sees everything
+        kind      "color"; "depth": how far ahead of the camera [m], float32, inf for nothing; "bodies": which of
+                  `sim.bodies` is seen, int32, −1 for none
+        """
+        from dovetail.sim.pictures import Pictures
+
+        live = self.world.live  # another one where bodies were added or removed
+        if self._pictures is None or self._pictures.live is not live:
+            self._pictures = Pictures(self)
+        return self._pictures.take(width, height, camera, kind)
+
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""
         from dovetail.viewer import view
@@ -322,14 +332,15 @@ class Sim(BodyMaking, JointMaking):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("dt", f"{self.dt:g} s"), ("time", f"{self.time:g} s, frame {self.frame}")]
-        for title, things in (("bodies", self._bodies), ("joints", self._joints)):
+        for one, many, things in (("body", "bodies", self._bodies), ("joint", "joints", self._joints)):
             names = ", ".join(list(things)[:8]) + (", …" if len(things) > 8 else "")
-            rows.append((f"{len(things)} {title}", names))
+            rows.append((counted(len(things), one, many), names))
         return rows
 
     def __repr__(self) -> str:
         return (
-            f"<Sim: {len(self._bodies)} bodies, {len(self._joints)} joints, dt {self.dt:g} s, "
+            f"<Sim: {counted(len(self._bodies), 'body', 'bodies')}, {counted(len(self._joints), 'joint')}, "
+            f"dt {self.dt:g} s, "
             f"time {self.time:g} s, frame {self.frame}>"
         )
 

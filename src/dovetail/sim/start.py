@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.core import Engine, Scene, World
 from dovetail.errors import SceneError
 
-__all__ = ["start"]
+__all__ = ["resume", "start"]
 
 _TOLD = 4  # flaws in a message; each names two bodies, where, and what to do
 
@@ -15,7 +15,17 @@ def start(scene: Scene) -> World:
     world = World(Engine("cpu"))
     world.init(scene)
     if not world.is_valid():
-        flaws = [line for m in world.sanity_checker().errors().values() for line in m.message().splitlines()]
-        more = f" {len(flaws) - _TOLD} more flaws are in the log." if len(flaws) > _TOLD else ""
-        raise SceneError(f"the scene cannot start as it is: {' '.join(' '.join(flaws[:_TOLD]).split())}{more}")
+        raise _refusal(world, "start as it is")
     return world
+
+
+def resume(world: World) -> None:
+    """Let a world go on with what was added to its scene and removed from it; SceneError where that does not pass."""
+    if not world.resume():
+        raise _refusal(world, "go on with what was added or moved")
+
+
+def _refusal(world: World, what: str) -> SceneError:
+    flaws = [line for m in world.sanity_checker().errors().values() for line in m.message().splitlines()]
+    more = f" {len(flaws) - _TOLD} more flaws are in the log." if len(flaws) > _TOLD else ""
+    return SceneError(f"the scene cannot {what}: {' '.join(' '.join(flaws[:_TOLD]).split())}{more}")

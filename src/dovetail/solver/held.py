@@ -10,12 +10,20 @@ P, V̂ and Â know no contact, so the velocity that a step ends with lags behind
 that lasts, the lag lasts too and does no harm. Where it turns with the motion, it has to be followed:
 
     F = −∇barrier(Qₙ)     u = P⁻¹F as motions of rigid bodies     u′ that of the last step, turned along
-    φ = max(0, 1 − (4r)⁴),  r = ‖u − u′‖_M/‖u‖_M over all that contacts and joints connect: 0 at impacts
-    y = P_c⁻¹ M(u − u′),    P_c = P + h²(Hessian of barrier and friction at Qₙ)
-    ℓ = −h²φ Σ S_ij u_i × v_j      (S: second moments about the centre of mass; u_i, v_j rows of u and V)
+    w, w′ likewise, by the forces of friction in the last step and the one before
+    φ = max(0, 1 − (4r)⁴),  r = ‖Δ‖_M/‖u + w‖_M over all that contacts and joints connect: 0 at impacts
+    Δ = u − u′ + ½(w − w′),  y = P_c⁻¹ MΔ,    P_c = P + h²(Hessian of barrier and friction at Qₙ)
+    ℓ = −h²φ Σ S_ij (u + w)_i × v_j − ½hφ Σ d × F_w
     Vₙ ← Vₙ + M⁻¹(½ℓ × a_k on row k) − hφy
 
-and what depends on the velocity itself, curvatures, takes V̂ + h/2 φu. Laws of such mechanisms are left to the end of
+S are second moments about the centre of mass, u_i, v_j rows of u and V, d how far the levers of the forces F_w of
+friction have gone in the last step. A barrier pushes with what it had to push with a step ago, along the normal of
+the end: hence all of u − u′. Friction that slides acts along the mean slip of the step, that is in its middle, with
+the load that stick.py foretells for it; but with the levers of the end, and h²w moves a body by twice of what it
+should: hence half of w − w′ and of d. Where friction sticks it sets the velocity by itself, and w − w′ is left out;
+for what rolls (roll.py), w is.
+
+What depends on the velocity itself, curvatures, takes V̂ + h/2 φ(u + w). Laws of such mechanisms are left to the end of
 the step: trapezoidal ones make stiff drives swing against a contact. So they are implicit Euler there, as contact is.
 
 Since h²/4 Â is part of Q̃, joints have a quarter of their forces in what is minimised. The rest, which they carry in Â,
@@ -38,10 +46,11 @@ from dovetail.solver.model import Model
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Touch", "set_rolling", "touch"]
+__all__ = ["Touch", "push", "set_rolling", "touch"]
 
 _FADES = 4.0  # a change of u by a quarter of itself is an impact; chosen by random drops that must not gain energy
-_FELT = 1e-4  # [m/s] change of a velocity from which on P_c is worth being factored
+_FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
+_STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
 _RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
 
 
@@ -107,13 +116,15 @@ def _measure(
 
 
 @kernel
-def _twist(mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array, V: Array) -> None:
-    """V += M⁻¹(½ℓ × a_k on row k), by body; φ (n,)."""
-    rows = np.zeros((4, 3))
+def _twist(
+    mass: Array, inverse: Array, h: float, phi: Array, Q: Array, moved: Array, rubbing: Array, u: Array, V: Array
+) -> None:
+    """V += M⁻¹(½ℓ × a_k on row k), by body; φ (n,), moved (n, 4, 3): what has led to Q."""
+    rows, c = np.zeros((4, 3)), np.zeros(3)
     for b in range(len(Q)):
         if phi[b] == 0.0:
             continue
-        m = mass[b, 0, 0]
+        m, F = mass[b, 0, 0], rubbing[b]
         l0 = l1 = l2 = 0.0
         for i in range(1, 4):
             for j in range(1, 4):
@@ -121,6 +132,13 @@ def _twist(mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array
                 l0 -= S * (u[b, i, 1] * V[b, j, 2] - u[b, i, 2] * V[b, j, 1])
                 l1 -= S * (u[b, i, 2] * V[b, j, 0] - u[b, i, 0] * V[b, j, 2])
                 l2 -= S * (u[b, i, 0] * V[b, j, 1] - u[b, i, 1] * V[b, j, 0])
+        for x in range(3):
+            c[x] = moved[b, 0, x]
+            for k in range(1, 4):
+                c[x] += mass[b, 0, k] / m * moved[b, k, x]
+        l0 -= 0.5 / h * (F[12] - (c[1] * F[2] - c[2] * F[1]))
+        l1 -= 0.5 / h * (F[13] - (c[2] * F[0] - c[0] * F[2]))
+        l2 -= 0.5 / h * (F[14] - (c[0] * F[1] - c[1] * F[0]))
         scale = 0.5 * h * h * phi[b]
         for k in range(1, 4):
             rows[k, 0] = scale * (l1 * Q[b, k, 2] - l2 * Q[b, k, 1])
@@ -133,23 +151,29 @@ def _twist(mass: Array, inverse: Array, h: float, phi: Array, Q: Array, u: Array
 
 
 @kernel
-def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, V: Array) -> None:
-    """V of chosen bodies −= h/2 u, of which no more than the acceleration a (n, 4, 3) by loads can hold in balance."""
+def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, w: Array, V: Array) -> None:
+    """V of chosen bodies −= h/2 (u + w), of which no more than the acceleration a (n, 4, 3) by loads can balance u.
+
+    Nothing where a body leaves faster than loads can bring it back in a step.
+    """
     for b in range(len(V)):
         if not chosen[b]:
             continue
-        loads = pushes = 0.0
+        loads = pushes = leaves = 0.0
         for i in range(4):
             for j in range(4):
                 for x in range(3):
+                    leaves += mass[b, i, j] * u[b, i, x] * V[b, j, x]
                     loads += mass[b, i, j] * a[b, i, x] * a[b, j, x]
                     pushes += mass[b, i, j] * u[b, i, x] * u[b, j, x]
+        if leaves > h * np.sqrt(loads * pushes):
+            continue
         scale = 0.5 * h
         if pushes > loads:
             scale *= np.sqrt(loads / pushes)
         for i in range(4):
             for x in range(3):
-                V[b, i, x] -= scale * u[b, i, x]
+                V[b, i, x] -= scale * (u[b, i, x] + w[b, i, x])
 
 
 def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
@@ -160,34 +184,46 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     """
     contact, bodies, Q = model.contact, model.bodies, state.Q
     V, n = state.V.copy(), bodies.count
-    half, pushed = np.zeros_like(V), np.zeros((n, 6))
+    half, pushed, rubbed = np.zeros_like(V), np.zeros((n, 6)), np.zeros((n, 6))
     active = bodies.is_free * held
+    rest, moved, fresh = active - model.lone.among(active), state.moved, held & ~state.lagging
+    if not (rest.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < _STILL:
+        return Touch(V, half, state.pushed)  # a pile at rest: nothing turns
     s = None if contact is None else contact.press(Q, h)
     if contact is None or s is None or s.count == 0:
-        return Touch(V, half, pushed)
+        return Touch(V, half, np.hstack([pushed, rubbed]))
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
-    g, u, change = np.zeros((n, 12)), np.empty_like(V), np.empty_like(V)
+    g, u, w, change = np.zeros((n, 12)), np.empty_like(V), np.zeros_like(V), np.empty_like(V)
     add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
-    fresh = held & ~state.lagging
-    rest = active - model.lone.among(active)
     known = filter_of(model, rest) if rest.any() else None
+    rubbing = state.rubbing
+    rolls = contact.turning.turn.any(axis=1)
+    if rolls.any():
+        # friction tells of rolling what a chord is shorter than an arc as well: followed, that would make a ball faster
+        rubbing, moved[rolls] = rubbing.copy(), 0.0
+        rubbing[rolls] = 0.0
     if fresh.any():
-        with_friction = g.copy()
-        contact.add_drag(Q, V, h, s, with_friction)
-        _push(model, active, known, with_friction, h, pushed, u)
-        _lag(bodies.mass, fresh, h, a, u, V)
-    _push(model, active, known, g, h, pushed, u)
-    _rows(bodies.mass, Q, state.pushed, change)
-    np.subtract(u, change, out=change)
-    phi, follows = _persistence(model, state, h, s.bodies, s.count, u, change)
+        rubbing = np.where(fresh[:, None], contact.drag(Q, V, h, s), rubbing)
+        moved[fresh] = h * V[fresh]
+    push(model, active, known, g / (-h * h), pushed, u)
+    if rubbing.any():
+        push(model, active, known, rubbing[:, :12], rubbed, w)
+    _lag(bodies.mass, fresh, h, a, u, w, V)
+    u += w
+    rubbed[rubbing[:, 15] == 0.0] = 0.0
+    pushed = np.hstack([pushed, rubbed])
+    differs, slid = pushed - state.pushed, (rubbed != 0.0) & (state.pushed[:, 6:] != 0.0)
+    _rows(bodies.mass, Q, differs[:, :6] + 0.5 * slid.any(axis=1, keepdims=True) * differs[:, 6:], change)
+    phi, follows, waits = _persistence(model, state, h, s.bodies, s.count, u, change)
     chosen = active * follows
     if chosen.any():
         kept = None if known is None else known.keep(model)
         y = _yield(model, state, chosen, bodies.mass @ change)
         V -= (h * phi)[:, None, None] * y.reshape(n, 4, 3)
         known = kept if kept is not None and kept.restore(model) else None
-    _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, u, V)
+    _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, moved, rubbing, u, V)
     half[:] = (0.5 * h * phi)[:, None, None] * u
+    pushed[waits] = state.pushed[waits]
     return Touch(V, half, pushed, known)
 
 
@@ -222,10 +258,10 @@ def _turns(mass: Array, active: Indices, axis: Array, h: float, Q: Array, V: Arr
                 centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
 
 
-def _push(model: Model, active: Indices, known: Filter | None, g: Array, h: float, pushed: Array, u: Array) -> None:
-    """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces −g/h² on active bodies."""
-    F = g * (active / (-h * h))[:, None]
-    _rigid(model.bodies.mass, model.start.Q, _response(model, known, F).reshape(u.shape), pushed)
+def push(model: Model, active: Indices, known: Filter | None, F: Array, pushed: Array, u: Array) -> None:
+    """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces F (n, 12) on active bodies."""
+    found = _response(model, known, F * active[:, None])
+    _rigid(model.bodies.mass, model.start.Q, found.reshape(u.shape), pushed)
     pushed[active == 0] = 0.0
     _rows(model.bodies.mass, model.start.Q, pushed, u)
 
@@ -243,8 +279,8 @@ def _response(model: Model, known: Filter | None, F: Array) -> Array:
 
 def _persistence(
     model: Model, state: State, h: float, pairs: Indices, count: int, u: Array, change: Array
-) -> tuple[Array, Flags]:
-    """φ (n,), and who is to follow the change: bodies of islands that move, and would feel it."""
+) -> tuple[Array, Flags, Flags]:
+    """φ (n,); who is to follow the change, bodies of islands that move and would feel it; who is to feel it later."""
     islands, bodies = model.islands, model.bodies
     unite_pairs(islands.separate(), bodies.is_free, pairs, count)
     islands.number()
@@ -252,10 +288,12 @@ def _persistence(
     _measure(bodies.mass, bodies.half, bodies.is_free, u, change, state.Q_before, state.Q, sizes)
     all_of_it, changed = islands.sum(sizes[0]), islands.sum(sizes[1])
     ratio = np.minimum(_FADES * _FADES * changed / np.maximum(all_of_it, 1e-300), 1.0)
-    phi = np.append(1.0 - ratio * ratio, 0.0)[islands.of]
-    felt, fast = h * phi * sizes[2] >= _FELT, sizes[3] >= _RESTS * state.dt_before
-    follows = (islands.sum(felt) > 0.0) & (islands.sum(fast) > 0.0)
-    return phi, np.append(follows, False)[islands.of]
+    phi = 1.0 - ratio * ratio
+    felt, fast = h * sizes[2] >= _FELT, sizes[3] >= _RESTS * state.dt_before
+    feels, moves = islands.sum(felt) > 0.0, islands.sum(fast) > 0.0
+    follows, waits = feels & moves & (phi > 0.0), moves & ~feels
+    of = islands.of
+    return np.append(phi, 0.0)[of], np.append(follows, False)[of], np.append(waits, False)[of]
 
 
 def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:

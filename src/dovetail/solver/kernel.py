@@ -26,18 +26,22 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import llvmlite
 import numba
-from numba import config, njit, types
+from numba import config, types
 from numba.core.ccallback import CFunc
+from numba.core.registry import CPUDispatcher
 
+from dovetail.solver.inner import Inner
 from dovetail.solver.kernel_files import KernelFiles
+from dovetail.solver.shipped import shipped_level
 
-__all__ = ["FASTMATH", "cache_directory", "cached_callback", "cold", "jit_enabled", "kernel"]
+__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel"]
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
+_OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
 _KEPT_DAYS = 30
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+dovetail\.?([\w.]*)(?:\s+import\s+(\w+))?", re.MULTILINE)
@@ -82,7 +86,7 @@ def _digest(package: Path, name: str) -> str:
         path = _file(package, module)
         sources.update(module.encode())
         sources.update(path.read_bytes() if path else b"")
-    versions = (sys.version, numba.__version__, llvmlite.__version__, platform.machine())
+    versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, platform.machine())
     sources.update(repr(versions).encode())
     return sources.hexdigest()[:12]
 
@@ -104,24 +108,20 @@ def _user_cache() -> Path | None:
 
 
 @cache
+def _folder(module: str) -> str:
+    return f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
+
+
+@cache
 def cache_directory(module: str) -> Path | None:
     """Where the kernels of a module lie, if anywhere; using it keeps it from being forgotten."""
     root = _user_cache()
     if root is None:
         return None
-    directory = root / f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
+    directory = root / _folder(module)
     with contextlib.suppress(OSError):
         os.utime(directory)
     return directory
-
-
-def cold() -> bool:
-    """True while the kernels of this version that every scene needs are not on disk."""
-    directory = cache_directory("dovetail.solver.assembly.bodies")
-    try:
-        return directory is None or not any(directory.rglob("*.nbc"))
-    except OSError:
-        return True
 
 
 def _forget_old_versions(root: Path | None) -> None:
@@ -137,30 +137,52 @@ def _forget_old_versions(root: Path | None) -> None:
 _forget_old_versions(_user_cache())
 
 
-def _files(function: Callable[..., Any]) -> KernelFiles:
-    return KernelFiles(function, cache_directory(function.__module__))
+def _files(function: Callable[..., Any], **rebuild: Callable[..., Any]) -> KernelFiles:
+    level, module = shipped_level(_PACKAGE), function.__module__
+    shipped = None if level is None else (_PACKAGE / "_kernels" / level / _folder(module), level)
+    return KernelFiles(function, cache_directory(module), shipped, **rebuild)
+
+
+class _Kernel(CPUDispatcher):  # type: ignore[misc]
+    """Compiled for Python by itself, and for other kernels by `inner`."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=options)
+        self._cache = _files(function)
+        self.inner = Inner(function, options, _files(function, rebuild=Inner.rebuild))
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return self.inner.get_call_template(args, kws)
+
+    def get_overload(self, args: Any) -> Any:
+        return self.inner.get_overload(args)
 
 
 def kernel(function: _Function) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
-    compiled: Any = njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)(function)
-    if jit_enabled:
-        compiled._cache = _files(function)
-    made: _Function = compiled
-    return made
+    if not jit_enabled:
+        return function
+    made: Any = _Kernel(function, {**_OPTIONS, "nopython": True, "forceinline": True, "no_cfunc_wrapper": True})
+    return cast(_Function, made)
 
 
 _POINTER = types.CPointer(types.float64)
 
 
+def callback(function: Callable[..., Any], pointers: tuple[bool, ...]) -> Any:
+    """A C function returning a double, not compiled yet; argument k is a double pointer or a double."""
+    arguments = tuple(_POINTER if pointer else types.float64 for pointer in pointers)
+    made: Any = CFunc(function, (arguments, types.float64), {}, _OPTIONS)
+    made._cache = _files(function)
+    return made
+
+
 def cached_callback(function: Callable[..., Any], pointers: tuple[bool, ...]) -> Any:
-    """Compile to a C function returning a double; argument k is a double pointer or a double.
+    """The same, compiled or from disk.
 
     Its `.address` can be stored in an array and called from any kernel, so the shared loops never need to be
     compiled again for a new term.
     """
-    arguments = tuple(_POINTER if pointer else types.float64 for pointer in pointers)
-    made: Any = CFunc(function, (arguments, types.float64), {}, {"fastmath": FASTMATH, "error_model": "numpy"})
-    made._cache = _files(function)
+    made = callback(function, pointers)
     made.compile()
     return made

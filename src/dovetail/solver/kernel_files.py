@@ -15,13 +15,14 @@ import hashlib
 import pickle
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from numba.core import serialize
 from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaWarning
+from numba.core.registry import cpu_target
 
 from dovetail.files import atomic_write
 from dovetail.logger import Logger
@@ -46,14 +47,23 @@ class _Complaint:
 class KernelFiles:
     """The files of one function; what Numba asks for compiled code (its `_Cache`) and gives it to.
 
-    `folder` is its own to each version of the sources, and None where there is no place for files.
+    `folder` is its own to each version of the sources, and None where there is no place for files; `shipped` is one
+    that came with the package, with the level of processors it is for; `rebuild` makes compiled code of what
+    `CompileResult._reduce` made of it.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        folder: Path | None,
+        shipped: tuple[Path, str] | None = None,
+        rebuild: Callable[..., Any] = CompileResult._rebuild,
+    ) -> None:
+        self._folder, self._rebuild, self._shipped = folder, rebuild, shipped
         self._name = re.sub(r"[^\w.]", "", function.__qualname__)
         # two functions of one name in a module differ by their line; all else of the sources is in the folder's name
         self._function = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+        self._function += f" {rebuild.__qualname__}"  # the same function for Python and for other kernels
 
     @property
     def cache_path(self) -> str | None:
@@ -63,31 +73,32 @@ class KernelFiles:
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Compiled code for a signature, or None: there is no file, or it is damaged."""
         target.refresh()
-        key = self._key(signature, target.codegen())
-        path = self._path(key)
-        if path is None:
-            return None
-        try:
-            content = path.read_bytes()
-        except OSError:
-            return None
-        digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-        if digest != _digest(key, body):
+        for path, key in self._places(signature, target.codegen()):
+            try:
+                content = path.read_bytes()
+            except OSError:
+                continue
+            digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+            if digest == _digest(key, body):
+                return self._rebuild(target, *pickle.loads(body))
             _Complaint.tell(f"'{path}' is damaged; it is compiled again.")
-            return None
-        return CompileResult._rebuild(target, *pickle.loads(body))
+        return None
+
+    def find(self, signature: Any) -> Path | None:
+        """The file for a signature, if there is one."""
+        places = self._places(signature, cpu_target.target_context.codegen())
+        return next((path for path, _ in places if path.is_file()), None)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep compiled code; where that is not possible, go on without."""
-        key = self._key(signature, compiled.codegen)
-        path = self._path(key)
-        if path is None:
+        key = self._key(signature, compiled.codegen.magic_tuple())
+        if self._folder is None:
             _Complaint.tell("there is no home directory to keep compiled code in; set DOVETAIL_CACHE_DIR to a folder.")
             return
         if compiled.library.has_dynamic_globals or compiled.lifted:
             warnings.warn(f"{self._name}: compiled code with addresses in it cannot be kept", NumbaWarning, 2)
             return
-        body = serialize.dumps(compiled._reduce())
+        body, path = serialize.dumps(compiled._reduce()), self._path(self._folder, key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # what a crash of the machine leaves is told by the digest: not worth waiting for the disk
@@ -103,12 +114,23 @@ class KernelFiles:
         for path in [] if self._folder is None else self._folder.glob(f"{self._name}-*.nbc"):
             path.unlink(missing_ok=True)
 
-    def _key(self, signature: Any, codegen: Any) -> bytes:
-        """What compiled code depends on besides the sources: function, types, processor."""
-        return repr((self._function, str(signature), codegen.magic_tuple())).encode()
+    def _places(self, signature: Any, codegen: Any) -> Iterator[tuple[Path, bytes]]:
+        """Where compiled code may be, and the key that it must have there."""
+        native = codegen.magic_tuple()
+        if self._shipped is not None:
+            folder, level = self._shipped
+            key = self._key(signature, (native[0], level, ""))
+            yield self._path(folder, key), key
+        if self._folder is not None:
+            key = self._key(signature, native)
+            yield self._path(self._folder, key), key
 
-    def _path(self, key: bytes) -> Path | None:
-        return None if self._folder is None else self._folder / f"{self._name}-{_digest(key, b'').hex()[:16]}.nbc"
+    def _key(self, signature: Any, processor: tuple[str, ...]) -> bytes:
+        """What compiled code depends on besides the sources: function, types, processor."""
+        return repr((self._function, str(signature), processor)).encode()
+
+    def _path(self, folder: Path, key: bytes) -> Path:
+        return folder / f"{self._name}-{_digest(key, b'').hex()[:16]}.nbc"
 
 
 def _digest(key: bytes, body: bytes) -> bytes:

@@ -82,7 +82,9 @@ class State:
     A                    internal acceleration −M⁻¹∇(potentials) over the last step; only shapes the first guess
     knocked (n,)         bodies that touched something or a hard limit in the last step; told to two-step methods
     lagging (n,)         bodies whose V is that of a step in touch, see held.py
-    pushed (n, 6)        acceleration of the centre of mass and of the spin by what they touch, at the start of it
+    pushed (n, 12)       acceleration of the centre of mass and of the spin by what they touch, at the start of it: by
+                         barriers, and by friction that slides
+    rubbing (n, 16)      forces of friction in that step, see `Contact.commit`
     carried (r, 3)       forces of joint rows in that step besides their multipliers [N, or N·m for directions]
     dt_before            length of the last step [s]; 0 at the start
 
@@ -97,6 +99,7 @@ class State:
     knocked: Flags
     lagging: Flags
     pushed: Array
+    rubbing: Array
     carried: Array
     dt_before: float = 0.0
 
@@ -108,8 +111,8 @@ class State:
         """Bodies at Q with velocity V whose history begins now, with so many rows of joints."""
         nobody = np.zeros(len(Q), np.bool_)
         return cls(
-            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 6)),
-            np.zeros((rows, 3)),
+            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 12)),
+            np.zeros((len(Q), 16)), np.zeros((rows, 3)),
         )  # fmt: skip
 
     def velocity(self, mass: Array) -> Array:
@@ -120,13 +123,18 @@ class State:
         _mean_rates(mass, self.lagging, self.dt_before, self.Q_before, self.Q, found)
         return found
 
+    @property
+    def moved(self) -> Array:
+        """Where the last step has led, Q − Qₙ₋₁ (n, 4, 3)."""
+        return self.Q - self.Q_before
+
     def forget(self, bodies: Indices) -> None:
         """After an external write: the history of these bodies begins afresh."""
         self.Q_before[bodies] = self.Q[bodies]
         self.V_before[bodies] = self.V[bodies]
         self.A[bodies] = 0.0
         self.knocked[bodies] = self.lagging[bodies] = False
-        self.pushed[bodies] = 0.0
+        self.pushed[bodies] = self.rubbing[bodies] = 0.0
 
     def past(self, h: float) -> tuple[Array, Array]:
         """Q and V one step of length h before the present ones, along the parabola through the last step.
@@ -148,12 +156,14 @@ class State:
         Q_before: Array,
         start: tuple[Array, Array],
         by_touch: tuple[Array, Array],
+        rubbing: Array,
         touched: Flags,
     ) -> None:
         """Accept Q as the state at the end of a step of length h.
 
         Q_before is the past that the step was shown, start the velocity and the acceleration that it began with,
-        by_touch what bodies that touch something are pushed by, and joints carry besides. touched (n,) do so at Q.
+        by_touch what bodies that touch something are pushed by, and joints carry besides, rubbing friction.
+        touched (n,) do so at Q.
         """
         Q_new, V_new, A_new = self._spare
         rates, lagging = methods.landing(touched)
@@ -161,6 +171,7 @@ class State:
         self._spare = self.Q_before, self.V_before, self.A
         self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
         self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, lagging, by_touch, h
+        self.rubbing = rubbing
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to the present state, once, whatever a step has done to it."""

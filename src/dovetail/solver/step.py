@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import NewtonStalled
+from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
 from dovetail.solver.held import set_rolling, touch
@@ -161,11 +162,13 @@ def step(
     )  # fmt: skip
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
+    rubbing = model.unrubbed
     if model.contact is not None:
-        report.friction_loss = model.contact.commit(work.Q, h)
+        report.friction_loss, rubbing = model.contact.commit(work.Q, h)
     state.commit(
         trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
-        touched,
+        rubbing, touched,
     )  # fmt: skip
+    bounce(model, state, h)
     model.commit(h, report.converged)
     return report

@@ -30,13 +30,15 @@ class BodyPanel:
         self._list: Any = gui.add_dropdown("Body", ("none", *self._names))
         self._colour: Any = gui.add_rgb("Colour", (128, 128, 128), disabled=True)
         self._visible: Any = gui.add_checkbox("Visible", True, disabled=True)
+        self._follow: Any = gui.add_checkbox("Camera follows", False, disabled=True)
         others = gui.add_button_group("Others", ("hide", "show"))
         self._numbers = gui.add_markdown("Click a body.")
         if may_pull:
-            gui.add_markdown("Hold Ctrl and drag a body to pull it.")
+            gui.add_markdown("To pull a body, hold Ctrl and drag it, or switch on *Drag to pull*.")
         by_hand(self._list, post, self._mark)
         by_hand(self._colour, post, self._paint)
         by_hand(self._visible, post, self._hide)
+        by_hand(self._follow, post, self._go_along)
         others.on_click(lambda event: self._pressed(event.target.value == "show", post))
 
     def choose(self, body: int) -> None:
@@ -47,7 +49,8 @@ class BodyPanel:
     def _mark(self, name: str) -> None:
         body = None if name == "none" else self._names.index(name)
         self._stage.selected = body
-        self._colour.disabled = self._visible.disabled = body is None
+        self._colour.disabled = self._visible.disabled = self._follow.disabled = body is None
+        self._follow.value = body is not None and body == self._stage.followed
         if body is None:
             self._numbers.content = "Click a body."
         else:
@@ -65,6 +68,9 @@ class BodyPanel:
         if self._stage.selected is not None:
             self._stage.visible[self._stage.selected] = visible
             self._stage.restyle()
+
+    def _go_along(self, on: bool) -> None:
+        self._stage.followed = self._stage.selected if on else None
 
     def _pressed(self, on: bool, post: Post) -> None:
         post(lambda: self._others(on))

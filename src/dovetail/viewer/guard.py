@@ -54,8 +54,10 @@ def _is_address(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def guarded(listens_at: str) -> Iterator[Callable[[], bool]]:
+def guarded(listens_at: str, touch_up: Callable[[Any], None]) -> Iterator[Callable[[], bool]]:
     """While it lasts, servers that viser starts refuse such requests for good; tells whether one has been started.
+
+    Files that are served are handed to `touch_up` first.
 
     viser has no setting for it: the function of `websockets` that it starts its server with is replaced, for viser
     alone and as long as it takes.
@@ -70,7 +72,10 @@ def guarded(listens_at: str) -> Iterator[Callable[[], bool]]:
             reason = refusal(listens_at, request.headers.get_all("Host"), request.headers.get_all("Origin"))
             if reason:
                 return connection.respond(http.HTTPStatus.FORBIDDEN, f"{reason}\n")
-            return None if process_request is None else process_request(connection, request)
+            answer = None if process_request is None else process_request(connection, request)
+            if answer is not None and answer.status_code == http.HTTPStatus.OK:
+                touch_up(answer)
+            return answer
 
         started.append(True)
         return server.serve(*arguments, process_request=checked, **options)

@@ -2,7 +2,7 @@
 
 | joint | drawn |
 |---|---|
-| revolute | a bar along its axis; with a limit a ring sector at its end, from lower to upper, and a pointer |
+| revolute | a bar along its axis; with a limit a thin ring sector at its end, from lower to upper, and a pointer |
 | prismatic | a bar along its axis, from lower to upper with a stop at both ends if it has a limit, and a runner |
 | spherical, distance, others without an axis | a ball |
 | fixed | a block |
@@ -19,16 +19,16 @@ import numpy as np
 
 from dovetail.io.colors import Color
 from dovetail.io.recorded import RecordedBody, RecordedJoint
+from dovetail.picture.mesh import Mesh, ball, block, cylinder, sector
 from dovetail.typing import Array, Indices
-from dovetail.viewer.mesh import Mesh, ball, block, cylinder, sector
 from dovetail.viewer.pose import Poses, quaternions, split
 
 __all__ = ["JointDrawing", "Markers", "joint_frames", "joint_markers", "limit_sectors"]
 
-_DARK: Color = (0.16, 0.17, 0.20)
-LIMIT: Color = (0.86, 0.15, 0.47)
-_BEYOND = 0.10  # how far an axis sticks out of the smaller body, of its size
-_THIN, _RADIUS = 0.016, 0.30  # of a bar and of a ring, of the size of the smaller body
+_DARK: Color = (0.30, 0.33, 0.38)
+LIMIT: Color = (0.36, 0.42, 0.52)
+_BEYOND = 0.05  # how far an axis sticks out of the smaller body, of its size
+_THIN, _RADIUS = 0.009, 0.15  # of a bar and of a ring, of the size of the smaller body
 
 
 class Markers(NamedTuple):
@@ -118,7 +118,7 @@ class JointDrawing:
         s, kind = self.size, self.joint.kind
         thin = _THIN * s
         if not self.joint.has_axis or kind == "distance":  # whose line goes from body to body
-            side = 0.14 * s
+            side = 0.09 * s
             return [
                 self.mark("block", 0, 0.0, "tnb", (side, side, side))
                 if kind == "fixed"

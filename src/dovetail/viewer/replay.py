@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from os import PathLike
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from dovetail.errors import ViewerError
 from dovetail.files import atomic_write
 from dovetail.io.recording import Recording
 from dovetail.typing import Array, Indices
-from dovetail.viewer.server import close_server, open_server
+from dovetail.viewer.server import close_server, open_server, with_title
 from dovetail.viewer.source import joint_offsets
 from dovetail.viewer.stage import Stage, bounds_of
 
@@ -86,5 +85,4 @@ def _page(recording: Recording, fps: float, speed: float) -> str:
         page: str = player.as_html()
     finally:
         close_server(server)
-    title = html.escape(f"{recording.path.stem} · dovetail")
-    return page.replace("<title>Viser</title>", f"<title>{title}</title>", 1)
+    return with_title(page, f"{recording.path.stem} · dovetail")

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["RunPanel"]
 
 _LONGEST_COMPLAINT = 1000  # characters
-_SWITCHES = (("Joints", True), ("Joint frames", False), ("Contacts", True), ("X-ray", False))
+_SWITCHES = (
+    ("Joints", True),
+    ("Joint frames", False),
+    ("Contacts", False),
+    ("Body names", False),
+    ("Joint names", False),
+    ("X-ray", False),
+)
 
 
 class RunPanel:
@@ -29,13 +36,20 @@ class RunPanel:
         self.rate = 0.0
         self._play = gui.add_button("Pause" if viewer.playing else "Play")
         row = gui.add_button_group("", ("Step", "Reset", "Fit view"))
-        self._speed = gui.add_slider("Speed [× real time]", 0.05, 4.0, 0.05, min(max(viewer.speed, 0.05), 4.0))
+        self._speed = gui.add_slider("Speed [×]", 0.05, 4.0, 0.05, min(max(viewer.speed, 0.05), 4.0))
         self._timeline: Any = None
         if isinstance(source, Played):
             self._timeline = gui.add_slider("Frame", 0, max(source.frames - 1, 1), 1, source.at)
             by_hand(self._timeline, post, self._seek)
-        for name, on in _SWITCHES:
-            self._add_switch(gui, name, on, stage, post)
+        if viewer.may_pull:
+            pull = gui.add_checkbox(
+                "Drag to pull", False, hint="Drag a body to pull it; with a mouse also with Ctrl held"
+            )
+            by_hand(pull, post, viewer.pull_by_dragging)
+        with gui.add_folder("Show"):
+            for name, on in _SWITCHES:
+                self._add_switch(gui, name, on, stage, post)
+                stage.switch(name.lower(), on)
         self._status = gui.add_markdown("")
         self._play.on_click(lambda _: post(self._toggle))
         row.on_click(lambda event: self._pressed(str(event.target.value), stage, post))

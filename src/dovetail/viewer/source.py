@@ -34,6 +34,7 @@ class Source(Protocol):
 
     cast: Cast
     name: str
+    title: str
 
     @property
     def time(self) -> float:
@@ -53,6 +54,7 @@ class Running:
     """A world. Looking at it begins at its present frame, and a reset goes back to that one, bit for bit."""
 
     name = "running world"
+    title = "dovetail"
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -110,6 +112,7 @@ class Played:
             raise ViewerError(f"view: '{recording.path}' has no frames; record some first.")
         self.cast = recording.cast
         self.name = recording.path.name
+        self.title = f"{recording.path.stem} · dovetail"
         self._recording = recording
         self._times = recording.times
         self._at = 0

@@ -6,15 +6,18 @@ The live viewer and HTML replays use the same stage.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dovetail.io.cast import Cast
+from dovetail.io.colors import linear
+from dovetail.picture.camera import FIELD_OF_VIEW, Bounds, frame, up_of
+from dovetail.picture.mesh import drawn, is_closed
+from dovetail.picture.studio import SUN, axes_about, round_number
 from dovetail.typing import Array, Indices
-from dovetail.viewer.camera import FIELD_OF_VIEW, Bounds, frame
 from dovetail.viewer.markers import JointDrawing, Markers, joint_frames, joint_markers, limit_sectors
-from dovetail.viewer.mesh import drawn, is_closed
 from dovetail.viewer.pose import Poses, quaternions, split
 from dovetail.viewer.text import as_label
 
@@ -27,6 +30,9 @@ _CONTACT = (0.90, 0.20, 0.15)
 _SELECTED = (1.0, 0.80, 0.10)
 _X_RAY = 0.35
 _STRETCH = 1e-3  # smaller changes of a body's scale are not sent
+_UNSEEN = 1e-3  # of the size of the scene: by how much a body must move before cameras that follow it do
+_UPRIGHT, _RAISED = 0.8, 0.24  # width over height of an upright screen; how far up the scene is on it, of its height
+_MOST_NAMES = 100  # of bodies and of joints; more cannot be read
 
 
 class ShownContacts(Protocol):
@@ -77,11 +83,15 @@ class Stage:
     ) -> None:
         self._server, self._api = server, server.scene
         self.cast = cast
-        self.up = _up(cast.gravity)
+        self.up = up_of(cast.gravity)
         self.bounds = bounds or bounds_of(cast, transforms)
         self.colours = np.array([body.color for body in cast.bodies], float).reshape(-1, 3)
         self.visible = np.ones(len(cast.bodies), bool)
         self.selected: int | None = None
+        self.followed: int | None = None
+        """The body that cameras go along with."""
+        self._led: Array | None = None  # where it was when they last moved
+        self._names: dict[str, list[tuple[Any, int, Array]]] = {}  # labels with body and material point
         self._strongest = 0.0
         poses = split(transforms)
         self._light()
@@ -99,11 +109,11 @@ class Stage:
         self._api.world_axes.visible = False
         self._api.configure_default_lights(enabled=False)
         self._api.configure_environment_map(None)
-        x, y, z = _frame_about(self.up)
+        x, y, z = axes_about(self.up)
         self._api.add_light_ambient("/light/ambient", intensity=1.25)
         for name, direction, strength, shadow in (
-            ("key", 0.5 * x - 0.7 * y + 1.2 * z, 2.3, True),
-            ("fill", -0.9 * x - 0.3 * y + 0.4 * z, 0.9, False),
+            ("key", SUN[0] * x + SUN[1] * y + SUN[2] * z, 2.3, True),
+            ("fill", 0.9 * x - 0.3 * y + 0.4 * z, 0.9, False),
         ):
             self._api.add_light_directional(
                 f"/light/{name}", intensity=strength, cast_shadow=shadow, position=tuple(direction * self.bounds.size)
@@ -112,7 +122,7 @@ class Stage:
     def _planes(self) -> None:
         """A grid on every half-plane; without one, a paler grid below everything, to show which way is down."""
         size = self.bounds.size
-        cell = _round_number(size / 12)
+        cell = round_number(size / 8)
         planes = [(plane.name, plane.point, plane.normal, True) for plane in self.cast.planes]
         if not planes:
             corners = np.array([self.bounds.lower, self.bounds.upper])
@@ -120,13 +130,13 @@ class Stage:
             planes = [("below", (lowest - 0.02 * size) * self.up, self.up, False)]
         for k, (name, point, normal, real) in enumerate(planes):
             centre = self.bounds.centre - ((self.bounds.centre - point) @ normal) * normal
-            rotation = np.stack(_frame_about(normal), axis=1)
-            tone = 222 if real else 236
+            rotation = np.stack(axes_about(normal), axis=1)
+            tone = 216 if real else 232
             self._api.add_grid(
                 f"/planes/{k} {_node(name)}", width=4 * size, height=4 * size, plane="xy", infinite_grid=True,
-                cell_size=cell, section_size=5 * cell, cell_color=(tone + 8,) * 3, section_color=(tone - 22,) * 3,
-                fade_distance=6 * size, fade_from="camera", shadow_opacity=0.22 if real else 0.0,
-                plane_color=(244, 245, 247), plane_opacity=1.0 if real else 0.0,
+                cell_size=cell, section_size=5 * cell, cell_color=(tone + 4,) * 3, section_color=(tone - 16,) * 3,
+                fade_distance=5 * size, fade_from="camera", shadow_opacity=0.34 if real else 0.0,
+                plane_color=(232, 234, 238), plane_opacity=1.0 if real else 0.0,
                 wxyz=quaternions(rotation[None])[0], position=centre,
             )  # fmt: skip
 
@@ -151,7 +161,7 @@ class Stage:
 
     def _joints(self, transforms: Array, poses: Poses, offsets: Array) -> list[tuple[Markers, Any]]:
         cast = self.cast
-        seen_from = frame(self.bounds, self.up).position
+        seen_from = np.asarray(frame(self.bounds, self.up).pos)
         drawings = [
             JointDrawing(joint, cast.bodies, transforms, offset, seen_from)
             for joint, offset in zip(cast.joints, offsets.tolist(), strict=True)
@@ -163,7 +173,7 @@ class Stage:
             handle = self._api.add_batched_meshes_simple(
                 f"/joints/{k}", markers.mesh.vertices, markers.mesh.triangles, wxyz, at,
                 batched_scales=markers.scales, batched_colors=_linear_bytes(markers.colours), lod="off", side="double",
-                opacity=0.55 if k >= len(solid) else None, cast_shadow=False, receive_shadow=False,
+                opacity=0.6 if k >= len(solid) else None, cast_shadow=False, receive_shadow=False,
             )  # fmt: skip
             found.append((markers, handle))
         return found
@@ -190,6 +200,20 @@ class Stage:
         )
         return points, forces
 
+    def _labels(self, what: str) -> list[tuple[Any, int, Array]]:
+        """Names of the bodies at their centres, or of the joints at their anchors."""
+        bodies = [(k, body) for k, body in enumerate(self.cast.bodies) if len(body.triangles) or len(body.edges)]
+        places = (
+            [(body.name, k, body.mass_center) for k, body in bodies]
+            if what == "body names"
+            else [(joint.name, joint.left, joint.left_anchor) for joint in self.cast.joints]
+        )
+        options: dict[str, Any] = {"font_screen_scale": 0.8, "anchor": "center-center"}
+        return [
+            (self._api.add_label(f"/{what}/{n}", as_label(name), **options), k, at)
+            for n, (name, k, at) in enumerate(places[:_MOST_NAMES])
+        ]
+
     # --- every frame --------------------------------------------------------------------------------------------
 
     def show(self, transforms: Array, contacts: ShownContacts | None = None) -> None:
@@ -208,6 +232,23 @@ class Stage:
                     wxyz, at = markers.placed(transforms, poses)
                     handle.batched_wxyzs, handle.batched_positions = wxyz.astype(np.float32), at.astype(np.float32)
             self._show_contacts(contacts)
+            for label, body, point in itertools.chain(*self._names.values()):
+                label.position = transforms[body, :3, :3] @ point + transforms[body, :3, 3]
+        self._lead(transforms)
+
+    def _lead(self, transforms: Array) -> None:
+        """Move the cameras of all who look by as much as the body that they follow has moved."""
+        if self.followed is None:
+            self._led = None
+            return
+        k = self.followed
+        centre = transforms[k, :3, :3] @ self.cast.bodies[k].mass_center + transforms[k, :3, 3]
+        moved = np.zeros(3) if self._led is None else centre - self._led
+        if self._led is None or np.linalg.norm(moved) > _UNSEEN * self.bounds.size:
+            self._led = centre
+            for client in self._server.get_clients().values():
+                with client.atomic():
+                    client.camera.position = client.camera.position + moved
 
     def _show_contacts(self, contacts: ShownContacts | None) -> None:
         """A dot at each contact and a line along its normal, longer for a larger force."""
@@ -240,8 +281,13 @@ class Stage:
         return (self.visible[batch.numbers, None] * self._scales[batch.numbers]).astype(np.float32)
 
     def switch(self, what: str, on: bool) -> None:
-        """Show or hide "joints", "joint frames" or "contacts"; "x-ray" makes bodies transparent."""
-        if what == "x-ray":
+        """Show or hide joints, joint frames, contacts, body names, joint names; x-ray makes bodies transparent."""
+        if what.endswith(" names"):
+            for label, _, _ in self._names.pop(what, []):
+                label.remove()
+            if on:
+                self._names[what] = self._labels(what)
+        elif what == "x-ray":
             for batch in self.batches:
                 batch.handle.opacity = _X_RAY if on else None
         elif what == "joints":
@@ -256,40 +302,32 @@ class Stage:
 
     def aim(self, bounds: Bounds | None = None) -> None:
         """Put the camera of everyone who looks, and of those who come, in front of `bounds`, by default everything."""
-        camera = frame(bounds or self.bounds, self.up)
         far = 60 * self.bounds.size
-        start = self._server.initial_camera
-        start.position, start.look_at, start.up = camera
+        camera, start = frame(bounds or self.bounds, self.up), self._server.initial_camera
+        start.position, start.look_at, start.up = np.asarray(camera.pos), np.asarray(camera.look_at), self.up
         start.fov, start.near, start.far = FIELD_OF_VIEW, far / 2e4, far
         for client in self._server.get_clients().values():
-            with client.atomic():
-                client.camera.up_direction = camera.up
-                client.camera.position, client.camera.look_at = camera.position, camera.look_at
+            self.aim_for(client, bounds)
 
-
-def _up(gravity: Array) -> Array:
-    """Against gravity; z where there is none."""
-    strength = float(np.linalg.norm(gravity))
-    return -np.asarray(gravity, float) / strength if strength else np.array([0.0, 0.0, 1.0])
-
-
-def _frame_about(z: Array) -> tuple[Array, Array, Array]:
-    """Right-handed unit vectors with the third along z, the first along X where that is possible."""
-    x = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    y = np.cross(z, x)
-    y /= np.linalg.norm(y)
-    return np.cross(y, z), y, z
+    def aim_for(self, client: viser.ClientHandle, bounds: Bounds | None = None) -> None:
+        """The same for one who looks; on an upright screen above the panel, which is at the bottom there."""
+        aspect = client.camera.aspect
+        camera = frame(bounds or self.bounds, self.up, aspect)
+        eye, target = np.asarray(camera.pos), np.asarray(camera.look_at)
+        if aspect < _UPRIGHT:
+            ahead = target - eye
+            across = np.cross(ahead, self.up)
+            above = np.cross(across, ahead) / (np.linalg.norm(across) * np.linalg.norm(ahead))
+            shift = _RAISED * 2 * np.tan(FIELD_OF_VIEW / 2) * np.linalg.norm(ahead) * above
+            eye, target = eye - shift, target - shift
+        with client.atomic():
+            client.camera.up_direction = self.up
+            client.camera.position, client.camera.look_at = eye, target
 
 
 def _node(name: str) -> str:
     """Part of the path of a node."""
     return as_label(name.replace("/", " "))
-
-
-def _round_number(x: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above x."""
-    power = 10.0 ** np.floor(np.log10(x))
-    return float(max(k * power for k in (1, 2, 5) if k * power <= x * (1 + 1e-9)))
 
 
 def _bytes(colours: Array) -> Any:
@@ -299,5 +337,4 @@ def _bytes(colours: Array) -> Any:
 
 def _linear_bytes(colours: Array) -> Any:
     """Colours (…, 3) as bytes of light, which is what viser takes those of batched meshes for."""
-    c = np.clip(colours, 0.0, 1.0)
-    return _bytes(np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4))
+    return _bytes(linear(colours))

@@ -15,9 +15,9 @@ from dovetail.core import Animation, World
 from dovetail.geometry import AttributeCollection
 from dovetail.io.cast import Cast
 from dovetail.io.describe import joint_slots
+from dovetail.picture.camera import Bounds
 from dovetail.scene.animator import UpdateInfo
 from dovetail.scene.object import Object
-from dovetail.viewer.camera import Bounds
 
 __all__ = ["Control", "Steering", "controls"]
 
@@ -42,7 +42,7 @@ _KINDS = (
     ("aim_angle", "driving/is_constrained", "aim angle", "rad"),
     ("aim_distance", "driving/is_constrained", "aim distance", "m"),
     ("drive/target", "", "target", "x"),
-    ("drive/target_velocity", "", "target velocity", "x/s"),
+    ("drive/target_velocity", "", "speed", "x/s"),
     ("external_torque", "external_torque/is_constrained", "torque", "N·m"),
     ("external_force", "external_force/is_constrained", "force", "N"),
 )
@@ -66,7 +66,7 @@ def controls(cast: Cast, bounds: Bounds) -> list[Control]:
                     continue
                 own = joint.unit if not prefix else "rad" if prefix.startswith("angle") else "m"
                 end = _round_up(reach[unit.replace("x", own).removesuffix("/s")])
-                limited = joint.limit if not prefix and "velocity" not in label and unit in ("rad", "m", "x") else None
+                limited = joint.limit if not prefix and unit in ("rad", "m", "x") else None
                 name = f"{prefix.replace('/', ' ')}{label}"
                 found.append(Control(number, name, unit.replace("x", own), column, switch, *(limited or (-end, end))))
     return found
@@ -107,6 +107,19 @@ class Steering:
         """What the attribute of a joint is now."""
         group, k = self._places[joint]
         return float(self._elements(group).slot(attribute).values[k])
+
+    def matters(self, control: Control) -> bool:
+        """Whether it does something now: a drive holds a position, or runs at a speed, or leaves room for a force."""
+        prefix = control.attribute.rpartition("drive/")[0]
+        group, k = self._places[control.joint]
+        elements = self._elements(group)
+        gains = [elements.find(f"{prefix}drive/{name}") for name in ("stiffness", "damping")]
+        stiffness, damping = (0.0 if gain is None else float(gain.values[k]) for gain in gains)
+        if _is(control.attribute, "drive/target"):
+            return stiffness > 0.0
+        if _is(control.attribute, "drive/target_velocity"):
+            return stiffness == 0.0 and damping > 0.0
+        return stiffness == damping == 0.0
 
     def hold(self, joint: int, attribute: str, value: float) -> None:
         """Set an attribute of a joint now and in every frame to come."""

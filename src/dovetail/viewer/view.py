@@ -23,6 +23,8 @@ def view(
     speed: float = 1.0,
     browser: bool = True,
     block: bool | None = None,
+    wait: bool = True,
+    title: str | None = None,
 ) -> Viewer:
     """Show a world that was initialised, or a recording, in a browser, and step or play it.
 
@@ -31,8 +33,9 @@ def view(
 
     In a script the call returns when Ctrl-C is pressed; in a notebook at once, and the last value of a cell is the
     page. `block` says it outright. `browser` opens a tab where there is a screen; the address is printed in any case.
+    Nothing runs before a browser looks, unless `wait` is False. `title` is that of the page.
     """
-    viewer = Viewer(shown, host=host, port=port, playing=playing, speed=speed)
+    viewer = Viewer(shown, host=host, port=port, playing=playing, speed=speed, wait=wait, title=title)
     notebook = _in_notebook()
     try:
         if not notebook:

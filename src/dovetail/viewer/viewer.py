@@ -9,7 +9,7 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from dovetail.viewer.source import Played, Running, joint_offsets
 from dovetail.viewer.stage import Stage
 from dovetail.viewer.steering import Steering, controls
 
+if TYPE_CHECKING:
+    import viser
+
 __all__ = ["Viewer"]
 
 _PICTURES = 30.0  # per second
@@ -45,6 +48,9 @@ class Viewer:
     The world is stepped by the viewer, `speed` times as fast as real time or as fast as it can. Between steps your
     program may change attributes of the scene as always. In a notebook the viewer shows itself. It listens to this
     machine alone unless `host` says otherwise.
+
+    wait         do not run before a browser looks, so that the beginning is not missed
+    title        of the page
     """
 
     def __init__(
@@ -55,8 +61,13 @@ class Viewer:
         port: int = PORT,
         playing: bool = True,
         speed: float = 1.0,
+        wait: bool = True,
+        title: str | None = None,
     ) -> None:
         self._source = _source(shown)
+        self._looked_at = threading.Event()
+        if not wait:
+            self._looked_at.set()
         self.playing = playing
         self.speed = speed
         self._todo: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -67,7 +78,7 @@ class Viewer:
         self._steps = 0
         self.complaint = ""
         """The error that stopped the world, if one did."""
-        self._server = open_server(host, port)
+        self._server = open_server(host, port, self._source.title if title is None else title)
         try:
             self._build()
         except BaseException:
@@ -83,6 +94,7 @@ class Viewer:
         self._steering: Steering | None = None
         self._pull: Pull | None = None
         self._panels: list[Panel] = []
+        self._drags: list[tuple[Any, Any]] = []
         server.gui.main_panel.dock_right()
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Run"):
@@ -105,9 +117,19 @@ class Viewer:
         for batch in self._stage.batches:
             self._listen(batch.handle, batch.numbers)
         self._show(everything=True)
+        server.on_client_connect(self._welcome)
+
+    def _welcome(self, client: viser.ClientHandle) -> None:
+        """Somebody looks."""
+
+        def begin() -> None:
+            self._stage.aim_for(client)
+            self._looked_at.set()
+
+        self.post(begin)
 
     def _listen(self, handle: Any, numbers: Any) -> None:
-        """Choose a body by a click, and pull it with Ctrl held."""
+        """Choose a body by a click, and pull it with Ctrl held, or without where dragging is to pull."""
 
         def clicked(event: Any) -> None:
             body = int(numbers[event.instance_index or 0])
@@ -118,7 +140,7 @@ class Viewer:
         if pull is None:
             return
 
-        def dragged(event: Any) -> None:
+        async def dragged(event: Any) -> None:  # awaited one by one, so that the end of a drag is not overtaken
             body = int(numbers[event.instance_index or 0])
             start, end = np.array(event.start_position), np.array(event.end_position)
             if event.phase == "start":
@@ -128,6 +150,19 @@ class Viewer:
             self.post(lambda: pull.move(end))
 
         handle.on_drag("left", modifier="cmd/ctrl")(dragged)
+        self._drags.append((handle, dragged))
+
+    def pull_by_dragging(self, on: bool) -> None:
+        """Whether a body is pulled by dragging it with a finger or the mouse alone; else that turns the view."""
+        for handle, dragged in self._drags:
+            handle.remove_drag_callback("all")
+            for modifier in ("cmd/ctrl", None) if on else ("cmd/ctrl",):
+                handle.on_drag("left", modifier=modifier)(dragged)
+
+    @property
+    def may_pull(self) -> bool:
+        """Whether there is a world whose bodies can be pulled."""
+        return isinstance(self._source, Running)
 
     # --- for programs -------------------------------------------------------------------------------------------
 
@@ -197,9 +232,9 @@ class Viewer:
         self._before = time.perf_counter()
         self._due = self._source.time
         while not self._closing.is_set():
-            self._obey(0.0 if self.playing else _IDLE)
+            self._obey(0.0 if self.playing and self._looked_at.is_set() else _IDLE)
             now = time.perf_counter()
-            if self.playing and not self.complaint:
+            if self.playing and not self.complaint and self._looked_at.is_set():
                 # a world that cannot keep up is not chased: what it is behind by more than a picture is forgotten
                 self._due = min(self._due + (now - self._before) * self.speed, self._source.time + self.speed / 10)
                 self._keep_up(now)

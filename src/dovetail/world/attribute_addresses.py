@@ -19,6 +19,9 @@ from dovetail.typing import Indices
 
 __all__ = ["AttributeAddresses", "memory"]
 
+_KINDS = {np.dtype(name): number for name, number in KINDS.items()}
+_WRITTEN = {np.dtype(np.float64)}
+
 
 def memory(slot: AttributeSlot) -> NDArray[Any]:
     """All numbers of an attribute in one row, as they lie in memory: matrices column by column."""
@@ -61,7 +64,7 @@ class AttributeAddresses:
                 slot.edit()
             slot.buffer.watched = True
             array = slot.buffer.array
-            if array.size != rows.stop - rows.start or str(array.dtype) not in (["float64"] if self._own else KINDS):
+            if array.size != rows.stop - rows.start or array.dtype not in (_WRITTEN if self._own else _KINDS):
                 raise WorldError(
                     f"{collection!r}: '{name}' has {array.size} numbers of {array.dtype}, and had "
                     f"{rows.stop - rows.start} when the world was made; give it back its size and type."
@@ -69,6 +72,6 @@ class AttributeAddresses:
         generation = moved.count
         arrays = [slot.buffer.array for slot in self.slots]
         self.address = np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
-        self.kind = np.array([KINDS[str(array.dtype)] for array in arrays], np.int64)
+        self.kind = np.array([_KINDS[array.dtype] for array in arrays], np.int64)
         self.start = np.array([0, *(rows.stop for _, _, rows in self._asked.values())], np.int64)
         self._generation = generation  # the last one: it tells that all are found

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.constitution.laws import Hold, Limit
+from dovetail.constitution.laws import TARGET, Hold, Limit, Servo
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Parameter
 from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.stops import Stops
 from dovetail.typing import Array, Flags, Indices
+from dovetail.world.approach import approach
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.hard_limits import keep_inside
 from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoadOnJoints, LoweredJoints
@@ -80,6 +81,8 @@ class _LawRefresh:
             for number, parameter in enumerate(word.parameters)
             if parameter.attribute and parameter.attribute != "strength_ratio"
         ]
+        self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
+        self._target = np.zeros(0)  # of servos, as it was given
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -97,6 +100,13 @@ class _LawRefresh:
         if name is None:
             return None
         return np.concatenate([reader.ask(use.entry.elements, name) for use in self._uses])
+
+    @staticmethod
+    def _ask_acceleration(reader: AttributeReader, use: LawOnJoints) -> Indices:
+        """Where that of a servo is read; −1 where it has none."""
+        if isinstance(use.word, Servo) and use.word.acceleration in use.entry.elements:
+            return reader.ask(use.entry.elements, use.word.acceleration)
+        return np.full(use.entry.count, -1)
 
     def run(self, read: Array) -> None:
         """Take over what was read."""
@@ -117,6 +127,35 @@ class _LawRefresh:
             self._lowered.held.target[self._exact_rows] = scale * target
         if isinstance(self._word, Limit):
             self._check_limits()
+        if isinstance(self._word, Servo):
+            self._target = laws.p[:, TARGET].copy()
+
+    @property
+    def may_approach(self) -> bool:
+        """Whether these are servos that may have an acceleration."""
+        return bool((self._acceleration >= 0).any())
+
+    def begin(self, read: Array) -> None:
+        """Before the first step, targets of servos that have an acceleration are where the joints are."""
+        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        laws.p[here, TARGET] = laws.past[:, here, TARGET] = self._lowered.coordinates.value[laws.of[here]]
+
+    def shift(self, read: Array, by: Array) -> None:
+        """Coordinates were put elsewhere, by so much: the targets of past steps go along."""
+        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        laws.p[here, TARGET] += by[laws.of[here]]
+        laws.past[:, here, TARGET] += by[laws.of[here]]
+
+    def _accelerations(self, read: Array) -> Array:
+        found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
+        return found
+
+    def approach(self, read: Array, h: float) -> None:
+        """Move the targets of servos that have an acceleration, as far as that allows in a step of length h."""
+        acceleration, laws = self._accelerations(read), self._laws
+        if np.isfinite(acceleration).any():
+            x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
+            laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
 
     def _keep_held(self, read: Array, on: Flags | None) -> Array | None:
         """Values at which coordinates are held (m,), NaN where they are not; new ones are held where they are."""
@@ -189,6 +228,7 @@ class JointRefresh:
         for use in lowered.law_uses:
             batches.setdefault(id(use.laws), []).append(use)
         self._laws = [_LawRefresh(uses, lowered, stops, reader) for uses in batches.values()]
+        self._servos = [law for law in self._laws if law.may_approach]
         loads: dict[int, list[LoadOnJoints]] = {}
         for load in lowered.load_uses:
             loads.setdefault(id(load.values), []).append(load)
@@ -212,12 +252,19 @@ class JointRefresh:
         """Coordinates or parameters were changed from outside: look at everything again."""
         self._stale, self._h = True, -1.0
 
-    def limits(self) -> None:
-        """Read hard limits before the first step, so that joints beyond them are refused at once."""
+    def begin(self) -> None:
+        """Before the first step: joints beyond hard limits are refused at once, and drives begin where they are."""
         self._reader.read()
+        for servo in self._servos:
+            servo.begin(self._reader.values)
         for law in self._laws:
             if law._laws.is_stop:
                 law.run(self._reader.values)
+
+    def shift(self, by: Array) -> None:
+        """Coordinates were put elsewhere from outside, by so much each: the way of drives goes on from there."""
+        for servo in self._servos:
+            servo.shift(self._reader.values, by)
 
     def run(self, h: float) -> None:
         """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""
@@ -229,6 +276,8 @@ class JointRefresh:
         if changed:
             self._take(self._reader.values)
             self._stale = False
+        for law in self._servos:
+            law.approach(self._reader.values, h)
         if laws is not None and len(self._rates):
             laws.p[laws.start[self._rates]] = laws.coordinates.value[laws.of[self._rates]]
         if laws is not None and len(self._steps):

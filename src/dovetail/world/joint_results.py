@@ -99,6 +99,19 @@ class JointResults:
             lowered.exact.combined.add_forces(Q, on_combined, G)
         return G
 
+    def exerted(self, state: State) -> tuple[Array, Array]:
+        """What drives, limits, dampers and friction exert on the right bodies of joints (k, 3): force, and torque about
+        the anchor.
+        """
+        lowered, G = self._lowered, self._G
+        assert lowered.frames is not None
+        G.fill(0.0)
+        if lowered.laws is not None:
+            own = {id(batch) for batch in lowered.own_laws}
+            added = [batch for batch in lowered.law_batches if id(batch) not in own]
+            lowered.laws.add_forces(added, state.dt_before or math.inf, state.Q, G)
+        return lowered.frames.reactions(state.Q, G)
+
     def _add_held(self, gap: Array, misalignment: Array) -> None:
         """Of coordinates that a joint holds, how far they are from where they should be: metres or a small angle."""
         for batch in self._laws:

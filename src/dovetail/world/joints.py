@@ -30,18 +30,24 @@ class Joints:
         self._refresh = JointRefresh(lowered, stops)
         self._reported = JointCoordinates(lowered, multi_turn)
         self._results = JointResults(lowered)
+        self._numbers = {entry.slot.id(): entry.offset for entry in lowered.geometries}
         self._rates_known = np.zeros(1)  # 1 if the rates are those of the state
 
     def start(self, state: State) -> None:
         """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
         self.commit(state)
-        self._refresh.limits()
+        self._refresh.begin()
         self.publish(state)
 
     @property
     def lowered(self) -> LoweredJoints:
-        """What the joints of the scene were lowered to."""
+        """What they were lowered to."""
         return self._lowered
+
+    @property
+    def stops(self) -> Stops | None:
+        """The hard limits."""
+        return self._stops
 
     @property
     def coordinates(self) -> Coordinates:
@@ -80,6 +86,14 @@ class Joints:
         self.publish(state)
         self._results.retrieve(state)
 
+    def exerted(self, state: State) -> tuple[Array, Array]:
+        """Force [N] and torque [N·m] (k, 3) of all that was added to joints, on their right bodies."""
+        return self._results.exerted(state)
+
+    def number(self, joint: SimplicialComplexSlot) -> int:
+        """The number of the first joint of a geometry among all."""
+        return self._numbers[joint.id()]
+
     def publish(self, state: State) -> None:
         """Write the coordinates and their velocities into the attributes."""
         self.reported(state).publish()
@@ -98,6 +112,7 @@ class Joints:
         `values` are the coordinates there, where they are known.
         """
         coordinates = self._lowered.coordinates
+        before = coordinates.value.copy()
         if values is None:
             self._reported.adopt()
         else:
@@ -105,6 +120,7 @@ class Joints:
         coordinates.reference[:] = coordinates.value
         self._refresh.forget()
         self.commit(state)
+        self._refresh.shift(coordinates.value - before)
         self.publish(state)
 
     def changing(self) -> list[Array]:

@@ -49,14 +49,18 @@ class Live:
         transform: Array = rows_to_transforms(self._simulation.state.Q[body : body + 1])[0]
         return transform
 
+    def transforms(self) -> Array:
+        """The transforms of all bodies, (n, 4, 4)."""
+        return rows_to_transforms(self._simulation.state.Q)
+
     def transform_rate(self, body: int) -> Array:
         """The rate of the 4×4 transform of a body."""
         rate: Array = rows_to_transforms(self._simulation.velocity[body : body + 1], 0.0)[0]
         return rate
 
     def coordinate(self, joint: SimplicialComplexSlot, attribute: str) -> int:
-        """The place in `values` and `rates` of a coordinate of the first joint of a geometry."""
-        return self._reported.where[joint.id(), attribute]
+        """The place in `values` and `rates` of a coordinate of the first joint of a geometry; −1 if it is not there."""
+        return self._reported.where.get((joint.id(), attribute), -1)
 
     def mechanism(self, places: Indices) -> MechanismState:
         """The coordinates at some places, to be set, and what depends on them."""
@@ -69,6 +73,16 @@ class Live:
     def rates(self) -> Array:
         """Their rates [rad/s or m/s]; copied."""
         return self._reported.rates()
+
+    def joint(self, joint: SimplicialComplexSlot) -> int:
+        """The row in `exerted` of the first joint of a geometry."""
+        return self._simulation.joints.number(joint)
+
+    def exerted(self) -> tuple[Array, Array]:
+        """Force [N] and torque about the anchor [N·m] (k, 3) that drives, limits, dampers and friction of all joints
+        exerted on the right bodies in the last step.
+        """
+        return self._simulation.joints.exerted(self._simulation.state)
 
     @property
     def _reported(self) -> JointCoordinates:

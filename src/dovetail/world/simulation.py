@@ -6,16 +6,17 @@ Kept apart from `World` so that importing dovetail does not import the compiler.
 from __future__ import annotations
 
 import contextlib
-import sys
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dovetail import builtin
-from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution import Joint
+from dovetail.constitution.base import IConstitution, class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
+from dovetail.geometry.rows import rows_to_transforms
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver import kernel
@@ -33,8 +34,10 @@ from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
 from dovetail.world.body_results import BodyResults
+from dovetail.world.carry import carry_coordinates, carry_over
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
+from dovetail.world.first_compile import features, first_compile
 from dovetail.world.joints import Joints
 from dovetail.world.live import Live
 from dovetail.world.lower.articulation import ExternalArticulations
@@ -53,15 +56,20 @@ __all__ = ["Simulation"]
 class Simulation:
     """Solver arrays of a scene with the routines that refresh them from attributes and write results back."""
 
-    def __init__(self, scene: Scene) -> None:
-        _check_constitutions(scene)
+    joints: Joints
+    model: Model
+    state: State
+
+    def __init__(self, scene: Scene, past: Simulation | None = None) -> None:
+        """`past` ran the same scene before geometries were added or removed: what stayed goes on as it was."""
+        constitutions = _check_constitutions(scene)
         config = scene.config
+        if kernel.jit_enabled:
+            first_compile(features(config, constitutions))
         self._scene = scene
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
-        if kernel.jit_enabled and kernel.cold():
-            print("dovetail: compiling kernels (first run only) …", file=sys.stderr, flush=True)
-        lowered = lower_joints(scene, self.table, bodies, Q)
+        lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
         self.forces, self.pushes = BodyForces(), BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
         self._couplings = lowered.couplings
@@ -71,7 +79,8 @@ class Simulation:
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
-        self._friction_dissipated, self._time = np.zeros(1), np.zeros(1)
+        self._friction_dissipated = np.zeros(1)
+        self._time = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
         if self.contact is not None:
             planes = plane_names(scene)
             self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
@@ -80,6 +89,8 @@ class Simulation:
         self.model = Model(potential, [self.forces, self.pushes, *lowered.loads], config["newton/direction"])
         self.state = State.without_past(Q, V, potential.row_count)
         self.joints = Joints(lowered, self.model.stops, bodies.mass, multi_turn=config["joint/angle"] == "multi_turn")
+        if past is not None:
+            carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
         coupled = [] if self._couplings is None else self._couplings.changing()
         own = [self._friction_dissipated, self._time]
@@ -111,6 +122,10 @@ class Simulation:
             early_exit_tol=config["newton/semi_implicit/beta_tol"],
             substeps=scene.animator.substep(),
         )
+        if past is not None:
+            self._friction_dissipated[:], self._time[:] = past._friction_dissipated, past._time
+            self.last, self.version = past.last, past.version + 1
+            carry_over(past, self)
 
     @property
     def dt(self) -> float:
@@ -122,7 +137,7 @@ class Simulation:
     @property
     def time(self) -> float:
         """Simulated time [s]: the sum of all steps."""
-        return float(self._time[0])
+        return float(self._time.sum())
 
     def advance(self, frame: int) -> StepReport:
         """Compute frame `frame`; if anything is raised, an interrupt too, all is as it was in the frame before.
@@ -194,7 +209,8 @@ class Simulation:
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
             report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)
         self._friction_dissipated += report.friction_loss
-        self._time += h
+        time, lost = self._time
+        self._time[:] = time + h, lost + (h - ((time + h) - time))
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
         if self._couplings is not None:
@@ -215,6 +231,13 @@ class Simulation:
     def _last_dt(self) -> float:
         """Length of the last step; before the first, of the one to come."""
         return self.state.dt_before or self.dt
+
+    def publish(self) -> None:
+        """Write all that `retrieve` does, and velocities, from which a simulation may begin."""
+        self.retrieve()
+        rates = rows_to_transforms(self.velocity, 0.0)
+        for entry in self.table.geometries:
+            entry.geometry.instances["velocity"] = rates[entry.bodies]
 
     def contacts(self) -> Contacts:
         """Contacts of the present state."""
@@ -308,8 +331,10 @@ class Simulation:
         return fingerprint({**constant, **self.joints.constants(), **self.articulations.constants(), **contact})
 
 
-def _check_constitutions(scene: Scene) -> None:
-    """Everything applied to a geometry must be known here and make sense now, after the user's edits."""
+def _check_constitutions(scene: Scene) -> set[str]:
+    """Everything applied to a geometry must be known here and make sense now, after the user's edits. What is in it."""
+    known: dict[int, IConstitution] = {}
+    names = set()
     for slot, _ in scene.geometries:
         geometry: Any = slot.geometry
         if geometry.type() == "ImplicitGeometry":
@@ -324,10 +349,17 @@ def _check_constitutions(scene: Scene) -> None:
             if uid == 0:
                 continue
             try:
-                constitution = class_of(uid)()
+                if uid not in known:
+                    known[uid] = class_of(uid)()
             except ConstitutionError as error:
                 raise ConstitutionError(
                     f"World.init: geometry {slot.id()} of '{slot.object_name}' has constitution {uid}, which is not "
                     f"an affine body or joint: deformable bodies are not simulated here. ({error})"
                 ) from None
+            constitution = known[uid]
             constitution.check(geometry, slot.object_name)
+            names.add(type(constitution).__name__)
+            if isinstance(constitution, Joint):
+                exact = np.isinf(constitution.elements(geometry).slot("strength_ratio").values)
+                names |= {"exact"} if exact.all() else {"penalty"} if not exact.any() else {"exact", "penalty"}
+    return names

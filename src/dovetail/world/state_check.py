@@ -58,7 +58,7 @@ def number_flaw(arrays: dict[str, Array]) -> str:
     for name, array in arrays.items():
         if not name.startswith(_ANY_NUMBER) and not (np.abs(array) <= _LARGEST).all():
             return f"has a number in '{name}' that is not finite, or beyond {_LARGEST:g}"
-    if (arrays["time"] < 0.0).any():
+    if arrays["time"][0] < 0.0:
         return f"has the time {arrays['time'][0]:g} s"
     step = float(arrays["state/dt_before"])
     return "" if step == 0.0 or step >= _SMALLEST_STEP else f"has a last step of {step:g} s"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.checked import checked
-from dovetail.errors import DovetailError, WorldError
+from dovetail.errors import DovetailError, GradientError, WorldError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.logger import Logger
 from dovetail.scene import Scene
@@ -29,6 +31,18 @@ if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
 __all__ = ["World"]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Do not look for garbage among all that is being made to stay: that takes a quarter of the time of an init."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class World:
@@ -66,15 +80,54 @@ class World:
         scene.validate_config()
         from dovetail.world.simulation import Simulation  # the compiler is only needed from here on
 
-        with Timer("Init"):
+        with Timer("Init"), _no_collection():
             simulation = Simulation(scene)
-            if scene.config["sanity_check/enable"]:
-                self._checker = SanityChecker(scene, self._workspace)
-                if not self._checker.admits(simulation):
-                    self._refused = True
-                    self._checker.report()
-                    Logger.error("World.init: the scene did not pass its sanity checks; the world is invalid.")
-                    return
+            if not self._admits(scene, simulation):
+                self._refused = True
+                Logger.error("World.init: the scene did not pass its sanity checks; the world is invalid.")
+                return
+        self._take(scene, simulation)
+
+    def reopen(self) -> None:
+        """Let geometries be added to the scene, and removed from it, between two steps; `resume` goes on after that.
+
+        Transforms and velocities of the present frame are written into the attributes, to be read and changed there.
+        """
+        simulation = self._initialised("reopen")
+        simulation.publish()
+        self.scene.thaw()
+        self._valid = False
+
+    def resume(self) -> bool:
+        """Go on with the scene as it is now; False, and it stays open, where it does not pass the sanity checks.
+
+        What stayed moves on as if nothing had happened: positions, rates, accelerations, turns of joints, forces in
+        them and friction are kept, time and frame too. Joints stay where they sit on their bodies. What is new, or was
+        put elsewhere, begins from its transform and velocity. States of before belong to another scene.
+        """
+        if self._simulation is None or self._scene is None or self._valid:
+            raise WorldError("World.resume: there is nothing to go on with; call World.reopen first.")
+        from dovetail.world.simulation import Simulation
+
+        with Timer("Init"), _no_collection():
+            self._scene.validate_config()
+            simulation = Simulation(self._scene, self._simulation)
+            if not self._admits(self._scene, simulation):
+                return False
+        self._take(self._scene, simulation)
+        return True
+
+    def _admits(self, scene: Scene, simulation: Simulation) -> bool:
+        """Whether the scene passes its sanity checks; if not, what is wrong is told."""
+        if not scene.config["sanity_check/enable"]:
+            return True
+        self._checker = SanityChecker(scene, self._workspace)
+        if self._checker.admits(simulation):
+            return True
+        self._checker.report()
+        return False
+
+    def _take(self, scene: Scene, simulation: Simulation) -> None:
         self._scene, self._simulation = scene, simulation
         scene.freeze("the world")
         self._valid = True
@@ -102,8 +155,13 @@ class World:
         simulation = self._initialised("rollout")
         from dovetail.gradient.tape import Tape
 
+        def advance() -> None:
+            self.advance()
+            if self._simulation is not simulation:
+                raise GradientError("World.rollout: geometries were added or removed; begin a new rollout after that.")
+
         tape = Tape(simulation)
-        tape.record(steps, controls, self.advance)
+        tape.record(steps, controls, advance)
         return tape
 
     def sync(self) -> None:
@@ -152,11 +210,11 @@ class World:
 
     def frame(self) -> int:
         """Number of frames computed: 0 after init, +1 per advance."""
-        return self._frame if self._valid else 0
+        return self._frame
 
     def time(self) -> float:
         """Simulated time [s]: the sum of the steps so far, each with the dt it had."""
-        return self._simulation.time if self._valid and self._simulation is not None else 0.0
+        return self._simulation.time if self._simulation is not None else 0.0
 
     def is_valid(self) -> bool:
         """True once init has succeeded."""
@@ -264,6 +322,8 @@ class World:
         """The simulation, for calls that need one."""
         if not self._valid or self._simulation is None:
             reason = "the scene did not pass its sanity checks" if self._refused else "call World.init(scene) first"
+            if self._simulation is not None:
+                reason = "the scene is open for changes, call World.resume first"
             raise WorldError(f"World.{call}: there is nothing to tell; {reason}.")
         return self._simulation
 
@@ -271,6 +331,8 @@ class World:
         """The simulation, or None (and a log line) where the scene was refused."""
         if self._valid:
             return self._simulation
+        if self._simulation is not None:
+            raise WorldError(f"World.{call}: the scene is open for changes; call World.resume first.")
         if not self._refused:
             raise WorldError(f"World.{call}: call World.init(scene) first.")
         Logger.error(f"World.{call}: the scene did not pass its sanity checks, so there is nothing to do.")

@@ -20,9 +20,11 @@ __all__ = ["WorldState"]
 class WorldState:
     """Everything the next step depends on besides the scene's attributes; made by `World.state`.
 
-    frame       the frame it is the state of
-    scene       fingerprint of the scene; only a world with the same one takes the state
-    arrays      copies of the solver's arrays by name
+    | | |
+    |---|---|
+    | `frame` | the frame it is the state of |
+    | `scene` | fingerprint of the scene; only a world with the same one takes the state |
+    | `arrays` | copies of the solver's arrays by name |
     """
 
     frame: int

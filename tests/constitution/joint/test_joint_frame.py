@@ -13,7 +13,7 @@ from dovetail.constitution import (
     AffineBodyRevoluteJoint,
     AffineBodySphericalJoint,
 )
-from dovetail.constitution.joint.frame import anchors, joint_frame, polar_rotation
+from dovetail.constitution.joint.frame import anchors, anchors_of, joint_frame, polar_rotation
 from dovetail.constitution.place import Place
 from dovetail.errors import ConstitutionError
 
@@ -179,3 +179,28 @@ def test_a_mirrored_flat_or_lost_body_has_no_rotation(cls, diagonal, flaw, world
     bad = np.diag([*diagonal, 1.0])[None]
     with pytest.raises(ConstitutionError, match=f"joint 0 of 'hip' connects a right body whose transform has {flaw}"):
         anchors(sc, T, bad, "hip")
+
+
+def test_many_geometries_of_all_forms_are_taken_as_each_alone(world_joint, local_joint, pair):
+    rng = np.random.default_rng(3)
+    kinds = [*EDGE_JOINTS, *VERTEX_JOINTS]
+    joints = [(world_joint(cls, n), f"world {cls.__name__}") for n, cls in enumerate(kinds * 2, start=1)]
+    for sc, _ in joints:
+        sc.vertices["position"] = rng.normal(size=(sc.vertices.size(), 3))
+    sizes = [cls.elements(sc).size() for cls, (sc, _) in zip(kinds * 2, joints, strict=True)]
+    T = np.stack([poses(rng, sum(sizes)), poses(rng, sum(sizes))])
+    local = [(local_joint(cls), f"local {cls.__name__}") for cls in kinds]
+    still = np.stack([np.tile(slot.geometry.transforms.values, (len(local), 1, 1)) for slot in pair])
+    T = np.concatenate([T, still], axis=1)
+    start = np.cumsum([0, *sizes, *(1 for _ in local)])
+    for k, found in enumerate(anchors_of([*joints, *local], T)):
+        sc, name = [*joints, *local][k]
+        alone = anchors(sc, *T[:, start[k] : start[k + 1]], name)
+        assert found.keys() == alone.keys()
+        for row, values in alone.items():
+            assert found[row] == pytest.approx(values, abs=ROUNDING)
+    T[1, start[2]] = np.diag([-1.0, 1, 1, 1])
+    with pytest.raises(
+        ConstitutionError, match=f"{kinds[2].__name__}: joint 0 of 'world {kinds[2].__name__}' connects"
+    ):
+        anchors_of([*joints, *local], T)

@@ -6,15 +6,23 @@ Q = [p; A e₁; A e₂; A e₃] carries it to row @ Q.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.place import Place
+from dovetail.errors import ConstitutionError
 from dovetail.geometry import AttributeCollection, SimplicialComplex
 from dovetail.typing import Array
 
-__all__ = ["anchors", "axis_ends", "joint_frame", "polar_rotation"]
+__all__ = ["anchors", "anchors_of", "axis_ends", "joint_frame", "polar_rotation"]
 
+_ATTRIBUTES = (
+    *(f"{side}_position{k}" for side in "lr" for k in ("0", "1", "")),
+    "frame/n",
+)  # that say where a joint is, besides its mesh
 _PARALLEL = 1e-6  # rad; the largest accepted angle between the axes two bodies give for one joint
 
 
@@ -29,6 +37,35 @@ def joint_frame(P0: Array, P1: Array) -> tuple[Array, Array, Array]:
     return t, n, np.cross(t, n)
 
 
+class _Points(NamedTuple):
+    """What joint geometries of one form say of their anchors, one row for each joint.
+
+    place     how messages call them
+    world     points in the world (n, k, 3), k = 2 ends of an edge or 1 vertex
+    local     points in the bodies (n, 3), by the attributes of the local form
+    wanted    directions `frame/n` (n, 3); None where there are none
+    """
+
+    place: Place | _Places
+    world: Array
+    local: dict[str, Array]
+    wanted: Array | None
+
+
+class _Places(NamedTuple):
+    """Joints of several geometries, one after the other, with the names of their objects."""
+
+    joints: Sequence[tuple[SimplicialComplex, str]]
+
+    def error(self, problem: str, at: int) -> ConstitutionError:
+        for geometry, name in self.joints:
+            place = Place(class_of(uid_of(geometry)).__name__, "joint", _elements(geometry).size(), name)
+            if at < place.count:
+                return place.error(problem, at)
+            at -= place.count
+        raise IndexError(at)
+
+
 def anchors(
     geometry: SimplicialComplex, transforms_left: Array, transforms_right: Array, name: str = ""
 ) -> dict[str, Array]:
@@ -41,18 +78,61 @@ def anchors(
     forms, R the rotation in T; the axis of the local form is the left body's. `name` is the object's, for
     errors.
     """
-    poses = np.stack([transforms_left, transforms_right])
-    place = _place(geometry, poses.shape[1], name)
-    R = np.stack([polar_rotation(place, side, T) for side, T in zip(("left", "right"), poses, strict=True)])
-    if geometry.dim() == 1:
-        start, end = axis_ends(geometry, poses, place)
-        c = x0 = _points(geometry.edges, "position0", start, poses)
-        rows = {"c": c, "x0": x0, "x1": _points(geometry.edges, "position1", end, poses)}
-        frame: tuple[Array, ...] = joint_frame(start, end)
-        if "frame/n" in geometry.edges:
-            frame = _steered(frame, geometry.edges.slot("frame/n").values, place)
+    return anchors_of([(geometry, name)], np.stack([transforms_left, transforms_right]))[0]
+
+
+def anchors_of(joints: Sequence[tuple[SimplicialComplex, str]], poses: Array) -> list[dict[str, Array]]:
+    """The same of many joint geometries with the names of their objects; poses (2, n, 4, 4) of all their joints.
+
+    Those of one form are taken together, so that a thousand geometries cost a few array operations.
+    """
+    forms: dict[tuple[Any, ...], list[int]] = {}
+    sizes = [_elements(geometry).size() for geometry, _ in joints]
+    start = np.cumsum([0, *sizes])
+    for k, (geometry, _) in enumerate(joints):
+        known = _elements(geometry)
+        forms.setdefault((geometry.dim(), *(name in known for name in _ATTRIBUTES)), []).append(k)
+    found: list[dict[str, Array]] = [{} for _ in joints]
+    for chosen in forms.values():
+        at = np.concatenate([np.arange(start[k], start[k + 1]) for k in chosen])
+        same = [joints[k] for k in chosen]
+        rows = _rows(_points_of([geometry for geometry, _ in same], _Places(same)), poses[:, at])
+        first = 0
+        for k in chosen:
+            found[k] = {name: values[:, first : first + sizes[k]] for name, values in rows.items()}
+            first += sizes[k]
+    return found
+
+
+def _elements(geometry: SimplicialComplex) -> AttributeCollection:
+    return geometry.edges if geometry.dim() == 1 else geometry.vertices
+
+
+def _points_of(geometries: Sequence[SimplicialComplex], place: Place | _Places) -> _Points:
+    """What geometries of one form say."""
+    present = [name for name in _ATTRIBUTES if name in _elements(geometries[0])]
+    values = {name: np.concatenate([_elements(g).slot(name).values for g in geometries]) for name in present}
+    wanted = values.pop("frame/n", None)
+    if geometries[0].dim() == 1:
+        world = np.concatenate([g.positions.values[g.edges.topo.values] for g in geometries])
     else:
-        rows = {"c": _points(geometry.vertices, "position", geometry.positions.values, poses)}
+        world = np.concatenate([g.positions.values for g in geometries])[:, None]
+    return _Points(place, world, values, wanted)
+
+
+def _rows(points: _Points, poses: Array) -> dict[str, Array]:
+    """Material rows of all of them."""
+    place = points.place
+    R = np.stack([polar_rotation(place, side, T) for side, T in zip(("left", "right"), poses, strict=True)])
+    if points.world.shape[1] == 2:
+        start, end = _axis_ends(points, poses)
+        c = x0 = _points(points.local, "position0", start, poses)
+        rows = {"c": c, "x0": x0, "x1": _points(points.local, "position1", end, poses)}
+        frame: tuple[Array, ...] = joint_frame(start, end)
+        if points.wanted is not None:
+            frame = _steered(frame, points.wanted, place)
+    else:
+        rows = {"c": _points(points.local, "position", points.world[:, 0], poses)}
         frame = tuple(np.broadcast_to(axis, (poses.shape[1], 3)) for axis in np.eye(3))
     for row, direction in zip("tnb", frame, strict=True):
         # vᵀR = (R⁻¹v)ᵀ
@@ -61,7 +141,7 @@ def anchors(
     return rows
 
 
-def _steered(frame: tuple[Array, ...], wanted: Array, place: Place) -> tuple[Array, ...]:
+def _steered(frame: tuple[Array, ...], wanted: Array, place: Place | _Places) -> tuple[Array, ...]:
     """The frame turned about t so that n points as near as it can to a direction (n, 3) of the world; 0 leaves it."""
     t, n, _ = frame
     across = wanted - np.einsum("ni,ni->n", wanted, t)[:, None] * t
@@ -83,14 +163,17 @@ def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[
     World form: the ends of the edges. Local form: where the left body carries `l_position0`, `l_position1`;
     the axis of `r_position0`, `r_position1` in the right body must have the same direction.
     """
-    edges = geometry.edges
-    if "l_position0" not in edges:
-        ends = geometry.positions.values[edges.topo.values]
-        start, end = ends[:, 0], ends[:, 1]
+    return _axis_ends(_points_of([geometry], place), poses)
+
+
+def _axis_ends(points: _Points, poses: Array) -> tuple[Array, Array]:
+    place = points.place
+    if "l_position0" not in points.local:
+        start, end = points.world[:, 0], points.world[:, 1]
         _lengths(place, "axis", start, end)
         return start, end
     (start, end), (right_start, right_end) = (
-        [_to_world(edges.slot(f"{side}_position{k}").values, poses[s]) for k in (0, 1)] for s, side in enumerate("lr")
+        [_to_world(points.local[f"{side}_position{k}"], poses[s]) for k in (0, 1)] for s, side in enumerate("lr")
     )
     _lengths(place, "axis l_position0 → l_position1", start, end)
     _lengths(place, "axis r_position0 → r_position1", right_start, right_end)
@@ -107,7 +190,7 @@ def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[
     return start, end
 
 
-def polar_rotation(place: Place, side: str, transforms: Array) -> Array:
+def polar_rotation(place: Place | _Places, side: str, transforms: Array) -> Array:
     """The rotation nearest to the linear part of each transform, (n, 3, 3); mirrored or flat ones are errors.
 
     Newton's iteration R ← ½(R + R⁻ᵀ), which converges to it quadratically whenever det A > 0.
@@ -132,16 +215,12 @@ def polar_rotation(place: Place, side: str, transforms: Array) -> Array:
     return R
 
 
-def _place(geometry: SimplicialComplex, count: int, name: str) -> Place:
-    return Place(class_of(uid_of(geometry)).__name__, "joint", count, name)
-
-
-def _points(collection: AttributeCollection, attribute: str, world: Array, poses: Array) -> Array:
+def _points(local: dict[str, Array], attribute: str, world: Array, poses: Array) -> Array:
     """Rows (1, x̄) of both bodies: local attributes if there are any, otherwise world points."""
     rows = np.ones((2, poses.shape[1], 4))
     for s, side in enumerate("lr"):
-        local = collection.find(f"{side}_{attribute}")
-        rows[s, :, 1:] = _to_material(world, poses[s]) if local is None else local.values
+        given = local.get(f"{side}_{attribute}")
+        rows[s, :, 1:] = _to_material(world, poses[s]) if given is None else given
     return rows
 
 
@@ -155,7 +234,7 @@ def _to_material(points: Array, transforms: Array) -> Array:
     return np.asarray(np.linalg.solve(transforms[:, :3, :3], offset)[:, :, 0], np.float64)
 
 
-def _lengths(place: Place, what: str, start: Array, end: Array) -> None:
+def _lengths(place: Place | _Places, what: str, start: Array, end: Array) -> None:
     length = np.linalg.norm(end - start, axis=1)
     bad = ~(length > 1e-12 * np.maximum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1)))
     if bad.any():

@@ -30,6 +30,7 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
     | joints | `drive/target` | m or rad | x̃, in the frame of the reported value; default 0 |
     | joints | `drive/target_velocity` | m/s or rad/s | ṽ; default 0 |
     | joints | `drive/max_effort` | N or N·m | largest effort; default inf |
+    | joints | `drive/acceleration` | m/s² or rad/s² | with which x̃ is approached; default inf: at once |
     | joints | `drive/effort` | N or N·m | what it exerts along the coordinate, written by the world |
 
     Of a further coordinate the names begin with it: `angle/drive/stiffness`.
@@ -57,6 +58,7 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
         write(target.elements, f"{own}stiffness", 0.0, k)
         write(target.elements, f"{own}damping", 0.0, c)
         write(target.elements, f"{own}max_effort", math.inf, cap)
+        fill(target.elements, f"{own}acceleration", math.inf)
         for name in ("target", "target_velocity", "effort"):
             fill(target.elements, f"{own}{name}", 0.0)
 
@@ -66,3 +68,5 @@ class AffineBodyJointDrive(CoordinateExtra, Constraint, uid=10101):
             target.place.at_least_zero(f"{own}{name}", target.elements.slot(f"{own}{name}").values)
         cap = target.elements.slot(f"{own}max_effort").values
         target.place.at_least_zero(f"{own}max_effort", cap, target.effort, _FREE)
+        acceleration = target.elements.slot(f"{own}acceleration").values
+        target.place.positive(f"{own}acceleration", acceleration, infinite="one that is there at once")

@@ -14,6 +14,7 @@ from dovetail.constitution.base import uid_of
 from dovetail.constitution.place import Place
 from dovetail.errors import ArgumentType
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
+from dovetail.logger import Logger
 from dovetail.typing import Array, ArrayLike, Indices
 
 __all__ = ["PAIR_ATTRIBUTES", "Pairs", "Side"]
@@ -106,18 +107,19 @@ class Pairs:
 
     @classmethod
     def checked(cls, place: Place, left: Side, right: Side) -> Pairs:
-        """Pairs of different bodies of which at least one can move."""
+        """Pairs of different bodies; a joint of which neither can move is told of, for it has nothing to do."""
         for k in map(int, np.flatnonzero(left.instances == right.instances)):
             if left.slots[k] is right.slots[k]:
                 raise place.error(f"connects {left.describe(k)} to itself; give two different bodies.", k)
         fixed = np.flatnonzero((left.gather(builtin.is_fixed) != 0) & (right.gather(builtin.is_fixed) != 0))
         if fixed.size:
             at = int(fixed[0])
-            raise place.error(
-                f"connects {left.describe(at)} and {right.describe(at)}, which are both fixed; "
-                "leave the joint out, or let one of them move.",
+            told = place.error(
+                f"connects {left.describe(at)} and {right.describe(at)}, which are both fixed: it does nothing. "
+                "Leave the joint out, or let one of them move.",
                 at,
             )
+            Logger.warn(str(told))
         return cls(left, right)
 
     def poses(self) -> Array:

@@ -22,9 +22,9 @@ from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import (
     Frictions,
     add_friction,
-    add_friction_gradient,
     freeze_friction,
     friction_energy,
+    slide_on,
 )
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
@@ -99,6 +99,7 @@ class Contact:
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
         self._mass = np.where(self._is_free != 0, mass, 0.0)
         self._eps_velocity, self._with_friction = eps_velocity, friction
+        self._rolls_freely = not scene.rolling.any()
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions()
@@ -239,29 +240,28 @@ class Contact:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
         self.friction.epsilon = self._eps_velocity * h
         self._freeze(Q, h, s)
-        # what is remembered is the slip that the step has ended with
-        self._Q_start = Q_before if self.stick is None else Q
+        slide_on(self.friction, self.friction.count, self.stick is not None, Q_before, Q)
+        self._Q_start = Q
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
         self.friction.count = 0
 
-    def add_drag(self, Q: Array, V: Array, h: float, s: ActiveContacts, g: Array) -> None:
-        """g (n, 12) += gradient of friction at Q, times h², of bodies that move with V, where the contacts are s."""
+    def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
+        """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
         self.friction.epsilon = self._eps_velocity * h
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
-        force, _ = self.friction.slips(Q - h * V, Q)
-        add_friction_gradient(self.friction, self.friction.count, force, g)
+        Q_before = Q - h * V
+        found = self.friction.on_bodies(self.turning, Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
         self.friction.count = 0
+        return found
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
         if self._with_friction:
-            self.friction.make_room(s.count)
+            self.friction.make_room(s.count if self._rolls_freely else 2 * s.count)
             self.friction.candidates = s.candidates
-            self.friction.count = freeze_friction(
-                s, s.count, s.candidates, self.scene.thickness, Q, self.turning, self.friction
-            )
+            self.friction.count = freeze_friction(s, s.count, s.candidates, self.scene, Q, self.turning, self.friction)
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)
 
@@ -351,14 +351,19 @@ class Contact:
                 part.restore(arrays)
         self._renew()
 
-    def commit(self, Q: Array, h: float) -> float:
-        """The step of length h has led to Q; returns the work done against friction [J]."""
+    def commit(self, Q: Array, h: float) -> tuple[float, Array]:
+        """The step of length h has led to Q; returns the work done against friction [J], and its forces (n, 16).
+
+        Rows of forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; 1 if all
+        slide.
+        """
         force, work = self.friction.slips(self._Q_start, Q)
+        rubbing = self.friction.on_bodies(self.turning, self._Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
         if self.ease is not None:
             self.ease.commit(h)
-        return work / (h * h)
+        return work / (h * h), rubbing
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""

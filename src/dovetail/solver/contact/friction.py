@@ -6,6 +6,9 @@
 x_a and x_b are points of the surfaces: of what has a thickness ξ, so far from the closest points of the cores along n.
 Below ε the force grows smoothly from zero: with u₀ = 0 a body at rest creeps by less than eps_velocity; with the u₀
 that stick.py remembers it does not. Refreshing λ and T inside a step does not converge; one lag per step does.
+
+Friction against rolling is the same on directions in place of points, ξ = (0, A⁻¹n) on both bodies, with the load cλ: u
+is the relative turn across n [rad], and the torque against it is cλ at most, c the lever of rolling friction [m].
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ import numpy as np
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
-from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS
+from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS, X0
 from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import HessianTerms, set_term
+from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8, i8, real
 from dovetail.typing import Array, Indices
@@ -31,13 +35,18 @@ __all__ = [
     "freeze_friction",
     "friction_energy",
     "friction_slips",
+    "slide_on",
 ]
+
+
+_CONE = 0.98  # (|F|/μλ)² from which on a contact slides
+_SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
 
 
 class Frictions(Record):
     """Lagged friction, of which the first `count` rows are valid; it grows as needed.
 
-    xi (k, 8)             ξ_a, ξ_b as of the contacts, moved to the surfaces
+    xi (k, 8)             ξ_a, ξ_b as of the contacts, moved to the surfaces; directions where they resist rolling
     tangent (k, 2, 3)     t₁, t₂
     load (k,)             μλ
     roll (k, 2)           what of the motion along the tangents is rolling [m], see roll.py
@@ -79,14 +88,22 @@ class Frictions(Record):
         lost = friction_slips(self, self.count, Q_start, Q, force)
         return force, float(lost)
 
+    def on_bodies(self, turning: Turning, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
+        """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `rub`."""
+        found = np.zeros((len(Q), 16))
+        if self.count:
+            found[:, 15] = 1.0
+            rub(self, self.count, turning, h * h, Q_start, Q, force, found)
+        return found
+
 
 @kernel
 def freeze_friction(
-    s: ActiveContacts, count: int, candidates: Candidates, half_thickness: Array, Q: Array, turning: Turning,
+    s: ActiveContacts, count: int, candidates: Candidates, scene: ContactScene, Q: Array, turning: Turning,
     frictions: Frictions,
 ) -> int:  # fmt: skip
-    """Friction of the active contacts at Q, of bodies with these half thicknesses (n,); returns how many have any."""
-    kept = 0
+    """Friction of the active contacts at Q; returns how many rows: those that resist rolling follow their contact."""
+    kept, half_thickness, material, rolling = 0, scene.thickness, scene.material, scene.rolling
     for n in range(count):
         k = s.candidate[n]
         mu = candidates.numbers[k, MU]
@@ -94,7 +111,9 @@ def freeze_friction(
         d = math.sqrt(squared)
         _, first, _ = barrier(squared, candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
         normal_force = -2.0 * d * first * s.weight[n] * s.kappa[n]
-        if not mu * normal_force > 0.0:
+        a, b = s.bodies[n, 0], s.bodies[n, 1]
+        lever = rolling[material[a], material[b] if b >= 0 else scene.plane_material[candidates.pairs[k, X0 + 1]]]
+        if not (mu + lever) * normal_force > 0.0:
             continue
         n0, n1, n2 = s.r[n, 0] / d, s.r[n, 1] / d, s.r[n, 2] / d
         # the axis least along n gives a well-conditioned tangent
@@ -104,27 +123,33 @@ def freeze_friction(
             t0, t1, t2 = -n2, 0.0, n0
         length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
         t0, t1, t2 = t0 / length, t1 / length, t2 / length
-        for i in range(8):
-            frictions.xi[kept, i] = s.xi[n, i]
-        a, b = s.bodies[n, 0], s.bodies[n, 1]
-        d0 = d1 = d2 = 0.0
-        for side in range(1 if b < 0 else 2):
-            body, first, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
-            far = sign * half_thickness[body]
-            if far != 0.0:
-                move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, first)
-            r0, r1, r2 = roll(turning, body, (n0, n1, n2), Q, frictions.xi, kept, first)
-            d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
-        tangent = frictions.tangent[kept]
-        tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
-        tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
-        for t in range(2):
-            frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
-        frictions.load[kept] = mu * normal_force
-        frictions.carried[kept, 0] = frictions.carried[kept, 1] = 0.0
-        frictions.candidate[kept] = k
-        frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
-        kept += 1
+        for part in range(2):
+            load = normal_force * (mu if part == 0 else lever)
+            if not load > 0.0:
+                continue
+            d0 = d1 = d2 = 0.0
+            for side in range(2):
+                body, first, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
+                for i in range(4):
+                    frictions.xi[kept, first + i] = s.xi[n, first + i] if part == 0 else 0.0
+                if body < 0:
+                    continue
+                far = sign * half_thickness[body] if part == 0 else 1.0
+                if far != 0.0:
+                    move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, first)
+                if part == 0:
+                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), Q, frictions.xi, kept, first)
+                    d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
+            tangent = frictions.tangent[kept]
+            tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
+            tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
+            for t in range(2):
+                frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
+            frictions.load[kept] = load
+            frictions.carried[kept, 0] = frictions.carried[kept, 1] = 0.0
+            frictions.candidate[kept] = k
+            frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
+            kept += 1
     return kept
 
 
@@ -147,6 +172,16 @@ def _slip(xi: Array, t: Array, roll: Array, bodies: Indices, k: int, Q: Array, Q
         t[k, 0, 0] * x + t[k, 0, 1] * y + t[k, 0, 2] * z - roll[k, 0],
         t[k, 1, 0] * x + t[k, 1, 1] * y + t[k, 1, 2] * z - roll[k, 1],
     )
+
+
+@kernel
+def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Array) -> None:
+    """carried += what has slid from Q_before to Q, of contacts that slide: a step would go on like that."""
+    for k in range(count):
+        u, v = f.carried[k, 0], f.carried[k, 1]
+        if not has_memory or u * u + v * v > _SLIDES * f.epsilon * f.epsilon:
+            du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, Q, Q_before)
+            f.carried[k, 0], f.carried[k, 1] = u + du, v + dv
 
 
 @kernel
@@ -193,6 +228,47 @@ def add_friction_gradient(f: Frictions, count: int, force: Array, g: Array) -> N
                 g[a, 3 * i + x] -= f.xi[k, i] * force[k, x]
                 if b >= 0:
                     g[b, 3 * i + x] += f.xi[k, 4 + i] * force[k, x]
+
+
+@kernel
+def rub(
+    f: Frictions, count: int, turning: Turning, h2: float, Q_start: Array, Q: Array, force: Array, out: Array
+) -> None:
+    """out (n, 16) += forces on bodies, of which those F (k, 3) on bodies a of contacts are known, times h2.
+
+    Twelve numbers are their rows, −F on b; three are Σ d × F, d how far x has gone in the step; the last ← 0 where a
+    contact sticks. Where a body rolls, the point that touches stays behind: d is less by what it turns, hω across n,
+    times the lever.
+    """
+    for k in range(count):
+        t, square = f.tangent[k], force[k, 0] ** 2 + force[k, 1] ** 2 + force[k, 2] ** 2
+        n0 = t[0, 1] * t[1, 2] - t[0, 2] * t[1, 1]
+        n1 = t[0, 2] * t[1, 0] - t[0, 0] * t[1, 2]
+        n2 = t[0, 0] * t[1, 1] - t[0, 1] * t[1, 0]
+        for side in range(1 if f.bodies[k, 1] < 0 else 2):
+            b, first, turn, c = f.bodies[k, side], 4 * side, turning.turn, turning.centre
+            scale = (1.0 - 2.0 * side) / h2
+            F0, F1, F2 = scale * force[k, 0], scale * force[k, 1], scale * force[k, 2]
+            along = turn[b, 0] * n0 + turn[b, 1] * n1 + turn[b, 2] * n2
+            e0, e1, e2 = turn[b, 0] - along * n0, turn[b, 1] - along * n1, turn[b, 2] - along * n2
+            l0 = l1 = l2 = d0 = d1 = d2 = 0.0
+            for i in range(4):
+                w = f.xi[k, first + i]
+                l0 += w * (Q_start[b, i, 0] - (c[b, 0] if i == 0 else 0.0))
+                l1 += w * (Q_start[b, i, 1] - (c[b, 1] if i == 0 else 0.0))
+                l2 += w * (Q_start[b, i, 2] - (c[b, 2] if i == 0 else 0.0))
+                d0 += w * (Q[b, i, 0] - Q_start[b, i, 0])
+                d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
+                d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])
+                out[b, 3 * i] += w * F0
+                out[b, 3 * i + 1] += w * F1
+                out[b, 3 * i + 2] += w * F2
+            d0, d1, d2 = d0 - (e1 * l2 - e2 * l1), d1 - (e2 * l0 - e0 * l2), d2 - (e0 * l1 - e1 * l0)
+            if square < _CONE * f.load[k] * f.load[k]:
+                out[b, 15] = 0.0
+            out[b, 12] += d1 * F2 - d2 * F1
+            out[b, 13] += d2 * F0 - d0 * F2
+            out[b, 14] += d0 * F1 - d1 * F0
 
 
 @kernel

@@ -103,11 +103,13 @@ class Survey:
     def listing(self, h: float) -> ContactList:
         """Point, normal, gap and forces of every contact."""
         place = self._places()
-        parted = np.flatnonzero(place < 0)
+        # what resists rolling has directions for its points, and is a torque alone
+        on_points = self.friction.xi[: self.friction.count, 0] != 0.0
+        parted, there = np.flatnonzero((place < 0) & on_points), (place >= 0) & on_points
         force, _ = self.friction.slips(self.Q_start, self.Q)
         count, friction = self.active.count, self.friction
         rubbing = np.zeros((count, 3))
-        rubbing[place[place >= 0]] = force[place >= 0]
+        rubbing[place[there]] = force[there]
         r, distance = self.active.r[:count], np.sqrt(self.active.squared[:count])
         numbers = self.candidates.numbers[self.candidate]
         rest_bodies, rest_candidate = friction.bodies[parted], friction.candidate[parted]

@@ -35,6 +35,7 @@ class ContactScene(Record):
     self_collides (n,)           1 where a body may touch itself
     plane_point, plane_normal (p, 3), plane_material, plane_subscene (p,)     half-planes, normals of length 1
     mu, kappa, enabled (m, m)    friction, stiffness (< 0 adaptive) and switch by pair of contact elements
+    rolling, restitution (m, m)  lever of rolling friction [m] and restitution by pair, or none
     subscenes (s, s)             whether two subscenes meet
     masked                       body pairs (k, 2) that never touch, such as neighbours by a joint
     vertex_material              contact elements by shape vertex, −1 where the body's counts; indexed like `V`
@@ -58,6 +59,8 @@ class ContactScene(Record):
     plane_subscene: Indices = i8(1)
     mu: Array = f8(2)
     kappa: Array = f8(2)
+    rolling: Array = f8(2)
+    restitution: Array = f8(2)
     enabled: Indices = i8(2)
     subscenes: Indices = i8(2)
     vertex_material: Indices = i8(1)
@@ -90,6 +93,8 @@ class ContactScene(Record):
         is_round: Indices | None = None,
         rolls: Indices | None = None,
         rolling_axis: Array | None = None,
+        rolling: Array | None = None,
+        restitution: Array | None = None,
         **given: Any,
     ) -> None:
         vertex = np.cumsum([0, *(len(s.vertices) for s in shapes)])
@@ -111,6 +116,8 @@ class ContactScene(Record):
         super().__init__(
             **given,
             is_round=is_round,
+            rolling=np.zeros_like(given["mu"]) if rolling is None else rolling,
+            restitution=np.zeros_like(given["mu"]) if restitution is None else restitution,
             plane_thickness=_inside(given["thickness"], given["d_hat"], is_round),
             plane_subscene=np.zeros(len(given["plane_point"]), np.int64) if plane_subscene is None else plane_subscene,
             vertex_material=np.full(len(V), -1) if vertex_material is None else vertex_material,

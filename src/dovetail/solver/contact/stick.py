@@ -8,6 +8,10 @@ slip u₀ whose force is that of the last step's end, in the frame of body b and
 
 and friction acts on u = u₀ + what slides in the step: a spring that holds, up to μλ. Where the load has changed the
 force stays, as far as the present load holds it. The spring never stores more than ⅔ μλε. Features that part forget.
+
+What barriers push with at the start of a step is what had to be pushed with one step earlier; friction that slides is
+to act with the load in the middle of the step. So the load of a contact that slides is drawn on by 1.5 of its last
+change.
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ from dovetail.typing import Array, Indices
 __all__ = ["Stick"]
 
 _KEY = 4  # integers that name the features of a contact
+_SLIDES = 0.9  # share of the cone from which on a contact is taken to have slid
+_AHEAD = 1.5  # steps from the time of the load that barriers tell at the start of a step to the middle of it
+_FADES = 4.0  # a change of the load by a quarter is an impact, as in held.py
 
 
 class Stick:
@@ -33,19 +40,20 @@ class Stick:
 
     keys (k, 4)      features of each contact, each once
     bodies (k, 2)    its bodies a, b
-    force (k, 3)     on a [N], by the columns of b: f = Σ cᵢ aᵢ; in the world where there is no b
+    force (k, 4)     on a [N], by the columns of b: f = Σ cᵢ aᵢ, in the world where there is no b; and μλ [N]
     """
 
     def __init__(self) -> None:
         self.keys: Indices = np.zeros((0, _KEY), np.int64)
         self.bodies: Indices = np.zeros((0, 2), np.int64)
-        self.force = np.zeros((0, 3))
-        self._present = self.keys  # keys of the step's frictions
+        self.force = np.zeros((0, 4))
+        self._present, self._load = self.keys, np.zeros(0)  # keys and μλh² of the step's frictions
 
     def begin(self, friction: Frictions, Q: Array, h: float) -> None:
         """Friction that was frozen at Q, for a step of length h, begins with what is remembered."""
         self._present = np.empty((friction.count, _KEY), np.int64)
         _name(friction, friction.candidates, self._present)
+        self._load = friction.load[: friction.count].copy()
         if len(self.keys):
             _recall(self.keys, self.force, self._present, Q, h * h, friction)
 
@@ -53,7 +61,8 @@ class Stick:
         """The step has led to Q, with these forces (k, 3), times h²."""
         bodies = friction.bodies[: friction.count].copy()
         _by_columns(bodies, h * h, Q, force)
-        self.keys, self.bodies, self.force = self._present[: friction.count], bodies, force
+        loads = self._load[: friction.count, None] / (h * h)
+        self.keys, self.bodies, self.force = self._present[: friction.count], bodies, np.hstack([force, loads])
 
     def forget(self, moved: Indices) -> None:
         """These bodies were moved from outside."""
@@ -85,7 +94,8 @@ class Stick:
 def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
     """keys (k, 4) ← equal for the same features at two states; of a vertex and a patch the triangle does not count.
 
-    Two edges: their four vertices. Other kinds end in −1 − kind, which is no vertex.
+    Two edges: their four vertices. Other kinds end in −1 − kind, which is no vertex. What resists rolling begins with
+    −1 − x0.
     """
     for n in range(len(keys)):
         k = f.candidate[n]
@@ -96,6 +106,8 @@ def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
             keys[n, 1], keys[n, 2] = candidates.pairs[k, B], int(candidates.numbers[k, SHAPE])
         if kind != EDGE_EDGE:
             keys[n, 3] = -1 - kind
+        if f.xi[n, 0] == 0.0:
+            keys[n, 0] = -1 - keys[n, 0]
 
 
 @kernel
@@ -118,7 +130,7 @@ def _place(keys: Indices, n: int, mask: int) -> int:
 
 @kernel
 def _recall(known: Indices, past: Array, keys: Indices, Q: Array, h2: float, f: Frictions) -> None:
-    """carried (k, 2) ← u₀ of frictions with these keys, where a force of the past (p, 3) is known for the same key."""
+    """carried (k, 2) ← u₀ of frictions with these keys, where a force of the past (p, 4) is known for the same key."""
     mask = 1
     while mask < 2 * len(known):
         mask *= 2
@@ -145,6 +157,10 @@ def _recall(known: Indices, past: Array, keys: Indices, Q: Array, h2: float, f: 
             u -= force * f.tangent[n, 0, x]
             v -= force * f.tangent[n, 1, x]
         length = math.sqrt(u * u + v * v)
+        if length > _SLIDES * past[p, 3]:
+            change = f.load[n] - h2 * past[p, 3]
+            fades = (_FADES * change / f.load[n]) ** 4
+            f.load[n] += max(1.0 - fades, 0.0) * _AHEAD * change
         if length > 0.0:
             share = min(h2 * length / f.load[n], 1.0)
             scale = f.epsilon * (1.0 - math.sqrt(1.0 - share)) / length

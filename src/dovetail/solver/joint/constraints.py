@@ -159,6 +159,14 @@ def _largest(values: Array) -> float:
 
 
 @kernel
+def _copy(source: Array, target: Array) -> None:
+    """By entries: a slice would bring Numba's message for shapes that do not fit, which takes 2 s to compile."""
+    for r in range(len(source)):
+        for a in range(source.shape[1]):
+            target[r, a] = source[r, a]
+
+
+@kernel
 def _close(
     c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, linear: bool, size: float,
     y: Array, mu: Array,
@@ -187,15 +195,15 @@ def _close(
             break
         # a step can be too long for its correction, or rows that depend on each other not fit any more; a NaN too
         if not linear and not worst < before:
-            y[:] = y_kept
-            mu[:] = mu_kept
+            _copy(y_kept, y)
+            _copy(mu_kept, mu)
             ends = True
             continue
         if not linear and worst > 0.5 * before:
             break
         before = worst
-        y_kept[:] = y
-        mu_kept[:] = mu
+        _copy(y, y_kept)
+        _copy(mu, mu_kept)
         # conjugate gradients on J A⁻¹Jᵀ μ = residual with K as its inverse
         rz = 0.0
         for k in range(rows):

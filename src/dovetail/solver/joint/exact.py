@@ -213,6 +213,11 @@ class ExactJoints:
         for rows in self._sets():
             np.divide(rows.multiplier, h * h, out=rows.force)
 
+    def take_over(self, other: ExactJoints, closed: bool) -> None:
+        """Go on from what another set of joints has left; `closed`: all of them were among those, as they are now."""
+        self._tuned[:] = other._tuned
+        self._kept[0] = other._kept[0] if closed else 0.0
+
     def arrays(self) -> dict[str, Array]:
         """What the next step depends on."""
         return {

@@ -19,6 +19,8 @@ has: a drive that is switched off lets go at once.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dovetail.solver.contribution import Start, motion
@@ -33,8 +35,15 @@ __all__ = ["accept_start", "curve_laws", "rate_slope", "start_laws", "start_of"]
 
 @kernel
 def _with_gain(past: Array, now: Array, otherwise: float) -> float:
-    """A past slope φ′ as it would have been with the present gain φ″, or otherwise another one: if it had none."""
-    return past[0] * now[1] / past[1] if past[1] > 0.0 and now[1] > 0.0 else otherwise
+    """A past slope φ′ as it would have been with the present gain φ″, or otherwise another one: if it had none.
+
+    One without gain may be that of a servo at the end of its strength: it is what it was, up to the present strength.
+    """
+    if past[1] > 0.0 and now[1] > 0.0:
+        return past[0] * now[1] / past[1]
+    if past[1] == 0.0 and now[1] == 0.0 and past[0] * now[0] < 0.0:
+        return math.copysign(min(abs(past[0]), abs(now[0])), past[0])
+    return otherwise
 
 
 @kernel

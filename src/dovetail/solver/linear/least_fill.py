@@ -65,7 +65,8 @@ def _eliminate(edge: Flags, degree: Indices, among: Indices, position: Indices, 
         first = row_start[k]
         if first + count > len(column):
             larger = np.empty(2 * len(column) + count, np.int64)
-            larger[:first] = column[:first]
+            for i in range(first):  # see `_copy` in joint/constraints.py
+                larger[i] = column[i]
             column = larger
         for i in range(count):
             u = near[i]

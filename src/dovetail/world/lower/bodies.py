@@ -10,7 +10,7 @@ import numpy as np
 from dovetail import builtin
 from dovetail.checked import LARGEST
 from dovetail.constitution import AffineBodyConstitution
-from dovetail.constitution.base import uid_of
+from dovetail.constitution.base import fill, uid_of
 from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.geometry.rows import transforms_to_rows
@@ -81,12 +81,8 @@ class BodyTable:
 
 def lower_bodies(scene: Scene) -> tuple[BodyTable, Bodies, Array, Array]:
     """Body table, constant properties, and the initial Q and V (n, 4, 3)."""
-    found = [
-        slot
-        for slot, _ in scene.geometries
-        if isinstance(slot, SimplicialComplexSlot) and uid_of(slot.geometry) in AffineBodyConstitution.uids
-    ]
-    found.sort(key=lambda slot: uid_of(slot.geometry))
+    listed = [(uid_of(slot.geometry), slot) for slot, _ in scene.geometries if isinstance(slot, SimplicialComplexSlot)]
+    found = [slot for wanted in sorted(AffineBodyConstitution.uids) for uid, slot in listed if uid == wanted]
     entries = []
     offset = 0
     for slot in found:
@@ -174,6 +170,4 @@ def _describe(table: BodyTable) -> None:
         }
         vertex += entry.count * entry.geometry.vertices.size()
         for name, value in values.items():
-            if entry.geometry.meta.find(name) is None:
-                entry.geometry.meta.create(name, 0)
-            entry.geometry.meta[name] = value
+            fill(entry.geometry.meta, name, value)

@@ -57,6 +57,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
     material, subscene = np.zeros(table.count, np.int64), np.zeros(table.count, np.int64)
     self_collides = np.zeros(table.count, np.int64)
     mu, kappa, enabled = scene.contact_tabular.table()
+    rolling, restitution = scene.contact_tabular.extras()
     subscenes = scene.subscene_tabular.table()
     for entry in table.geometries:
         geometry, here = entry.geometry, entry.bodies
@@ -112,6 +113,8 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         plane_subscene=plane_subscene,
         mu=np.ascontiguousarray(mu, float),
         kappa=np.ascontiguousarray(kappa, float),
+        rolling=rolling,
+        restitution=restitution,
         enabled=np.ascontiguousarray(enabled).astype(np.int64),
         subscenes=np.ascontiguousarray(subscenes).astype(np.int64),
         masked=masked,

@@ -48,7 +48,10 @@ class _End:
 
 
 class Couplings:
-    """The couplings of a running world: `exact` are the rows of some, `soft` is the energy of the others."""
+    """The couplings of a running world: `exact` are the rows of some, `soft` is the energy of the others.
+
+    force (n,) is what they exerted against their followers in the last step [N or N·m].
+    """
 
     def __init__(self, scene: Scene, lowered: LoweredJoints, bodies: Bodies, Q: Array, everywhere: bool) -> None:
         self._coordinates = lowered.coordinates
@@ -67,7 +70,7 @@ class Couplings:
                 self.ends.append((ends[0], ends[1]))
             exact += (np.isinf(elements.slot("strength_ratio").values) | everywhere).tolist()
         self.is_exact: Flags = np.array(exact, np.bool_)
-        self._force = np.zeros(len(self.ends))
+        self.force = np.zeros(len(self.ends))
         self.exact = self._rows(bodies, Q) if self.is_exact.any() else None
         self.soft = self._energy() if (~self.is_exact).any() else None
         self.refresh()
@@ -80,6 +83,10 @@ class Couplings:
     def place(self, k: int) -> int:
         """Which of the exact couplings, or of the others, coupling k is."""
         return int((self.is_exact[:k] == self.is_exact[k]).sum())
+
+    def numbered(self) -> list[tuple[int, int, int]]:
+        """Ids of slots, the first of their couplings, and how many they have."""
+        return [(slot.id(), rows.start, rows.stop - rows.start) for slot, rows in self.slots]
 
     def _chosen(self, exact: bool) -> list[int]:
         return np.flatnonzero(self.is_exact == exact).tolist()
@@ -145,11 +152,11 @@ class Couplings:
         carried (r, 3) ends with what they exert besides their multipliers, see solver/held.py.
         """
         if self.exact is not None:
-            self._force[self.is_exact] = self.exact.force[:, 0] + carried[len(carried) - len(self.exact.force) :, 0]
+            self.force[self.is_exact] = self.exact.force[:, 0] + carried[len(carried) - len(self.exact.force) :, 0]
         if self.soft is not None:
             chosen = self._chosen(False)
             K = [self.soft.matrix(a)[0, 0] for a in range(len(chosen))]
-            self._force[chosen] = np.array(K) * self.gaps()[chosen] / h**2
+            self.force[chosen] = np.array(K) * self.gaps()[chosen] / h**2
 
     def gaps(self) -> Array:
         """x_f − ratio·x_l − offset at the committed coordinates."""
@@ -162,18 +169,18 @@ class Couplings:
         """Write efforts and gaps into the attributes."""
         gaps = self.gaps() if self.ends else np.zeros(0)
         for slot, rows in self.slots:
-            slot.geometry["coupling"].slot("effort").edit()[:] = -self._force[rows]
+            slot.geometry["coupling"].slot("effort").edit()[:] = -self.force[rows]
             slot.geometry["coupling"].slot("gap").edit()[:] = gaps[rows]
 
     def changing(self) -> list[Array]:
         """All arrays that a step, and what is read for it, change in place."""
         exact = [] if self.exact is None else [self.exact.weight, self.exact.target]
         soft = [] if self.soft is None else [self.soft.entries.M, self.soft.target, self.soft.previous]
-        return [self._force, *exact, *soft]
+        return [self.force, *exact, *soft]
 
     def arrays(self) -> dict[str, Array]:
         """What a dump must save, by name."""
-        return {"coupling/force": self._force} if self.ends else {}
+        return {"coupling/force": self.force} if self.ends else {}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""

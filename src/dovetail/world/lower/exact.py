@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +29,7 @@ from dovetail.solver.joint.redundancy import redundancies
 from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.typing import Array, Flags
-
-if TYPE_CHECKING:
-    from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints
+from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints, by_kind, stencils_of
 
 __all__ = ["check_loops", "exact_stencils", "lower_exact", "lower_held", "which_are_exact"]
 
@@ -111,12 +108,13 @@ def lower_held(uses: list[LawOnJoints], coordinates: Coordinates, bodies: Bodies
 def exact_stencils(entries: list[JointGeometry]) -> dict[int, Stencils]:
     """Rows of the exact joints of all joint geometries, in the order of the joints: points (1) and slides (2)."""
     parts: dict[int, list[Stencils]] = {1: [Stencils.none(1)], 2: [Stencils.none(2)]}
-    for entry in entries:
-        chosen = np.flatnonzero(entry.exact)
-        for constraint in _constraints(entry.kind) if chosen.size else ():
-            W = entry.stencils(constraint)[chosen]
-            stencils = Stencils(entry.left[chosen], entry.right[chosen], W, entry.offset + chosen)
-            parts[W.shape[1]].append(stencils)
+    for kind, alike in by_kind([entry for entry in entries if entry.exact.any()]).items():
+        chosen = np.flatnonzero(np.concatenate([entry.exact for entry in alike]))
+        left, right = (np.concatenate([getattr(entry, side) for entry in alike])[chosen] for side in ("left", "right"))
+        joint = np.concatenate([np.arange(entry.offset, entry.offset + entry.count) for entry in alike])[chosen]
+        for constraint in _constraints(kind):
+            W = stencils_of(alike, constraint)[chosen]
+            parts[W.shape[1]].append(Stencils(left, right, W, joint))
     found = {}
     for m, listed in parts.items():
         left, right, W, joint = (

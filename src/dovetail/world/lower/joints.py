@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.constitution.base import class_of, uid_of
 from dovetail.constitution.joint.base import Joint
-from dovetail.constitution.joint.frame import anchors
+from dovetail.constitution.joint.frame import anchors_of
 from dovetail.constitution.terms import Coincide, Slide, Term
 from dovetail.errors import ConstitutionError
 from dovetail.geometry import SimplicialComplexSlot
@@ -36,23 +36,29 @@ from dovetail.world.lower.coupling import Couplings
 from dovetail.world.lower.declarations import energy_of
 from dovetail.world.lower.exact import check_loops, exact_stencils, lower_exact, lower_held, which_are_exact
 from dovetail.world.lower.laws import lower_coordinates, lower_laws, lower_loads
-from dovetail.world.lower.lowered import JointGeometry, LoweredJoints, TermOnJoints
+from dovetail.world.lower.lowered import JointGeometry, LoweredJoints, TermOnJoints, by_kind
 
 __all__ = ["lower_joints"]
 
 
-def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> LoweredJoints:
-    """Collect the joints of a scene; Q are the states of the bodies at init."""
+def lower_joints(
+    scene: Scene, table: BodyTable, bodies: Bodies, Q: Array, known: LoweredJoints | None = None
+) -> LoweredJoints:
+    """Collect the joints of a scene; Q are the states of the bodies at init.
+
+    Those of geometries that are `known` stay where they sit on their bodies, wherever these have gone.
+    """
     lowered = LoweredJoints()
     everywhere = bool(scene.config["joint/exact"])
     offset = 0
     for slot, _ in scene.geometries:
-        if isinstance(slot, SimplicialComplexSlot) and uid_of(slot.geometry) > 0:
-            kind = class_of(uid_of(slot.geometry))
+        if isinstance(slot, SimplicialComplexSlot) and (uid := uid_of(slot.geometry)) > 0:
+            kind = class_of(uid)
             if issubclass(kind, Joint):
-                entry = _geometry(slot, kind, offset, table, bodies, Q, everywhere)
+                entry = _geometry(slot, kind, offset, table, bodies, everywhere)
                 lowered.geometries.append(entry)
                 offset += entry.count
+    _place(lowered.geometries, Q, {} if known is None else {e.slot.id(): e.rows for e in known.geometries})
     if lowered.geometries:
         lowered.frames = _frames(lowered.geometries)
         _energies(lowered)
@@ -68,9 +74,8 @@ def lower_joints(scene: Scene, table: BodyTable, bodies: Bodies, Q: Array) -> Lo
 
 
 def _geometry(
-    slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, bodies: Bodies, Q: Array,
-    everywhere: bool,
-) -> JointGeometry:  # fmt: skip
+    slot: SimplicialComplexSlot, kind: type[Joint], offset: int, table: BodyTable, bodies: Bodies, everywhere: bool
+) -> JointGeometry:
     elements = kind.elements(slot.geometry)
     who = f"{kind.__name__} '{slot.object_name}'"
     left, right = (
@@ -81,30 +86,40 @@ def _geometry(
     if same.size:
         raise ConstitutionError(f"{who}: joint {same[0]} connects {table.name(int(left[same[0]]))} with itself.")
     exact = which_are_exact(kind, elements.slot("strength_ratio").values, everywhere, who)
-    rows = anchors(slot.geometry, rows_to_transforms(Q[left]), rows_to_transforms(Q[right]), slot.object_name)
     mass = bodies.mass[:, 0, 0]
-    return JointGeometry(slot, kind, offset, left, right, rows, mass[left] + mass[right], exact)
+    return JointGeometry(slot, kind, offset, left, right, {}, mass[left] + mass[right], exact)
+
+
+def _place(entries: list[JointGeometry], Q: Array, known: dict[int, dict[str, Array]]) -> None:
+    """Find where joints sit on their bodies, which are at Q, but for those that are known."""
+    new = []
+    for entry in entries:
+        rows = known.get(entry.slot.id(), {})
+        if rows and rows["c"].shape[1] == entry.count:
+            entry.rows.update(rows)
+        else:
+            new.append(entry)
+    if new:
+        pairs = np.stack([np.concatenate([getattr(entry, side) for entry in new]) for side in ("left", "right")])
+        poses = np.stack([rows_to_transforms(Q[bodies]) for bodies in pairs])
+        for entry, rows in zip(new, anchors_of([(e.geometry, e.slot.object_name) for e in new], poses), strict=True):
+            entry.rows.update(rows)
 
 
 def _frames(entries: list[JointGeometry]) -> JointFrames:
-    sides = []
-    for side in (0, 1):
-        parts = []
-        for entry in entries:
-            second = "x1" if Coincide("x1") in entry.kind.terms else "c"
-            parts.append(np.stack([entry.rows[row][side] for row in ("c", second, "t", "n", "b")], axis=1))
-        sides.append(np.ascontiguousarray(np.concatenate(parts)))
-    parts, aligns = [], []
-    for entry in entries:
-        slides = any(isinstance(term, Slide) for term in entry.kind.terms)
-        meets = any(isinstance(term, Coincide) and term.row in ("c", "x0", "x1") for term in entry.kind.terms)
-        parts.append(np.full(entry.count, PART_ALONG if slides else PART_NOWHERE if meets else PART_ANYWHERE))
-        held = {term.row for term in entry.kind.terms if isinstance(term, Coincide)}
-        axis = {"x0", "x1"} <= held or "t" in held
-        align = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if axis else ALIGN_NOTHING
-        aligns.append(np.full(entry.count, align))
     left, right = (np.concatenate([getattr(entry, side) for entry in entries]) for side in ("left", "right"))
-    return JointFrames(left, right, sides[0], sides[1], np.concatenate(parts), np.concatenate(aligns))
+    rows = np.empty((2, len(left), 5, 4))
+    parts, aligns = np.empty((2, len(left)), np.int64)
+    for kind, alike in by_kind(entries).items():
+        at = np.concatenate([np.arange(entry.offset, entry.offset + entry.count) for entry in alike])
+        held = {term.row for term in kind.terms if isinstance(term, Coincide)}
+        for k, row in enumerate(("c", "x1" if "x1" in held else "c", "t", "n", "b")):
+            rows[:, at, k] = np.concatenate([entry.rows[row] for entry in alike], axis=1)
+        slides, meets = any(isinstance(term, Slide) for term in kind.terms), held & {"c", "x0", "x1"}
+        parts[at] = PART_ALONG if slides else PART_NOWHERE if meets else PART_ANYWHERE
+        axis = {"x0", "x1"} <= held or "t" in held
+        aligns[at] = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if axis else ALIGN_NOTHING
+    return JointFrames(left, right, rows[0], rows[1], parts, aligns)
 
 
 def _energies(lowered: LoweredJoints) -> None:

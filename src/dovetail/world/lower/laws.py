@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dovetail import builtin
-from dovetail.constitution.base import class_of
 from dovetail.constitution.joint.extra import JointExtra
 from dovetail.constitution.laws import Hold, Stop
 from dovetail.constitution.terms import AxialForce, AxialTorque, Compose
@@ -29,18 +27,9 @@ from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoadOnJoint
 __all__ = ["lower_coordinates", "lower_laws", "lower_loads"]
 
 
-def _extras(entry: JointGeometry) -> list[Any]:
-    """Classes of the drives, limits and loads on a joint geometry."""
-    uids: list[int] = []
-    for name in (builtin.constraint_uids, builtin.extra_constitution_uids):
-        slot = entry.geometry.meta.find(name)
-        uids += [int(uid) for uid in slot.values[0]] if slot is not None else []
-    return [class_of(uid) for uid in uids]
-
-
 def _composed(entry: JointGeometry) -> list[tuple[Compose, bool]]:
     """Laws on a joint geometry, and whether the joint lists them itself."""
-    extras = [extra for extra in _extras(entry) if issubclass(extra, JointExtra)]
+    extras = [extra for extra in entry.extras if issubclass(extra, JointExtra)]
     added = dict.fromkeys(term for extra in extras for term in extra.laws_on(entry.kind, entry.elements))
     found = [(term, True) for term in entry.kind.terms] + [(term, False) for term in added]
     return [(term, own) for term, own in found if isinstance(term, Compose)]
@@ -152,7 +141,7 @@ def _listed(lowered: LoweredJoints, kind: type) -> list[tuple[JointGeometry, Any
     return [
         (entry, word)
         for entry in lowered.geometries
-        for extra in _extras(entry)
+        for extra in entry.extras
         for word in getattr(extra, "loads", ())
         if isinstance(word, kind)
     ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from dovetail import builtin
+from dovetail.constitution.base import IConstitution, class_of
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.terms import AxialForce, AxialTorque, Stenciled, Term
 from dovetail.constitution.terms import Coordinate as CoordinateWord
@@ -23,7 +27,16 @@ from dovetail.solver.load import JointForces, JointTorques
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.coupling import Couplings
 
-__all__ = ["JointGeometry", "LawOnJoints", "LoadOnJoints", "LoweredJoints", "TermOnJoints", "no_rows"]
+__all__ = [
+    "JointGeometry",
+    "LawOnJoints",
+    "LoadOnJoints",
+    "LoweredJoints",
+    "TermOnJoints",
+    "by_kind",
+    "no_rows",
+    "stencils_of",
+]
 
 
 @dataclass(frozen=True)
@@ -47,23 +60,41 @@ class JointGeometry:
     def joints(self) -> slice:
         return slice(self.offset, self.offset + self.count)
 
-    @property
+    @cached_property
     def geometry(self) -> SimplicialComplex:
         return self.slot.geometry
 
-    @property
+    @cached_property
     def elements(self) -> AttributeCollection:
         return self.kind.elements(self.geometry)
 
-    def stencils(self, declared: Stenciled) -> Array:
-        """W (count, m, 8) of a declaration."""
-        W = np.zeros((self.count, len(declared.stencil), 8))
-        for m, (row, left, right, *divisor) in enumerate(declared.stencil):
-            W[:, m, :4] = left * self.rows[row][0]
-            W[:, m, 4:] = right * self.rows[row][1]
-            for attribute in divisor:
-                W[:, m] /= self.elements.slot(attribute).values[:, None]
-        return W
+    @cached_property
+    def extras(self) -> list[type[IConstitution]]:
+        """Classes of the drives, limits and loads on it."""
+        uids: list[int] = []
+        for name in (builtin.constraint_uids, builtin.extra_constitution_uids):
+            slot = self.geometry.meta.find(name)
+            uids += [] if slot is None else slot.first.tolist()
+        return [class_of(uid) for uid in uids]
+
+
+def stencils_of(entries: Sequence[JointGeometry], declared: Stenciled) -> Array:
+    """W (n, m, 8) of a declaration that all joints of some geometries have."""
+    W = np.zeros((sum(entry.count for entry in entries), len(declared.stencil), 8))
+    for m, (row, left, right, *divisor) in enumerate(declared.stencil):
+        rows = np.concatenate([entry.rows[row] for entry in entries], axis=1)
+        W[:, m, :4], W[:, m, 4:] = left * rows[0], right * rows[1]
+        for attribute in divisor:
+            W[:, m] /= np.concatenate([entry.elements.slot(attribute).values for entry in entries])[:, None]
+    return W
+
+
+def by_kind(entries: Sequence[JointGeometry]) -> dict[type[Joint], list[JointGeometry]]:
+    """Joint geometries of one kind together: what these have in common is done for all of them at once."""
+    found: dict[type[Joint], list[JointGeometry]] = {}
+    for entry in entries:
+        found.setdefault(entry.kind, []).append(entry)
+    return found
 
 
 @dataclass

@@ -7,7 +7,7 @@ import pytest
 import trimesh
 
 from dovetail.io.recorded import RecordedShape
-from dovetail.viewer.mesh import ball, block, cylinder, drawn, is_closed, sector
+from dovetail.picture.mesh import ball, block, cylinder, drawn, is_closed, sector
 
 NONE2, NONE3 = np.zeros((0, 2), np.int32), np.zeros((0, 3), np.int32)
 
@@ -57,8 +57,8 @@ def test_a_sector_covers_its_angles_and_no_more_than_a_turn(lower, upper, seen):
     mesh = sector(lower, upper)
     corners = mesh.vertices[mesh.triangles]
     area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[:, 2].sum() / 2
-    # a ring between 0.55 and 1; chords of 7.5° cut off (7.5°)²/6 ≈ 0.3 % of it
-    assert area == pytest.approx(seen * (1 - 0.55**2) / 2, rel=4e-3)
+    # a ring between 0.86 and 1; chords of 7.5° cut off (7.5°)²/6 ≈ 0.3 % of it
+    assert area == pytest.approx(seen * (1 - 0.86**2) / 2, rel=4e-3)
 
 
 @pytest.mark.parametrize(("made", "volume"), [(ball, 4 / 3 * np.pi), (block, 1.0), (cylinder, np.pi)])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dovetail.io.recorded import RecordedShape
 from dovetail.typing import Array
 
-__all__ = ["Mesh", "ball", "block", "cylinder", "drawn", "is_closed", "sector"]
+__all__ = ["Mesh", "ball", "block", "cylinder", "drawn", "is_closed", "sector", "vertex_normals"]
 
 _CREASE = np.deg2rad(35.0)  # neighbouring triangles that differ by more are shaded apart
 _SIDES = 12  # of a tube
@@ -46,6 +46,17 @@ def is_closed(shape: RecordedShape) -> bool:
     sides = np.sort(shape.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     _, uses = np.unique(sides, axis=0, return_counts=True)
     return bool((uses % 2 == 0).all())
+
+
+def vertex_normals(mesh: Mesh) -> Array:
+    """Unit normals of vertices (v, 3): those of their triangles, weighted with the area."""
+    corners = mesh.vertices[mesh.triangles]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals = np.zeros_like(mesh.vertices)
+    for k in range(3):
+        np.add.at(normals, mesh.triangles[:, k], across)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.where(length > 0, normals / np.where(length > 0, length, 1.0), [0.0, 0.0, 1.0])
 
 
 def _merged(parts: list[Mesh]) -> Mesh:
@@ -126,7 +137,7 @@ def block() -> Mesh:
 
 
 def sector(lower: float, upper: float) -> Mesh:
-    """The part of a flat ring, radii 0.55 and 1, about z from angle `lower` to `upper` [rad], measured from x.
+    """The part of a flat ring, radii 0.86 and 1, about z from angle `lower` to `upper` [rad], measured from x.
 
     More than a turn is drawn as one.
     """
@@ -139,4 +150,4 @@ def sector(lower: float, upper: float) -> Mesh:
     triangles = np.concatenate(
         [np.stack(t, axis=1) for t in ((inner, outer, outer + 1), (inner, outer + 1, inner + 1))]
     )
-    return Mesh(np.concatenate([0.55 * circle, circle]), triangles)
+    return Mesh(np.concatenate([0.86 * circle, circle]), triangles)

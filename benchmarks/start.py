@@ -1,0 +1,96 @@
+"""How long the first step takes, from empty caches and from full ones: python benchmarks/start.py [--write]
+
+Two scenes, the press of `make demo` and a chain of ten hinges without contact, each in fresh processes. Wall time is
+from the start of `import dovetail` to the end of the first step; processor time is of all processes together, the
+starting of Python included. `--write` puts the table into docs/getting_started.md. `--installed` checks an installed
+wheel instead: whatever is in the user's cache, the first step must find all kernels in the package and write nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parents[1] / "docs" / "getting_started.md"
+BEGIN, END = "<!-- start: begin; written by benchmarks/start.py -->", "<!-- start: end -->"
+SCENES = {"demo": "press of `make demo`", "chain": "chain of ten hinges, no contact"}
+
+_RUN = """
+import hashlib, json, os, sys, time
+begin = time.perf_counter()
+from dovetail import Sim
+if sys.argv[1] == "demo":
+    from dovetail.demo import build
+    sim = build()
+else:
+    sim, last = Sim(dt=0.01, contact=False), None
+    for k in range(10):
+        link = sim.box((0.2, 0.04, 0.04), pos=(0.22 * k + 0.11, 0, 0))
+        sim.revolute(last, link, pos=(0.22 * k, 0, 0), axis=(0, 1, 0))
+        last = link
+sim.step()
+wall, t = time.perf_counter() - begin, os.times()
+cpu = t.user + t.system + t.children_user + t.children_system
+sim.step(30)
+state = hashlib.sha256(b"".join(a.tobytes() for a in sim.world.state().arrays.values())).hexdigest()[:12]
+print(json.dumps({"wall": wall, "cpu": cpu, "state": state}))
+"""
+
+
+def first_step(scene: str, cache: str) -> dict[str, Any]:
+    """Seconds to the end of the first step with this cache folder, and a digest of the state 30 steps later."""
+    environment = {**os.environ, "DOVETAIL_CACHE_DIR": cache}
+    told = subprocess.run(
+        [sys.executable, "-c", _RUN, scene], env=environment, capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(told.stdout.splitlines()[-1])
+    return found
+
+
+def measure() -> list[str]:
+    """Rows of the table."""
+    lines = [
+        "| to the end of the first step | nothing compiled yet | of processor time | later |",
+        "|---|---:|---:|---:|",
+    ]
+    for scene, name in SCENES.items():
+        with tempfile.TemporaryDirectory() as cache:
+            cold = first_step(scene, cache)
+            warm = min((first_step(scene, cache) for _ in range(3)), key=lambda found: found["wall"])
+        assert cold["state"] == warm["state"], "results depend on where kernels came from"
+        lines.append(f"| {name} | {cold['wall']:.0f} s | {cold['cpu']:.0f} s | {warm['wall']:.1f} s |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def installed() -> None:
+    """Fail if the installed package compiles or writes anything for a first step."""
+    for scene in SCENES:
+        with tempfile.TemporaryDirectory() as cache:
+            found = first_step(scene, cache)
+            written = [path.name for path in Path(cache).rglob("*") if path.is_file()]
+        print(f"{scene}: {found['wall']:.1f} s, {found['cpu']:.1f} s of processor time, state {found['state']}")
+        if written:
+            raise SystemExit(f"{scene}: {len(written)} kernels were compiled, {written[0]} for one")
+
+
+def main() -> None:
+    if "--installed" in sys.argv:
+        installed()
+        return
+    lines = measure()
+    if "--write" in sys.argv:
+        busy = hasattr(os, "getloadavg") and os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
+        note = f"Measured on {os.cpu_count()} processors{', a busy machine' if busy else ''}, by `benchmarks/start.py`."
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        PAGE.write_text("\n".join([before + BEGIN, *lines, "", note, END + after]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What a scene needs of kernels is compiled before its first step, in all processors, with word of how far it is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dovetail.solver.manifest import needed
+from dovetail.solver.precompile import missing, precompile
+
+if TYPE_CHECKING:
+    from dovetail.scene.config import ConfigAttributes
+    from dovetail.solver.manifest import Task
+
+__all__ = ["compile_all", "features", "first_compile"]
+
+_TEXT = "dovetail: compiling kernels (first run only) …"
+_WIDTH = 24
+
+
+def features(config: ConfigAttributes, constitutions: Iterable[str]) -> set[str]:
+    """What a scene has that decides which kernels it needs: constitutions, how joints hold, integrator, contact."""
+    found = {*constitutions, config["integrator/type"], config["newton/direction"]}
+    if config["joint/exact"] and "penalty" in found:
+        found = found - {"penalty"} | {"exact"}
+    return found | ({"contact"} if config["contact/enable"] else set())
+
+
+def first_compile(found: set[str]) -> None:
+    """Compile what a scene with these features needs and is not on disk."""
+    compile_all(needed(found))
+
+
+def compile_all(wanted: list[Task]) -> int:
+    """Compile what is not on disk of these; how many that was."""
+    ahead = missing(wanted)
+    if ahead:
+        bar = _Bar(len(ahead), sys.stderr)
+        precompile(ahead, bar.show)
+        bar.close()
+    return len(ahead)
+
+
+class _Bar:
+    """One line on a terminal that fills; elsewhere one that stays."""
+
+    def __init__(self, total: int, stream: Any) -> None:
+        self._total, self._stream, self._began = total, stream, time.perf_counter()
+        self._live = stream is not None and stream.isatty()
+        if stream is not None:
+            print(_TEXT, end="" if self._live else "\n", file=stream, flush=True)
+
+    def show(self, done: int) -> None:
+        if self._live:
+            full = _WIDTH * done // self._total
+            bar = "█" * full + "░" * (_WIDTH - full)
+            text = f"\r{_TEXT} {bar} {done}/{self._total}, {time.perf_counter() - self._began:.0f} s"
+            print(text, end="", file=self._stream, flush=True)
+
+    def close(self) -> None:
+        if self._live:
+            print(file=self._stream, flush=True)

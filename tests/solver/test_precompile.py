@@ -1,0 +1,90 @@
+"""Kernels compiled ahead by several processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.solver.kernel import jit_enabled
+
+pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
+
+HEAD = """
+import json, sys
+from dovetail.solver import precompile
+from dovetail.solver.manifest import tasks
+from dovetail.solver.precompile import missing
+
+precompile._WORTH = 0.0
+precompile.processors = lambda: 2
+# small ones: two that call others, and two that call none
+small = sorted((task for task in tasks() if task.form == "python"), key=lambda task: task.seconds)
+wanted = [task for task in small if task.needs][:2] + [task for task in small if not task.needs][:2]
+told = []
+def own():
+    '''How many functions this process has compiled itself.'''
+    from dovetail.solver.kernel_files import KernelFiles
+    saved = []
+    save = KernelFiles.save_overload
+    KernelFiles.save_overload = lambda *given: (saved.append(1), save(*given))
+    return saved
+saved = own()
+ahead = missing(wanted)
+"""
+TAIL = """
+precompile.precompile(ahead, told.append)
+print(json.dumps([len(ahead), max(told), len(saved), len(missing(wanted))]))
+"""
+
+
+def run(cache: Path, script: str) -> tuple[int, int, int, int]:
+    """Tasks, how many were told to be done, how many this process compiled, how many are missing afterwards."""
+    paths = {"PYTHONPATH": str(Path(dovetail.__file__).parents[1]), "DOVETAIL_CACHE_DIR": str(cache)}
+    found = subprocess.run(
+        [sys.executable, "-c", HEAD + script + TAIL],
+        env={**os.environ, **paths},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert found.returncode == 0, found.stderr
+    count, told, own, missing = json.loads(found.stdout)
+    return count, told, own, missing
+
+
+def test_workers_compile_all_and_this_process_nothing(tmp_path):
+    count, told, own, missing = run(tmp_path, "")
+    assert count > 4 and told == count and own == 0 and missing == 0
+    files = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert len(files) == count, "each once, and nothing else"
+    # and once more with what workers leave undone: none can be started, one of two ends at once
+    for n, broken in enumerate(("sys.executable = '/nowhere/python'", "precompile._START = 'raise SystemExit'")):
+        count, told, own, missing = run(tmp_path / str(n), broken)
+        assert told == count == own and missing == 0
+
+
+def test_where_nothing_can_be_kept_nothing_is_compiled_ahead(tmp_path):
+    (tmp_path / "note").write_text("mine")
+    count, told, own, missing = run(tmp_path / "note" / "cache", "told.append(0)")
+    assert (told, own) == (0, 0) and missing == count > 4
+
+
+def test_an_interrupt_leaves_whole_files_only(tmp_path):
+    script = """
+def interrupt(done):
+    if done > 1:
+        raise KeyboardInterrupt
+try:
+    precompile.precompile(ahead, interrupt)
+except KeyboardInterrupt:
+    left = len(missing(wanted))
+    assert 0 < left < len(ahead), left
+"""
+    *_, own, missing = run(tmp_path, script)
+    assert own == 0 and missing == 0
