@@ -21,7 +21,8 @@ LAYERS = {
     "constitution": {"constitution", "geometry"},
     "scene": {"scene", "constitution", "geometry"},
     "solver": {"solver"},
-    "world": {"world", "scene", "constitution", "geometry", "solver"},
+    "gradient": {"gradient", "solver"},
+    "world": {"world", "scene", "constitution", "geometry", "solver", "gradient"},
 }
 SHARED = {
     "builtin",

@@ -16,6 +16,7 @@
     ├── SolverError                a step that could not be computed; the last good state is kept
     │   ├── NotFinite              NaN or Inf in a state
     │   └── NewtonStalled          the iteration limit was reached (raised in strict mode only)
+    ├── GradientError              a rollout that cannot be differentiated, or a gradient that there is none of
     └── MissingExtra               an optional package is absent; the message gives the pip line
 
 Messages read: who: where, what is wrong with actual values [unit]; what to do.
@@ -35,6 +36,7 @@ __all__ = [
     "ConstitutionError",
     "DovetailError",
     "GeometryError",
+    "GradientError",
     "MissingExtra",
     "NewtonStalled",
     "NotFinite",
@@ -113,6 +115,10 @@ class NotFinite(SolverError):  # noqa: N818 - reads as the state it reports
 
 class NewtonStalled(SolverError):  # noqa: N818 - reads as the state it reports
     """Newton's iteration limit was reached; raised in strict mode, otherwise logged."""
+
+
+class GradientError(DovetailError):
+    """A rollout that cannot be differentiated, or a gradient that there is none of."""
 
 
 class MissingExtra(DovetailError, ImportError):  # noqa: N818 - reads as the state it reports

@@ -43,5 +43,6 @@ def test_paths_that_a_page_names_exist(page):
             SOURCE / "solver" / "contact",
             SOURCE / "solver" / "linear",
             SOURCE / "constitution" / "joint",
+            SOURCE / "gradient",
         )
         assert any((place / path).exists() for place in places), f"{page.name} names {path}"

@@ -32,6 +32,7 @@ from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
+    from dovetail.gradient.tape import Tape
     from dovetail.sim.pictures import Pictures
     from dovetail.viewer import Viewer
     from dovetail.world.contacts import Contacts
@@ -167,6 +168,15 @@ class Sim(Changes, RobotMaking):
                 world.advance()
                 for recorder in self._recorders:
                     recorder.write()
+
+    @checked(SceneError)
+    def rollout(self, steps: int, controls: Callable[[int], Any] | None = None) -> Tape:
+        """Compute so many steps and record them, so that they can be differentiated: see docs/gradients.md.
+
+        controls(k) is called before step k and may set targets, forces and other attributes.
+        """
+        _forward("Sim.rollout", steps)
+        return self.world.rollout(steps, controls)
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:

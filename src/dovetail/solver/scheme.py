@@ -33,6 +33,12 @@ class Scheme:
     bdf1_contact: bool = False
     _last: Methods | None = field(default=None, init=False, repr=False)
 
+    @property
+    def last(self) -> Methods:
+        """The methods of the last step."""
+        assert self._last is not None
+        return self._last
+
     def at_start(self, model: Model, state: State, h: float) -> Methods:
         """The methods of a step of length h, by what is known before it."""
         method, nobody = self.integrator, model.nobody

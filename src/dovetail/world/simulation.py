@@ -70,8 +70,7 @@ class Simulation:
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
         lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
-        forces = BodyForces()
-        self.pushes = BodyForces()
+        self.forces, self.pushes = BodyForces(), BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
         self._couplings = lowered.couplings
         soft = [] if lowered.couplings is None or lowered.couplings.soft is None else [lowered.couplings.soft]
@@ -87,7 +86,7 @@ class Simulation:
             self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
         potential = Potential(bodies, lowered.points, lowered.slides, lowered.laws, lowered.exact, others, self.contact)
-        self.model = Model(potential, [forces, self.pushes, *lowered.loads], config["newton/direction"])
+        self.model = Model(potential, [self.forces, self.pushes, *lowered.loads], config["newton/direction"])
         self.state = State.without_past(Q, V, potential.row_count)
         self.joints = Joints(lowered, self.model.stops, bodies.mass, multi_turn=config["joint/angle"] == "multi_turn")
         if past is not None:
@@ -104,15 +103,15 @@ class Simulation:
         """Another number whenever something may have moved."""
         self._body_results = BodyResults(self.table)
         self._velocity = -1, self.state.V
-        self._body_refresh = BodyRefresh(self.table, self.model, forces)
-        self._scheme = Scheme(
+        self._body_refresh = BodyRefresh(self.table, self.model, self.forces)
+        self.scheme = Scheme(
             INTEGRATORS[config["integrator/type"]],
             bdf1_start=config["integrator/bdf2_start"] == "bdf1",
             bdf1_contact=config["integrator/bdf2_contact"] == "bdf1",
         )
-        self._strict = bool(config["extras/strict_mode/enable"])
+        self.strict = bool(config["extras/strict_mode/enable"])
         early = config["newton/semi_implicit/K_min"] if config["newton/semi_implicit/enable"] else -1
-        self._tolerances = Tolerances(
+        self.tolerances = Tolerances(
             velocity_tol=scaled(config, "newton/velocity_tol", self.table),
             transrate_tol=config["newton/transrate_tol"],
             ccd_tol=config["newton/ccd_tol"],
@@ -169,7 +168,7 @@ class Simulation:
             raise
         if not report.converged or (report.at_floor and not self._at_floor):
             self._at_floor |= report.at_floor  # which is told once
-            Logger.warn(f"World.advance: frame {frame}: {report.complaint(self._tolerances)}.")
+            Logger.warn(f"World.advance: frame {frame}: {report.complaint(self.tolerances)}.")
         self._tell_of_eased(frame)
         self._strain.look(frame, self.state.Q)
         return report
@@ -208,7 +207,7 @@ class Simulation:
             self._couplings.refresh()
         # what overflows in a step ends in NotFinite
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
-            report = step(self.model, self.state, h, self._scheme, self._tolerances, self._strict)
+            report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)
         self._friction_dissipated += report.friction_loss
         time, lost = self._time
         self._time[:] = time + h, lost + (h - ((time + h) - time))

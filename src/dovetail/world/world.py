@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dovetail.checked import checked
-from dovetail.errors import DovetailError, WorldError
+from dovetail.errors import DovetailError, GradientError, WorldError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.logger import Logger
 from dovetail.scene import Scene
@@ -24,6 +24,7 @@ from dovetail.world.sanity import SanityChecker
 from dovetail.world.world_state import WorldState
 
 if TYPE_CHECKING:
+    from dovetail.gradient.tape import Tape
     from dovetail.solver.step import StepReport
     from dovetail.world.contacts import Contacts
     from dovetail.world.live import Live
@@ -144,6 +145,24 @@ class World:
             self._engine.status().push_back(EngineStatus("error", str(error)))
             raise
         self._engine.last_step = simulation.last
+
+    @checked(WorldError)
+    def rollout(self, steps: int, controls: Callable[[int], Any] | None = None) -> Tape:
+        """Compute so many frames and record them, so that they can be differentiated: see docs/gradients.md.
+
+        controls(k) is called before step k and may write attributes. Newton's tolerances are tightened meanwhile.
+        """
+        simulation = self._initialised("rollout")
+        from dovetail.gradient.tape import Tape
+
+        def advance() -> None:
+            self.advance()
+            if self._simulation is not simulation:
+                raise GradientError("World.rollout: geometries were added or removed; begin a new rollout after that.")
+
+        tape = Tape(simulation)
+        tape.record(steps, controls, advance)
+        return tape
 
     def sync(self) -> None:
         """Wait for the engine; on a CPU `advance` has finished when it returns."""

@@ -101,6 +101,15 @@ class SoftTransforms(Contribution):
         """The bodies that are drawn."""
         return self._body
 
+    @property
+    def aim(self) -> Array:
+        """Where they are drawn to (k, 4, 3)."""
+        return self._aim
+
+    def pull(self, x: Array) -> Array:
+        """B x (k, 4, 3) of the bodies drawn."""
+        return np.asarray(self._B @ x)
+
     def approach(self, Q_start: Array, ratio: float) -> None:
         """Aim at Q_start + ratio (aim − Q_start)."""
         start = Q_start[self._body]

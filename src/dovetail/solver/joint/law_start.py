@@ -30,7 +30,7 @@ from dovetail.solver.joint.laws import Laws, linearise_laws
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
-__all__ = ["accept_start", "curve_laws", "start_laws"]
+__all__ = ["accept_start", "curve_laws", "rate_slope", "start_laws", "start_of"]
 
 
 @kernel
@@ -75,15 +75,63 @@ def _rate(J: Array, left: int, right: int, V: Array) -> float:
 
 
 @kernel
+def start_of(
+    laws: Laws, i: int, x: float, rate: float, yields: float, h: float, ratio: float, room: Array, d: Array
+) -> tuple[float, float, float]:
+    """Weight of ∇x∇xᵀ, slope along ∇x, and drift along it, of acting coordinate i at x; room, d (4, 3) are scratch."""
+    now, last, earlier, whole = d[0], d[1], d[2], d[3]
+    weight = slope = moved = 0.0
+    for n in range(laws.first[i], laws.first[i + 1]):
+        m = laws.law[n]
+        has_rate = laws.start[m] >= 0
+        if has_rate and laws.step[m] < 0:
+            continue  # knows no h, so its bodies take their steps as bdf1
+        before, half = x - 0.5 * h * rate, 0.5 * h
+        _call(laws, m, laws.p, x, before, half, room, now)
+        _call(laws, m, laws.past[0], x, before, half, room, last)
+        _call(laws, m, laws.past[1], x, before, half, room, earlier)
+        scale, damping, stiffness = 1.0, 0.0, now[1]
+        if has_rate:
+            scale = 4.0
+            _call(laws, m, laws.p, x, x - h * rate, h, room, whole)
+            stiffness = max(2.0 * whole[1] - 4.0 * now[1], 0.0)
+            damping = max(4.0 * now[1] - whole[1], 0.0)
+            damping *= damping * yields / (1.0 + damping * yields)
+        elif now[0] == 0.0 and now[1] == 0.0:
+            continue
+        last[0] = _with_gain(last, now, now[0])
+        earlier[0] = _with_gain(earlier, now, last[0])
+        share = stiffness * yields / (1.0 + stiffness * yields)
+        velocity, acceleration = motion(ratio, scale * (now[0] - last[0]), scale * (last[0] - earlier[0]))
+        weight += share * stiffness + damping
+        slope += share * acceleration + (0.0 if has_rate else last[0])
+        moved += share * velocity - h * damping * rate
+    return weight, slope, moved
+
+
+@kernel
+def rate_slope(laws: Laws, i: int, x: float, rate: float, h: float, room: Array, d: Array) -> float:
+    """Slope of the rate laws of acting coordinate i at x with this rate, and with the targets of the last step."""
+    now, last, slope = d[0], d[1], 0.0
+    for n in range(laws.first[i], laws.first[i + 1]):
+        m = laws.law[n]
+        if laws.start[m] >= 0 and laws.step[m] >= 0:
+            before = x - 0.5 * h * rate
+            _call(laws, m, laws.p, x, before, 0.5 * h, room, now)
+            _call(laws, m, laws.past[0], x, before, 0.5 * h, room, last)
+            slope += 4.0 * _with_gain(last, now, now[0])
+    return slope
+
+
+@kernel
 def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: Array) -> None:
     """g += gradient with the targets of the last step, D, U += Gauss–Newton Hessian, drift += what moving targets add.
 
     weight (a,) ← that of ∇x∇xᵀ. The gradient of rate laws needs V̂, and is added by `curve_laws`.
     """
-    c, h, ratio = laws.coordinates, start.h, start.ratio
+    c, h = laws.coordinates, start.h
     linearise_laws(laws, start.Q)
-    room, now = np.empty(laws.longest + 1), np.zeros(3)
-    last, earlier, whole = np.zeros(3), np.zeros(3), np.zeros(3)
+    room, d = np.empty(laws.longest + 1), np.zeros((4, 3))
     for i in range(len(laws.acting)):
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
@@ -92,32 +140,7 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
             continue
         rate = _rate(J, left, right, start.V)
         yields = compliance(J, left, right, start.mass_inverse)
-        slope = moved = 0.0
-        for n in range(laws.first[i], laws.first[i + 1]):
-            m = laws.law[n]
-            has_rate = laws.start[m] >= 0
-            if has_rate and laws.step[m] < 0:
-                continue  # knows no h, so its bodies take their steps as bdf1
-            before, half = x - 0.5 * h * rate, 0.5 * h
-            _call(laws, m, laws.p, x, before, half, room, now)
-            _call(laws, m, laws.past[0], x, before, half, room, last)
-            _call(laws, m, laws.past[1], x, before, half, room, earlier)
-            scale, damping, stiffness = 1.0, 0.0, now[1]
-            if has_rate:
-                scale = 4.0
-                _call(laws, m, laws.p, x, x - h * rate, h, room, whole)
-                stiffness = max(2.0 * whole[1] - 4.0 * now[1], 0.0)
-                damping = max(4.0 * now[1] - whole[1], 0.0)
-                damping *= damping * yields / (1.0 + damping * yields)
-            elif now[0] == 0.0 and now[1] == 0.0:
-                continue
-            last[0] = _with_gain(last, now, now[0])
-            earlier[0] = _with_gain(earlier, now, last[0])
-            share = stiffness * yields / (1.0 + stiffness * yields)
-            velocity, acceleration = motion(ratio, scale * (now[0] - last[0]), scale * (last[0] - earlier[0]))
-            weight[i] += share * stiffness + damping
-            slope += share * acceleration + (0.0 if has_rate else last[0])
-            moved += share * velocity - h * damping * rate
+        weight[i], slope, moved = start_of(laws, i, x, rate, yields, h, start.ratio, room, d)
         if weight[i] == 0.0 and slope == 0.0 and moved == 0.0:
             continue
         add_outer(weight[i], left, right, c.block[k], J, D, U)
@@ -134,7 +157,7 @@ def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
     c, h = laws.coordinates, start.h
     size = 3 * c.widest
     F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
-    room, now, last = np.empty(laws.longest + 1), np.zeros(3), np.zeros(3)
+    room, d = np.empty(laws.longest + 1), np.zeros((2, 3))
     for i in range(len(laws.acting)):
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
@@ -146,13 +169,7 @@ def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
             gather_rows(c, k, start.V, dF)
             coordinate_at(c, k, 1.0, F, n, dx, d2x)
             slope += h * h * weight[i] * second_rate(n, d2x, dF)
-        for n in range(laws.first[i], laws.first[i + 1]):
-            m = laws.law[n]
-            if laws.start[m] >= 0 and laws.step[m] >= 0:
-                before = x - 0.5 * h * _rate(J, left, right, start.V)
-                _call(laws, m, laws.p, x, before, 0.5 * h, room, now)
-                _call(laws, m, laws.past[0], x, before, 0.5 * h, room, last)
-                slope += 4.0 * _with_gain(last, now, now[0])
+        slope += rate_slope(laws, i, x, _rate(J, left, right, start.V), h, room, d)
         if slope != 0.0:
             for e in range(12):
                 g[left, e] += slope * J[0, e]

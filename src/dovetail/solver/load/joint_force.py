@@ -33,7 +33,7 @@ class JointForces:
     """Stencils with the one row t, and the force (k,) [N] of each; 0 where it is switched off."""
 
     def __init__(self, stencils: Stencils) -> None:
-        self._stencils = stencils
+        self.stencils = stencils
         self.values = np.zeros(stencils.count)
 
     @property
@@ -41,5 +41,5 @@ class JointForces:
         return bool(self.values.any())
 
     def add(self, Q: Array, F: Array) -> None:
-        s = self._stencils
+        s = self.stencils
         _add(s.left, s.right, s.W, self.values, Q, F)

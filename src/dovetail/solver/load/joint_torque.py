@@ -68,7 +68,7 @@ class JointTorques:
     """Stencils with the rows x¹ − x⁰ of the left and of the right body, and the torque (k,) [N·m] of each."""
 
     def __init__(self, stencils: Stencils) -> None:
-        self._stencils = stencils
+        self.stencils = stencils
         self.values = np.zeros(stencils.count)
         self.dropped = 0
 
@@ -77,5 +77,5 @@ class JointTorques:
         return bool(self.values.any()) or self.dropped > 0
 
     def add(self, Q: Array, F: Array) -> None:
-        s = self._stencils
+        s = self.stencils
         self.dropped = int(_add(s.left, s.right, s.W, self.values, Q, F))

@@ -55,8 +55,8 @@ class Couplings:
 
     def __init__(self, scene: Scene, lowered: LoweredJoints, bodies: Bodies, Q: Array, everywhere: bool) -> None:
         self._coordinates = lowered.coordinates
-        self._slots: list[tuple[Any, slice]] = []
-        self._ends: list[tuple[_End, _End]] = []  # follower, leader
+        self.slots: list[tuple[Any, slice]] = []
+        self.ends: list[tuple[_End, _End]] = []  # follower, leader
         exact: list[bool] = []
         for slot, _ in scene.geometries:
             uid = uid_of(slot.geometry)
@@ -64,27 +64,36 @@ class Couplings:
                 continue
             elements = slot.geometry["coupling"]
             place = Place(AffineBodyJointCoupling.__name__, "coupling", elements.size(), slot.object_name)
-            self._slots.append((slot, slice(len(self._ends), len(self._ends) + place.count)))
+            self.slots.append((slot, slice(len(self.ends), len(self.ends) + place.count)))
             for k in range(place.count):
                 ends = [_end(place, elements, side, k, lowered) for side in ("follower", "leader")]
-                self._ends.append((ends[0], ends[1]))
+                self.ends.append((ends[0], ends[1]))
             exact += (np.isinf(elements.slot("strength_ratio").values) | everywhere).tolist()
-        self._is_exact: Flags = np.array(exact, np.bool_)
-        self.force = np.zeros(len(self._ends))
-        self.exact = self._rows(bodies, Q) if self._is_exact.any() else None
-        self.soft = self._energy() if (~self._is_exact).any() else None
+        self.is_exact: Flags = np.array(exact, np.bool_)
+        self.force = np.zeros(len(self.ends))
+        self.exact = self._rows(bodies, Q) if self.is_exact.any() else None
+        self.soft = self._energy() if (~self.is_exact).any() else None
         self.refresh()
+
+    @property
+    def exact_count(self) -> int:
+        """How many are exact."""
+        return int(self.is_exact.sum())
+
+    def place(self, k: int) -> int:
+        """Which of the exact couplings, or of the others, coupling k is."""
+        return int((self.is_exact[:k] == self.is_exact[k]).sum())
 
     def numbered(self) -> list[tuple[int, int, int]]:
         """Ids of slots, the first of their couplings, and how many they have."""
-        return [(slot.id(), rows.start, rows.stop - rows.start) for slot, rows in self._slots]
+        return [(slot.id(), rows.start, rows.stop - rows.start) for slot, rows in self.slots]
 
     def _chosen(self, exact: bool) -> list[int]:
-        return np.flatnonzero(self._is_exact == exact).tolist()
+        return np.flatnonzero(self.is_exact == exact).tolist()
 
     def _rows(self, bodies: Bodies, Q: Array) -> Combined:
         chosen = self._chosen(True)
-        ends = [end for k in chosen for end in self._ends[k]]
+        ends = [end for k in chosen for end in self.ends[k]]
         of = np.array([end.row for end in ends], np.int64)
         compliance = 1.0 / self._coordinates.inertia(Q, bodies.mass, bodies.is_fixed)[of]
         weight, _ = self._weights()
@@ -95,42 +104,42 @@ class Couplings:
         )  # fmt: skip
 
     def _energy(self) -> Articulations:
-        ends = [end for k in self._chosen(False) for end in self._ends[k]]
+        ends = [end for k in self._chosen(False) for end in self.ends[k]]
         of = np.array([end.row for end in ends], np.int64)
         return Articulations(self._coordinates, of, np.arange(0, len(ends) + 1, 2))
 
     def _read(self, name: str) -> Array:
-        values = [slot.geometry["coupling"].slot(name).values.astype(float) for slot, _ in self._slots]
+        values = [slot.geometry["coupling"].slot(name).values.astype(float) for slot, _ in self.slots]
         return np.concatenate([np.zeros(0), *values])
 
     def _weights(self) -> tuple[Array, Array]:
         """w (n, 2) of follower and leader, and c (n,), as the attributes are now."""
-        for slot, _ in self._slots:
+        for slot, _ in self.slots:
             AffineBodyJointCoupling().check(slot.geometry, slot.object_name)
         ratio = self._read("ratio")
-        shift = np.array([[end.shift for end in ends] for ends in self._ends]).reshape(-1, 2)
+        shift = np.array([[end.shift for end in ends] for ends in self.ends]).reshape(-1, 2)
         weight = np.stack([np.ones_like(ratio), -ratio], axis=1)
         return weight, self._read("offset") - (weight * shift).sum(axis=1)
 
     def equations(self) -> tuple[Indices, Array, Array]:
         """Coordinates (n, 2) of follower and leader, their weights (n, 2) and c (n,): w·x = c where it is closed."""
         weight, c = self._weights()
-        return np.array([[end.row for end in ends] for ends in self._ends], np.int64).reshape(-1, 2), weight, c
+        return np.array([[end.row for end in ends] for ends in self.ends], np.int64).reshape(-1, 2), weight, c
 
     def refresh(self) -> None:
         """Read ratios and offsets as they are now."""
-        if not self._ends:
+        if not self.ends:
             return
         weight, c = self._weights()
         if self.exact is not None:
-            self.exact.weight[:] = weight[self._is_exact].ravel()
-            self.exact.target[:] = c[self._is_exact]
+            self.exact.weight[:] = weight[self.is_exact].ravel()
+            self.exact.target[:] = c[self.is_exact]
         if self.soft is not None:
             chosen = self._chosen(False)
             K = self._read("strength_ratio")[chosen] * [
-                self._ends[k][0].entry.mass[self._ends[k][0].index] for k in chosen
+                self.ends[k][0].entry.mass[self.ends[k][0].index] for k in chosen
             ]
-            x = np.array([[end.x for end in self._ends[k]] for k in chosen])
+            x = np.array([[end.x for end in self.ends[k]] for k in chosen])
             for a, (k, w) in enumerate(zip(chosen, weight[chosen], strict=True)):
                 self.soft.matrix(a)[:] = K[a] * np.outer(w, w)
                 # a change of the coordinates by this would close it, and every other one that does costs nothing either
@@ -143,7 +152,7 @@ class Couplings:
         carried (r, 3) ends with what they exert besides their multipliers, see solver/held.py.
         """
         if self.exact is not None:
-            self.force[self._is_exact] = self.exact.force[:, 0] + carried[len(carried) - len(self.exact.force) :, 0]
+            self.force[self.is_exact] = self.exact.force[:, 0] + carried[len(carried) - len(self.exact.force) :, 0]
         if self.soft is not None:
             chosen = self._chosen(False)
             K = [self.soft.matrix(a)[0, 0] for a in range(len(chosen))]
@@ -152,14 +161,14 @@ class Couplings:
     def gaps(self) -> Array:
         """x_f − ratio·x_l − offset at the committed coordinates."""
         weight, c = self._weights()
-        x = np.array([[end.x for end in ends] for ends in self._ends]).reshape(-1, 2)
+        x = np.array([[end.x for end in ends] for ends in self.ends]).reshape(-1, 2)
         gaps: Array = (weight * x).sum(axis=1) - c
         return gaps
 
     def retrieve(self) -> None:
         """Write efforts and gaps into the attributes."""
-        gaps = self.gaps() if self._ends else np.zeros(0)
-        for slot, rows in self._slots:
+        gaps = self.gaps() if self.ends else np.zeros(0)
+        for slot, rows in self.slots:
             slot.geometry["coupling"].slot("effort").edit()[:] = -self.force[rows]
             slot.geometry["coupling"].slot("gap").edit()[:] = gaps[rows]
 
@@ -171,7 +180,7 @@ class Couplings:
 
     def arrays(self) -> dict[str, Array]:
         """What a dump must save, by name."""
-        return {"coupling/force": self.force} if self._ends else {}
+        return {"coupling/force": self.force} if self.ends else {}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""

@@ -1,0 +1,108 @@
+"""What gradients cost: backward over forward, on a chain of 100 links and on a pile of 125 boxes.
+
+    python benchmarks/gradients.py
+
+Forward is the recorded rollout, with the tolerances that a tape asks for, and `plain` the same steps without a tape, at
+the tolerances of the config. Minima over rounds that take turns.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from typing import Any
+
+import numpy as np
+
+from dovetail import Engine, Scene, World
+from dovetail.constitution import AffineBodyConstitution, AffineBodySphericalJoint
+from dovetail.geometry import halfplane, label_surface, trimesh
+from dovetail.geometry.rows import rows_to_transforms
+
+ROUNDS, STEPS = 3, 20
+CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+SIDES = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+
+
+def bodies(scene: Scene, name: str, size: Any, at: np.ndarray, fixed: bool = False) -> Any:
+    sc = trimesh(CORNERS * np.asarray(size, float), SIDES)
+    label_surface(sc)
+    AffineBodyConstitution().apply_to(sc, 1e8, 1000.0)
+    sc.instances.resize(len(at))
+    Q = np.zeros((len(at), 4, 3))
+    Q[:, 0], Q[:, 1:] = at, np.eye(3)
+    sc.instances["transform"] = rows_to_transforms(Q)
+    sc.instances["is_fixed"] = int(fixed)
+    return scene.objects.create(name).geometries.create(sc)[0]
+
+
+def started(scene: Scene) -> World:
+    world = World(Engine("cpu", tempfile.gettempdir()))
+    world.init(scene)
+    return world
+
+
+def chain(strength: float, method: str = "bdf1", links: int = 100) -> World:
+    scene = Scene({"dt": 0.01, "contact/enable": 0, "integrator/type": method})
+    at = np.column_stack([0.2 * np.arange(links) + 0.2, np.zeros((links, 2))])
+    base, boxes = bodies(scene, "base", (0.1,) * 3, np.zeros((1, 3)), True), bodies(scene, "link", (0.2, 0.1, 0.1), at)
+    left = [0, *range(links - 1)]
+    sc = AffineBodySphericalJoint().create_geometry(
+        at - (0.1, 0, 0), [base, *[boxes] * (links - 1)], left, [boxes] * links, list(range(links)), strength
+    )
+    scene.objects.create("joints").geometries.create(sc)
+    return started(scene)
+
+
+def pile(side: int = 5) -> World:
+    scene = Scene(
+        {
+            "dt": 0.01,
+            "integrator/type": "bdf1",
+            "contact/d_hat": 5e-3,
+            "contact/friction/memory": 0,
+            "gravity": [[0.0], [0.0], [-9.8]],
+        }
+    )
+    scene.contact_tabular.default_model(0.4, 1e8)
+    scene.objects.create("ground").geometries.create(halfplane((0, 0, 0), (0, 0, 1)))
+    at = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), -1).reshape(-1, 3) * 0.206 + (0, 0, 0.106)
+    at[:, :2] += 0.01 * np.random.default_rng(0).normal(size=(side, 2))[np.arange(side**3) % side]  # by layers
+    bodies(scene, "box", (0.2,) * 3, at)
+    return started(scene)
+
+
+def measure(name: str, build: Any, settle: int = 0) -> None:
+    world = build()
+    for _ in range(settle):
+        world.advance()
+    world.rollout(1).backward()  # compiles
+    start, times = world.state(), {"plain": np.inf, "forward": np.inf, "backward": np.inf}
+    residual = contacts = 0.0
+    for _ in range(ROUNDS):
+        world.restore(start)
+        clock = time.perf_counter()
+        for _ in range(STEPS):
+            world.advance()
+        times["plain"] = min(times["plain"], time.perf_counter() - clock)
+        world.restore(start)
+        clock = time.perf_counter()
+        tape = world.rollout(STEPS)
+        times["forward"] = min(times["forward"], time.perf_counter() - clock)
+        ones = np.ones((STEPS + 1, *tape.Q.shape[1:]))
+        clock = time.perf_counter()
+        residual = tape.backward(ones).residual.max()
+        times["backward"] = min(times["backward"], time.perf_counter() - clock)
+        contacts = world.report.contacts
+    per = {key: 1e3 * value / STEPS for key, value in times.items()}
+    print(
+        f"{name:24s} plain {per['plain']:7.2f}  forward {per['forward']:7.2f}  backward {per['backward']:7.2f} ms"
+        f"   backward/forward {per['backward'] / per['forward']:5.2f}   residual {residual:.0e}  contacts {contacts:g}"
+    )
+
+
+if __name__ == "__main__":
+    measure("chain 100, penalty, bdf1", lambda: chain(100.0))
+    measure("chain 100, exact, bdf1", lambda: chain(np.inf))
+    measure("chain 100, exact, ctr", lambda: chain(np.inf, "ctr"))
+    measure("pile 125, bdf1", pile, 40)

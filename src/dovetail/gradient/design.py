@@ -1,0 +1,126 @@
+"""Gradients by anything that a scene is built from: anchors and axes of joints, sizes, densities, gains, places.
+
+A scene is lowered to arrays of the solver, and a tape has the gradients by these. What a number p of the user's does to
+them is found by building the scene twice, with p a little more and a little less; nothing is simulated for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.errors import GradientError
+from dovetail.gradient.sums import Sums, lowered_arrays
+from dovetail.typing import Array, ArrayLike, Flags
+
+if TYPE_CHECKING:
+    from dovetail.gradient.frame import Frame
+    from dovetail.world.simulation import Simulation
+
+__all__ = ["design_gradient"]
+
+_STEP = 1e-5  # of p, beside 1 or |p|: lowering is smooth and knows no round-off but its own
+
+
+def design_gradient(
+    build: Callable[[Array], Any], p: ArrayLike, simulation: Simulation, frames: list[Frame], sums: Sums,
+    start: tuple[Array, Array],
+) -> Array:  # fmt: skip
+    """dL/dp (like p) for a function `build` of p that gives a world or Sim, as it was at the start of the rollout."""
+    at = np.array(p, float)
+    base = _arrays(_simulation(build(at.copy())))
+    if {name: a.shape for name, a in base.items()} != {name: a.shape for name, a in _arrays(simulation).items()}:
+        raise GradientError("Gradients.design: build(p) is another scene than that of the rollout; give the same.")
+    weights = _weights(base, frames, sums, start)
+    out = np.zeros(at.shape)
+    for index in np.ndindex(*at.shape):
+        step, arrays = _STEP * max(1.0, abs(float(at[index]))), []
+        for sign in (1.0, -1.0):
+            moved = at.copy()
+            moved[index] += sign * step
+            arrays.append(_arrays(_simulation(build(moved))))
+        for name, weight in weights.items():
+            change = (arrays[0][name] - arrays[1][name]) / (2.0 * step)
+            acts = np.abs(change) > 1e-9 * (1.0 + np.abs(base[name]))
+            if (acts & np.isnan(weight)).any():
+                _refuse(name, index)
+            out[index] += float((np.where(acts, change, 0.0) * np.nan_to_num(weight)).sum())
+    return out
+
+
+def _simulation(made: Any) -> Simulation:
+    """What a world or Sim runs on."""
+    world = getattr(made, "world", made)
+    found: Simulation = world._simulation
+    found.joints.refresh(found.dt)
+    return found
+
+
+def _arrays(simulation: Simulation) -> dict[str, Array]:
+    """Everything that a rollout depends on, as it is before the first step."""
+    found = {name: array.copy() for name, array in lowered_arrays(simulation).items()}
+    found["Q"], found["V"] = simulation.state.Q.copy(), simulation.state.V.copy()
+    lowered, potential = simulation.joints.lowered, simulation.model.potential
+    if potential.laws is not None:
+        p = potential.laws.p.copy()
+        known = np.concatenate([potential.laws.start, potential.laws.step])
+        p[known[known >= 0]] = 0.0
+        found["laws"] = np.where(np.isfinite(p), p, 0.0)
+    found |= {f"load {k}": load.values.copy() for k, load in enumerate(lowered.loads)}
+    found |= {f"terms {k}": terms.p.copy() for k, terms in enumerate(lowered.terms)}
+    if potential.exact is not None:
+        found["combined/weight"] = potential.exact.combined.weight.copy()
+        found["combined/target"] = potential.exact.combined.target.copy()
+    found["log mass"] = np.log(simulation.model.bodies.mass[:, 0, 0])
+    if simulation.contact is not None:
+        scene = simulation.contact.scene
+        found["surfaces"], found["half-planes"] = (
+            scene.V.copy(),
+            np.concatenate([scene.plane_point, scene.plane_normal]),
+        )
+        found["log mu"] = np.log(np.maximum(np.triu(scene.mu), 1e-300))
+        found["log contact kappa"] = np.log(np.maximum(np.triu(scene.kappa), 1e-300))
+    return found
+
+
+def _weights(base: dict[str, Array], frames: list[Frame], sums: Sums, start: tuple[Array, Array]) -> dict[str, Array]:
+    """Gradients by these arrays, NaN where they are not known."""
+    found = {**sums.constant, "Q": start[0], "V": start[1], "log mass": sums.log_mass}
+    for name in base:
+        if name in sums.steps:
+            found[name] = sums.steps[name].sum(axis=0)
+    loads = sum(name.startswith("load ") and not name.endswith("/W") for name in base)
+    for place in range(loads):
+        name = f"load {place}"
+        found[name] = np.where(_written(base[name], place, frames), np.nan, found[name])
+    if "laws" in base:
+        found["laws"] = np.where(_written(base["laws"], loads, frames), np.nan, sums.law_steps.sum(axis=0))
+    if "surfaces" in base:
+        touched = any(frame.contacts for frame in frames)
+        for name in ("surfaces", "half-planes"):
+            found[name] = np.full_like(base[name], np.nan if touched else 0.0)
+        found["log mu"], found["log contact kappa"] = sums.log_mu, sums.log_contact_kappa
+    return found
+
+
+def _written(base: Array, place: int, frames: list[Frame]) -> Flags:
+    """Which parameters were written to in the rollout, so that they are not those that the scene was built with."""
+    found = np.zeros(base.shape, np.bool_)
+    for frame in frames:
+        given = frame.given[place]
+        found |= np.isfinite(given) & (base != 0.0) & (np.abs(given - base) > 1e-9 * np.abs(base))
+    return found
+
+
+def _refuse(name: str, index: tuple[int, ...]) -> None:
+    what = {
+        "Q": "poses of fixed bodies", "V": "velocities of fixed bodies", "surfaces": "vertices of surfaces that touch",
+        "half-planes": "half-planes that are touched",
+        "laws": "parameters of drives, limits or dampers that controls have written to",
+    }  # fmt: skip
+    said = what.get(name, f"'{name}'")
+    raise GradientError(
+        f"Gradients.design: p[{', '.join(map(str, index))}] changes {said}; no gradient by that is known."
+    )

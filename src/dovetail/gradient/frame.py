@@ -1,0 +1,104 @@
+"""What is kept of a step, so that it can be differentiated: how it was taken, and the parameters it was given.
+
+States are kept by the tape. Arrays that have not changed since the step before are shared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.solver.integrator import Methods
+from dovetail.solver.model import Model
+from dovetail.typing import Array, Flags
+
+if TYPE_CHECKING:
+    from dovetail.world.lower.lowered import JointGeometry
+    from dovetail.world.simulation import Simulation
+
+__all__ = ["Frame", "Parameters"]
+
+
+@dataclass(slots=True)
+class Frame:
+    """One step.
+
+    h, ratio     its length [s], and over that of the step before
+    methods      integrators of the bodies
+    given        parameters, in the order of `Parameters`
+    values       coordinates of joints (c,) at its start and at its end, on the branch that they are on
+    switches     of uses of laws and loads: which joints (k,) have them switched on, and are held where they were
+    contacts     how many it began with
+    """
+
+    h: float
+    ratio: float
+    methods: Methods
+    given: list[Any]
+    values: tuple[Array, Array]
+    switches: list[Flags]
+    contacts: int
+
+
+class Parameters:
+    """The parameters of a model that may change from step to step: read after a step, and put back for its adjoint.
+
+    Those with fixed places (laws, loads, rows on coordinates, energies of users) are copied in place. Forces on bodies
+    and soft transforms are made anew where they change, and kept as they are.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        model: Model = simulation.model
+        potential = model.potential
+        lowered = simulation.joints.lowered
+        self._lowered, self.coordinates = lowered, lowered.coordinates
+        arrays: list[Array] = [load.values for load in lowered.loads]
+        if (laws := potential.laws) is not None:
+            arrays += [laws.p, laws.scale, laws.past]
+        arrays += [terms.p for terms in lowered.terms]
+        if potential.exact is not None:
+            exact = potential.exact
+            arrays += [rows.multiplier for rows in (exact.points, exact.slides, exact.combined)]
+            arrays += [exact.combined.weight, exact.combined.target]
+        couplings = lowered.couplings
+        if couplings is not None and couplings.soft is not None:
+            arrays += [couplings.soft.entries.M, couplings.soft.target, couplings.soft.previous]
+        self.arrays = arrays
+        self._owners: list[tuple[Any, Sequence[str]]] = [
+            (simulation.forces, ("_body", "_F")),
+            (simulation.pushes, ("_body", "_F")),
+            (potential.soft_transforms, ("_body", "_B", "_B_stiff", "_aim", "_target")),
+        ]
+
+    @property
+    def switches(self) -> list[Flags]:
+        """For every use of a law or load (k,): whether its parameters count."""
+        found: list[Flags] = []
+        for use in self._lowered.law_uses:
+            held = np.isnan(use.held[use.rows])
+            found.append(held if use.word.switch is None else held & _is_on(use.entry, use.word.switch))
+        return found + [_is_on(use.entry, use.word.is_constrained) for use in self._lowered.load_uses]
+
+    def take(self, last: list[Any] | None) -> list[Any]:
+        """Copies of all, or the arrays of the last step where nothing has changed."""
+        found: list[Any] = []
+        for k, array in enumerate(self.arrays):
+            same = last is not None and np.array_equal(last[k], array, equal_nan=True)
+            found.append(last[k] if same and last is not None else array.copy())
+        return found + [[getattr(owner, name) for name in names] for owner, names in self._owners]
+
+    def put(self, given: list[Any]) -> None:
+        """Have the parameters of a step again."""
+        for array, value in zip(self.arrays, given, strict=False):
+            array[...] = value
+        for (owner, names), values in zip(self._owners, given[len(self.arrays) :], strict=True):
+            for name, value in zip(names, values, strict=True):
+                setattr(owner, name, value)
+
+
+def _is_on(entry: JointGeometry, name: str) -> Flags:
+    """Whether the joints (k,) of a geometry have a switch on."""
+    return np.asarray(entry.elements.slot(name).values != 0)

@@ -1,0 +1,197 @@
+"""Adjoint of a consistent start, with which steps of ctr begin; its equations are those of solver/consistent.py.
+
+    P V̂ + Jᵀm₁ = M Vₙ − drift/h,   J V̂ = 0            P x + Jᵀm₂ = r(Qₙ, V̂),   J x = bend,   Â = −x/h²
+
+with the filter P(Qₙ) = M + f·shapes + joints + laws. The adjoints μ₁, ν₁ and μ₂, ν₂ of both systems solve the same
+matrices, and the start passes on the derivatives of
+
+    ℓ = μ₁·(M Vₙ − drift/h − P V̂ − Jᵀm₁) − ν₁·J V̂ + μ₂·(r − P x − Jᵀm₂) + ν₂·(bend − J x)
+
+by Qₙ, Vₙ, V̂ and all parameters, which bodies, slides and laws have each for themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dovetail.gradient.frame import Frame
+from dovetail.gradient.law_start import coordinate_adjoints, start_adjoints
+from dovetail.gradient.laws import steps_of
+from dovetail.gradient.linear import AdjointSystem
+from dovetail.gradient.potential import entry_rates
+from dovetail.gradient.rows import stacked
+from dovetail.gradient.slide_start import slide_adjoints
+from dovetail.gradient.start_bodies import body_adjoints
+from dovetail.gradient.sums import Sums
+from dovetail.solver.assembly.start import set_momentum, turn_to_acceleration
+from dovetail.solver.consistent import filter_of
+from dovetail.solver.joint.law_start import curve_laws
+from dovetail.solver.joint.row_algebra import curve_rows
+from dovetail.typing import Array, Flags, Indices
+
+if TYPE_CHECKING:
+    from dovetail.world.simulation import Simulation
+
+__all__ = ["StartAdjoint"]
+
+MU1, X1, MU2, X2, VN, VHAT, VALUE, YIELDS, BEND, NUMBERS = range(10)
+"""Columns of the adjoints of a coordinate: of its rates along six motions, of its value, of its compliance, and of its
+second rate along V̂."""
+
+
+@dataclass(slots=True)
+class Begun:
+    """A start: its bodies (n,), V̂ and x, multipliers m₁, m₂ (r, 3), and the acceleration a (n, 4, 3) by loads."""
+
+    active: Indices
+    V: Array
+    x: Array
+    m: tuple[Array, Array]
+    a: Array
+
+
+class StartAdjoint:
+    """Consistent starts of a simulation, forwards and back."""
+
+    def __init__(self, simulation: Simulation, system: AdjointSystem, is_place: Flags) -> None:
+        self._model, self._system, self._is_place = simulation.model, system, is_place
+
+    def begin(self, frame: Frame, Q: Array, V: Array, a: Array) -> Begun:
+        """The start of a step from Q, V with the accelerations a by gravity and loads."""
+        model, h = self._model, frame.h
+        potential, start, blocks = model.potential, model.start, self._system.blocks
+        active = model.bodies.is_free * frame.methods.starts
+        start.begin(Q, V, model.nobody, h, frame.ratio)
+        known = filter_of(model, active)
+        g, mass, exact = blocks.g, model.bodies.mass, potential.exact
+        set_momentum(mass, active, start.V, h, start.drift, g)
+        x1, m1 = self._system.solve(Q, g, active)
+        start.V[active != 0] = x1[active != 0]
+        np.copyto(g, known.gradient)
+        turn_to_acceleration(mass, active, start.filtered, h, a, Q, start.V, g)
+        curve_rows(potential.slides, start.V, h, g)
+        if potential.laws is not None:
+            curve_laws(potential.laws, start, known.weight, g)
+        if exact is not None:
+            exact.add_curvature(h, Q, start.V, g)
+        x2, m2 = self._system.solve(Q, g, active, scaled=False)
+        if exact is not None:
+            exact.begin_start()
+        return Begun(active, start.V.copy(), x2, (m1, m2), a.copy())
+
+    def back(
+        self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array], V_bar: Array, A_bar: Array,
+        start_bar: Array, sums: Sums,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        """Adjoints of Qₙ, Vₙ and of the accelerations at Qₙ (n, 4, 3), from those of V̂ and Â; start_bar (c,) is that of
+        what rate laws take for xₙ.
+        """
+        model, h, (Q, V) = self._model, frame.h, ends
+        bodies, system = model.bodies, self._system
+        on = (begun.active != 0)[:, None, None]
+        start = model.start
+        start.begin(Q, V, model.nobody, h, frame.ratio)
+        filter_of(model, begun.active)
+        mu2, nu2 = system.solve(Q, np.where(on, -A_bar / (h * h), 0.0), begun.active)
+        zero = np.zeros_like(mu2)
+        # first what V̂ is asked by the second system, then μ₁, with which all else is linear
+        Q_bar, V_bar, Vn_bar = np.zeros_like(Q), np.where(on, V_bar, 0.0), np.where(on, 0.0, V_bar)
+        _, of_V = self._pull(k, frame, begun, (Q, V), (zero, None, mu2, nu2), start_bar, None, Vn_bar)
+        V_bar += np.where(on, of_V, 0.0)
+        mu1, nu1 = system.solve(Q, V_bar, begun.active)
+        of_Q, _ = self._pull(k, frame, begun, (Q, V), (mu1, nu1, mu2, nu2), start_bar, sums, Vn_bar)
+        Q_bar += of_Q
+        Vn_bar += bodies.mass @ mu1
+        mass = np.einsum("bix,bjx->bij", mu1, V - begun.V) - np.einsum("bix,bjx->bij", mu2, begun.x + h * h * begun.a)
+        sums.constant["mass"] += mass * on
+        return Q_bar, Vn_bar, np.where(on, -h * h * (bodies.mass @ mu2), 0.0)
+
+    def _pull(
+        self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array],
+        adjoints: tuple[Array, Array | None, Array, Array], start_bar: Array, sums: Sums | None, Vn_bar: Array,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Derivatives of ℓ by Qₙ and V̂ (n, 4, 3), Vn_bar += those by Vₙ, and by parameters; without `sums` V̂ alone."""
+        model, h, (Q, V) = self._model, frame.h, ends
+        potential = model.potential
+        mu1, nu1, mu2, nu2 = adjoints
+        motions = (mu1, begun.V, mu2, begun.x)
+        Q_bar, V_bar = body_adjoints(model, begun.active, h, motions, Q, sums)
+        points, slides, exact = potential.points, potential.slides, potential.exact
+        if points.exact and sums is not None:
+            n, K = points.exact, points.K[: points.exact, None]
+            W = points.W[:, 0]
+            images = [np.einsum("ki,kix->kx", W, stacked(points, X))[:n] for X in (*motions, Q)]
+            pull = np.einsum("ki,kx->kix", W[:n], K * images[2])
+            np.add.at(Q_bar, points.left[:n], pull[:, :4])
+            np.add.at(Q_bar, points.right[:n], pull[:, 4:])
+            d1, x1, d2, x2, at = images
+            sums.constant["points/K"] += (d2 * (at - x2) - d1 * x1).sum(axis=1)
+            Y1, Z1, Y2, Z2, at_Q = (stacked(points, X)[:n] for X in (*motions, Q))
+            by = ((K * (at - x2), Y2), (K * d2, at_Q - Z2), (-K * x1, Y1), (-K * d1, Z1))
+            sums.constant["points/W"][:n, 0] += sum(np.einsum("kx,kix->ki", each, state) for each, state in by)
+        first = points.count - points.exact
+        after = first + slides.count - slides.exact
+        parts = [np.zeros((0, 3))] * 4 if exact is None else [*begun.m, np.zeros_like(nu2) if nu1 is None else nu1, nu2]
+        if first and sums is not None:
+            of_points = zip(parts, (motions[0], motions[2], motions[1], motions[3]), strict=True)
+            sums.constant["points/W"][points.exact :, 0] -= sum(
+                np.einsum("kx,kix->ki", part[:first], stacked(points, each)[points.exact :]) for part, each in of_points
+            )
+        if slides.count:
+            held = [part[first:after] for part in parts]
+            K_bar, W_bar = slide_adjoints(slides, h, motions, held, Q, Q_bar, V_bar)
+            if sums is not None:
+                sums.constant["slides/K"] += K_bar
+                sums.constant["slides/W"] += W_bar
+        self._coordinates(
+            k, frame, motions, [part[after:, 0] for part in parts], (Q, V), start_bar, sums, (Q_bar, Vn_bar, V_bar)
+        )
+        return Q_bar, V_bar
+
+    def _coordinates(
+        self, k: int, frame: Frame, motions: tuple[Array, ...], parts: list[Array], ends: tuple[Array, Array],
+        start_bar: Array, sums: Sums | None, out: tuple[Array, Array, Array],
+    ) -> None:  # fmt: skip
+        """The part of laws and of rows on coordinates."""
+        model, h, (Q, V) = self._model, frame.h, ends
+        potential, laws = model.potential, model.potential.laws
+        if laws is None and (potential.exact is None or not potential.exact.combined.count):
+            return
+        c = laws.coordinates if laws is not None else potential.exact.combined.entries.coordinates  # type: ignore[union-attr]
+        bars = np.zeros((c.count, NUMBERS))
+        Y = np.stack([*motions, V, motions[1]])
+        if laws is not None:
+            p_bar = np.zeros((3, len(laws.p)))
+            steps = np.stack([steps_of(laws, p, self._is_place) for p in (laws.p, *laws.past)])
+            smooth = frame.methods.smooth
+            start_adjoints(laws, h, frame.ratio, model.bodies.mass_inverse, smooth, steps, Q, Y, bars, p_bar)
+            starts = smooth[c.left] & smooth[c.right]
+            bars[:, VALUE] += start_bar
+            bars[:, VHAT] += np.where(starts, 0.5 * h * start_bar, 0.0)
+            if sums is not None:
+                for back in range(3):
+                    sums.law_steps[k + 2 - back] += p_bar[back]
+        if potential.exact is not None and potential.exact.combined.count:
+            rows = potential.exact.combined
+            e, w = rows.entries, rows.weight
+            m1, m2, nu1, nu2 = (part[e.group] * w for part in parts)
+            for column, value in ((MU1, -m1), (X1, -nu1), (MU2, -m2), (X2, -nu2), (BEND, h * h * nu2)):
+                np.add.at(bars[:, column], e.of, value)
+            if sums is not None:
+                by_row = [part[e.group] for part in parts]
+                rates = [entry_rates(e, each) for each in motions]
+                by_weight = by_row[3] * (h * h * c.derivatives(Q, motions[1])[2][e.of] - rates[3])
+                by_weight -= by_row[0] * rates[0] + by_row[2] * rates[1] + by_row[1] * rates[2]
+                sums.steps["combined/weight"][k] += by_weight
+        unused = np.zeros_like(Q)
+        Q_bar, Vn_bar, V_bar = out
+        mass_bar, W_bar = np.zeros_like(model.bodies.mass), np.zeros_like(c.W)
+        coordinate_adjoints(
+            c, model.bodies.mass_inverse, bars, Q, Y, Q_bar, unused if sums is None else Vn_bar, V_bar, mass_bar, W_bar
+        )
+        if sums is not None:
+            sums.constant["mass"] += mass_bar
+            sums.constant["coordinates/W"] += W_bar

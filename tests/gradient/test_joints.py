@@ -1,0 +1,127 @@
+"""Gradients through every joint of the specification, with drives, limits, dampers, friction and loads on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gradient_check import TIGHT_TAPE, Problem, relative
+from joint_scenes import JOINTS, Bench, axis_angle, extras_of
+
+from dovetail.constitution import (
+    AffineBodyDistanceJoint,
+    AffineBodyFixedJoint,
+    AffineBodyJointDamper,
+    AffineBodyJointDrive,
+    AffineBodyJointFriction,
+    AffineBodyJointLimit,
+    AffineBodyPrismaticJoint,
+    AffineBodyRevoluteJoint,
+    Joint,
+)
+from dovetail.constitution.joint.coordinate_extra import CoordinateExtra
+from dovetail.constitution.joint.extra import Drive, JointLimit
+
+STEPS = 3
+NOISE = 5e-10
+"""Of differences of a loss of about 10 at steps of 1e-4: gradients that are tiny beside it are not measured by them."""
+P0, P1 = np.array([(0.25, -0.1, 0.02), (0.75, -0.1, 0.0)]), np.array([(0.3, 0.15, 0.05), (0.8, 0.2, 0.1)])
+
+
+def mild(kind: type[Joint]) -> list[Any]:
+    """All extras of a joint, with values that act but do not throw bodies about."""
+    rest = np.linalg.norm(P1 - P0, axis=1) if kind is AffineBodyDistanceJoint else np.zeros(2)
+    numbers: dict[type, tuple[Any, ...]] = {
+        AffineBodyJointLimit: (rest - (2e-3, 3e-3), rest - (-1e-3, -2e-3), 0.02),
+        AffineBodyJointDrive: (200.0, 5.0, [1.0, 1e3]),  # the cap of the first is reached
+        AffineBodyJointDamper: (3.0,),
+        AffineBodyJointFriction: (0.5, 0.3),
+    }
+
+    def apply(extra: type[Any], sc: Any) -> None:
+        elements = kind.elements(sc)
+        if issubclass(extra, CoordinateExtra):
+            for word in kind.coordinates():
+                extra().apply_to(sc, *numbers[extra], coordinate=word.attribute)
+                if extra is AffineBodyJointDrive:
+                    elements[f"{word.prefix}drive/target"] = rest - (-0.05, 0.02)
+                    elements[f"{word.prefix}drive/target_velocity"] = [0.1, 0.2]
+        elif issubclass(extra, Drive):
+            extra().apply_to(sc, [0.5, 0.3])
+            elements["driving/is_constrained"] = 1
+            elements[extra.aim] = [0.003, -0.002]
+        elif issubclass(extra, JointLimit):
+            extra().apply_to(sc, *numbers[AffineBodyJointLimit])
+        else:
+            extra().apply_to(sc, [2.0, -1.0])
+            elements[f"{extra.load}/is_constrained"] = 1
+
+    return [lambda sc, extra=extra: apply(extra, sc) for extra in extras_of(kind)]
+
+
+def scene(
+    kind: type[Joint], method: str, strength: float, rho: float = 0.0, kappa: float = 0.0, gamma: float = 0.0
+) -> Any:
+    """Two boxes on a fixed one, one after the other; parameters are changes of logarithms."""
+    bench = Bench(
+        {"dt": 0.01, "integrator/type": method, "integrator/bdf2_start": "bdf1", **TIGHT_TAPE},
+        gravity=(0.3, -0.2, -9.81),
+    )
+    base = bench.box("base", fixed=True)
+    body = {"density": 20.0 * np.exp(rho), "kappa": 1e5 * np.exp(kappa)}
+    turned = axis_angle((1, 2, 3), 0.3)
+    arm = bench.box("arm", (0.5, 0.2, 0.3), (0.5, 0, 0), spin=(0.1, 0.2, -0.2), velocity=(0.0, 0.1, 0.1), **body)
+    hand = bench.box("hand", (0.3, 0.2, 0.4), (1.0, 0.1, 0.05), turned, spin=(-0.2, 0.1, 0.3), **body)
+    strength = strength * np.exp(gamma)
+    bench.join(kind, [base, arm], [arm, hand], P0, P1, strength=strength, extras=mild(kind), name="joint")
+    return bench.world
+
+
+def elements(world: Any, kind: type[Joint]) -> Any:
+    slot = next(slot for slot, _ in world.scene.geometries if slot.object_name == "joint")
+    return kind.elements(slot.geometry)
+
+
+WAYS = [("bdf1", 100.0), ("ctr", np.inf), ("bdf2", np.inf), ("ctr", 100.0), ("bdf1", np.inf)]
+CASES = [(kind, *WAYS[n % 5]) for n, kind in enumerate(JOINTS.values())]
+CASES += [(AffineBodyRevoluteJoint, *way) for way in WAYS[1:]]
+EACH = {AffineBodyRevoluteJoint, AffineBodyPrismaticJoint}
+"""Joints whose attributes are checked one by one; those of the others all together."""
+
+
+@pytest.mark.parametrize("kind, method, strength", CASES, ids=[f"{k.__name__[10:]}-{m}-{s:g}" for k, m, s in CASES])
+def test_gradients_through_a_joint_are_those_of_the_program(kind, method, strength):
+    problem = Problem(lambda **changes: scene(kind, method, strength, **changes), STEPS)
+    found, is_exact = problem.gradients(), np.isinf(strength)
+    rng = np.random.default_rng(1)
+    along = rng.normal(size=(3, 4, 3))
+    along[0] = 0.0
+    pairs = {"V": (np.nansum(found.V * along), problem.slope(1e-5, dV=along))}
+    if not is_exact:  # a start that is moved at random is closed by the first step, with a jolt
+        pairs["Q"] = np.nansum(found.Q * along), problem.slope(1e-7, dQ=along)
+        pairs["strength"] = strength * found["joint", "strength_ratio"].sum(), problem.slope(1e-3, gamma=1.0)
+    if not (is_exact and kind is AffineBodyFixedJoint):  # which cannot move at all
+        pairs["density"] = found.log_density[1:].sum(), problem.slope(1e-3, rho=1.0)
+        pairs["kappa"] = found.log_kappa[1:].sum(), problem.slope(1e-3, kappa=1.0)
+    attributes = elements(problem.world, kind)
+    names = [name for _, name in found.names if name != "strength_ratio"]
+    base = {name: attributes[name].copy() for name in names}
+    ways = {
+        name: rng.normal(size=(STEPS, 2)) * np.where(values == 0.0, 1.0, np.abs(values))
+        for name, values in base.items()
+    }
+    for some in [[name] for name in names] if kind in EACH else [names] if names else []:
+
+        def control(s, some=some):
+            def write(k):
+                for name in some:
+                    attributes[name] = base[name] + s * ways[name][k]
+
+            return write
+
+        expected = problem.slope(1e-4, control=control)
+        control(0.0)(0)
+        pairs[", ".join(some)] = sum((found["joint", name] * ways[name]).sum() for name in some), expected
+    wrong = {name: both for name, both in pairs.items() if not abs(both[0] - both[1]) <= 1e-6 * abs(both[1]) + NOISE}
+    assert not wrong, {name: relative(*both) for name, both in wrong.items()}
