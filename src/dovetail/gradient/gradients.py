@@ -23,6 +23,9 @@ __all__ = ["Gradients"]
 _COUPLED = ("ratio", "offset", "strength_ratio")
 
 
+_NOISE = 1e-12  # of gradients by differences where a parameter has no effect
+
+
 class Gradients:
     """dL by everything that a rollout of T steps depends on; made by `Tape.backward`.
 
@@ -80,7 +83,7 @@ class Gradients:
             for side in (rows.left[:n], rows.right[:n]):
                 np.add.at(total, side, share * m[side])
         for entry, weighed, inertial in self._weighed():
-            share = np.where(inertial != 0.0, np.nan, weighed / entry.mass)
+            share = np.where(np.abs(inertial) > _NOISE, np.nan, weighed / entry.mass)
             for side in (entry.left, entry.right):
                 np.add.at(total, side, share * m[side])
         return total

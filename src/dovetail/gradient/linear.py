@@ -68,7 +68,11 @@ class AdjointSystem:
         potential = self._model.potential
         if contact is not None and not self.blocks.has(len(contact.pairs), contact.pairs):
             self.lay_out(contact.pairs)
+        if potential.laws is not None:
+            potential.laws.parabolas = 0
         potential.assemble(at, True, self._active, self.blocks, with_contact=False)
+        if potential.laws is not None:
+            potential.laws.parabolas = 1
         if contact is not None:
             contact.assemble(self.blocks)
         if potential.exact is not None:

@@ -54,6 +54,12 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
         ]
         if held:
             _refuse(where + f"a drive of '{held[0]}' that begins to hold what its joint has come to; switch it before")
+    if simulation.joints.on_the_way:
+        name = simulation.joints.on_the_way[0]
+        _refuse(
+            where + f"a drive of '{name}' on its way to a target that has jumped; give it gains of its own, or set "
+            "drive/acceleration to infinity"
+        )
     if any(getattr(load, "dropped", 0) for load in simulation.joints.lowered.loads):
         _refuse(where + "a torque on a body that is flat, which is dropped; give the body a thickness")
     if contact is None or not frame.contacts:

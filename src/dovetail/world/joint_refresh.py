@@ -157,6 +157,12 @@ class _LawRefresh:
             x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
             laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
 
+    @property
+    def on_the_way(self) -> list[str]:
+        """Names of joints whose servos are on the way to their targets; round-off of a turn is none."""
+        moved = np.abs(self._laws.p[:, TARGET] - self._target) > 1e-12
+        return [use.entry.slot.object_name for use in self._uses if moved[use.rows].any()]
+
     def _keep_held(self, read: Array, on: Flags | None) -> Array | None:
         """Values at which coordinates are held (m,), NaN where they are not; new ones are held where they are."""
         if self._hold is None:
@@ -265,6 +271,11 @@ class JointRefresh:
         """Coordinates were put elsewhere from outside, by so much each: the way of drives goes on from there."""
         for servo in self._servos:
             servo.shift(self._reader.values, by)
+
+    @property
+    def on_the_way(self) -> list[str]:
+        """Names of joints whose drives are on the way to a target that has jumped."""
+        return [name for law in self._servos for name in law.on_the_way]
 
     def run(self, h: float) -> None:
         """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""

@@ -67,6 +67,11 @@ class Joints:
 
     # ---- before a step ---------------------------------------------------------------------------------------
 
+    @property
+    def on_the_way(self) -> list[str]:
+        """Names of joints whose drives are on the way to a target that has jumped, see approach.py."""
+        return self._refresh.on_the_way
+
     def refresh(self, h: float) -> None:
         """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""
         self._refresh.run(h)

@@ -66,6 +66,7 @@ class Laws(Record):
     scale (m,)            s
     acting (a,)           coordinates that have a law; its laws are law[first[i]] … law[first[i + 1] − 1]
     longest               most parameters of a law
+    parabolas             1: bend is what Newton's matrix takes for φ″ (function.py); 0: it is φ″
     J (a, 2, 12)          ∇x on the left and right bodies of the acting coordinates as last linearised,
     x, slope, bend (a,)   x, Σ s φ′ and Σ s φ″ there
     """
@@ -83,6 +84,7 @@ class Laws(Record):
     first: Indices = i8(1)
     law: Indices = i8(1)
     longest: int = integer()
+    parabolas: int = integer()
     J: Array = f8(3)
     x: Array = f8(1)
     slope: Array = f8(1)
@@ -109,6 +111,7 @@ class Laws(Record):
             coordinates=coordinates, of=of, address=np.array(addresses, np.int64) if jit_enabled else addresses, at=at,
             p=p, past=past, start=column("start"), step=column("step"), scale=scale, acting=acting,
             first=np.append(first, len(of)).astype(np.int64), law=law, longest=int(width.max(initial=0)),
+            parabolas=1,
             J=np.zeros((len(acting), 2, 12)), x=np.zeros(len(acting)), slope=np.zeros(len(acting)),
             bend=np.zeros(len(acting)),
         )  # fmt: skip
@@ -144,10 +147,7 @@ class Laws(Record):
 
 @kernel
 def _evaluate(laws: Laws, i: int, x: float, stored: bool, d: Array) -> tuple[float, float, float]:
-    """Σ s φ, Σ s φ′, Σ s φ″ of acting coordinate i at x, or of laws that store energy alone; d (3) is scratch.
-
-    φ″ is what Newton's matrix takes for it (function.py).
-    """
+    """Σ s φ, Σ s φ′, bend of acting coordinate i at x, or of laws that store energy alone; d (3) is scratch."""
     value = slope = bend = 0.0
     for n in range(laws.first[i], laws.first[i + 1]):
         m = laws.law[n]
@@ -156,7 +156,7 @@ def _evaluate(laws: Laws, i: int, x: float, stored: bool, d: Array) -> tuple[flo
         d[:] = 0.0
         value += laws.scale[m] * call_law(laws.address[m], x, laws.p, laws.at[m], d)
         slope += laws.scale[m] * d[0]
-        bend += laws.scale[m] * max(d[1], d[2])
+        bend += laws.scale[m] * (max(d[1], d[2]) if laws.parabolas else d[1])
     return value, slope, bend
 
 
