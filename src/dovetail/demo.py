@@ -92,6 +92,7 @@ class Press:
         self.gate = self._composed("gate", _GATE, (0.21, 0.0, 0.44), "#e8822a", density=500.0)
         self.tray = self._composed("tray", _TRAY, (0.52, 0.0, 0.21), "#3f8f63", density=300.0)
         self.motor = sim.revolute(frame, crank, pos=crank.pos, axis=(0, 1, 0), drive=0.0, name="motor")
+        self.motor.drive.stiffness = 1e6  # gains of its own: it follows a target that runs, however fast, without lag
         sim.revolute(crank, rod, pos=pin, axis=(0, 1, 0), name="crank pin")
         sim.spherical(rod, ram, pos=wrist, name="wrist")
         self.slide = sim.prismatic(frame, ram, axis=(1, 0, 0), limit=(-0.005, 2 * _CRANK + 0.005), name="slide")

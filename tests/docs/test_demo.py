@@ -49,7 +49,7 @@ def test_the_motor_turns_as_it_is_told_the_gate_opens_within_its_limits_and_part
             crank.append(press.motor.angle - 6.0 * press.sim.time)
             gate.append(press.hinge.angle)
             violation = max(violation, press.slide.violation)
-    # the drive yields by torque·h²/K: 2 N·m · 1e-4 s² / (100 · 8 kg·m²) ≈ 1e-6 rad when it pushes a part
+    # the drive yields by torque/K: 2 N·m / 1e6 N·m/rad = 2e-6 rad when it pushes a part
     assert np.abs(crank).max() < 1e-4
     assert max(gate) > 0.3 and min(gate) > -0.01 and max(gate) < 1.11
     assert violation == 0.0  # the crank keeps the ram within its stops

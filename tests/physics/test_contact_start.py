@@ -48,8 +48,10 @@ def test_a_cube_that_slides_near_the_ground_loses_what_friction_takes():
     sim = cube(0.9 * D_HAT, velocity=(1, 0, 0))
     sim.step(20)
     loss = 1.0 - sim["cube"].velocity[0]
-    # the weight in 19.5 steps, for what touches tells the mean over its last step, and the impulse that lifts it once
-    assert loss == pytest.approx(0.5 * (G * 0.0195 + PART), rel=0.01)
+    # the weight in 19.5 to 20 steps, for what touches tells the mean over its last step while friction that slides
+    # acts with the load of its middle, and the impulse that lifts it once; within a hundredth
+    least, most = (0.5 * (G * time + PART) for time in (0.0195, 0.02))
+    assert 0.99 * least < loss < 1.01 * most
 
 
 def test_a_cube_that_begins_in_balance_stays():

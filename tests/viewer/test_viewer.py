@@ -236,6 +236,7 @@ def test_a_value_set_by_hand_is_held_against_a_controller_of_a_sim_too():
     sim = Sim(dt=0.01, contact=False)
     rod = sim.box((0.6, 0.04, 0.04), pos=(0.3, 0, 1))
     hinge = sim.revolute(None, rod, pos=(0, 0, 1), axis=(0, 1, 0), drive=0.0)
+    hinge.drive.stiffness = 1e6  # it is there at once
     sim.before_step(lambda: setattr(hinge.drive, "target", 0.3))
     steering = Steering(sim.world, Running(sim.world).cast)
     steering.hold(0, "drive/target", -0.2)

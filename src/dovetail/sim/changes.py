@@ -54,13 +54,13 @@ class Changes(BodyMaking, JointMaking):
                     world = start(self._scene)
                 else:
                     resume(world)
-            self._require_inside(world)
-            self._world, self._is_open = world, False
-            self.readings = Readings(self._world.live)
-            self._start, self._home = (self._world.frame(), self._world.live.arrays()), None
+            self.readings = Readings(world.live)
             for joint in self._joints.values():
                 for coordinate in joint.coordinates.values():
                     coordinate.let_go()
+            self._require_inside(world)
+            self._world, self._is_open = world, False
+            self._start, self._home = (self._world.frame(), self._world.live.arrays()), None
         return self._world
 
     def _tune(self) -> None:
@@ -81,6 +81,7 @@ class Changes(BodyMaking, JointMaking):
                 except SceneError:
                     # another try is possible
                     if self._world is None:
+                        self.readings = None
                         self._scene.thaw()
                     else:
                         self._world.reopen()
@@ -90,11 +91,6 @@ class Changes(BodyMaking, JointMaking):
     def burdens(self) -> dict[tuple[str, str], Burden]:
         """What coordinates have to move and carry, with bodies as at the start; by names of joint and coordinate."""
         return self._burdens or self._weigh()
-
-    @property
-    def weighed(self) -> bool:
-        """Whether these are known, which they are once a world is made."""
-        return bool(self._burdens)
 
     def _weigh(self) -> dict[tuple[str, str], Burden]:
         gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))

@@ -33,10 +33,12 @@ __all__ = ["Part", "PartOptions", "assemble"]
 class PartOptions(TypedDict, total=False):
     """What every part takes.
 
-    pos        place of its origin in the body [m]; default (0, 0, 0)
-    rot        its rotation in the body, as of bodies
-    density    [kg/m³]; default that of the body. Or:
-    mass       [kg]
+    | | |
+    |---|---|
+    | `pos` | place of its origin in the body [m]; default (0, 0, 0) |
+    | `rot` | its rotation in the body, as of bodies |
+    | `density` | [kg/m³]; default that of the body. Or: |
+    | `mass` | [kg] |
     """
 
     pos: ArrayLike

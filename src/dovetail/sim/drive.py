@@ -85,24 +85,20 @@ class Drive(Handle):
         """Choose gains, where it has none of its own, and how fast it goes to its target; the scene is complete."""
         burden, cap = self._coordinate.burden, self.max_effort
         if self._firm and self.on:
-            holds = self.stiffness > 0.0
-            self._set(stiffness=self._stiff() if holds else 0.0, damping=0.0 if holds else self._viscous())
+            own = self._coordinate.inertia
+            inertia, holds = min(max(burden.inertia, own), _FARTHEST * own), self.stiffness > 0.0
+            self._set(stiffness=self._stiff(inertia) * holds, damping=self._viscous(inertia) * (not holds))
         spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
         effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
         self._set(acceleration=effort / burden.inertia or math.inf)
 
-    def _inertia(self) -> float:
-        """What it has to move [kg or kg·m²]: of the body next to it, and once the scene is complete of all beyond."""
-        own, burdens = self._coordinate.inertia, self._coordinate.joint.sim.weighed
-        return min(max(self._coordinate.burden.inertia, own), _FARTHEST * own) if burdens else own
-
-    def _stiff(self) -> float:
+    def _stiff(self, inertia: float) -> float:
         """The stiffness of a position drive that was given none."""
-        return _FIRM_POSITION * self._inertia() / self._coordinate.joint.sim.dt**2
+        return _FIRM_POSITION * inertia / self._coordinate.joint.sim.dt**2
 
-    def _viscous(self) -> float:
+    def _viscous(self, inertia: float) -> float:
         """The damping of a drive that runs at a speed and was given none."""
-        return _FIRM_SPEED * self._inertia() / self._coordinate.joint.sim.dt
+        return _FIRM_SPEED * inertia / self._coordinate.joint.sim.dt
 
     @property
     def target(self) -> float:
@@ -112,9 +108,12 @@ class Drive(Handle):
     def target(self, value: float) -> None:
         target = self._coordinate.number("drive.target", value)
         k, c = self.stiffness, self.damping
-        if k == 0.0:  # it was off, or ran at a speed, whose damping would hold it back
-            k, c = self._resting if self._resting[0] > 0 else (self._stiff(), 0.0)
+        begins = k == 0.0
+        if begins:  # it was off, or ran at a speed, whose damping would hold it back
+            k, c = self._resting if self._resting[0] > 0 else (self._stiff(self._coordinate.inertia), 0.0)
         self._set(stiffness=k, damping=c, target=target, target_velocity=0.0)
+        if begins:
+            self._retune()
 
     @property
     def target_velocity(self) -> float:
@@ -123,7 +122,10 @@ class Drive(Handle):
     @target_velocity.setter
     def target_velocity(self, value: float) -> None:
         target = self._coordinate.number("drive.target_velocity", value)
-        self._set(stiffness=0.0, damping=self.damping or self._viscous(), target_velocity=target)
+        c, begins = self.damping, self.damping == 0.0
+        self._set(stiffness=0.0, damping=c or self._viscous(self._coordinate.inertia), target_velocity=target)
+        if begins:
+            self._retune()
 
     def hold(self) -> None:
         """Stay where the joint is now."""

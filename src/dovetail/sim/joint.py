@@ -84,10 +84,8 @@ class SimJoint(Handle):
     """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
-        self.sim = sim
-        self._slot = slot
-        self.left = left
-        self.right = right
+        self.sim, self._slot = sim, slot
+        self.left, self.right = left, right
         self._made = right.transform, point  # where it was made
         constitution = class_of(uid_of(slot.geometry))
         assert issubclass(constitution, Joint)
