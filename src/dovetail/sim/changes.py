@@ -147,6 +147,8 @@ class Changes(BodyMaking, JointMaking):
         gone |= {id(joint) for joint in joints}
         couplings = [c for c in self._couplings.values() if gone & {id(c), id(c.follower.joint), id(c.leader.joint)}]
         self.reopen()
+        for coordinate in (c for joint in joints for c in joint.coordinates.values()):
+            coordinate.let_go()
         bodies = [body for body in self._bodies.values() if id(body) in gone]
         for name in [thing.name for group in (couplings, joints, bodies) for thing in group]:
             (owner,) = self._scene.objects.find(name)

@@ -91,6 +91,8 @@ class Drive(Handle):
         spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
         effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
         self._set(acceleration=effort / burden.inertia or math.inf)
+        if math.isfinite(self.max_velocity):
+            self._set(brake=self._viscous(max(burden.inertia, self._coordinate.inertia)))
 
     def _stiff(self, inertia: float) -> float:
         """The stiffness of a position drive that was given none."""
@@ -176,7 +178,7 @@ class Drive(Handle):
 
     def _retune(self) -> None:
         """Choose it again where the simulation runs; before that it is yet to be chosen."""
-        if self._coordinate.joint.sim.started:
+        if self._coordinate.joint.sim.runs(self._coordinate.joint.slot):
             self.tune()
 
     @property
@@ -197,7 +199,8 @@ class Drive(Handle):
     @checked(SceneError)
     def max_velocity(self, value: float) -> None:
         number = math.inf if value == math.inf else self._gain("max_velocity", value)
-        self._set(max_velocity=number, brake=self._viscous())
+        self._set(max_velocity=number, brake=self._viscous(self._coordinate.inertia))
+        self._retune()
 
     def _gain(self, name: str, value: float) -> float:
         number = self._coordinate.number(f"drive.{name}", value)

@@ -90,7 +90,6 @@ class SimJoint(Handle):
         constitution = class_of(uid_of(slot.geometry))
         assert issubclass(constitution, Joint)
         self.attributes = constitution.elements(slot.geometry)
-        self._row = -1  # among all joints of the world, once that is there
         self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
 
     @cached_property
@@ -132,11 +131,10 @@ class SimJoint(Handle):
     def reaction(self) -> Reaction:
         force, torque = self.bearing
         readings = self.sim.readings
-        if readings is None or not self.coordinates:
+        known = readings is not None and any(readings.live.coordinate(self._slot, n) >= 0 for n in self.coordinates)
+        if readings is None or not known:  # there is nothing that could exert anything, or it is not in the world
             return Reaction(force, torque)
-        if self._row < 0:
-            self._row = readings.live.joint(self._slot)
-        added_force, added_torque = readings.exerted(self._row)
+        added_force, added_torque = readings.exerted(readings.live.joint(self._slot))
         return Reaction(force + added_force + self._load("m"), torque + added_torque + self._load("rad"))
 
     def _load(self, unit: str) -> Array | float:
