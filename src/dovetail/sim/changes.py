@@ -115,7 +115,7 @@ class Changes(BodyMaking, JointMaking):
                 "close it first, and begin another one afterwards."
             )
         self._world.reopen()
-        self._is_open = True
+        self._is_open, self._burdens = True, {}
         for body in self._bodies.values():
             body.let_go()
 

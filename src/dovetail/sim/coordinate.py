@@ -112,6 +112,7 @@ class Coordinate(Handle):
     @property
     def burden(self) -> Burden:
         """What has to be moved and carried with all that hangs on it, stretched out, and what is coupled to it."""
+        self.joint.sim.require_present(self.who, self.joint.slot)
         return self.joint.sim.burdens[self.joint.name, self.name]
 
     # --- limits ---------------------------------------------------------------------------------------------
