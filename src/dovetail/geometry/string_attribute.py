@@ -56,7 +56,7 @@ class StringSpan(CStringSpan):
 
     def __setitem__(self, index: int | slice, value: str | Iterable[str]) -> None:
         if isinstance(index, slice) and isinstance(value, (list, tuple, CStringSpan, np.ndarray)):
-            texts = list(value) if np.ndim(value) else [value]
+            texts = [value] if isinstance(value, np.ndarray) and value.ndim == 0 else list(value)
             if not all(isinstance(text, str) for text in texts):
                 raise CollectionError(f"a string attribute cannot hold {shown(texts)}; use str() on them")
             self._strings[index] = texts
