@@ -147,7 +147,7 @@ class BodyMaking(Making):
     ) -> Body:
         """A fixed surface over the rectangle `size` = (along x, along y) [m] about its origin, touched from above.
 
-        heights[i, j] [m] are those at x_i and y_j, evenly spaced from side to side, or a function z(x, y), which is
+        `heights[i, j]` [m] are those at x_i and y_j, evenly spaced from side to side, or a function z(x, y), which is
         taken at the corners of `cells` (one number, or two). Both are multiplied by `scale`. Options: see
         `TerrainOptions`.
         """
