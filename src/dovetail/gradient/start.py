@@ -157,10 +157,13 @@ class StartAdjoint:
     ) -> None:  # fmt: skip
         """The part of laws and of rows on coordinates."""
         model, h, (Q, V) = self._model, frame.h, ends
-        potential, laws = model.potential, model.potential.laws
-        if laws is None and (potential.exact is None or not potential.exact.combined.count):
+        exact, laws = model.potential.exact, model.potential.laws
+        if laws is not None:
+            c = laws.coordinates
+        elif exact is not None and exact.combined.count:
+            c = exact.combined.entries.coordinates
+        else:
             return
-        c = laws.coordinates if laws is not None else potential.exact.combined.entries.coordinates  # type: ignore[union-attr]
         bars = np.zeros((c.count, NUMBERS))
         Y = np.stack([*motions, V, motions[1]])
         if laws is not None:
@@ -174,8 +177,8 @@ class StartAdjoint:
             if sums is not None:
                 for back in range(3):
                     sums.law_steps[k + 2 - back] += p_bar[back]
-        if potential.exact is not None and potential.exact.combined.count:
-            rows = potential.exact.combined
+        if exact is not None and exact.combined.count:
+            rows = exact.combined
             e, w = rows.entries, rows.weight
             m1, m2, nu1, nu2 = (part[e.group] * w for part in parts)
             for column, value in ((MU1, -m1), (X1, -nu1), (MU2, -m2), (X2, -nu2), (BEND, h * h * nu2)):

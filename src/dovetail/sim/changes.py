@@ -10,6 +10,7 @@ from dovetail.errors import SceneError
 from dovetail.geometry import GeometrySlot
 from dovetail.sim.body import Body
 from dovetail.sim.burden import Burden, burdens
+from dovetail.sim.coordinate import GRAVITY
 from dovetail.sim.coupling import Coupling
 from dovetail.sim.joint import SimJoint
 from dovetail.sim.make_bodies import BodyMaking
@@ -22,8 +23,6 @@ from dovetail.typing import Array
 from dovetail.world.world_state import WorldState
 
 __all__ = ["Changes"]
-
-_GRAVITY = 9.81  # m/s²; what drives are made for, also where there is none
 
 
 class Changes(BodyMaking, JointMaking):
@@ -94,7 +93,7 @@ class Changes(BodyMaking, JointMaking):
 
     def _weigh(self) -> dict[tuple[str, str], Burden]:
         gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))
-        return burdens(self._joints.values(), self._couplings.values(), max(gravity, _GRAVITY))
+        return burdens(self._joints.values(), self._couplings.values(), max(gravity, GRAVITY))
 
     @property
     def started(self) -> bool:

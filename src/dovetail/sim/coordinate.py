@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from dovetail.sim.joint import SimJoint
     from dovetail.sim.readings import Readings
 
-__all__ = ["Coordinate"]
+__all__ = ["GRAVITY", "Coordinate"]
 
 _NEAR = 1e-9  # rad or m, by which a start may be off by round-off
-_GRAVITY = 9.81  # m/s²; what a stop is made for, also where there is none
+GRAVITY = 9.81  # m/s²; what stops and drives are made for, also where there is none
 
 
 class Coordinate(Handle):
@@ -168,7 +168,7 @@ class Coordinate(Handle):
         w = width or 1.0
         body = self.joint.right if not self.joint.right.fixed or self.joint.left is None else self.joint.left
         reach = np.linalg.norm(body.vertices - self.joint.anchor, axis=1).max()
-        load, give = 10.0 * body.mass * _GRAVITY, 1e-3 * float(np.ptp(body.vertices, axis=0).max())
+        load, give = 10.0 * body.mass * GRAVITY, 1e-3 * float(np.ptp(body.vertices, axis=0).max())
         if self.unit == "rad":
             load, give = load * float(reach), 1e-3
         return float(load * self.joint.sim.dt**2 * w**3 / (3.0 * give**2))

@@ -222,8 +222,9 @@ class Watch(Watched):
         scene, pairs = self.scene, self.near[chosen]
         a, b = pairs.T
         thickness, d_hat = scene.barrier_of(a, b)
-        budget, past = self.budget[a] + self.budget[b], np.where(self.pair_short[chosen] != 0, 2.0, np.inf)
-        past[past < np.inf] *= self.slack[chosen][past < np.inf]
+        budget = self.budget[a] + self.budget[b]
+        # where the last look was cut short, this one will be: begin where it ended
+        past = np.where(self.pair_short[chosen] != 0, 2.0 * self.slack[chosen], np.inf)
 
         def look(axis: Array, least: float = 0.5) -> tuple[Array, Array]:
             self.axis = self.axis.copy()
@@ -233,7 +234,6 @@ class Watch(Watched):
             return room, np.minimum(room, budget)
 
         room, asked = look(np.zeros((len(chosen), 3)))
-        # where the last look was cut short, this one will be: begin where it ended
         slack = np.minimum(asked, past)
         gap, axis = np.empty(len(chosen)), np.empty((len(chosen), 3))
         far = _CLEAR * (thickness + d_hat + slack)
