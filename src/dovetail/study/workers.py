@@ -47,16 +47,24 @@ class Own:
         self.count, self.room = count, 2 * count
         self._start()
         try:
-            self.submit(_here).result()
-        except BrokenExecutor as error:
-            self.close()
-            raise StudyError(
-                "sweep: worker processes end before they begin. Each of them imports the script that has started them: "
-                "what is to be done once belongs under `if __name__ == '__main__':`"
-            ) from error
+            self._await_answer()
         except BaseException:
             self.close()
             raise
+
+    def _await_answer(self) -> None:
+        """Wait until a worker has started; one may have been killed, two are no accident."""
+        try:
+            self.submit(_here).result()
+        except BrokenExecutor:
+            self.renew()
+            try:
+                self.submit(_here).result()
+            except BrokenExecutor as error:
+                raise StudyError(
+                    "sweep: worker processes end before they begin. Each of them imports the script that has started "
+                    "them: what is to be done once belongs under `if __name__ == '__main__':`"
+                ) from error
 
     def _start(self) -> None:
         reader, self._life = multiprocessing.Pipe(duplex=False)
