@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 import study_jobs as jobs
+
 from dovetail.study import ray_executor, sweep
 
 CASES = [{"x": x} for x in range(60)]
