@@ -2,7 +2,7 @@
 
 The names here are those of libuipc's `uipc` module: factories for vectors and matrices, transforms, `view`,
 logging and timing, `Engine`, `World`, `Scene`, and the sub-modules `core`, `geometry`, `constitution`, `builtin`,
-`unit`. Beside them stands `Sim`, the short form.
+`unit`. Beside them stand `Sim`, the short form, and `Worlds`, many of it.
 
 Names are loaded when they are first used, so that `import dovetail` and the `--help` of the command line take no time.
 """
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Vector9,
         Vector12,
     )
+    from dovetail.worlds import Worlds, rollout
 
 __all__ = [
     "I32",
@@ -80,6 +81,7 @@ __all__ = [
     "Vector9",
     "Vector12",
     "World",
+    "Worlds",
     "__version__",
     "builtin",
     "constitution",
@@ -87,6 +89,7 @@ __all__ = [
     "errors",
     "geometry",
     "grid",
+    "rollout",
     "sweep",
     "unit",
     "view",
@@ -108,6 +111,7 @@ _HOMES = {
         "Matrix2x2", "Matrix3x3", "Matrix4x4", "Matrix6x6", "Matrix9x9", "Matrix12x12",
         "Vector2", "Vector3", "Vector4", "Vector6", "Vector9", "Vector12",
     ),
+    "worlds": ("Worlds", "rollout"),
 }  # fmt: skip
 """Modules with the names that they lend; all other names of `__all__` are modules themselves."""
 

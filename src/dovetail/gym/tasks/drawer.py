@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.sim import Part
 from dovetail.gym.tasks.hand import HandTask, gantry, places
+from dovetail.sim import Part
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.sim import Sim
 from dovetail.typing import Array, Flags
