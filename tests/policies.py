@@ -34,7 +34,7 @@ def feel(seen, k):
 
 def lift(seen, k):
     """Above the cube, down, close, up."""
-    q, ahead, cube = seen[:, :3], seen[:, 6:9], seen[:, 9:]
+    ahead, cube = seen[:, 6:9], seen[:, 9:]
     over = np.abs(cube[:, 0]) < 2e-3
     down = over & (cube[:, 2] > -0.067)
     closed = down & (ahead[:, 2] > 8e-3)

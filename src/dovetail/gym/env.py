@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["TaskEnv"]
 class TaskEnv(gymnasium.Env[Array, Array]):
     """`TaskEnv(task)`: a `Task`, its class, or "module:Class". Equal seeds and actions give equal bits."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 50}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 50}  # noqa: RUF012 - gymnasium's own form
 
     def __init__(self, task: Any, render_mode: str | None = None, width: int = 320, height: int = 240) -> None:
         self.task = made(task)

@@ -98,7 +98,8 @@ class Task:
                 f"{type(self).__name__}.observe: an array {found.shape}; give one row of {self.observations} numbers "
                 f"for each of {len(worlds)} worlds."
             )
-        return np.clip(found, -LIMIT, LIMIT).astype(np.float32)
+        clipped: Array = np.clip(found, -LIMIT, LIMIT).astype(np.float32)
+        return clipped
 
 
 LIMIT = 1e4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium.utils.seeding import np_random
@@ -17,14 +17,14 @@ from dovetail.typing import Array, Flags
 __all__ = ["TaskVectorEnv"]
 
 
-class TaskVectorEnv(VectorEnv[Array, Array, Array]):
+class TaskVectorEnv(VectorEnv[Array, Array, Any]):
     """`TaskVectorEnv(task, num_envs)`: environment i after `reset(seed=s)` does what one alone does with seed s + i.
 
     An environment whose episode has ended begins the next one in the same step: what is returned of it is the first
     observation, and the last one is `infos["final_obs"][i]`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012 - gymnasium's own form
         "render_modes": ["rgb_array"],
         "render_fps": 50,
         "autoreset_mode": AutoresetMode.SAME_STEP,

@@ -46,5 +46,9 @@ class Cartpole(Task):
         return np.hstack([worlds.q, worlds.v])
 
     def judge(self, worlds: Worlds, actions: Array) -> tuple[Array, Flags]:
-        x, lean = worlds.q.T
-        return np.ones(len(worlds)), (np.abs(x) > _RAIL) | (np.abs(lean) > _LEAN)
+        return np.ones(len(worlds)), ~self.succeeded(worlds)
+
+    def succeeded(self, worlds: Worlds) -> Flags:
+        x, lean = np.abs(worlds.q.T)
+        up: Flags = (x <= _RAIL) & (lean <= _LEAN)
+        return up

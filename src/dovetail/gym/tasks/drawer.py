@@ -17,13 +17,14 @@ __all__ = ["Drawer"]
 
 _OPEN = 0.12  # [m], where it is open
 _FRICTION = 1.0  # [N] in its slide
+_GAP = np.array([0.127, 0.0, 0.02])  # [m] behind the handle, from the middle of the drawer; where a finger hooks
 
 
 class Drawer(HandTask):
     """Actions move a finger along x, y and z. The drawer slides along x on a joint with friction and stops.
 
-    Observations: coordinates, their rates, how far targets are ahead of them, where the handle is from the finger, and how
-    far the drawer is open. Rewarded are nearness to the handle and how far the drawer is open.
+    Observations: coordinates, their rates, how far targets are ahead of them, where the handle is from the finger, and
+    how far the drawer is open. Rewarded are nearness to the handle and how far the drawer is open.
     """
 
     actions, observations = 3, 13
@@ -55,7 +56,8 @@ class Drawer(HandTask):
 
     def _behind(self, worlds: Worlds) -> Array:
         """From the finger to the gap behind the handle."""
-        return places(worlds, "drawer") + (0.127, 0, 0.02) - places(worlds, "finger")
+        away: Array = places(worlds, "drawer") + _GAP - places(worlds, "finger")
+        return away
 
     def observe(self, worlds: Worlds) -> Array:
         q = worlds.q

@@ -1,4 +1,4 @@
-"""A hand on a gantry: sliders along the axes of the world, driven softly, and tasks whose actions move their targets."""
+"""A hand on a gantry: sliders along the axes of the world, driven softly; tasks whose actions move their targets."""
 
 from __future__ import annotations
 

@@ -29,8 +29,10 @@ def thread(inner: float, outer: float, start: float, end: float) -> list[Part]:
     count = round((end - start) / _PITCH * _SIDES)
     heights = np.linspace(start, end, count + 1)
     angles = 2.0 * np.pi * heights / _PITCH
-    faces = [(0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4), (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6),
-             (1, 3, 5), (3, 7, 5)]  # fmt: skip
+    faces = [
+        (0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4), (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6),
+        (1, 3, 5), (3, 7, 5),
+    ]  # fmt: skip
     parts = []
     for k in range(count):
         corners = [
@@ -44,7 +46,7 @@ def thread(inner: float, outer: float, start: float, end: float) -> list[Part]:
 
 
 class NutOnBolt(HandTask):
-    """Actions move the nut along x, y, z and about z on soft drives. It has to find the bolt, then the thread, and to turn.
+    """Actions move the nut along x, y, z and about z on soft drives: to the bolt, into the thread, and round.
 
     Observations: coordinates (sine and cosine of the turn), rates, and how far targets are ahead. Rewarded is how far
     down the nut is.

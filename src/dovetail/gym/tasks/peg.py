@@ -1,4 +1,4 @@
-"""Put a square peg into a hole that is half a millimetre wider, and of which the place is known to a millimetre only."""
+"""Put a square peg into a hole that is half a millimetre wider, and whose place is known to a millimetre only."""
 
 from __future__ import annotations
 

@@ -12,15 +12,15 @@ from dovetail.sim import Part
 from dovetail.sim.joint import SimJoint
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.sim import Sim
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array, ArrayLike, Flags
 from dovetail.worlds import Worlds
 
 __all__ = ["FourBarWalker"]
 
 _UNIT = 0.03  # [m], the length of a crank, in which the others are measured
 _PIVOT, _COUPLER, _ROCKER, _FOOT = (2.70, 2.29), 3.21, 1.51, (1.68, -4.31)
-"""Where the rocker turns, from the crank; lengths; the foot along and across the coupler. Found by a search for paths that are
-flat and even while the foot is down: within 0.05 of a line of length 3 in half a turn, lifted by 0.5."""
+"""Where the rocker turns, from the crank; lengths; the foot along and across the coupler. Found by a search for paths
+that are flat and even while the foot is down: within 0.05 of a line of length 3 in half a turn, lifted by 0.5."""
 _DOWN, _AHEAD = 3.65, 2.8  # of the foot, below and ahead of the crank
 _THICK = 0.006
 _SPEED = 6.0  # [rad/s] of a crank at most
@@ -85,8 +85,10 @@ def _leg(sim: Sim, trunk: Any, origin: Array, phase: float, name: str) -> tuple[
     """A crank at `origin`, a rocker ahead of it, and the coupler between them, which ends in the foot."""
     side = np.sign(origin[1])
 
-    def point(x: float, z: float, layer: float) -> Array:
-        return origin + _UNIT * np.array([x, 0, z]) + np.array([0, 0.014 * layer * side, 0])
+    def point(place: ArrayLike, layer: float) -> Array:
+        x, z = _UNIT * np.asarray(place, float)
+        found: Array = origin + np.array([x, 0.014 * layer * side, z])
+        return found
 
     pin, pivot = np.array([np.cos(phase), np.sin(phase)]), np.array(_PIVOT)
     chord = pivot - pin
@@ -96,18 +98,20 @@ def _leg(sim: Sim, trunk: Any, origin: Array, phase: float, name: str) -> tuple[
     e = (knee - pin) / _COUPLER
     foot = pin + _FOOT[0] * e + _FOOT[1] * np.array([-e[1], e[0]])
     coupler = sim.compound(
-        [_rod(point(*pin, 1), point(*foot, 1)), _rod(point(*pin, 1), point(*knee, 1))],
+        [_rod(point(pin, 1), point(foot, 1)), _rod(point(pin, 1), point(knee, 1))],
         mass=0.1, color="orange", name=f"{name} coupler",
     )  # fmt: skip
     crank, rocker = (
-        sim.compound([_rod(point(*a, layer), point(*b, layer))], mass=0.05, contact=False, color="blue", name=f"{name} {part}")
+        sim.compound(
+            [_rod(point(a, layer), point(b, layer))], mass=0.05, contact=False, color="blue", name=f"{name} {part}"
+        )
         for part, a, b, layer in (("crank", (0.0, 0.0), pin, 0), ("rocker", pivot, knee, 2))
     )
     y = (0, 1, 0)
-    joint = sim.revolute(trunk, crank, pos=point(0, 0, 0), axis=y, drive=True, name=f"{name} motor")
-    sim.revolute(crank, coupler, pos=point(*pin, 0.5), axis=y, name=f"{name} pin")
-    sim.revolute(coupler, rocker, pos=point(*knee, 1.5), axis=y, name=f"{name} knee")
-    sim.revolute(trunk, rocker, pos=point(*pivot, 2), axis=y, name=f"{name} pivot")
+    joint = sim.revolute(trunk, crank, pos=point((0, 0), 0), axis=y, drive=True, name=f"{name} motor")
+    sim.revolute(crank, coupler, pos=point(pin, 0.5), axis=y, name=f"{name} pin")
+    sim.revolute(coupler, rocker, pos=point(knee, 1.5), axis=y, name=f"{name} knee")
+    sim.revolute(trunk, rocker, pos=point(pivot, 2), axis=y, name=f"{name} pivot")
     joint.drive.target_velocity = 0.0
     return joint, [crank, coupler, rocker]
 
