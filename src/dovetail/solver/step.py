@@ -14,7 +14,7 @@ from dovetail.errors import NewtonStalled
 from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
-from dovetail.solver.held import set_rolling, touch
+from dovetail.solver.held import left_over, set_rolling, touch
 from dovetail.solver.integrator import Methods
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
@@ -133,7 +133,9 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = TRIALS if state.dt_before > 0.0 else 0
     solution = minimise(model, Q, Q_guess, h, tolerances, trials)
-    by_touch = model.untouched if held is None else (held.pushed, model.start.carried.copy())
+    by_touch = model.untouched
+    if held is not None:
+        by_touch = np.hstack([held.pushed, left_over(model, Q, inner, methods.held)]), model.start.carried.copy()
     return _Attempt(methods, Q_before, (V_start, a), by_touch, Q_tilde, solution)
 
 

@@ -103,7 +103,7 @@ class Contact:
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions()
-        self.turning = Turning(turn=np.zeros((bodies, 3)), centre=np.zeros((bodies, 3)))
+        self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick = Stick() if friction and memory else None
         self.ease = ease
         self._terms = HessianTerms()
@@ -252,7 +252,7 @@ class Contact:
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
         Q_before = Q - h * V
-        found = self.friction.on_bodies(self.turning, Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
+        found = self.friction.on_bodies(Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
         self.friction.count = 0
         return found
 
@@ -352,13 +352,13 @@ class Contact:
         self._renew()
 
     def commit(self, Q: Array, h: float) -> tuple[float, Array]:
-        """The step of length h has led to Q; returns the work done against friction [J], and its forces (n, 16).
+        """The step of length h has led to Q; returns the work done against friction [J], and what slides (n, 16).
 
-        Rows of forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; 1 if all
-        slide.
+        Rows of its forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; in how
+        many contacts.
         """
         force, work = self.friction.slips(self._Q_start, Q)
-        rubbing = self.friction.on_bodies(self.turning, self._Q_start, Q, force, h)
+        rubbing = self.friction.on_bodies(self._Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
         if self.ease is not None:
