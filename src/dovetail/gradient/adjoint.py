@@ -21,7 +21,7 @@ from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
-from dovetail.gradient.touching import Touching, touching_at
+from dovetail.gradient.touching import Touching, Walk
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
@@ -95,7 +95,7 @@ class Adjoint:
         self._kept = self._parameters.take(None), coordinates.reference.copy()
         self._system.enter()
         contact = self._model.contact
-        self._undo = None if contact is None else contact.keep()
+        self._walk = None if contact is None else Walk(contact)
         self._later: tuple[Touching, float] | None = None
         self._system.lay_out(np.zeros((0, 2), np.int64))
         return self
@@ -106,8 +106,6 @@ class Adjoint:
         self._parameters.put(given)
         self._parameters.coordinates.reference[:] = reference
         self._system.leave()
-        if self._undo is not None:
-            self._undo()
 
     def step(self, k: int, frame: Frame, ends: Ends, after: Costate) -> Costate:
         """Adjoints at the start of step k from those at its end; gradients go to the sums."""
@@ -178,8 +176,10 @@ class Adjoint:
         contact, h = self._model.contact, frame.h
         if contact is None:
             return None
-        end = self._later[0] if self._later is not None and self._later[1] == h else touching_at(contact, ends.Q_end, h)
-        start = touching_at(contact, ends.Q, h) if frame.contacts else end.chosen(np.zeros(0, np.int64))
+        assert self._walk is not None
+        later = self._later
+        end = later[0] if later is not None and later[1] == h else self._walk.to(ends.Q_end, h)
+        start = self._walk.to(ends.Q, h) if frame.contacts else self._walk.nowhere(ends.Q)
         self._later = start, h
         return ContactAdjoint(contact, start, end, ends.Q, ends.Q_end, h) if start.count or end.count else None
 

@@ -66,7 +66,7 @@ class AdjointSystem:
     def assemble(self, at: Evaluation, contact: ContactAdjoint | None) -> Array:
         """Have the true Hessian at a state; the gradient there (n, 12), zero but for what Newton has left."""
         potential = self._model.potential
-        if contact is not None and not self.blocks.has(len(contact.pairs), contact.pairs):
+        if contact is not None and not contact.fits(self.blocks):
             self.lay_out(contact.pairs)
         if potential.laws is not None:
             potential.laws.parabolas = 0
