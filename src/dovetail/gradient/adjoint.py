@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.gradient.bodies import BodySums, Costate, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.frame import Frame, Parameters
 from dovetail.gradient.laws import value_adjoints
@@ -30,21 +31,7 @@ from dovetail.typing import Array
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
-__all__ = ["Adjoint", "Costate", "Ends"]
-
-
-@dataclass(slots=True)
-class Costate:
-    """Adjoints (n, 4, 3) of Qₙ, Vₙ, and of Qₙ₋₁, Vₙ₋₁ as the step after the n-th sees them."""
-
-    Q: Array
-    V: Array
-    Q_before: Array
-    V_before: Array
-
-    @classmethod
-    def zero(cls, n: int) -> Costate:
-        return cls(*np.zeros((4, n, 4, 3)))
+__all__ = ["Adjoint", "Ends"]
 
 
 @dataclass(slots=True)
@@ -58,23 +45,15 @@ class Ends:
     Q_end: Array
 
 
-class _Coefficients:
-    """Coefficients of the methods of bodies, (n, 1, 1) each; those of quasi-static bodies have no past.
+def _table(methods: Methods, bodies: Bodies) -> Array:
+    """Coefficients (n, 9) of the methods of bodies: α₀, α₁, β₀, β₁, σ of Q̃, and δ, δ₀, δ₁, ε of the new velocity.
 
-    position (2), velocity (2), acceleration   α, β, σ of Q̃
-    rate (4)                                   δ, δ₀, δ₁, ε of the new velocity, 0 for fixed bodies
-    stays                                      1 for fixed bodies
+    Quasi-static bodies have no past, and fixed ones no velocity.
     """
-
-    def __init__(self, methods: Methods, bodies: Bodies) -> None:
-        free = (bodies.is_free != 0)[:, None, None]
-        dynamic = ((bodies.is_free * bodies.is_dynamic) != 0)[:, None, None]
-        table, rates = (each[methods.of].T[:, :, None, None] for each in (methods.prediction, methods.rates))
-        self.position = np.where(dynamic, table[0], 1.0), np.where(dynamic, table[1], 0.0)
-        self.velocity = np.where(dynamic, table[2], 0.0), np.where(dynamic, table[3], 0.0)
-        self.acceleration: Array = table[4]
-        self.rate = [np.where(free, each, 0.0) for each in rates[:4]]
-        self.stays = np.where(free, 0.0, 1.0)
+    free, dynamic = (bodies.is_free != 0)[:, None], ((bodies.is_free * bodies.is_dynamic) != 0)[:, None]
+    prediction, rates = methods.prediction[methods.of], methods.rates[methods.of]
+    place = np.where(dynamic, prediction[:, :4], (1.0, 0.0, 0.0, 0.0))
+    return np.hstack([place, prediction[:, 4:], np.where(free, rates[:, :4], 0.0)])
 
 
 class Adjoint:
@@ -84,10 +63,11 @@ class Adjoint:
         self._simulation, self._parameters, self._sums = simulation, parameters, sums
         self._model = simulation.model
         self._system = AdjointSystem(self._model)
-        self._potential = PotentialAdjoint(simulation, sums)
-        bodies = self._model.bodies
-        self._free = (bodies.is_free != 0)[:, None, None]
-        self._last: tuple[Methods, _Coefficients] | None = None
+        self._potential = PotentialAdjoint(simulation)
+        by, n = sums.constant, self._model.bodies.count
+        self._by_bodies = BodySums(mass=by["mass"], stiffness=by["stiffness"], gravity=by["gravity"])
+        self._last: tuple[Methods, Array] | None = None
+        self._room, self._costates = np.zeros((2, n, 4, 3)), (Costate.zero(n), Costate.zero(n))
         self._start = StartAdjoint(simulation, self._system, self._potential.is_place)
 
     def __enter__(self) -> Adjoint:
@@ -101,14 +81,16 @@ class Adjoint:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._potential.finish()
         given, reference = self._kept
         self._parameters.put(given)
         self._parameters.coordinates.reference[:] = reference
         self._system.leave()
 
     def step(self, k: int, frame: Frame, ends: Ends, after: Costate) -> Costate:
-        """Adjoints at the start of step k from those at its end; gradients go to the sums."""
+        """Adjoints at the start of step k from those at its end; gradients go to the sums.
+
+        They are in one of two arrays that take turns.
+        """
         model, h, sums, methods = self._model, frame.h, self._sums, frame.methods
         bodies, Q1 = model.bodies, ends.Q_end
         self._parameters.put(frame.given)
@@ -127,22 +109,14 @@ class Adjoint:
             ends.V_before, Q_tilde,
         )  # fmt: skip
         contact = self._touch(frame, ends)
-        n = self._coefficients(methods)
-        x, nu = self._solve(k, h, Q1, contact, after.Q + n.rate[0] / h * after.V)
+        table = self._coefficients(methods)
+        x, nu = self._solve(k, h, Q1, contact, after.Q + table[:, 5, None, None] / h * after.V)
         start_bar = self._potential.run(k, h, Q1, x, nu, sums)
-        c = model.potential.weights.c[:, None, None]
-        sums.constant["mass"] -= x @ (c * (Q1 - Q_tilde)).swapaxes(1, 2)
-        Q_tilde_bar = c * (bodies.mass @ x)
-        before = Costate(
-            after.Q_before + n.rate[1] / h * after.V + n.position[0] * Q_tilde_bar + n.stays * after.Q,
-            after.V_before.copy(),
-            n.rate[2] / h * after.V + n.position[1] * Q_tilde_bar,
-            h * n.velocity[1] * Q_tilde_bar,
-        )
+        before, c = self._costates[after is self._costates[0]], model.potential.weights.c
+        a_bar, V_bar = self._room
+        step_back(bodies, table, c, h, Q1, Q_tilde, x, after, before, (a_bar, V_bar), self._by_bodies)
         if contact is not None:
             contact.back(x, before.Q, sums)
-        a_bar = h * h * n.acceleration * Q_tilde_bar
-        V_bar = h * n.velocity[0] * Q_tilde_bar + n.rate[3] * after.V
         reference[:] = frame.values[0]
         if begun is None:
             self._loads(k, a_bar, ends.Q, before.Q)
@@ -165,10 +139,10 @@ class Adjoint:
         self._loads(k, np.where(on, of_a, a_bar), ends.Q, before.Q)
         return before
 
-    def _coefficients(self, methods: Methods) -> _Coefficients:
+    def _coefficients(self, methods: Methods) -> Array:
         """Those of the last step if its methods were the same."""
         if self._last is None or self._last[0] is not methods:
-            self._last = methods, _Coefficients(methods, self._model.bodies)
+            self._last = methods, _table(methods, self._model.bodies)
         return self._last[1]
 
     def _touch(self, frame: Frame, ends: Ends) -> ContactAdjoint | None:
@@ -192,10 +166,8 @@ class Adjoint:
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""
-        sums, bodies = self._sums, self._model.bodies
-        a_bar = np.where(self._free, a_bar, 0.0)
-        sums.constant["gravity"] += a_bar[:, 0]
-        F_bar = bodies.mass_inverse @ a_bar
+        sums, F_bar = self._sums, np.empty_like(a_bar)
+        fall_back(self._model.bodies, a_bar, self._by_bodies, F_bar)
         sums.steps["forces"][k] += F_bar
         if self._model.loads.act:
             by_loads = self._model.loads.accelerations(Q) - self._model.loads.free_fall

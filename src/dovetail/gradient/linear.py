@@ -94,7 +94,8 @@ class AdjointSystem:
 
         Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
         """
-        return float(np.abs(self.blocks.solve(self._active, g)).max(initial=0.0))
+        step = self.blocks.solve(self._active, g)
+        return float(max(step.max(initial=0.0), -step.min(initial=0.0)))
 
     def solve(self, Q: Array, q: Array, active: Indices | None = None, scaled: bool = True) -> tuple[Array, Array]:
         """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = 0, with the matrix last factored; x = 0 for fixed bodies.
@@ -107,14 +108,20 @@ class AdjointSystem:
         exact = self._model.potential.exact
         if exact is None:
             return x.reshape(_SHAPE), self._none
-        size = float(np.abs(x).max(initial=0.0)) if scaled else 1.0
+        size = float(max(x.max(initial=0.0), -x.min(initial=0.0))) if scaled else 1.0
         size = size or 1.0
         x /= size  # joints are closed to an absolute tolerance
         exact.restrict(Q, self.blocks, active, x)
         left, (points, slides) = np.empty_like(exact.restraint), (exact.points, exact.slides)
         after = points.count - points.exact
         apply_rows(points, active, x, 0, left)
-        apply_rows(slides, active, x, after, left)
-        apply_combined(exact.combined, active, x, after + slides.count - slides.exact, left)
+        if slides.count:
+            apply_rows(slides, active, x, after, left)
+        if exact.combined.count:
+            apply_combined(exact.combined, active, x, after + slides.count - slides.exact, left)
         left -= exact.constraints.bend
-        return (x * size).reshape(_SHAPE), (exact.constraints.K[:, None] * left - exact.restraint) * size
+        left *= exact.constraints.K[:, None]
+        left -= exact.restraint
+        x *= size
+        left *= size
+        return x.reshape(_SHAPE), left

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.errors import GradientError
-from dovetail.gradient.adjoint import Adjoint, Costate, Ends
+from dovetail.gradient.adjoint import Adjoint, Ends
+from dovetail.gradient.bodies import Costate
 from dovetail.gradient.frame import Frame, Parameters
 from dovetail.gradient.gradients import Gradients
 from dovetail.gradient.laws import value_adjoints
@@ -148,17 +149,17 @@ class Tape:
         dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
-        Q_bar, V_bar = self._given("dL_dQ", dL_dQ), self._given("dL_dV", dL_dV)
-        sums = Sums(self._simulation, self.steps)
-        self._add_coordinates(dL_dx or {}, Q_bar, sums)
-        at = Costate.zero(len(self._Q[0]))
-        at.Q += Q_bar[-1]
-        at.V += V_bar[-1]
+        sums, at = Sums(self._simulation, self.steps), Costate.zero(len(self._Q[0]))
+        Q_bar, V_bar, x_bar = self._given("dL_dQ", dL_dQ), self._given("dL_dV", dL_dV), self._by_coordinates(dL_dx or {})
         with Adjoint(self._simulation, self._parameters, sums) as adjoint:
-            for k in range(self.steps - 1, -1, -1):
-                at = adjoint.step(k, self._frames[k], self._ends(k), at)
-                at.Q += Q_bar[k]
-                at.V += V_bar[k]
+            for k in range(self.steps, -1, -1):
+                if k < self.steps:
+                    at = adjoint.step(k, self._frames[k], self._ends(k), at)
+                for bar, into in ((Q_bar, at.Q), (V_bar, at.V)):
+                    if bar is not None and (len(bar) > 1 or k == self.steps):
+                        into += bar[min(k, len(bar) - 1)]
+                if x_bar is not None and x_bar[k].any():
+                    self._add_coordinates(k, x_bar[k], at, sums)
         self._judge(sums.residual, strict)
         if not self._start[2]:  # without a past the state itself stands for it
             at.Q += at.Q_before
@@ -169,8 +170,9 @@ class Tape:
     def step_vjp(self, k: int, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None) -> Gradients:
         """Gradients of a loss of the state after step k alone, (n, 4, 3) each: Q and V are by the state before it."""
         sums, at = Sums(self._simulation, self.steps), Costate.zero(len(self._Q[0]))
-        at.Q += self._given("dL_dQ", dL_dQ)[-1]
-        at.V += self._given("dL_dV", dL_dV)[-1]
+        for bar, into in ((self._given("dL_dQ", dL_dQ), at.Q), (self._given("dL_dV", dL_dV), at.V)):
+            if bar is not None:
+                into += bar[-1]
         with Adjoint(self._simulation, self._parameters, sums) as adjoint:
             found = adjoint.step(self._number(k), self._frames[k], self._ends(k), at)
         return Gradients(self._simulation, self._frames, sums, (found.Q, found.V, found.Q_before, found.V_before))
@@ -204,10 +206,11 @@ class Tape:
         before = (Q[k - 1], V[k - 1]) if k else self._start[:2]
         return Ends(*before, Q[k], V[k], Q[k + 1])
 
-    def _add_coordinates(self, given: Mapping[tuple[Any, str], ArrayLike], Q_bar: Array, sums: Sums) -> None:
-        """Q_bar += what derivatives by coordinates of joints are by states."""
-        c = self._parameters.coordinates
-        bars = np.zeros((self.steps + 1, c.count))
+    def _by_coordinates(self, given: Mapping[tuple[Any, str], ArrayLike]) -> Array | None:
+        """Derivatives (T + 1, c) by all coordinates of joints, None without any."""
+        if not given:
+            return None
+        bars = np.zeros((self.steps + 1, self._parameters.coordinates.count))
         for (joint, attribute), by in given.items():
             rows, shift = self._coordinate(joint, attribute)
             wanted = (self.steps + 1, len(shift))
@@ -216,29 +219,27 @@ class Tape:
                     f"Tape.backward: dL_dx of '{attribute}' has the shape {np.shape(by)}; give {wanted}."
                 )
             bars[:, rows] += np.asarray(by, float)
-        nothing = np.zeros_like(Q_bar[0]), np.zeros(c.count)
-        for k in np.flatnonzero(bars.any(axis=1)).tolist():
-            value_adjoints(
-                c, self._Q[k], nothing[0], bars[k], nothing[1], Q_bar[k], nothing[0], sums.constant["coordinates/W"]
-            )
+        return bars
 
-    def _given(self, name: str, given: ArrayLike | None) -> Array:
-        shape = (self.steps + 1, *self._Q[0].shape)
-        found = np.zeros(shape)
+    def _add_coordinates(self, k: int, bar: Array, at: Costate, sums: Sums) -> None:
+        """Adjoints of state k += what derivatives (c,) by coordinates of joints there are by it."""
+        c, nothing = self._parameters.coordinates, np.zeros_like(at.Q)
+        value_adjoints(
+            c, self._Q[k], nothing, bar, np.zeros(c.count), at.Q, nothing, sums.constant["coordinates/W"]
+        )
+
+    def _given(self, name: str, given: ArrayLike | None) -> Array | None:
+        """Derivatives by all states, (T + 1, n, 4, 3), or by the last (1, n, 4, 3)."""
         if given is None:
-            return found
-        array = np.asarray(given, float)
-        if array.shape == shape[1:]:
-            found[-1] = array
-        elif array.shape == shape:
-            found[:] = array
-        else:
+            return None
+        shape, array = (self.steps + 1, *self._Q[0].shape), np.asarray(given, float)
+        if array.shape not in (shape, shape[1:]):
             raise GradientError(f"Tape.backward: {name} has the shape {array.shape}; give {shape} or {shape[1:]}.")
-        if not np.isfinite(found).all():
+        if not np.isfinite(array.sum()) and not np.isfinite(array).all():
             raise GradientError(
                 f"Tape.backward: {name} has numbers that are not finite; give the derivatives of a loss."
             )
-        return found
+        return array.reshape(-1, *shape[1:])
 
     def _judge(self, residual: Array, strict: bool) -> None:
         if not self.steps or residual.max() <= RESIDUAL:
