@@ -19,7 +19,7 @@ from dovetail.constitution import AffineBodyConstitution, AffineBodySphericalJoi
 from dovetail.geometry import halfplane, label_surface, trimesh
 from dovetail.geometry.rows import rows_to_transforms
 
-ROUNDS, STEPS = 3, 20
+ROUNDS, STEPS = 8, 20
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 SIDES = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
 

@@ -70,6 +70,17 @@ def test_edges_points_and_faces():
     assert (found.Q * along).sum() == pytest.approx(problem.slope(1e-7, dQ=along), rel=1e-5)
 
 
+@pytest.mark.parametrize("method", ["bdf1", "bdf2"])
+def test_a_change_before_a_step_in_touch_has_the_same_effect_forwards_and_backwards(method):
+    tape = pile(2, method).rollout(10)
+    dQ, dV, dF, by_Q, by_V = np.random.default_rng(2).normal(size=(5, 2, 4, 3))
+    for k in (6, 9):
+        back, ahead = tape.step_vjp(k, by_Q, by_V), tape.step_jvp(k, dQ, dV, dF)
+        found = (by_Q * ahead[0]).sum() + (by_V * ahead[1]).sum()
+        expected = (back.Q * dQ).sum() + (back.V * dV).sum() + (back.forces[k] * dF).sum()
+        assert found == pytest.approx(expected, rel=1e-7)  # differences of friction have nine digits
+
+
 def test_an_arm_pushes_a_box():
     def build(exact=True):
         bench = Bench(

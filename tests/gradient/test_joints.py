@@ -125,5 +125,8 @@ def test_gradients_through_a_joint_are_those_of_the_program(kind, method, streng
         expected = problem.slope(1e-4, control=control)
         control(0.0)(0)
         pairs[", ".join(some)] = sum((found["joint", name] * ways[name]).sum() for name in some), expected
+    ahead, by = problem.tape().step_jvp(STEPS - 1, 0.0, along), rng.normal(size=(2, 3, 4, 3))
+    back = problem.tape().step_vjp(STEPS - 1, *by)
+    pairs["forwards"] = sum(float((b * d).sum()) for b, d in zip(by, ahead, strict=True)), np.nansum(back.V * along)
     wrong = {name: both for name, both in pairs.items() if not abs(both[0] - both[1]) <= 1e-6 * abs(both[1]) + NOISE}
     assert not wrong, {name: relative(*both) for name, both in wrong.items()}

@@ -241,6 +241,10 @@ def test_jacobians_of_a_step(method):
     wide, narrow = ((end(h) - end(-h)) / (2 * h) for h in (2e-3, 1e-3))
     found = A @ np.concatenate([1e-3 * dQ[1:].ravel(), dV[1:].ravel()])
     assert np.allclose(found, (4 * narrow - wide) / 3, rtol=1e-6, atol=1e-8 * np.abs(found).max())
+    forward = np.concatenate([each[1:].ravel() for each in tape.step_jvp(0, 1e-3 * dQ, dV)])
+    # the start of ctr is differentiated by differences, which see 1e-13 of its round-off over steps of 1e-5
+    assert np.allclose(forward, found, rtol=1e-7, atol=1e-8 * np.abs(found).max())
+    assert np.allclose(np.stack(tape.step_jvp(0, dF=dQ))[:, 1:].ravel(), B @ dQ[1:].ravel(), rtol=1e-6, atol=1e-9)
     by_end = rng.normal(size=(2, 3, 4, 3))
     back = tape.step_vjp(0, *by_end)
     assert np.allclose(by_end[:, 1:].ravel() @ A, np.concatenate([back.Q[1:].ravel(), back.V[1:].ravel()]))

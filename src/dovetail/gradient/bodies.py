@@ -70,26 +70,34 @@ def step_back(
     table (n, 9) has α₀, α₁, β₀, β₁, σ, δ, δ₀, δ₁, ε; `accelerations` ← adjoints (n, 4, 3) of a and of what Q̃ takes for
     Vₙ. Shapes of ARAP are left out.
     """
-    mass, (a_bar, V_bar) = bodies.mass, accelerations
+    mass, is_free, model, (a_bar, V_bar) = bodies.mass, bodies.is_free, bodies.model, accelerations
+    mass_bar, stiffness_bar, late_Q, late_V = sums.mass, sums.stiffness, after.Q, after.V
+    earlier_Q, earlier_V = after.Q_before, after.V_before
+    Q_bar, Vn_bar, Q_before, V_before = before.Q, before.V, before.Q_before, before.V_before
+    pull = np.empty((4, 3))
     for b in range(len(Q)):
         a0, a1, b0, b1, s, _, d0, d1, carry = table[b]
-        if bodies.model[b] == ORTHO:
-            sums.stiffness[b] -= h * h * _ortho_product(Q, x, b)
+        stays, weight = 0.0 if is_free[b] else 1.0, c[b]
+        if model[b] == ORTHO:
+            stiffness_bar[b] -= h * h * _ortho_product(Q, x, b)
         for i in range(4):
             for z in range(3):
-                pull = 0.0
-                for j in range(4):
-                    pull += mass[b, i, j] * x[b, j, z]
-                    sums.mass[b, i, j] -= c[b] * x[b, i, z] * (Q[b, j, z] - Q_tilde[b, j, z])
-                pull *= c[b]
-                v = after.V[b, i, z]
-                stays = 0.0 if bodies.is_free[b] else after.Q[b, i, z]
-                before.Q[b, i, z] = after.Q_before[b, i, z] + d0 / h * v + a0 * pull + stays
-                before.V[b, i, z] = after.V_before[b, i, z]
-                before.Q_before[b, i, z] = d1 / h * v + a1 * pull
-                before.V_before[b, i, z] = h * b1 * pull
-                a_bar[b, i, z] = h * h * s * pull
-                V_bar[b, i, z] = h * b0 * pull + carry * v
+                pull[i, z] = 0.0
+            for j in range(4):
+                along = 0.0
+                for z in range(3):
+                    pull[i, z] += weight * mass[b, i, j] * x[b, j, z]
+                    along += x[b, i, z] * (Q[b, j, z] - Q_tilde[b, j, z])
+                mass_bar[b, i, j] -= weight * along
+        for i in range(4):
+            for z in range(3):
+                v, t = late_V[b, i, z], pull[i, z]
+                Q_bar[b, i, z] = earlier_Q[b, i, z] + d0 / h * v + a0 * t + stays * late_Q[b, i, z]
+                Vn_bar[b, i, z] = earlier_V[b, i, z]
+                Q_before[b, i, z] = d1 / h * v + a1 * t
+                V_before[b, i, z] = h * b1 * t
+                a_bar[b, i, z] = h * h * s * t
+                V_bar[b, i, z] = h * b0 * t + carry * v
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from dovetail.gradient.barriers import add_barriers, add_form, barrier_work, edges_of, slopes_of_cross
 from dovetail.gradient.sums import Sums
-from dovetail.gradient.touching import Touching
+from dovetail.gradient.touching import Touching, Walk
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.contact import Contact
@@ -25,12 +25,24 @@ __all__ = ["ContactAdjoint"]
 
 
 class ContactAdjoint:
-    """Contacts of one step from Q to Q_end: those at its end, and at its start, from where friction lags."""
+    """Contacts of one step from Q to Q_end: those at its end, and at its start, from where friction `lags`."""
 
     def __init__(self, contact: Contact, start: Touching, end: Touching, Q: Array, Q_end: Array, h: float) -> None:
         self._contact, self._start, self._end, self._Q, self._Q_end = contact, start, end, Q, Q_end
-        self._epsilon = contact.eps_velocity * h
-        self._lags = contact.has_friction and start.count > 0
+        self._epsilon, self._h = contact.eps_velocity * h, h
+        self.lags = contact.has_friction and start.count > 0
+
+    @property
+    def range(self) -> float:
+        """The shortest range of a barrier [m]."""
+        return float(self._contact.scene.d_hat.min())
+
+    def lag(self, walk: Walk | None, Q: Array) -> Array:
+        """Gradient (n, 12) at the end of the step of friction that lags from Q instead."""
+        assert walk is not None
+        g = np.zeros((len(Q), 12))
+        add_friction_gradient(walk.to(Q, self._h), self._epsilon, Q, self._Q_end, g)
+        return g
 
     def fits(self, blocks: Blocks) -> bool:
         """Whether there is a block for every contact."""
@@ -47,8 +59,9 @@ class ContactAdjoint:
         """Add gradient and true Hessian at the end of the step."""
         if self._end.count:
             add_barriers(self._end, self._contact.scene, self._Q_end, blocks)
-        if self._lags:
+        if self.lags:
             _add_friction(self._start, self._epsilon, self._Q, self._Q_end, blocks)
+            add_friction_gradient(self._start, self._epsilon, self._Q, self._Q_end, blocks.g)
 
     def back(self, x: Array, Q_bar: Array, sums: Sums) -> None:
         """Q_bar −= ∂(x·g)/∂Qₙ of lagged friction; gradients by friction and stiffness of materials go to the sums."""
@@ -57,7 +70,7 @@ class ContactAdjoint:
             work = np.empty(self._end.count)
             barrier_work(self._end, scene, self._Q_end, x, work)
             self._tell(self._end, work, sums)
-        if self._lags:
+        if self.lags:
             work = np.empty(self._start.count)
             _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work)
             self._tell(self._start, work, sums)
@@ -125,8 +138,8 @@ def _slopes(slip: Array, epsilon: float) -> tuple[float, float]:
 
 @kernel
 def _add_friction(t: Touching, epsilon: float, Q: Array, Q_end: Array, blocks: Blocks) -> None:
-    """Add gradient and Hessian at Q_end of friction that lags from Q, where the contacts are."""
-    g, position, row_start, column = blocks.g, blocks.position, blocks.row_start, blocks.column
+    """Add the Hessian at Q_end of friction that lags from Q, where the contacts are."""
+    position, row_start, column = blocks.position, blocks.row_start, blocks.column
     n, move, slip, room = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     rows, M, space = np.empty((1, 8)), np.empty((1, 1, 3, 3)), np.empty((1, 3, 3))
     for k in range(len(t.D)):
@@ -140,11 +153,22 @@ def _add_friction(t: Touching, epsilon: float, Q: Array, Q_end: Array, blocks: B
             for z in range(3):
                 M[0, 0, x, z] = load * (f1 * ((1.0 if x == z else 0.0) - n[x] * n[z]) + bend * slip[x] * slip[z])
         a, b = t.bodies[k, 0], t.bodies[k, 1]
-        for i in range(8 if b >= 0 else 4):
-            for x in range(3):
-                g[a if i < 4 else b, 3 * (i % 4) + x] += rows[0, i] * load * f1 * slip[x]
         place = block_of(a, b, position, row_start, column) if 0 <= b and b != a else -1
         add_form(blocks, a, b, place, 1, rows, M, space)
+
+
+@kernel
+def add_friction_gradient(t: Touching, epsilon: float, Q: Array, Q_end: Array, g: Array) -> None:
+    """g (n, 12) += gradient at Q_end of friction that lags from Q, where the contacts are."""
+    n, move, slip, room = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for k in range(len(t.D)):
+        load = _frozen(t, k, Q, Q_end, n, move, slip, room)
+        if load == 0.0:
+            continue
+        f1, _ = _slopes(slip, epsilon)
+        for i in range(8 if t.bodies[k, 1] >= 0 else 4):
+            for x in range(3):
+                g[t.bodies[k, i // 4], 3 * (i % 4) + x] += t.c[k, i] * load * f1 * slip[x]
 
 
 @kernel

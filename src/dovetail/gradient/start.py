@@ -35,7 +35,7 @@ from dovetail.typing import Array, Flags, Indices
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
-__all__ = ["StartAdjoint"]
+__all__ = ["Begun", "StartAdjoint"]
 
 MU1, X1, MU2, X2, VN, VHAT, VALUE, YIELDS, BEND, NUMBERS = range(10)
 """Columns of the adjoints of a coordinate: of its rates along six motions, of its value, of its compliance, and of its

@@ -20,6 +20,7 @@ from dovetail.gradient.gradients import Gradients
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.refusal import refuse_scene, refuse_step
 from dovetail.gradient.sums import Sums
+from dovetail.gradient.tangent import push_forward
 from dovetail.logger import Logger
 from dovetail.typing import Array, ArrayLike
 
@@ -183,18 +184,40 @@ class Tape:
         F are generalised forces on bodies in step k. A row is an adjoint step: 24f of them.
         """
         frame, ends = self._frames[self._number(k)], self._ends(k)
-        free = np.flatnonzero(self._simulation.model.bodies.is_free)
-        size = 12 * len(free)
+        free, sums = np.flatnonzero(self._simulation.model.bodies.is_free), Sums(self._simulation, self.steps)
+        size, seed, forces = 12 * len(free), Costate.zero(len(self._Q[0])), sums.steps["forces"][k]
         A, B = np.zeros((2 * size, 2 * size)), np.zeros((2 * size, size))
-        for row in range(2 * size):
-            at, sums = Costate.zero(len(self._Q[0])), Sums(self._simulation, self.steps)
-            body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
-            (at.Q if row < size else at.V)[free[body], i, x] = 1.0
-            with Adjoint(self._simulation, self._parameters, sums) as adjoint:
-                found = adjoint.step(k, frame, ends, at)
-            A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
-            B[row] = sums.steps["forces"][k, free].ravel()
+        with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+            for row in range(2 * size):
+                if row == 0 or adjoint.pulls_once:
+                    adjoint.at(k, frame, ends)
+                body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
+                into = seed.Q if row < size else seed.V
+                into[free[body], i, x] = 1.0
+                found = adjoint.pull(seed)
+                A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
+                B[row] = forces[free].ravel()
+                into[free[body], i, x] = forces[...] = 0.0
         return A, B
+
+    def step_jvp(
+        self, k: int, dQ: ArrayLike = 0.0, dV: ArrayLike = 0.0, dF: ArrayLike = 0.0
+    ) -> tuple[Array, Array]:
+        """How Q and V after step k change, (n, 4, 3) each, with the state before it and with forces F on bodies in it.
+
+        Changes of fixed bodies do not count.
+        """
+        frame, ends, shape = self._frames[self._number(k)], self._ends(k), self._Q[0].shape
+        free = (self._simulation.model.bodies.is_free != 0)[:, None, None]
+        given = []
+        for name, value in (("dQ", dQ), ("dV", dV), ("dF", dF)):
+            array = np.asarray(value, float)
+            if array.shape not in ((), shape):
+                raise GradientError(f"Tape.step_jvp: {name} has the shape {array.shape}; give {shape}.")
+            given.append(np.where(free, array, np.zeros(shape)))
+        with Adjoint(self._simulation, self._parameters, Sums(self._simulation, self.steps)) as adjoint:
+            adjoint.at(k, frame, ends)
+            return push_forward(adjoint, *given)
 
     def _number(self, k: int) -> int:
         if not 0 <= k < self.steps:
