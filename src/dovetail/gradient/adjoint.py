@@ -80,7 +80,6 @@ class Adjoint:
         contact = self.model.contact
         self.walk = None if contact is None else Walk(contact)
         self._later: tuple[Touching, int, float] | None = None
-        self.system.lay_out(np.zeros((0, 2), np.int64))
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -13,6 +13,8 @@ has dL/dθ = −x·∂(∇E + Jᵀm)/∂θ − ν·∂C/∂θ for everything tha
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from dovetail.errors import GradientError
@@ -27,6 +29,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["AdjointSystem"]
 
 _SHAPE = (-1, 4, 3)
+_blocks: WeakKeyDictionary[Model, Blocks] = WeakKeyDictionary()  # laying them out takes as long as some steps
 
 
 class AdjointSystem:
@@ -34,13 +37,19 @@ class AdjointSystem:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.blocks = Blocks(model.bodies.is_fixed)
+        if model not in _blocks:
+            _blocks[model] = Blocks(model.bodies.is_fixed)
+        self.blocks = _blocks[model]
         self._active: Indices = model.bodies.is_free
         self._none = np.zeros((0, 3))
 
     def enter(self) -> None:
         """Take the place of the blocks of Newton's directions."""
         self._kept, self._model.directions.blocks = self._model.directions.blocks, self.blocks
+        if self.blocks.laid_out:
+            self._model.potential.add_constant(self.blocks)
+        else:
+            self.lay_out(np.zeros((0, 2), np.int64))
 
     def lay_out(self, touching: Indices) -> None:
         """Have blocks for joints and these pairs of bodies (k, 2)."""
