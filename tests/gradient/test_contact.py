@@ -106,10 +106,36 @@ def test_an_arm_pushes_a_box():
 
 
 def test_what_is_not_known_of_contact_is_refused_by_name():
-    with pytest.raises(GradientError, match="friction with a memory; set contact/friction/memory = 0"):
+    with pytest.raises(GradientError, match="friction with a memory; call rollout with smooth=True"):
         pile(1, memory=1).rollout(10)
-    with pytest.raises(GradientError, match="integrator ctr in touch"):
+    with pytest.raises(GradientError, match="integrator ctr in touch .*; call rollout with smooth=True"):
         pile(1, "ctr").rollout(10)
+
+
+def test_a_smooth_rollout_of_any_scene_is_that_of_bdf1_without_memory():
+    """The defaults of Sim, which have no gradients in touch, are left for the steps that are recorded."""
+    usual, plain = pile(2, "ctr", memory=1), pile(2)
+    tape, other = usual.rollout(12, smooth=True), plain.rollout(12)
+    assert usual.report.contacts > 0
+    assert np.array_equal(tape.Q, other.Q) and np.array_equal(tape.V, other.V)
+    by_Q = np.random.default_rng(0).normal(size=tape.Q.shape)
+    assert np.array_equal(tape.backward(by_Q).V, other.backward(by_Q).V)
+    usual.advance()
+    assert usual._simulation.scheme.last.is_consistent and usual._simulation.contact.stick is not None
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_checkpoints_of_a_pile_are_computed_again_bit_for_bit(smooth):
+    whole, parts = (pile(2, "ctr" if smooth else "bdf1", memory=int(smooth)) for _ in range(2))
+    first, second = whole.rollout(11, smooth=smooth), parts.rollout(11, smooth=smooth, every=4)
+    assert np.array_equal(first.Q, second.Q) and np.array_equal(first.V, second.V)
+    by_Q = np.random.default_rng(0).normal(size=first.Q.shape)
+    found = [tape.backward(by_Q, by_Q) for tape in (first, second)]
+    for name in ("Q", "V", "forces", "log_mu", "log_density", "residual"):
+        assert np.array_equal(getattr(found[0], name), getattr(found[1], name)), name
+    for world in (whole, parts):  # which go on as if nothing had been computed again
+        world.advance()
+    assert np.array_equal(whole._simulation.state.Q, parts._simulation.state.Q)
 
 
 @pytest.mark.parametrize("goes_back", [False, True])

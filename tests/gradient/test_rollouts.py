@@ -11,6 +11,7 @@ from mechanisms import bricard, slider_crank
 from dovetail.constitution import (
     AffineBodyExternalBodyForce,
     AffineBodyJointCoupling,
+    AffineBodyJointDrive,
     AffineBodyRevoluteJoint,
     AffineBodyRevoluteJointLimit,
     AffineBodySphericalJoint,
@@ -249,6 +250,36 @@ def test_jacobians_of_a_step(method):
     back = tape.step_vjp(0, *by_end)
     assert np.allclose(by_end[:, 1:].ravel() @ A, np.concatenate([back.Q[1:].ravel(), back.V[1:].ravel()]))
     assert np.allclose(by_end[:, 1:].ravel() @ B, back.forces[0, 1:].ravel())
+
+
+@pytest.mark.parametrize("method", ["bdf2", "ctr"])
+def test_checkpoints_call_controls_again_and_leave_attributes_alone(method):
+    """A hinge whose target moves on in every third step: what is set once stays until it is set again."""
+
+    def record(every):
+        bench = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=G)
+        base, arm = bench.box("base", fixed=True), bench.box("arm", (0.5, 0.1, 0.1), (0.3, 0, 0), kappa=1e7)
+        drive = [lambda sc: AffineBodyJointDrive().apply_to(sc, 50.0, 3.0, 1e3)]
+        ends = (0.05, -0.1, 0), (0.05, 0.1, 0)
+        bench.join(AffineBodyRevoluteJoint, [base], [arm], *ends, strength=np.inf, extras=drive, name="hinge")
+        world = bench.world
+        edges = next(slot for slot, _ in world.scene.geometries if slot.object_name == "hinge").geometry.edges
+
+        def controls(k):
+            if k % 3 == 0:
+                edges["drive/target"] = 0.1 * k
+
+        return world.rollout(10, controls, every=every), edges
+
+    (whole, _), (parts, edges) = record(0), record(4)
+    assert np.array_equal(whole.Q, parts.Q)
+    by_Q = np.random.default_rng(0).normal(size=whole.Q.shape)
+    found = [tape.backward(by_Q) for tape in (whole, parts)]
+    for name in ("drive/target", "drive/damping"):
+        assert np.array_equal(found[0]["hinge", name], found[1]["hinge", name])
+    assert np.array_equal(found[0].log_density, found[1].log_density)
+    assert np.array_equal(whole.step_jacobians(2)[0], parts.step_jacobians(2)[0])
+    assert edges["drive/target"][0] == 0.9  # as the last step has left it
 
 
 def test_what_is_not_differentiable_is_refused_by_name():

@@ -8,7 +8,6 @@ With H x = q + δ v/h, q and v the adjoints of Qₙ₊₁ and Vₙ₊₁, that o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
+from dovetail.gradient.reel import Ends
 from dovetail.gradient.start import Begun, StartAdjoint
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching, Walk
@@ -31,18 +31,7 @@ from dovetail.typing import Array
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
-__all__ = ["Adjoint", "Ends"]
-
-
-@dataclass(slots=True)
-class Ends:
-    """States (n, 4, 3) of a step: before its start, at it, and at its end."""
-
-    Q_before: Array
-    V_before: Array
-    Q: Array
-    V: Array
-    Q_end: Array
+__all__ = ["Adjoint"]
 
 
 def _table(methods: Methods, bodies: Bodies) -> Array:
