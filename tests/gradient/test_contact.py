@@ -108,7 +108,7 @@ def test_an_arm_pushes_a_box():
 def test_what_is_not_known_of_contact_is_refused_by_name():
     with pytest.raises(GradientError, match="friction with a memory; call rollout with smooth=True"):
         pile(1, memory=1).rollout(10)
-    with pytest.raises(GradientError, match="integrator ctr in touch .*; call rollout with smooth=True"):
+    with pytest.raises(GradientError, match=r"integrator ctr in touch .*; call rollout with smooth=True"):
         pile(1, "ctr").rollout(10)
 
 

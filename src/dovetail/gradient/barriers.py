@@ -3,8 +3,8 @@
     ∇D = 2 c ⊗ r           ½∇²D = c cᵀ ⊗ 1 − Σ (G⁻¹)_ef B_e B_fᵀ           c, B and G as in touching.py
 
 Newton's method keeps the part along r alone; here all of it counts: without it gradients are wrong by half. Nearly
-parallel edges u, v have the mollifier m(C), C = |u × v|². Everything is a form Σ (b_p b_qᵀ) ⊗ M_pq on a few rows b: c, c₁,
-c₂ and the two edges.
+parallel edges u, v have the mollifier m(C), C = |u × v|². Everything is a form Σ (b_p b_qᵀ) ⊗ M_pq on a few rows b:
+c, c₁, c₂ and the two edges.
 """
 
 from __future__ import annotations
@@ -60,9 +60,7 @@ def slopes_of_cross(uv: Array, out: Array) -> None:
 
 
 @kernel
-def add_form(
-    blocks: Blocks, a: int, b: int, place: int, count: int, rows: Array, M: Array, room: Array
-) -> None:
+def add_form(blocks: Blocks, a: int, b: int, place: int, count: int, rows: Array, M: Array, room: Array) -> None:
     """Add Σ (b_p b_qᵀ) ⊗ M_pq, rows (·, 8) and M (·, ·, 3, 3) of which `count` count, on bodies a and b (−1: none).
 
     place is the block of both. Of diagonal blocks the upper triangle is filled. room (·, 3, 3) is scratch.
@@ -146,7 +144,7 @@ def _add_mollifier(t: Touching, k: int, value: float, first: float, uv: Array, s
                     M[p, q, x, z] = M[q, p, x, z] = 0.0
     for x in range(3):
         for z in range(3):
-            unit = (1.0 if x == z else 0.0)
+            unit = 1.0 if x == z else 0.0
             for p in range(2):
                 M[3 + p, 0, x, z] = M[0, 3 + p, z, x] = mixed * slopes[p, x] * t.r[k, z]
                 for q in range(2):
@@ -184,7 +182,7 @@ def add_barriers(t: Touching, scene: ContactScene, Q: Array, blocks: Blocks) -> 
                     scale = t.kappa[k] * value * t.slope[k]
                     by += scale * (rows[3, i] * slopes[0, x] + rows[4, i] * slopes[1, x])
                 g[a if i < 4 else b, 3 * (i % 4) + x] += by
-        place = block_of(a, b, position, row_start, column) if 0 <= b and b != a else -1
+        place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
         add_form(blocks, a, b, place, count, rows, M, room)
 
 

@@ -1,6 +1,6 @@
 """Contact in an adjoint: barriers at the end of a step, lagged friction, and what the lag passes back.
 
-    friction    μN f₀(|u|),  u = P c(Q − Qₙ),  P = 1 − n nᵀ            N, P and c are those at Qₙ
+friction    μN f₀(|u|),  u = P c(Q − Qₙ),  P = 1 − n nᵀ            N, P and c are those at Qₙ
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def _image(t: Touching, k: int, row: Array, X: Array, out: Array) -> None:
 
 @kernel
 def _frozen(t: Touching, k: int, Q: Array, Q_end: Array, n: Array, move: Array, slip: Array, room: Array) -> float:
-    """n, move = c(Q_end − Q) and slip = P move (3,) of contact k; the load μN of its friction, 0 where there is none."""
+    """n, move = c(Q_end − Q) and slip = P move (3,) of contact k; returns the load μN, 0 where there is no friction."""
     d = math.sqrt(t.D[k])
     _, first, _ = barrier(t.D[k], t.numbers[k, THICKNESS], t.numbers[k, D_HAT])
-    load = -2.0 * t.numbers[k, MU] * d * first * t.weight[k] * t.kappa[k]
+    load: float = -2.0 * t.numbers[k, MU] * d * first * t.weight[k] * t.kappa[k]
     if not load > 0.0:
         return 0.0
     _image(t, k, t.c[k], Q_end, move)
@@ -153,7 +153,7 @@ def _add_friction(t: Touching, epsilon: float, Q: Array, Q_end: Array, blocks: B
             for z in range(3):
                 M[0, 0, x, z] = load * (f1 * ((1.0 if x == z else 0.0) - n[x] * n[z]) + bend * slip[x] * slip[z])
         a, b = t.bodies[k, 0], t.bodies[k, 1]
-        place = block_of(a, b, position, row_start, column) if 0 <= b and b != a else -1
+        place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
         add_form(blocks, a, b, place, 1, rows, M, space)
 
 

@@ -147,9 +147,9 @@ class Reel:
             known = self._Q[k + 1]
             if known is not None and not np.array_equal(known, Q):
                 raise GradientError(
-                    f"Tape: step {k}, computed again from a checkpoint, has led elsewhere: controls have done something "
-                    "else than the first time. Let them depend on the number of the step alone, or record without "
-                    "`every`."
+                    f"Tape: step {k}, computed again from a checkpoint, has led elsewhere: controls have done "
+                    "something else than the first time. Let them depend on the number of the step alone, or record "
+                    "without `every`."
                 )
             self.frames[k], self._Q[k + 1], self._V[k + 1] = frame, Q, V
             return

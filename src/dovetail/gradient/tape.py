@@ -49,9 +49,7 @@ class _Loss(NamedTuple):
                 into += bar[min(k, len(bar) - 1)]
         if self.x is not None and self.x[k].any():
             nothing, bar = np.zeros_like(Q), self.x[k]
-            value_adjoints(
-                c, Q, nothing, bar, np.zeros(c.count), at.Q, nothing, sums.constant["coordinates/W"]
-            )
+            value_adjoints(c, Q, nothing, bar, np.zeros(c.count), at.Q, nothing, sums.constant["coordinates/W"])
 
 
 class Tape:
@@ -174,9 +172,7 @@ class Tape:
                 into[free[body], i, x] = forces[...] = 0.0
         return A, B
 
-    def step_jvp(
-        self, k: int, dQ: ArrayLike = 0.0, dV: ArrayLike = 0.0, dF: ArrayLike = 0.0
-    ) -> tuple[Array, Array]:
+    def step_jvp(self, k: int, dQ: ArrayLike = 0.0, dV: ArrayLike = 0.0, dF: ArrayLike = 0.0) -> tuple[Array, Array]:
         """How Q and V after step k change, (n, 4, 3) each, with the state before it and with forces F on bodies in it.
 
         Changes of fixed bodies do not count.

@@ -387,8 +387,7 @@ class Contact:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         if self._survey is None:
             self._survey = self.contacts()
-        active, self._surveyed = self._survey, (Q, h)
-        watch = self.watch
+        active, self._surveyed, watch = self._survey, (Q, h), self.watch
         if watch.is_blind:
             watch = watch.query(Q)
             self._ease(watch, 0.0)
