@@ -222,6 +222,16 @@ def test_a_loss_of_the_end_alone_is_one_of_all_states():
     assert np.array_equal(tape.backward(by_end).V, tape.backward(by_all).V, equal_nan=True)
 
 
+def test_a_loss_of_transforms_is_one_of_states():
+    tape, by = chain().world.rollout(3), np.random.default_rng(0).normal(size=(4, 4, 4))
+    T = tape.transform("link 2")
+    assert np.array_equal(T[:, :3, 3], tape.Q[:, 3, 0]) and np.array_equal(T[:, :3, 1], tape.Q[:, 3, 2])
+    by_Q = np.zeros((4, 5, 4, 3))
+    by_Q[:, 3, 0], by_Q[:, 3, 1:] = by[:, :3, 3], by[:, :3, :3].swapaxes(1, 2)
+    found, expected = tape.backward(dL_dT={"link 2": by}), tape.backward(by_Q)
+    assert np.array_equal(found.V, expected.V, equal_nan=True)
+
+
 @pytest.mark.parametrize("method", ["bdf1", "ctr"])
 def test_jacobians_of_a_step(method):
     """A of two links: products with a change of the state are differences of the state one step later."""

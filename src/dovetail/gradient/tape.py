@@ -85,6 +85,13 @@ class Tape:
         known = ", ".join(f"'{entry.slot.object_name}'" for entry in self._simulation.table.geometries)
         raise GradientError(f"Tape.body: there is no body '{name}'; there are {known}.")
 
+    def transform(self, body: Any) -> Array:
+        """Transforms (T + 1, 4, 4) of a body at the start and after every step, by its number, handle or name."""
+        Q = self._reel.states()[0][:, body if isinstance(body, int) else self.body(body)]
+        found = np.tile(np.eye(4), (len(Q), 1, 1))
+        found[:, :3, 3], found[:, :3, :3] = Q[:, 0], Q[:, 1:].swapaxes(1, 2)
+        return found
+
     def coordinate(self, joint: Any, attribute: str) -> Array:
         """A coordinate that joints report, such as "angle" or "distance", (T + 1, k) at the start and after every step.
 
@@ -114,16 +121,18 @@ class Tape:
         dL_dQ: ArrayLike | None = None,
         dL_dV: ArrayLike | None = None,
         dL_dx: Mapping[tuple[Any, str], ArrayLike] | None = None,
+        dL_dT: Mapping[Any, ArrayLike] | None = None,
         strict: bool = False,
     ) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
-        dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`.
+        dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`, and dL_dT by
+        transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
         sums, at, reel = Sums(self._simulation, self.steps), Costate.zero(self._shape[0]), self._reel
         loss = _Loss(
-            self._given("dL_dQ", dL_dQ), self._given("dL_dV", dL_dV), self._by_coordinates(dL_dx or {}), self.steps
+            self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}), self._given("dL_dV", dL_dV), self._by_coordinates(dL_dx or {}), self.steps
         )
         with reel.rewound():
             loss.add(self.steps, reel.Q(self.steps), self._parameters.coordinates, at, sums)
@@ -217,6 +226,21 @@ class Tape:
                 )
             bars[:, rows] += np.asarray(by, float)
         return bars
+
+    def _with_transforms(self, Q_bar: Array | None, given: Mapping[Any, ArrayLike]) -> Array | None:
+        """Derivatives by states with those by transforms of bodies; the last row of a transform says nothing."""
+        if not given:
+            return Q_bar
+        found = np.zeros((self.steps + 1, *self._shape))
+        if Q_bar is not None:
+            found[-len(Q_bar) :] += Q_bar
+        for body, by in given.items():
+            D, number = np.asarray(by, float), body if isinstance(body, int) else self.body(body)
+            if D.shape != (self.steps + 1, 4, 4):
+                raise GradientError(f"Tape.backward: dL_dT has the shape {D.shape}; give {(self.steps + 1, 4, 4)}.")
+            found[:, number, 0] += D[:, :3, 3]
+            found[:, number, 1:] += D[:, :3, :3].swapaxes(1, 2)
+        return found
 
     def _given(self, name: str, given: ArrayLike | None) -> Array | None:
         """Derivatives by all states, (T + 1, n, 4, 3), or by the last (1, n, 4, 3)."""
