@@ -144,6 +144,27 @@ def test_forces_and_soft_transforms():
     assert close((found.aims[:, 0, 0] * way).sum(), problem.slope(1e-3, control=aim))
 
 
+@pytest.mark.parametrize("method", ["bdf1", "ctr"])
+def test_shapes_of_both_kinds(method):
+    """Soft bodies that spin, one of each potential, joined by a ball."""
+
+    def build(kappa=(0.0, 0.0), density=(0.0, 0.0)):
+        bench, bodies = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=G), []
+        for k, potential in enumerate(("OrthoPotential", "ARAP")):
+            given = {"kappa": 1e5 * np.exp(kappa[k]), "density": 500.0 * np.exp(density[k]), "potential": potential}
+            bodies.append(bench.box(f"box {k}", (0.3, 0.2, 0.1), (0.4 * k, 0, 0), spin=(1.0, 2.0 - k, 0.5), **given))
+        bench.join(AffineBodySphericalJoint, bodies[:1], bodies[1:], [(0.2, 0, 0)], strength=100.0)
+        return bench.world
+
+    problem = Problem(build, 6)
+    found, along = problem.gradients(), np.random.default_rng(0).normal(size=(2, 4, 3))
+    assert close((found.V * along).sum(), problem.slope(1e-3, dV=along))
+    assert close((found.Q * along).sum(), problem.slope(1e-4, dQ=along))
+    for k, one in enumerate(np.eye(2)):
+        assert close(found.log_kappa[k], problem.slope(1e-2, kappa=one))
+        assert close(found.log_density[k], problem.slope(1e-2, density=one))
+
+
 class _Cubic(Term):
     function = "gradient_test_cubic"
     stencil = (("c", -1, 1),)
