@@ -21,6 +21,7 @@ from dovetail.errors import GradientError
 from dovetail.extend import Parameter, Term, VertexJoint, energy
 
 G = (0.0, 0.0, -9.81)
+LOOSE = {"newton/velocity_tol": 1e-2, "newton/transrate_tol": 1e-1}
 
 
 def close(found, expected, error=1e-6, noise=1e-9):
@@ -233,6 +234,21 @@ def test_a_tape_leaves_the_world_as_it_was(method, strength, goes_back):
         bench.run(5)
     states = [bench.world._simulation.state for bench in (first, second)]
     assert np.array_equal(states[0].Q, states[1].Q) and np.array_equal(states[0].V, states[1].V)
+
+
+@pytest.mark.parametrize("method, strength", [("bdf1", 100.0), ("ctr", np.inf)])
+def test_steps_that_are_not_recorded_are_what_they_are_without_tapes(method, strength):
+    """Tolerances, sweeps and blocks of recorded steps are gone with them, bit for bit."""
+    recorded, plain = chain(method, strength, **LOOSE), chain(method, strength, **LOOSE)
+    start = recorded.world.state()
+    tape = recorded.world.rollout(5, every=2)
+    tape.backward(np.ones_like(tape.Q[0]))
+    recorded.world.restore(start)
+    for bench in (recorded, plain):
+        bench.run(5)
+    found, expected = (bench.world._simulation.state for bench in (recorded, plain))
+    assert np.array_equal(found.Q, expected.Q) and np.array_equal(found.V, expected.V)
+    assert not np.array_equal(found.Q, tape.Q[-1])  # which was computed more accurately
 
 
 def test_a_loss_of_the_end_alone_is_one_of_all_states():
