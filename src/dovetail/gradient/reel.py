@@ -18,6 +18,7 @@ from dovetail.gradient.frame import Frame, Parameters
 from dovetail.gradient.refusal import refuse_step
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.solution import Tolerances
+from dovetail.solver.state import rates_after
 from dovetail.typing import Array
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Timeline(Protocol):
 
 @dataclass(slots=True)
 class Ends:
-    """States (n, 4, 3) of a step: before its start, at it, and at its end."""
+    """States (n, 4, 3) of a step: before its start, at it, and at its end; V_before for methods that look back."""
 
     Q_before: Array
     V_before: Array
@@ -79,7 +80,7 @@ class Reel:
         self._start = state.Q_before.copy(), state.V_before.copy()
         self.has_past = state.dt_before > 0.0
         self._Q: list[Array | None] = [state.Q.copy()]
-        self._V: list[Array | None] = [state.V.copy()]
+        self._V: list[Array | None] = [state.V.copy()]  # without checkpoints, none that follows from positions alone
         self.values, self.frames = [self.parameters.coordinates.value.copy()], list[Frame]()
         self._controls: Callable[[int], Any] | None = None
         self._marks: list[Any] = []
@@ -157,7 +158,7 @@ class Reel:
         self.frames.append(frame)
         self.values.append(frame.values[1])
         self._Q.append(Q)
-        self._V.append(V)
+        self._V.append(V if self._every or frame.methods.is_consistent else None)
 
     # ---- going back ------------------------------------------------------------------------------------------
 
@@ -212,13 +213,20 @@ class Reel:
 
     def V(self, k: int) -> Array:
         found = self._V[k]
-        assert found is not None
+        if found is None:
+            frame, is_free = self.frames[k - 1], self._simulation.model.bodies.is_free
+            before = self.Q(k - 2) if k > 1 else self._start[0]
+            return rates_after(frame.methods, frame.h, is_free, before, self.Q(k - 1), self.Q(k))
         return found
 
     def ends(self, k: int) -> Ends:
         """States of step k."""
-        before = (self.Q(k - 1), self.V(k - 1)) if k else self._start
-        return Ends(*before, self.Q(k), self.V(k), self.Q(k + 1))
+        Q_before, V_before = self._start
+        if k:
+            Q_before = self.Q(k - 1)
+            if self.frames[k].methods.method.looks_back:
+                V_before = self.V(k - 1)
+        return Ends(Q_before, V_before, self.Q(k), self.V(k), self.Q(k + 1))
 
     def states(self) -> tuple[Array, Array]:
         """All states Q, V (T + 1, n, 4, 3)."""
