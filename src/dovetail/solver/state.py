@@ -11,7 +11,7 @@ from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["State"]
+__all__ = ["State", "rates_after"]
 
 
 @kernel
@@ -42,6 +42,14 @@ def _commit(
         for i in range(4):
             for x in range(3):
                 Q_out[b, i, x] = new[b, i, x]
+
+
+def rates_after(methods: Methods, h: float, is_free: Indices, Q_before: Array, Q: Array, Q_end: Array) -> Array:
+    """V (n, 4, 3) after a step of length h from Q to Q_end, as `State.commit` finds it, of methods without a start."""
+    out, nothing = (np.empty_like(Q), np.empty_like(Q), np.empty_like(Q)), np.zeros_like(Q)
+    start = nothing, nothing
+    _commit(methods.rates, methods.of, h, methods.weight, is_free, Q_end, nothing, start, Q, Q_before, out)
+    return out[1]
 
 
 @kernel

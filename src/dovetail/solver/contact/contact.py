@@ -97,8 +97,8 @@ class Contact:
         bodies = len(is_fixed)
         self._is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
-        self._mass = np.where(self._is_free != 0, mass, 0.0)
-        self._eps_velocity, self._with_friction = eps_velocity, friction
+        self.mass = np.where(self._is_free != 0, mass, 0.0)
+        self.eps_velocity, self.has_friction = eps_velocity, friction
         self._rolls_freely = not scene.rolling.any()
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
@@ -148,7 +148,7 @@ class Contact:
         self._Q_start, self._surveyed = Q, (None, 0.0)
         if h * h != self._h2:
             self._h2 = h * h
-            self.friction.epsilon = self._eps_velocity * h
+            self.friction.epsilon = self.eps_velocity * h
             self._stiffness = self._adaptive(h)
         self.watch.looks = 0
         self.stride.fill(math.inf)
@@ -170,7 +170,7 @@ class Contact:
 
     def _adaptive(self, h: float) -> Array:
         """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
-        return _ADAPTIVE / (_CURVATURE * h * h) * self._mass
+        return _ADAPTIVE / (_CURVATURE * h * h) * self.mass
 
     def _ease(self, watch: Watch, h: float) -> None:
         """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
@@ -238,7 +238,7 @@ class Contact:
         self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
     ) -> None:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
-        self.friction.epsilon = self._eps_velocity * h
+        self.friction.epsilon = self.eps_velocity * h
         self._freeze(Q, h, s)
         slide_on(self.friction, self.friction.count, self.stick is not None, Q_before, Q)
         self._Q_start = Q
@@ -248,7 +248,7 @@ class Contact:
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
         """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
-        self.friction.epsilon = self._eps_velocity * h
+        self.friction.epsilon = self.eps_velocity * h
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
         Q_before = Q - h * V
@@ -258,7 +258,7 @@ class Contact:
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
-        if self._with_friction:
+        if self.has_friction:
             self.friction.make_room(s.count if self._rolls_freely else 2 * s.count)
             self.friction.candidates = s.candidates
             self.friction.count = freeze_friction(s, s.count, s.candidates, self.scene, Q, self.turning, self.friction)
@@ -387,12 +387,14 @@ class Contact:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         if self._survey is None:
             self._survey = self.contacts()
-        active, self._surveyed = self._survey, (Q, h)
-        watch = self.watch
+        active, self._surveyed, watch = self._survey, (Q, h), self.watch
         if watch.is_blind:
             watch = watch.query(Q)
             self._ease(watch, 0.0)
+        return Survey(self.scene, active, self.find(watch, Q, h, active), self.friction, Q, Q_start)
+
+    def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts) -> float:
+        """active ← all contacts at Q of a step of length h, by the candidates of a watch; their energy."""
         E = np.zeros(1)
-        nobody = np.zeros(len(Q), np.int64)
-        self._find(watch, Q, active, self._everything, nobody, E, self._adaptive(h), h * h)
-        return Survey(self.scene, active, float(E[0]), self.friction, Q, Q_start)
+        self._find(watch, Q, active, self._everything, np.zeros(len(Q), np.int64), E, self._adaptive(h), h * h)
+        return float(E[0])
