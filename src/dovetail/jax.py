@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.errors import MissingExtra
-from dovetail.rollout import RolloutFunction
+from dovetail.rollout_function import RolloutFunction
 from dovetail.typing import Array
 
 if TYPE_CHECKING:

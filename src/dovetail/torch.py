@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import MissingExtra
-from dovetail.rollout import RolloutFunction
+from dovetail.rollout_function import RolloutFunction
 
 __all__ = ["rollout"]
 

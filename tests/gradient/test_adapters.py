@@ -7,7 +7,7 @@ import pytest
 
 from dovetail import Sim
 from dovetail.errors import GradientError, MissingExtra
-from dovetail.rollout import RolloutFunction
+from dovetail.rollout_function import RolloutFunction
 
 STEPS = 4
 TIGHT = {"newton/velocity_tol": 1e-11, "newton/transrate_tol": 1e-11}

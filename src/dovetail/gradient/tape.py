@@ -132,7 +132,10 @@ class Tape:
         """
         sums, at, reel = Sums(self._simulation, self.steps), Costate.zero(self._shape[0]), self._reel
         loss = _Loss(
-            self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}), self._given("dL_dV", dL_dV), self._by_coordinates(dL_dx or {}), self.steps
+            self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}),
+            self._given("dL_dV", dL_dV),
+            self._by_coordinates(dL_dx or {}),
+            self.steps,
         )
         with reel.rewound():
             loss.add(self.steps, reel.Q(self.steps), self._parameters.coordinates, at, sums)
