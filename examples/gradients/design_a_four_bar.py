@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail import AngleAxis, Sim, optimise
+from dovetail.differentiable import RolloutFunction
 from dovetail.errors import SceneError
-from dovetail.rollout_function import RolloutFunction
 
 STEPS, SPEED = 40, 4 * np.pi  # [rad/s]: a turn
 WANTED = np.array([0.10, 0.32, 0.26, 0.30, 0.18, 0.12])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail import Sim, optimise
-from dovetail.rollout_function import RolloutFunction
+from dovetail.differentiable import RolloutFunction
 
 PUSH, STEPS = 15, 40  # steps with torques, and in all
 MARK = np.array([0.4, 0.6])  # [m], where the puck is to stop

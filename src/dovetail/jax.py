@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.differentiable import RolloutFunction
 from dovetail.errors import MissingExtra
-from dovetail.rollout_function import RolloutFunction
 from dovetail.typing import Array
 
 if TYPE_CHECKING:

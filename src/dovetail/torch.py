@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.differentiable import RolloutFunction
 from dovetail.errors import MissingExtra
-from dovetail.rollout_function import RolloutFunction
 
 __all__ = ["rollout"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dovetail import Sim, identify, optimise
+from dovetail.differentiable import RolloutFunction
 from dovetail.errors import GradientError
-from dovetail.rollout_function import RolloutFunction
 
 FOLDER = Path(__file__).parents[2] / "examples" / "gradients"
 

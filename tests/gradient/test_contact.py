@@ -18,20 +18,23 @@ TIGHT = {name.replace("/", "__"): value for name, value in TIGHT_TAPE.items()}
 
 
 def pile(
-    count=3, method="bdf1", mu=0.0, kappa=0.0, density=0.0, gravity=0.0, adaptive=False, memory=0, mesh=BOX, tilt=0.1
-):
+    count=3, method="bdf1", mu=0.0, kappa=0.0, density=0.0, gravity=0.0, adaptive=False, memory=0, mesh=BOX, tilt=0.1,
+    sizes=(0.0, 0.0), ground=0.0,
+):  # fmt: skip
     """Boxes one above the other, askew, that begin to move; parameters are changes of logarithms."""
     stage = Stage(
         G + gravity, d_hat=0.01, dt=0.01, integrator__type=method, contact__friction__memory=memory,
         contact__eps_velocity=0.05, **TIGHT,
     )  # fmt: skip
     stage.material(0.4 * np.exp(mu), None if adaptive else 1e7 * np.exp(kappa))
-    stage.ground()
+    stage.ground(ground)
     for k in range(count):
         T = pose((0.1 * k, 0.05 * k, 0.135 + 0.28 * k))
         T[:3, :3] = np.eye(3) if k == 0 else rotation((1, 0.3, 0.2 * k), tilt)
         velocity = (0.5 - 0.2 * k, 0.1, -0.3 - 0.7 * k)
-        stage.add(f"body {k}", scaled(mesh, 0.25), [T], velocity=velocity, density=1000.0 * np.exp(density))
+        stage.add(
+            f"body {k}", scaled(mesh, 0.25 + sizes[k % 2]), [T], velocity=velocity, density=1000.0 * np.exp(density)
+        )
     return stage.world
 
 
@@ -79,6 +82,23 @@ def test_a_change_before_a_step_in_touch_has_the_same_effect_forwards_and_backwa
         found = (by_Q * ahead[0]).sum() + (by_V * ahead[1]).sum()
         expected = (back.Q * dQ).sum() + (back.V * dV).sum() + (back.forces[k] * dF).sum()
         assert found == pytest.approx(expected, rel=1e-7)  # differences of friction have nine digits
+
+
+@pytest.mark.parametrize("mesh", [BOX, TETRAHEDRON])
+def test_sizes_of_bodies_that_touch_and_the_height_of_the_ground(mesh):
+    """Vertices of surfaces; a larger body is heavier, too. None begins at the very range of the ground."""
+
+    def build(p=(0.0, 0.0, 0.0)):
+        return pile(2, mesh=mesh, sizes=p[:2], ground=p[2] - 1e-3)
+
+    problem = Problem(build, 12)
+    tape = problem.tape()
+    assert tape._frames[-1].contacts > 1
+    by_p = tape.backward(problem.by_Q, problem.by_V, surfaces=True).design(build, np.zeros(3))
+    for k in range(3):
+        assert by_p[k] == pytest.approx(problem.slope(1e-6, p=np.eye(3)[k]), rel=1e-5), k
+    with pytest.raises(GradientError, match=r"vertices of surfaces that touch \(ask backward for surfaces=True"):
+        tape.backward(problem.by_Q).design(build, np.zeros(3))
 
 
 def test_an_arm_pushes_a_box():

@@ -21,6 +21,7 @@ from dovetail.errors import GradientError
 from dovetail.extend import Parameter, Term, VertexJoint, energy
 
 G = (0.0, 0.0, -9.81)
+LOOSE = {"newton/velocity_tol": 1e-2, "newton/transrate_tol": 1e-1}
 
 
 def close(found, expected, error=1e-6, noise=1e-9):
@@ -144,6 +145,27 @@ def test_forces_and_soft_transforms():
     assert close((found.aims[:, 0, 0] * way).sum(), problem.slope(1e-3, control=aim))
 
 
+@pytest.mark.parametrize("method", ["bdf1", "ctr"])
+def test_shapes_of_both_kinds(method):
+    """Soft bodies that spin, one of each potential, joined by a ball."""
+
+    def build(kappa=(0.0, 0.0), density=(0.0, 0.0)):
+        bench, bodies = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=G), []
+        for k, potential in enumerate(("OrthoPotential", "ARAP")):
+            given = {"kappa": 1e5 * np.exp(kappa[k]), "density": 500.0 * np.exp(density[k]), "potential": potential}
+            bodies.append(bench.box(f"box {k}", (0.3, 0.2, 0.1), (0.4 * k, 0, 0), spin=(1.0, 2.0 - k, 0.5), **given))
+        bench.join(AffineBodySphericalJoint, bodies[:1], bodies[1:], [(0.2, 0, 0)], strength=100.0)
+        return bench.world
+
+    problem = Problem(build, 6)
+    found, along = problem.gradients(), np.random.default_rng(0).normal(size=(2, 4, 3))
+    assert close((found.V * along).sum(), problem.slope(1e-3, dV=along))
+    assert close((found.Q * along).sum(), problem.slope(1e-4, dQ=along))
+    for k, one in enumerate(np.eye(2)):
+        assert close(found.log_kappa[k], problem.slope(1e-2, kappa=one))
+        assert close(found.log_density[k], problem.slope(1e-2, density=one))
+
+
 class _Cubic(Term):
     function = "gradient_test_cubic"
     stencil = (("c", -1, 1),)
@@ -212,6 +234,21 @@ def test_a_tape_leaves_the_world_as_it_was(method, strength, goes_back):
         bench.run(5)
     states = [bench.world._simulation.state for bench in (first, second)]
     assert np.array_equal(states[0].Q, states[1].Q) and np.array_equal(states[0].V, states[1].V)
+
+
+@pytest.mark.parametrize("method, strength", [("bdf1", 100.0), ("ctr", np.inf)])
+def test_steps_that_are_not_recorded_are_what_they_are_without_tapes(method, strength):
+    """Tolerances, sweeps and blocks of recorded steps are gone with them, bit for bit."""
+    recorded, plain = chain(method, strength, **LOOSE), chain(method, strength, **LOOSE)
+    start = recorded.world.state()
+    tape = recorded.world.rollout(5, every=2)
+    tape.backward(np.ones_like(tape.Q[0]))
+    recorded.world.restore(start)
+    for bench in (recorded, plain):
+        bench.run(5)
+    found, expected = (bench.world._simulation.state for bench in (recorded, plain))
+    assert np.array_equal(found.Q, expected.Q) and np.array_equal(found.V, expected.V)
+    assert not np.array_equal(found.Q, tape.Q[-1])  # which was computed more accurately
 
 
 def test_a_loss_of_the_end_alone_is_one_of_all_states():

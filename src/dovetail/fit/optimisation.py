@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from dovetail.differentiable import RolloutFunction
 from dovetail.errors import DovetailError, GradientError
-from dovetail.rollout_function import RolloutFunction
 from dovetail.typing import Array, ArrayLike
 
 __all__ = ["Optimum", "optimise"]

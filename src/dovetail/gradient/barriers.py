@@ -20,7 +20,7 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import block_of, flipped
 from dovetail.typing import Array
 
-__all__ = ["add_barriers", "add_form", "barrier_work", "edges_of", "slopes_of_cross"]
+__all__ = ["add_barriers", "add_form", "barrier_work", "edges_of", "set_barrier", "slopes_of_cross"]
 
 
 @kernel
@@ -107,7 +107,7 @@ def add_form(blocks: Blocks, a: int, b: int, place: int, count: int, rows: Array
 
 
 @kernel
-def _set_barrier(t: Touching, k: int, first: float, second: float, rows: Array, M: Array) -> None:
+def set_barrier(t: Touching, k: int, first: float, second: float, rows: Array, M: Array) -> None:
     """rows, M (3, 3, 3, 3) ← the form of κ m b(D) of contact k for a constant m."""
     scale, is_plane = t.weight[k] * t.kappa[k], t.pairs[k, KIND] == POINT_PLANE
     push, inverse = 2.0 * scale * first, t.inverse[k]
@@ -167,7 +167,7 @@ def add_barriers(t: Touching, scene: ContactScene, Q: Array, blocks: Blocks) -> 
     for k in range(len(t.D)):
         a, b = t.bodies[k, 0], t.bodies[k, 1]
         value, first, second = barrier(t.D[k], t.numbers[k, THICKNESS], t.numbers[k, D_HAT])
-        _set_barrier(t, k, first, second, rows, M)
+        set_barrier(t, k, first, second, rows, M)
         count, push = 3, 2.0 * t.weight[k] * t.kappa[k] * first
         bent = t.slope[k] > 0.0
         if bent:

@@ -9,7 +9,7 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8
 from dovetail.typing import Array
 
-__all__ = ["BodySums", "Costate", "fall_back", "shape_gradients", "step_back"]
+__all__ = ["BodySums", "Costate", "fall_back", "ortho_product", "shape_gradients", "step_back"]
 
 
 class Costate(Record):
@@ -46,7 +46,7 @@ def shape_gradients(bodies: Bodies, Q: Array) -> Array:
 
 
 @kernel
-def _ortho_product(Q: Array, x: Array, b: int) -> float:
+def ortho_product(Q: Array, x: Array, b: int) -> float:
     """x·∂‖AᵀA − 1‖²/∂A of body b: 4 Σ G_ij a_j·x_i."""
     total = 0.0
     for i in range(1, 4):
@@ -79,7 +79,7 @@ def step_back(
         a0, a1, b0, b1, s, _, d0, d1, carry = table[b]
         stays, weight = 0.0 if is_free[b] else 1.0, c[b]
         if model[b] == ORTHO:
-            stiffness_bar[b] -= h * h * _ortho_product(Q, x, b)
+            stiffness_bar[b] -= h * h * ortho_product(Q, x, b)
         for i in range(4):
             for z in range(3):
                 pull[i, z] = 0.0

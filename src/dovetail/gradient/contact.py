@@ -11,6 +11,7 @@ import numpy as np
 
 from dovetail.gradient.barriers import add_barriers, add_form, barrier_work, edges_of, slopes_of_cross
 from dovetail.gradient.sums import Sums
+from dovetail.gradient.surfaces import add_barrier_shapes, add_friction_shapes
 from dovetail.gradient.touching import Touching, Walk
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.barrier import barrier
@@ -70,9 +71,15 @@ class ContactAdjoint:
             work = np.empty(self._end.count)
             barrier_work(self._end, scene, self._Q_end, x, work)
             self._tell(self._end, work, sums)
+            if sums.vertices is not None:
+                add_barrier_shapes(self._end, scene, self._Q_end, x, sums.vertices, sums.planes)
         if self.lags:
             work = np.empty(self._start.count)
-            _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work)
+            parts = np.zeros((0 if sums.vertices is None else len(work), 5, 3))
+            _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work, parts)
+            if sums.vertices is not None:
+                move = self._Q_end - self._Q
+                add_friction_shapes(self._start, scene, self._Q, move, x, parts, sums.vertices, sums.planes)
             self._tell(self._start, work, sums)
             np.add.at(sums.log_mu, _materials(scene, self._start), -work)
 
@@ -179,9 +186,13 @@ def _dot(a: Array, b: Array) -> float:
 
 @kernel
 def _lag(
-    t: Touching, scene: ContactScene, epsilon: float, Q: Array, Q_end: Array, y: Array, Q_bar: Array, work: Array
-) -> None:
-    """Q_bar −= ∂/∂Qₙ of y·g of friction; work (k,) ← y·g."""
+    t: Touching, scene: ContactScene, epsilon: float, Q: Array, Q_end: Array, y: Array, Q_bar: Array, work: Array,
+    parts: Array,
+) -> None:  # fmt: skip
+    """Q_bar −= ∂/∂Qₙ of y·g of friction; work (k,) ← y·g.
+
+    parts (k, 5, 3), if there are any, ← its derivatives by the images of c, c₁, c₂ at Qₙ, and of c at y and Q_end − Qₙ.
+    """
     n, move, slip, room, push = np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     by_move, by_push, by_r, by_alpha = np.empty(3), np.empty(3), np.empty(3), np.empty(2)
     rows, uv, slopes = np.empty((2, 8)), np.empty((2, 3)), np.empty((2, 3))
@@ -218,12 +229,16 @@ def _lag(
             slopes_of_cross(uv, slopes)
         w0 = t.inverse[k, 0, 0] * by_alpha[0] + t.inverse[k, 0, 1] * by_alpha[1]
         w1 = t.inverse[k, 1, 0] * by_alpha[0] + t.inverse[k, 1, 1] * by_alpha[1]
+        for x in range(3):
+            room[x] = 2.0 * by_D * t.r[k, x] + by_r[x] - w0 * t.r_e[k, 0, x] - w1 * t.r_e[k, 1, x]
+            if len(parts):
+                parts[k, 0, x], parts[k, 1, x], parts[k, 2, x] = room[x], -w0 * t.r[k, x], -w1 * t.r[k, x]
+                parts[k, 3, x], parts[k, 4, x] = by_push[x], by_move[x]
         for i in range(8 if t.bodies[k, 1] >= 0 else 4):
             b = t.bodies[k, i // 4]
             for x in range(3):
-                by = t.c[k, i] * (2.0 * by_D * t.r[k, x] + by_r[x] - by_move[x])
-                by -= w0 * (t.c[k, i] * t.r_e[k, 0, x] + t.c_e[k, 0, i] * t.r[k, x])
-                by -= w1 * (t.c[k, i] * t.r_e[k, 1, x] + t.c_e[k, 1, i] * t.r[k, x])
+                by = t.c[k, i] * (room[x] - by_move[x])
+                by -= (w0 * t.c_e[k, 0, i] + w1 * t.c_e[k, 1, i]) * t.r[k, x]
                 if bent:
                     scale = work[k] * t.slope[k] / t.weight[k]
                     by += scale * (rows[0, i] * slopes[0, x] + rows[1, i] * slopes[1, x])

@@ -122,15 +122,17 @@ class Tape:
         dL_dV: ArrayLike | None = None,
         dL_dx: Mapping[tuple[Any, str], ArrayLike] | None = None,
         dL_dT: Mapping[Any, ArrayLike] | None = None,
+        surfaces: bool = False,
         strict: bool = False,
     ) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
         dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`, and dL_dT by
         transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
+        With `surfaces`, `Gradients.design` knows the way by vertices of surfaces that touch.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
-        sums, at, reel = Sums(self._simulation, self.steps), Costate.zero(self._shape[0]), self._reel
+        sums, at, reel = Sums(self._simulation, self.steps, surfaces), Costate.zero(self._shape[0]), self._reel
         loss = _Loss(
             self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}),
             self._given("dL_dV", dL_dV),

@@ -12,7 +12,17 @@ import numpy as np
 
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.contact import Contact
-from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, POINT_EDGE, POINT_TRIANGLE, X0, A, B
+from dovetail.solver.contact.kinds import (
+    EDGE_EDGE,
+    KIND,
+    POINT_EDGE,
+    POINT_TRIANGLE,
+    X0,
+    A,
+    B,
+    corners_of,
+    split_of,
+)
 from dovetail.solver.contact.motion import record_motion
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
@@ -20,7 +30,7 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
-__all__ = ["Touching", "Walk", "corner"]
+__all__ = ["Touching", "Walk", "corner", "set_weights"]
 
 _INSIDE = 1e-12  # weight at which a closest point counts as on the border of its feature
 
@@ -104,66 +114,87 @@ def corner(t: Touching, scene: ContactScene, k: int, i: int, side: int) -> tuple
 
 
 @kernel
-def _set_edge(t: Touching, scene: ContactScene, k: int, e: int, i: int, side: int) -> None:
-    """c_e ← ± the edge from vertex i of contact k to the next, unless the closest point is at one of its ends."""
+def edge_weight(t: Touching, scene: ContactScene, k: int, i: int, side: int) -> float:
+    """Where the closest point of contact k is on the edge from vertex i to the next, 0 to 1."""
     p0, p1, p2 = corner(t, scene, k, i, side)
     q0, q1, q2 = corner(t, scene, k, i + 1, side)
     u0, u1, u2 = q0 - p0, q1 - p1, q2 - p2
     sign, first = 1.0 - 2.0 * side, 4 * side
     along = (sign * t.c[k, first + 1] - p0) * u0 + (sign * t.c[k, first + 2] - p1) * u1
     along += (sign * t.c[k, first + 3] - p2) * u2
-    along /= max(u0 * u0 + u1 * u1 + u2 * u2, 1e-300)
-    if _INSIDE < along < 1.0 - _INSIDE:
-        t.c_e[k, e, first + 1], t.c_e[k, e, first + 2], t.c_e[k, e, first + 3] = sign * u0, sign * u1, sign * u2
+    weight: float = along / max(u0 * u0 + u1 * u1 + u2 * u2, 1e-300)
+    return weight
 
 
 @kernel
-def _set_triangle(t: Touching, scene: ContactScene, k: int, s: Array) -> None:
-    """c_e ← sides of the triangle that the closest point may move along; s (2, 3) is scratch.
-
-    On an edge the one parameter runs along it: w = 0 along the first side, v = 0 along the second, u = 0 along the
-    third.
-    """
-    for i in range(2):
-        p0, p1, p2 = corner(t, scene, k, 1, 1)
-        q0, q1, q2 = corner(t, scene, k, 2 + i, 1)
-        s[i, 0], s[i, 1], s[i, 2] = q0 - p0, q1 - p1, q2 - p2
+def triangle_weights(t: Touching, scene: ContactScene, k: int) -> tuple[float, float]:
+    """Weights v, w of the second and third vertex at the closest point of contact k in its triangle."""
+    p, q, s = corner(t, scene, k, 1, 1), corner(t, scene, k, 2, 1), corner(t, scene, k, 3, 1)
     a = b = d = e = f = 0.0
     for x in range(3):
-        point = -t.c[k, 5 + x] - (p0 if x == 0 else p1 if x == 1 else p2)
-        a += s[0, x] * s[0, x]
-        b += s[0, x] * s[1, x]
-        d += s[1, x] * s[1, x]
-        e += s[0, x] * point
-        f += s[1, x] * point
+        first, second, point = q[x] - p[x], s[x] - p[x], -t.c[k, 5 + x] - p[x]
+        a += first * first
+        b += first * second
+        d += second * second
+        e += first * point
+        f += second * point
     size = a * d - b * b
-    v, w = (d * e - b * f) / size, (a * f - b * e) / size
-    u = 1.0 - v - w
-    on_v, on_w, on_u = v > _INSIDE, w > _INSIDE, u > _INSIDE
-    inside = int(on_v) + int(on_w) + int(on_u)
-    for x in range(3):
+    return (d * e - b * f) / size, (a * f - b * e) / size
+
+
+@kernel
+def set_weights(t: Touching, scene: ContactScene, k: int, w: Array) -> None:
+    """w (3, 4) ← weights of the vertices of contact k in c, and in the c_e along which its closest points may move.
+
+    On an edge of a triangle the one parameter runs along it: w = 0 along the first side, v = 0 along the second, u = 0
+    along the third.
+    """
+    kind = t.pairs[k, KIND]
+    for p in range(3):
+        for i in range(4):
+            w[p, i] = 0.0
+    w[0, 0] = 1.0
+    if kind == EDGE_EDGE:
+        along, other = edge_weight(t, scene, k, 0, 0), edge_weight(t, scene, k, 2, 1)
+        w[0, 0], w[0, 1], w[0, 2], w[0, 3] = 1.0 - along, along, other - 1.0, -other
+        if _INSIDE < along < 1.0 - _INSIDE:
+            w[1, 0], w[1, 1] = -1.0, 1.0
+        if _INSIDE < other < 1.0 - _INSIDE:
+            w[2, 2], w[2, 3] = 1.0, -1.0
+    elif kind == POINT_EDGE:
+        along = edge_weight(t, scene, k, 1, 1)
+        w[0, 1], w[0, 2] = along - 1.0, -along
+        if _INSIDE < along < 1.0 - _INSIDE:
+            w[1, 1], w[1, 2] = 1.0, -1.0
+    elif kind == POINT_TRIANGLE:
+        second, third = triangle_weights(t, scene, k)
+        first = 1.0 - second - third
+        w[0, 1], w[0, 2], w[0, 3] = -first, -second, -third
+        on_first, on_second, on_third = first > _INSIDE, second > _INSIDE, third > _INSIDE
+        inside = int(on_first) + int(on_second) + int(on_third)
         if inside == 3:
-            t.c_e[k, 0, 5 + x], t.c_e[k, 1, 5 + x] = -s[0, x], -s[1, x]
+            w[1, 1], w[1, 2], w[2, 1], w[2, 3] = 1.0, -1.0, 1.0, -1.0
         elif inside == 2:
-            t.c_e[k, 0, 5 + x] = -(s[0, x] if not on_w else s[1, x] if not on_v else s[1, x] - s[0, x])
+            w[1, 1 if on_first else 2] = 1.0
+            w[1, 3 if on_third else 2] = -1.0
 
 
 @kernel
 def _describe(t: Touching, scene: ContactScene, Q: Array) -> None:
     """c ← with the sign of its body; c_e, r_e, G⁻¹ ← those at Q."""
     c, c_e, r_e, inverse = t.c, t.c_e, t.r_e, t.inverse
-    s = np.empty((2, 3))
+    w = np.empty((3, 4))
     for k in range(len(c)):
         a, b, kind = t.bodies[k, 0], t.bodies[k, 1], t.pairs[k, KIND]
         for i in range(4, 8):
             c[k, i] = -c[k, i] if b >= 0 else 0.0
-        if kind == EDGE_EDGE:
-            _set_edge(t, scene, k, 0, 0, 0)
-            _set_edge(t, scene, k, 1, 2, 1)
-        elif kind == POINT_EDGE:
-            _set_edge(t, scene, k, 0, 1, 1)
-        elif kind == POINT_TRIANGLE:
-            _set_triangle(t, scene, k, s)
+        set_weights(t, scene, k, w)
+        for i in range(corners_of(kind)):
+            side = 0 if i < split_of(kind) else 1
+            position = corner(t, scene, k, i, side)
+            for e in range(2):
+                for x in range(3):
+                    c_e[k, e, 4 * side + 1 + x] += w[1 + e, i] * position[x]
         g00 = g01 = g11 = 0.0
         for x in range(3):
             for e in range(2):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -53,8 +54,9 @@ class RolloutFunction:
                 )
         if self._build is not None and p is None:
             raise GradientError("RolloutFunction: 'p' is an input; give `p`, numbers that the scene can be built from.")
-        self._p: Array = np.zeros(0) if p is None else np.array(p, float)
-        made = source if self._build is None else self._build(self._p.copy())
+        made = source if self._build is None else self._build(np.array(p, float))
+        self._shape_of_p = np.asarray(0.0 if p is None else p).shape
+        self._given: WeakKeyDictionary[Tape, list[Array]] = WeakKeyDictionary()
         self._world: World = getattr(made, "world", made)
         self._start = self._world.state()
         self.shape: tuple[int, ...] = (steps + 1, *_of(self._world).state.Q.shape)
@@ -64,7 +66,7 @@ class RolloutFunction:
         """Q and V of the rollout, and its tape."""
         if len(values) != len(self.inputs):
             raise GradientError(f"RolloutFunction: {len(values)} values for {len(self.inputs)} inputs.")
-        given = [np.asarray(each, float) for each in values]
+        given = [np.array(each, float) for each in values]
         world = self._begin(given)
         simulation = _of(world)
         writers = [self._writer(simulation, name, value) for name, value in zip(self.inputs, given, strict=True)]
@@ -79,21 +81,24 @@ class RolloutFunction:
         finally:
             if "forces" in self.inputs:
                 simulation.pushes.set(np.zeros(0, np.int64), np.zeros((0, 4, 3)))
+        self._given[tape] = given
         return tape.Q, tape.V, tape
 
     def pull(self, tape: Tape, dL_dQ: ArrayLike | None, dL_dV: ArrayLike | None) -> list[Array]:
         """Gradients by all inputs, of the shapes that they had in the call that made the tape."""
+        given = self._given.get(tape)
+        if given is None:
+            raise GradientError("RolloutFunction.pull: the tape is of another function; give one that a call has made.")
         found = tape.backward(dL_dQ, dL_dV)
-        return [self._gradient(found, name) for name in self.inputs]
+        return [self._gradient(found, name, value) for name, value in zip(self.inputs, given, strict=True)]
 
     def _begin(self, given: list[Array]) -> World:
-        """The world at the start of a rollout; shapes of inputs are kept."""
-        self._shapes = dict(zip(map(str, self.inputs), (each.shape for each in given), strict=True))
+        """The world at the start of a rollout."""
         if self._build is not None:
-            if given[self.inputs.index("p")].shape != self._p.shape:
-                raise _wrong("p", given[self.inputs.index("p")], str(self._p.shape))
-            self._p = given[self.inputs.index("p")].copy()
-            made = self._build(self._p.copy())
+            p = given[self.inputs.index("p")]
+            if p.shape != self._shape_of_p:
+                raise _wrong("p", p, str(self._shape_of_p))
+            made = self._build(p.copy())
             world: World = getattr(made, "world", made)
         else:
             world = self._world
@@ -133,7 +138,7 @@ class RolloutFunction:
 
         return write
 
-    def _gradient(self, found: Gradients, name: Input) -> Array:
+    def _gradient(self, found: Gradients, name: Input, value: Array) -> Array:
         if name == "Q":
             return found.Q + found.Q_before
         if name == "V":
@@ -142,9 +147,9 @@ class RolloutFunction:
             return found.forces
         if name == "p":
             assert self._build is not None
-            return found.design(self._build, self._p)
+            return found.design(self._build, value)
         steps = found[name[0], name[1]]
-        return steps if len(self._shapes[str(name)]) == 2 else steps.sum(axis=0)
+        return steps if value.ndim == 2 else np.asarray(steps.sum(axis=0))
 
 
 def _of(world: World) -> Simulation:
