@@ -24,7 +24,7 @@ def main() -> None:
     seen = pendulum.film()
     found = identify(
         pendulum.build, pendulum.GUESS, seen, pendulum.marks, steps=pendulum.STEPS, names=pendulum.NAMES,
-        bounds=[(0.1, 5), (0, 1), (0, 1)], smooth=False,
+        bounds=[(0.1, 5), (0, 1), (0, 1)],
     )  # fmt: skip
     print(f"double pendulum: {found}")
     for k, name in ((0, "first rod"), (2, "second rod")):

@@ -42,9 +42,7 @@ def film():
 
 
 def check():
-    found = identify(
-        build, GUESS, film(), marks, steps=STEPS, names=NAMES, bounds=[(0.1, 5), (0, 1), (0, 1)], smooth=False
-    )
+    found = identify(build, GUESS, film(), marks, steps=STEPS, names=NAMES, bounds=[(0.1, 5), (0, 1), (0, 1)])
     print(found)
     with tempfile.TemporaryDirectory() as folder:
         found.report(Path(folder) / "pendulum.html")

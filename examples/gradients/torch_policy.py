@@ -45,7 +45,7 @@ def start(sim, angle):
 
 
 def cost(policy, step, Q, V, rod):
-    """How far from upright, how fast, and how much torque, over an episode."""
+    """How far from upright, and how fast, over an episode."""
     total, home = 0.0, Q[-1]
     moves = torch.zeros(len(home), 1, 1, dtype=bool)
     moves[rod] = True  # the others are fixed: there is no gradient by their poses

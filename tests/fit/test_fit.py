@@ -28,13 +28,13 @@ def angle(tape):
 
 def test_damping_is_found_with_an_interval_that_has_it():
     clean = angle(pendulum([0.3]).rollout(25))
-    found = identify(pendulum, [0.1], clean, angle, names=["damping"], bounds=[(0, 2)], smooth=False)
+    found = identify(pendulum, [0.1], clean, angle, names=["damping"], bounds=[(0, 2)])
     # data without noise: what is left is Newton's tolerance
     assert abs(found.p[0] - 0.3) < 1e-5 and found.noise < 1e-6
     noise = 5e-3 * np.random.default_rng(3).normal(size=clean.shape)
     seen = clean + noise
     seen[4] = np.nan
-    found = identify(pendulum, [0.1], seen, angle, names=["damping"], bounds=[(0, 2)], smooth=False)
+    found = identify(pendulum, [0.1], seen, angle, names=["damping"], bounds=[(0, 2)])
     low, high = found.interval[0]
     assert low < 0.3 < high and high - low < 0.1
     assert abs(found.noise / 5e-3 - 1) < 0.5  # 25 data: their spread is known to 14 %
@@ -44,14 +44,14 @@ def test_damping_is_found_with_an_interval_that_has_it():
 def test_what_the_data_do_not_tell_is_said():
     found = identify(
         lambda p: pendulum([p[0] + p[1]]), [0.1, 0.1], angle(pendulum([0.3]).rollout(12)), angle, names=["a", "b"],
-        bounds=[(0, 1), (0, 1)], smooth=False,
+        bounds=[(0, 1), (0, 1)],
     )  # fmt: skip
     assert found.unknown == ["the data do not tell a and b apart"] and np.isinf(found.interval).all()
     assert abs(found.p.sum() - 0.3) < 1e-4
 
 
 def test_the_report_is_one_page_with_its_plots(tmp_path):
-    found = identify(pendulum, [0.1], angle(pendulum([0.3]).rollout(8)), angle, names=["<damping>"], smooth=False)
+    found = identify(pendulum, [0.1], angle(pendulum([0.3]).rollout(8)), angle, names=["<damping>"])
     found.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "&lt;damping&gt;" in page and "<damping>" not in page and page.count("<svg") == 2 and "http" not in page
@@ -64,7 +64,7 @@ def test_the_report_is_one_page_with_its_plots(tmp_path):
     ({"measure": lambda tape: angle(tape)[1:]}, r"measure gives an array \(4, 1\), and data are \(5, 1\)"),
 ])  # fmt: skip
 def test_mistakes_of_identify_are_told(given, said):
-    arguments = {"data": np.zeros((5, 1)), "measure": angle, "smooth": False, **given}
+    arguments = {"data": np.zeros((5, 1)), "measure": angle, **given}
     with pytest.raises(GradientError, match=said):
         identify(pendulum, [0.1], **arguments)
 

@@ -79,7 +79,7 @@ def identify(
     names: Sequence[str] | None = None,
     bounds: Sequence[tuple[float, float]] | None = None,
     confidence: float = 0.95,
-    smooth: bool = True,
+    smooth: bool = False,
 ) -> Identified:
     """Parameters for which a machine moves as it was measured to.
 
@@ -92,7 +92,7 @@ def identify(
     | `steps` | of the rollout; one less than the rows of data unless given |
     | `controls(sim, k)` | called before step k with what build made |
     | `names`, `bounds` | of parameters |
-    | `smooth` | rollouts as gradients need them, see `Sim.rollout` |
+    | `smooth` | for machines in contact, see `Sim.rollout`; the model is then another one by that much |
     """
     guess, seen = np.atleast_1d(np.array(p, float)), np.array(data, float)
     count = len(guess)
