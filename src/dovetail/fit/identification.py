@@ -15,8 +15,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy.optimize import least_squares
-from scipy.stats import t as student
 
 from dovetail.errors import GradientError, SolverError
 from dovetail.fit.report import write_report
@@ -94,6 +92,8 @@ def identify(
     | `names`, `bounds` | of parameters |
     | `smooth` | for machines in contact, see `Sim.rollout`; the model is then another one by that much |
     """
+    from scipy.optimize import least_squares
+
     guess, seen = np.atleast_1d(np.array(p, float)), np.array(data, float)
     count = len(guess)
     titles = [f"p[{k}]" for k in range(count)] if names is None else list(names)
@@ -138,6 +138,8 @@ def identify(
 
 
 def _told(found: Any, names: list[str], seen: Array, known: Flags, confidence: float, made: int) -> Identified:
+    from scipy.stats import t as student
+
     freedom = int(known.sum()) - len(found.x)
     variance = 2.0 * found.cost / freedom
     scale = np.linalg.norm(found.jac, axis=0)

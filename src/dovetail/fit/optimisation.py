@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dovetail.differentiable import RolloutFunction
 from dovetail.errors import DovetailError, GradientError
@@ -78,6 +77,8 @@ def optimise(
     The best inputs that were seen are returned. Where a rollout cannot be computed the loss counts as large, and the
     search turns back; at the start that is an error.
     """
+    from scipy.optimize import minimize
+
     first = [np.array(value, float) for value in start]
     if len(first) != len(function.inputs):
         raise GradientError(f"optimise: {len(first)} start values for {len(function.inputs)} inputs; give one each.")
