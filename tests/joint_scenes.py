@@ -21,6 +21,7 @@ import numpy as np
 from dovetail import Engine, Scene, World
 from dovetail.constitution import (
     AffineBodyConstitution,
+    AffineBodyD6Joint,
     AffineBodyJointDamper,
     AffineBodyJointDrive,
     AffineBodyJointFriction,
@@ -30,12 +31,14 @@ from dovetail.constitution import (
 )
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra
 from dovetail.constitution.joint.extra import Drive, JointLimit, JointLoad
+from dovetail.constitution.joint.spherical import MeasuredSphericalJoint
 from dovetail.core import AffineBodyStateAccessorFeature
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot, trimesh
 from dovetail.world.simulation import Simulation
 
 __all__ = [
     "JOINTS",
+    "MEMBERS",
     "TIGHT",
     "Bench",
     "Joined",
@@ -55,6 +58,12 @@ JOINTS: dict[int, type[Joint]] = {
     uid: cls for uid, cls in constitution_classes().items() if uid < 2**32 and issubclass(cls, Joint)
 }
 """All joints of the specification by UID: a new one is in here the day it is listed."""
+
+MEMBERS: dict[str, type[Joint]] = {
+    "driven ball": MeasuredSphericalJoint,
+    **{f"D6 {free}": AffineBodyD6Joint.with_free(*free.split()) for free in ("x rz", "y ry", "y z rx rz", "rx ry rz")},
+}
+"""Joints that share a UID with another one, which their geometries tell from it."""
 
 LOOSE_FIT = 0.3
 """Half the spread of what `everything_on` asks for [m or rad]: limits are violated and aims missed by about this."""

@@ -268,6 +268,8 @@ class ConstitutionUIDCollection(UIDRegister):
         (24, "ExternalArticulationConstraint", Constraint),
         (25, "AffineBodyFixedJoint", InterAffineBody),
         (26, "AffineBodySphericalJoint", InterAffineBody),
+        (27, "AffineBodyDrivingSphericalJoint", Constraint),
+        (28, "AffineBodyD6Joint", InterAffineBody),
         (666, "AffineBodyExternalForce", Constraint),
         (667, "AffineBodyPrismaticJointExternalForce", Constraint),
         (668, "AffineBodyRevoluteJointExternalForce", Constraint),

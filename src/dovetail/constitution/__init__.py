@@ -15,9 +15,11 @@ from dovetail.constitution.codim import AffineBodyRod, AffineBodyShell
 from dovetail.constitution.external_force import AffineBodyExternalBodyForce
 from dovetail.constitution.joint import (
     AffineBodyCylindricalJoint,
+    AffineBodyD6Joint,
     AffineBodyDistanceJoint,
     AffineBodyDrivingPrismaticJoint,
     AffineBodyDrivingRevoluteJoint,
+    AffineBodyDrivingSphericalJoint,
     AffineBodyFixedJoint,
     AffineBodyJointCoupling,
     AffineBodyJointDamper,
@@ -46,9 +48,11 @@ from dovetail.constitution.soft_transform import SoftTransformConstraint
 __all__ = [
     "AffineBodyConstitution",
     "AffineBodyCylindricalJoint",
+    "AffineBodyD6Joint",
     "AffineBodyDistanceJoint",
     "AffineBodyDrivingPrismaticJoint",
     "AffineBodyDrivingRevoluteJoint",
+    "AffineBodyDrivingSphericalJoint",
     "AffineBodyExternalBodyForce",
     "AffineBodyFixedJoint",
     "AffineBodyJointCoupling",

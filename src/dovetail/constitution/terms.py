@@ -236,18 +236,23 @@ class Angle(Coordinate):
 
 @dataclass(frozen=True, slots=True)
 class Bearing(Angle):
-    """x = atan2(b_k·v, n_k·v) [rad]: where a direction v of one body points in the plane (n, b) of the owner k."""
+    """x = atan2(s b_k·v, n_k·v) [rad]: where a direction v of one body points in the plane (n, b) of the owner k.
+
+    s is the sign: −1 where it turns the other way round.
+    """
 
     n: str = "n"
     b: str = "b"
     direction: str = "n"
     owner: Owner = "left"
+    sign: float = 1.0
     function: ClassVar[str] = "bearing"
 
     @property
     def stencil(self) -> Stencil:
         other = "right" if self.owner == "left" else "left"
-        return ((self.n, *_OWN[self.owner]), (self.b, *_OWN[self.owner]), (self.direction, *_OWN[other]))
+        left, right = (self.sign * weight for weight in _OWN[self.owner])
+        return ((self.n, *_OWN[self.owner]), (self.b, left, right), (self.direction, *_OWN[other]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dovetail.sim.body import Body
 from dovetail.sim.compound import Part, PartOptions
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.coupling import Coupling
+from dovetail.sim.d6_joint import D6Joint
 from dovetail.sim.drive import Drive
 from dovetail.sim.energy import Energy
 from dovetail.sim.joint import (
@@ -19,7 +20,6 @@ from dovetail.sim.joint import (
     RevoluteJoint,
     ScrewJoint,
     SimJoint,
-    SphericalJoint,
     UniversalJoint,
 )
 from dovetail.sim.make_bodies import BodyOptions
@@ -27,6 +27,7 @@ from dovetail.sim.make_joints import HoldOptions, JointOptions
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.run import Run
 from dovetail.sim.sim import Sim
+from dovetail.sim.spherical_joint import SphericalDrive, SphericalJoint
 from dovetail.sim.terrain import TerrainOptions
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Coordinate",
     "Coupling",
     "CylindricalJoint",
+    "D6Joint",
     "DistanceJoint",
     "Drive",
     "Energy",
@@ -53,6 +55,7 @@ __all__ = [
     "ScrewJoint",
     "Sim",
     "SimJoint",
+    "SphericalDrive",
     "SphericalJoint",
     "TerrainOptions",
     "UniversalJoint",

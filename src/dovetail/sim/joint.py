@@ -12,7 +12,7 @@ from dovetail.constitution import (
     AffineBodyRevoluteJointExternalForce,
     Joint,
 )
-from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.base import class_on
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
@@ -37,7 +37,6 @@ __all__ = [
     "RevoluteJoint",
     "ScrewJoint",
     "SimJoint",
-    "SphericalJoint",
     "UniversalJoint",
 ]
 
@@ -87,9 +86,12 @@ class SimJoint(Handle):
         self.sim, self._slot = sim, slot
         self.left, self.right = left, right
         self._made = right.transform, point  # where it was made
-        constitution = class_of(uid_of(slot.geometry))
+        self._list_coordinates()
+
+    def _list_coordinates(self) -> None:
+        constitution = class_on(self._slot.geometry)
         assert issubclass(constitution, Joint)
-        self.attributes = constitution.elements(slot.geometry)
+        self.attributes = constitution.elements(self._slot.geometry)
         self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
 
     @cached_property
@@ -172,12 +174,6 @@ class SimJoint(Handle):
     def _repr_html_(self) -> str:
         left = "the world" if self.left is None else self.left.name
         return html_table(f"{self.who} between {left} and {self.right.name}", self._rows())
-
-
-class SphericalJoint(SimJoint):
-    """A ball in a socket: one point of both bodies stays together, rotations are free."""
-
-    kind = "spherical joint"
 
 
 class FixedJoint(SimJoint):

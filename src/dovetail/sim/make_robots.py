@@ -14,7 +14,7 @@ from dovetail.geometry import SimplicialComplex
 from dovetail.sim.body import Body
 from dovetail.sim.given import rotation_of, vector
 from dovetail.sim.make_bodies import BodyMaking
-from dovetail.sim.make_joints import JointMaking
+from dovetail.sim.make_free_joints import FreeJointMaking
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["RobotMaking"]
 
 
-class RobotMaking(BodyMaking, JointMaking):
+class RobotMaking(BodyMaking, FreeJointMaking):
     """The call that makes robots, and what it needs of a Sim."""
 
     @checked(SceneError)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dovetail.constitution.joint.base import EdgeJoint, Joint, VertexJoint
 from dovetail.constitution.joint.coupling import AffineBodyJointCoupling
 from dovetail.constitution.joint.cylindrical import AffineBodyCylindricalJoint
+from dovetail.constitution.joint.d6 import AffineBodyD6Joint
 from dovetail.constitution.joint.distance import AffineBodyDistanceJoint
 from dovetail.constitution.joint.driving_prismatic import AffineBodyDrivingPrismaticJoint
 from dovetail.constitution.joint.driving_revolute import AffineBodyDrivingRevoluteJoint
+from dovetail.constitution.joint.driving_spherical import AffineBodyDrivingSphericalJoint
 from dovetail.constitution.joint.external_articulation import ExternalArticulationConstraint
 from dovetail.constitution.joint.fixed import AffineBodyFixedJoint
 from dovetail.constitution.joint.joint_damper import AffineBodyJointDamper
@@ -28,9 +30,11 @@ from dovetail.constitution.joint.universal import AffineBodyUniversalJoint
 
 __all__ = [
     "AffineBodyCylindricalJoint",
+    "AffineBodyD6Joint",
     "AffineBodyDistanceJoint",
     "AffineBodyDrivingPrismaticJoint",
     "AffineBodyDrivingRevoluteJoint",
+    "AffineBodyDrivingSphericalJoint",
     "AffineBodyFixedJoint",
     "AffineBodyJointCoupling",
     "AffineBodyJointDamper",
