@@ -86,7 +86,8 @@ class IConstitution:
         return ConstitutionUIDCollection.instance().find(self._uid).type
 
     @classmethod
-    def on(cls, geometry: Any) -> builtins.type[Self]:
+    @checked(ArgumentType)
+    def on(cls, geometry: Geometry) -> builtins.type[Self]:
         """What it is on this very geometry; some constitutions are a family, and a geometry says which one of it."""
         return cls
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dovetail.checked import shown, whole
+from dovetail.checked import checked, shown, whole
 from dovetail.constitution.base import fill
 from dovetail.constitution.joint.base import EdgeJoint
 from dovetail.constitution.laws import Hold
@@ -22,8 +22,8 @@ from dovetail.constitution.terms import (
     Projection,
     Term,
 )
-from dovetail.errors import ConstitutionError
-from dovetail.geometry import SimplicialComplex
+from dovetail.errors import ArgumentType, ConstitutionError
+from dovetail.geometry import Geometry, SimplicialComplex
 
 __all__ = ["AXES", "AffineBodyD6Joint"]
 
@@ -74,7 +74,8 @@ class AffineBodyD6Joint(EdgeJoint, uid=28):
         return _member(tuple(axis for axis in AXES if axis in axes))
 
     @classmethod
-    def on(cls, geometry: Any) -> type[AffineBodyD6Joint]:
+    @checked(ArgumentType)
+    def on(cls, geometry: Geometry) -> type[AffineBodyD6Joint]:
         slot = geometry.meta.find("free_axes")
         bits = 0 if slot is None else whole(slot.first)
         if bits is None or not 0 <= bits < 1 << len(AXES):

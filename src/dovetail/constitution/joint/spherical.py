@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from dovetail.checked import checked
 from dovetail.constitution.joint.base import Slots, VertexJoint
 from dovetail.constitution.rotations import Turn
 from dovetail.constitution.terms import Coincide
-from dovetail.geometry import SimplicialComplex
+from dovetail.errors import ArgumentType
+from dovetail.geometry import Geometry, SimplicialComplex
 from dovetail.typing import ArrayLike
 
 __all__ = ["AffineBodySphericalJoint", "MeasuredSphericalJoint"]
@@ -22,8 +24,10 @@ class AffineBodySphericalJoint(VertexJoint, uid=26):
     terms = (Coincide("c"),)
 
     @classmethod
-    def on(cls, geometry: Any) -> type[AffineBodySphericalJoint]:
-        return MeasuredSphericalJoint if "rotation_x" in geometry.vertices else cls
+    @checked(ArgumentType)
+    def on(cls, geometry: Geometry) -> type[AffineBodySphericalJoint]:
+        measured = isinstance(geometry, SimplicialComplex) and "rotation_x" in geometry.vertices
+        return MeasuredSphericalJoint if measured else cls
 
     @overload
     def create_geometry(
