@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.checked import LARGEST, checked, number, shown
-from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
+from dovetail.constitution import (
+    AffineBodyJointArmature,
+    AffineBodyJointDamper,
+    AffineBodyJointFriction,
+    AffineBodyJointLimit,
+    AffineBodyJointSpring,
+    terms,
+)
 from dovetail.errors import SceneError
 from dovetail.sim.burden import Burden
 from dovetail.sim.drive import Drive
@@ -36,8 +43,10 @@ class Coordinate(Handle):
     | `hard` | | True: limits are never crossed; False: ten times the weight goes 1 mrad or 1 ‰ of its size beyond |
     | `violation` | rad or m | how far outside its limits it is |
     | `drive` | | a motor, see `Drive` |
+    | `spring`, `rest` | N·m/rad or N/m, rad or m | a spring beside the drive, and where it is at rest; default 0 |
     | `damping` | N·m·s/rad or N·s/m | a resistance in proportion to the velocity |
     | `friction` | N·m or N | a resistance of constant size |
+    | `armature` | kg·m² or kg | inertia of the coordinate itself: a motor's rotor behind its gears |
     """
 
     joint: SimJoint
@@ -107,7 +116,7 @@ class Coordinate(Handle):
             arm = body.center - self.joint.anchor
             turning = float(np.linalg.eigvalsh(body.inertia)[-1]) + body.mass * float(arm @ arm)
             found.append(body.mass if self.unit == "m" else turning)
-        return min(found)
+        return min(found) + self.armature
 
     @property
     def burden(self) -> Burden:
@@ -186,11 +195,7 @@ class Coordinate(Handle):
 
     @damping.setter
     def damping(self, value: float) -> None:
-        number = self._at_least_zero("damping", value)
-        if not self.has("damper/damping"):
-            self.joint.sim.reopen()
-            AffineBodyJointDamper().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
-        self.set("damper/damping", number)
+        self._put(AffineBodyJointDamper(), "damper/damping", self._at_least_zero("damping", value))
 
     @property
     def friction(self) -> float:
@@ -198,11 +203,41 @@ class Coordinate(Handle):
 
     @friction.setter
     def friction(self, value: float) -> None:
-        number = self._at_least_zero("friction", value)
-        if not self.has("friction/max_effort"):
+        self._put(AffineBodyJointFriction(), "friction/max_effort", self._at_least_zero("friction", value))
+
+    @property
+    def armature(self) -> float:
+        return self.get("armature/inertia") if self.has("armature/inertia") else 0.0
+
+    @armature.setter
+    def armature(self, value: float) -> None:
+        self._put(AffineBodyJointArmature(), "armature/inertia", self._at_least_zero("armature", value))
+
+    @property
+    def spring(self) -> float:
+        return self.get("spring/stiffness") if self.has("spring/stiffness") else 0.0
+
+    @spring.setter
+    def spring(self, value: float) -> None:
+        self._put(AffineBodyJointSpring(), "spring/stiffness", self._at_least_zero("spring", value))
+
+    @property
+    def rest(self) -> float:
+        return self.get("spring/rest") if self.has("spring/rest") else 0.0
+
+    @rest.setter
+    def rest(self, value: float) -> None:
+        place = self.number("rest", value)
+        if not self.has("spring/rest"):
+            self.spring = 0.0
+        self.set("spring/rest", place)
+
+    def _put(self, kind: Any, name: str, value: float) -> None:
+        """Write the attribute `name` of something that the joint may not have yet."""
+        if not self.has(name):
             self.joint.sim.reopen()
-            AffineBodyJointFriction().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
-        self.set("friction/max_effort", number)
+            kind.apply_to(self.joint.slot.geometry, value, coordinate=self.name)
+        self.set(name, value)
 
     @property
     def load(self) -> float | None:
