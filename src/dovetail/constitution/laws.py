@@ -1,4 +1,4 @@
-"""The laws that drives, springs, limits, dampers, friction, rotors and held coordinates are made of: words for φ of one scalar x.
+"""The laws that drives, springs, limits, dampers, friction, rotors and held coordinates are made of: words for φ(x).
 
 φ [kg·m²] is an energy times h², so −φ′/h² is the effort [N or N·m] along +x. xₙ is x at the start of the step.
 """

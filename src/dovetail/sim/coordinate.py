@@ -24,6 +24,7 @@ from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.table import spell
 
 if TYPE_CHECKING:
+    from dovetail.sim.body import Body
     from dovetail.sim.joint import SimJoint
     from dovetail.sim.readings import Readings
 
@@ -57,6 +58,7 @@ class Coordinate(Handle):
         self.joint = joint
         self.word = word
         self.drive = Drive(self)
+        self._ends: tuple[Body | None, Body] = joint.left, joint.right  # what it is made firm for
         self._readings: Readings | None = None  # once the world is there,
         self._row = 0  # with the place among its coordinates
 
@@ -110,13 +112,17 @@ class Coordinate(Handle):
     def inertia(self) -> float:
         """About what has to be moved [kg or kg·m²]: the lighter body that is free, at most about its longest axis."""
         found = []
-        for body in (self.joint.left, self.joint.right):
+        for body in self._ends:
             if body is None or body.fixed:
                 continue
             arm = body.center - self.joint.anchor
             turning = float(np.linalg.eigvalsh(body.inertia)[-1]) + body.mass * float(arm @ arm)
             found.append(body.mass if self.unit == "m" else turning)
         return min(found) + self.armature
+
+    def make_firm_for(self, left: Body | None, right: Body) -> None:
+        """Have stops and drives as firm as these bodies need it: those of the joint are next to nothing."""
+        self._ends = left, right
 
     @property
     def burden(self) -> Burden:
@@ -175,7 +181,8 @@ class Coordinate(Handle):
     def _stop(self, width: float) -> float:
         """The strength s of a soft limit: a load f rests beyond the bound by e = w√(f h² w/(3s)), w the width."""
         w = width or 1.0
-        body = self.joint.right if not self.joint.right.fixed or self.joint.left is None else self.joint.left
+        left, right = self._ends
+        body = right if not right.fixed or left is None else left
         reach = np.linalg.norm(body.vertices - self.joint.anchor, axis=1).max()
         load, give = 10.0 * body.mass * GRAVITY, 1e-3 * float(np.ptp(body.vertices, axis=0).max())
         if self.unit == "rad":

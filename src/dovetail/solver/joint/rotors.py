@@ -1,15 +1,15 @@
 """Inertia of coordinates, ½ a ẋ²: rotors of motors behind their gears, which neither fall nor are pushed by loads.
 
-A rotor is a body with the one coordinate x and a rate r of its own, geared to a joint. The integrator (integrator.py) has
+A rotor is a body with the one coordinate x and a rate r of its own, geared to a joint. With integrator.py it has
 
     φ = c a/2 (x − x̃)²
     x̃ = α₀ xₙ + α₁ xₙ₋₁ + h (β₀ rₙ + β₁ rₙ₋₁) + σ h² ẍ
     rₙ₊₁ = (δ x + δ₀ xₙ + δ₁ xₙ₋₁)/h + ε rₙ + η h ẍ
 
-Where a step has a consistent start, in which a is mass like that of bodies (law_start.py), that is the start of the rotor
-as well: rₙ = ∇x·V̂ and ẍ = ∇x·Â + V̂·∇²x V̂; elsewhere ẍ = 0. r is not ∇x·V, because x is no linear function of Q: it
-exceeds it by e, of the order of h², which is kept beside x̃; without it x̃ would be off by h³, and methods of second
-order would be of first. Behind x̃ the parameters have rₙ, ẍ, e and the e before it.
+Where a step has a consistent start, in which a is mass like that of bodies (law_start.py), that is the rotor's as well:
+rₙ = ∇x·V̂ and ẍ = ∇x·Â + V̂·∇²x V̂; elsewhere ẍ = 0. r is not ∇x·V, because x is no linear function of Q: it exceeds it
+by e, of the order of h², which is kept beside x̃; without it x̃ would be off by h³, and methods of second order would be
+of first. Behind x̃ the parameters have rₙ, ẍ, e and the e before it.
 """
 
 from __future__ import annotations
