@@ -22,10 +22,12 @@ from dovetail import Engine, Scene, World
 from dovetail.constitution import (
     AffineBodyConstitution,
     AffineBodyD6Joint,
+    AffineBodyJointArmature,
     AffineBodyJointDamper,
     AffineBodyJointDrive,
     AffineBodyJointFriction,
     AffineBodyJointLimit,
+    AffineBodyJointSpring,
     Joint,
     constitution_classes,
 )
@@ -130,6 +132,8 @@ def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[
                 AffineBodyJointDrive: (rng.uniform(1e5, 1e6, n), rng.uniform(1e2, 1e3, n), rng.uniform(1e3, 1e5, n)),
                 AffineBodyJointDamper: (rng.uniform(1e2, 1e3, n),),
                 AffineBodyJointFriction: (rng.uniform(10, 100, n), rng.uniform(0.1, 1.0, n)),
+                AffineBodyJointArmature: (rng.uniform(0.1, 1.0, n),),
+                AffineBodyJointSpring: (rng.uniform(1e4, 1e5, n), low),
             }[extra]
             extra().apply_to(sc, *numbers, coordinate=word.attribute)
             if extra is AffineBodyJointDrive:

@@ -287,6 +287,8 @@ class ConstitutionUIDCollection(UIDRegister):
         (10103, "AffineBodyJointFriction", Constraint),
         (10104, "AffineBodyJointLimit", InterAffineBody),
         (10105, "AffineBodyJointCoupling", Constraint),
+        (10106, "AffineBodyJointArmature", Constraint),
+        (10107, "AffineBodyJointSpring", Constraint),
     )
 
 

@@ -118,6 +118,8 @@ MADE_BY = {
     "prismatic_joint_force.md": ([lambda: extra(c.AffineBodyPrismaticJointExternalForce)], "prismatic_joint.md"),
     "joint_drive.md": ([lambda: on_hinge(c.AffineBodyJointDrive)], "revolute_joint.md"),
     "joint_damper.md": ([lambda: on_hinge(c.AffineBodyJointDamper, 1.0)], "revolute_joint.md"),
+    "joint_armature.md": ([lambda: on_hinge(c.AffineBodyJointArmature, 1.0)], "revolute_joint.md"),
+    "joint_spring.md": ([lambda: on_hinge(c.AffineBodyJointSpring, 1.0)], "revolute_joint.md"),
     "joint_coupling.md": ([coupling], None),
     "joint_limit.md": ([lambda: on_hinge(c.AffineBodyJointLimit, 0, 1)], "revolute_joint.md"),
     "joint_friction.md": ([lambda: on_hinge(c.AffineBodyJointFriction, 1.0)], "revolute_joint.md"),

@@ -28,6 +28,8 @@ def refuse_scene(simulation: Simulation) -> None:
         _refuse("restitution: blows change velocities after a step; set it to 0")
     if simulation.articulations.contributions:
         _refuse("external articulations (UID 24), which another model moves; leave them out")
+    if lowered.laws is not None and len(lowered.laws.rotors):
+        _refuse("reflected inertia (armature) of joints; leave it out")
     if simulation.scheme.integrator.is_consistent and lowered.terms:
         names = ", ".join(f"'{terms.function.name}'" for terms in lowered.terms)
         _refuse(f"the integrator ctr with energies of users ({names}); use integrator/type = bdf1 or bdf2")

@@ -190,8 +190,7 @@ class MovingJoint(SimJoint):
     | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
     | `drive` | | `drive.target = …` and `drive.target_velocity = …`, see `Drive` |
-    | `spring` | N·m/rad or N/m | a spring instead of a drive: the drive's stiffness, at rest at its target |
-    | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
+    | `spring`, `rest`, `damping`, `friction`, `armature`, `hard`, `violation` | | see `Coordinate` |
     | `axis` | | unit vector along the axis on the right body, world |
     """
 
@@ -239,11 +238,27 @@ class MovingJoint(SimJoint):
 
     @property
     def spring(self) -> float:
-        return self.drive.stiffness
+        return self._first.spring
 
     @spring.setter
     def spring(self, value: float) -> None:
-        self.drive.stiffness = value
+        self._first.spring = value
+
+    @property
+    def rest(self) -> float:
+        return self._first.rest
+
+    @rest.setter
+    def rest(self, value: float) -> None:
+        self._first.rest = value
+
+    @property
+    def armature(self) -> float:
+        return self._first.armature
+
+    @armature.setter
+    def armature(self, value: float) -> None:
+        self._first.armature = value
 
     @property
     def damping(self) -> float:

@@ -78,9 +78,10 @@ class JointOptions(HoldOptions, total=False):
     | `hard` | True: the limits are never crossed |
     | `drive` | a target [rad or m] to hold, or True for a drive that is off until it is given one |
     | `motor` | a speed [rad/s or m/s] to run at |
-    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made |
+    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made; see `joint.rest` |
     | `damping` | a resistance in proportion to the velocity [N·m·s/rad or N·s/m] |
     | `friction` | a resistance of constant size [N·m or N] |
+    | `armature` | inertia of the coordinate itself [kg·m² or kg]: a motor's rotor behind its gears |
     """
 
     limit: tuple[float, float] | None
@@ -90,6 +91,7 @@ class JointOptions(HoldOptions, total=False):
     spring: float
     damping: float
     friction: float
+    armature: float
 
 
 class _Ends(NamedTuple):
@@ -319,13 +321,13 @@ class JointMaking(Making):
         if motor is not None:
             made.drive.target_velocity = motor
         if "spring" in options:
-            if made.drive.on:
-                raise SceneError(f"{made.who}: both a drive and a spring are given; a joint has one of them.")
             made.spring = options["spring"]
         if "damping" in options:
             made.damping = options["damping"]
         if "friction" in options:
             made.friction = options["friction"]
+        if "armature" in options:
+            made.armature = options["armature"]
 
     def _ends(self, who: str, left: Body | None, right: Body, options: Any, kind: type[Joint]) -> _Ends:
         self.reopen()

@@ -33,8 +33,8 @@ class RobotMaking(BodyMaking, FreeJointMaking):
         *,
         pos: ArrayLike = (0.0, 0.0, 0.0),
         rot: Any = None,
-        fixed_base: bool = True,
-        q: Mapping[str, float] | None = None,
+        fixed_base: bool | None = None,
+        q: Mapping[str, ArrayLike] | str | None = None,
         collision: str | None = "hull",
         self_collision: bool = True,
         merge_fixed: bool = True,
@@ -42,10 +42,12 @@ class RobotMaking(BodyMaking, FreeJointMaking):
         friction: float | None = None,
         name: str = "",
     ) -> Robot:
-        """The robot in a URDF file, with its base at `pos` [m], turned to `rot`; see `Robot`, docs/robots.md.
+        """The robot in a URDF or MJCF file; see `Robot`, docs/robots.md.
 
-        fixed_base      False: the base is free to move
-        q               coordinates at the start by name [rad or m]; default 0, or within limits
+        pos, rot        where the file's frame is [m]: of a URDF that is the first link's
+        fixed_base      False: the base is free to move; default what the file says, which of a URDF is True
+        q               coordinates at the start by name [rad or m], or the name of a keyframe; default the keyframe
+                        `home`, or 0, or within limits
         collision       "hull": meshes touch as their convex hulls; "mesh": as they are; "boxes": as boxes around them;
                         None: nothing touches the robot
         self_collision  False: its links do not touch each other

@@ -12,10 +12,12 @@ from dovetail.constitution.joint.driving_revolute import AffineBodyDrivingRevolu
 from dovetail.constitution.joint.driving_spherical import AffineBodyDrivingSphericalJoint
 from dovetail.constitution.joint.external_articulation import ExternalArticulationConstraint
 from dovetail.constitution.joint.fixed import AffineBodyFixedJoint
+from dovetail.constitution.joint.joint_armature import AffineBodyJointArmature
 from dovetail.constitution.joint.joint_damper import AffineBodyJointDamper
 from dovetail.constitution.joint.joint_drive import AffineBodyJointDrive
 from dovetail.constitution.joint.joint_friction import AffineBodyJointFriction
 from dovetail.constitution.joint.joint_limit import AffineBodyJointLimit
+from dovetail.constitution.joint.joint_spring import AffineBodyJointSpring
 from dovetail.constitution.joint.planar import AffineBodyPlanarJoint
 from dovetail.constitution.joint.point_on_line import AffineBodyPointOnLineJoint
 from dovetail.constitution.joint.prismatic import AffineBodyPrismaticJoint
@@ -36,11 +38,13 @@ __all__ = [
     "AffineBodyDrivingRevoluteJoint",
     "AffineBodyDrivingSphericalJoint",
     "AffineBodyFixedJoint",
+    "AffineBodyJointArmature",
     "AffineBodyJointCoupling",
     "AffineBodyJointDamper",
     "AffineBodyJointDrive",
     "AffineBodyJointFriction",
     "AffineBodyJointLimit",
+    "AffineBodyJointSpring",
     "AffineBodyPlanarJoint",
     "AffineBodyPointOnLineJoint",
     "AffineBodyPrismaticJoint",
