@@ -10,6 +10,7 @@ from dovetail.doctor.finding import warning
 from dovetail.geometry import SimplicialComplex
 from dovetail.robot.closing import close_loops
 from dovetail.robot.description import Joint, RobotDescription
+from dovetail.robot.free_joints import join_d6, join_rod, put_planes, start_motor
 from dovetail.robot.groups import Group, grouped
 from dovetail.robot.inertias import box_of, moments, speck
 from dovetail.robot.overlaps import overlapping
@@ -71,13 +72,13 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
         link: Frame(link, bodies[group.name], local) for group in groups.values() for link, local in group.poses.items()
     }
     joints: dict[str, SimJoint] = {}
-    for joint in robot.joints.values():
+    for joint in (*robot.joints.values(), *robot.loops.values()):
         left, right = frames[joint.parent].body, frames[joint.child].body
-        if left is not right and joint.kind != "floating":
-            made = joints[joint.name] = _join(sim, joint, left, right, poses[joint.child], wishes.name)
+        if left is not right and joint.kind != "floating" and not (left.fixed and right.fixed):
+            made = joints[joint.name] = _join(sim, joint, left, right, poses, wishes.name)
             if isinstance(made, RevoluteJoint | PrismaticJoint):
                 real = (frames[robot.bearer(joint.parent)].body, frames[robot.carried(joint.child)].body)
-                _equip(made, joint, float(values[joint.name]), *real)
+                _equip(made, joint, float(values.get(joint.name, joint.reference)), *real)
     for joint in robot.joints.values():
         if joint.mimic is not None:
             leader, ratio, offset = robot.leader(joint)
@@ -86,6 +87,7 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
             )
     close_loops(sim, robot, poses, {name: frame.body for name, frame in frames.items()}, wishes.name)
     touching = {name: body for name, body in bodies.items() if shapes[name] is not None}
+    put_planes(sim, robot, wishes.pose @ robot.upright, touching)
     _part(sim, robot, touching, joints, wishes, {link: frame.body for link, frame in frames.items()})
     return Robot(sim, wishes.name, robot, bodies, joints, frames)
 
@@ -110,8 +112,11 @@ def _body(
         "contact": shape is not None,
         "color": next((s.color for _, s in group.shapes(robot, "visuals") if s.color is not None), None),
     }
-    if wishes.friction is not None:
-        options["friction"] = wishes.friction
+    friction = robot.links[group.name].friction if wishes.friction is None else wishes.friction
+    if friction is not None:
+        options["friction"] = friction
+    if robot.links[group.name].restitution > 0.0:
+        options["restitution"] = robot.links[group.name].restitution
     mesh = box_of(inertia) if shape is None else shape
     return make(mesh, moments(inertia), inertia.mass / _DENSITY, options)
 
@@ -119,7 +124,8 @@ def _body(
 # --- joints -------------------------------------------------------------------------------------------------
 
 
-def _join(sim: Sim, joint: Joint, left: Body, right: Body, pose: Array, prefix: str) -> SimJoint:
+def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Array], prefix: str) -> SimJoint:
+    pose = poses[joint.child]
     place, axis, name = pose[:3, :3] @ joint.anchor + pose[:3, 3], pose[:3, :3] @ joint.axis, f"{prefix}/{joint.name}"
     if sim.scene.objects.find(name):  # a link has this name
         name += " joint"
@@ -127,6 +133,10 @@ def _join(sim: Sim, joint: Joint, left: Body, right: Body, pose: Array, prefix: 
         return sim.fixed(left, right, place, name=name)
     if joint.kind == "ball":
         return sim.spherical(left, right, place, name=name)
+    if joint.kind == "d6":
+        return join_d6(sim, joint, left, right, pose, name)
+    if joint.kind == "distance":
+        return join_rod(sim, joint, left, right, poses, name)
     if joint.kind == "planar":
         return sim.planar(left, right, place, axis, name=name)
     if joint.kind == "revolute":
@@ -159,6 +169,8 @@ def _equip(made: RevoluteJoint | PrismaticJoint, joint: Joint, value: float, lef
             drive.stiffness, drive.damping = joint.gains
         drive.max_effort, drive.max_velocity = joint.effort, joint.velocity
         drive.on = False
+    if joint.motor is not None:
+        start_motor(coordinate, joint.motor)
 
 
 # --- what may touch -----------------------------------------------------------------------------------------

@@ -18,7 +18,19 @@ from dovetail.doctor.finding import Finding
 from dovetail.errors import SceneError
 from dovetail.typing import Array, Indices
 
-__all__ = ["Closure", "Inertia", "Joint", "Keyframe", "Link", "Mimic", "RobotDescription", "Shape", "Triangles"]
+__all__ = [
+    "Axis",
+    "Closure",
+    "Inertia",
+    "Joint",
+    "Keyframe",
+    "Link",
+    "Mimic",
+    "Motor",
+    "RobotDescription",
+    "Shape",
+    "Triangles",
+]
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,8 @@ class Shape:
     file: Path | None = None
     color: Array | None = None
     triangles: Triangles | None = None
+    fit: str = ""
+    """What the file wants a mesh to touch as: "hull", "boxes", or as `Sim.robot` is asked for."""
 
 
 @dataclass
@@ -81,6 +95,8 @@ class Link:
     collisions: list[Shape] = field(default_factory=list)
     visuals: list[Shape] = field(default_factory=list)
     carries: str = ""
+    friction: float | None = None
+    restitution: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -115,10 +131,33 @@ class Mimic:
 
 
 @dataclass
+class Motor:
+    """A controller with the effort k(x̃ − x) + c(ṽ − ẋ) [N·m or N], at most `effort`.
+
+    Where it is an acceleration, all of it is to be multiplied by the inertia of what is moved.
+    """
+
+    stiffness: float
+    damping: float
+    target: float
+    target_velocity: float
+    effort: float
+    is_acceleration: bool = False
+
+
+@dataclass
+class Axis:
+    """A free axis of a joint with several: its limit [rad or m] and its motor."""
+
+    limit: tuple[float, float] | None = None
+    motor: Motor | None = None
+
+
+@dataclass
 class Joint:
     """How a child hangs on its parent.
 
-    kind        "revolute" (with or without limit), "prismatic", "ball", "fixed", "floating" or "planar"
+    kind        "revolute" (with or without limit), "prismatic", "ball", "fixed", "floating", "planar", "d6", "distance"
     pose        of the child's frame in that of the parent, where the coordinate is `reference`
     axis        unit vector in the child's frame: what it turns about, slides along, or is normal to its plane
     anchor      where it is in the child's frame [m]
@@ -128,6 +167,12 @@ class Joint:
     spring      stiffness of a spring [N·m/rad or N/m], at rest at `rest`
     armature    inertia of its motor behind the gears [kg·m² or kg]
     gains       stiffness and damping of its motor's controller; None where the file says none
+    motor       one that is on from the start
+    frame       (3, 3) of a d6: its axes x, y, z in the child's frame
+    axes        of a d6: those that are free, of x, y, z, rx, ry, rz
+    flipped     of a d6: the child is the left body, that coordinates are measured from
+    closes      it is no part of the tree, and closes a loop
+    touches     the file lets its links touch each other
     """
 
     name: str
@@ -149,6 +194,14 @@ class Joint:
     rest: float = 0.0
     armature: float = 0.0
     gains: tuple[float, float] | None = None
+    motor: Motor | None = None
+    frame: Array = field(default_factory=lambda: np.eye(3))
+    axes: dict[str, Axis] = field(default_factory=dict)
+    flipped: bool = False
+    closes: bool = False
+    touches: bool = False
+    on_parent: Array = field(default_factory=lambda: np.eye(4))
+    """Pose of the joint's own frame in the parent's, where a file says it."""
 
     @property
     def is_scalar(self) -> bool:
@@ -181,6 +234,9 @@ class RobotDescription:
     apart       pairs of links that do not touch, beside those that share a joint
     closures    what closes loops
     keyframes   postures by name
+    loops       joints beside the tree, by name
+    planes      points [m] and normals of half-spaces in the frame of the file
+    upright     pose of the frame of the file where z is up
     """
 
     name: str
@@ -193,6 +249,9 @@ class RobotDescription:
     apart: set[frozenset[str]] = field(default_factory=set)
     closures: list[Closure] = field(default_factory=list)
     keyframes: dict[str, Keyframe] = field(default_factory=dict)
+    loops: dict[str, Joint] = field(default_factory=dict)
+    planes: list[tuple[Array, Array]] = field(default_factory=list)
+    upright: Array = field(default_factory=lambda: np.eye(4))
 
     @property
     def root(self) -> str:

@@ -12,7 +12,8 @@ from dovetail.robot.xml import read_xml
 
 __all__ = ["ENDINGS", "read_robot"]
 
-ENDINGS = (".urdf", ".xml", ".mjcf")
+USD = (".usd", ".usda", ".usdc")
+ENDINGS = (".urdf", ".xml", ".mjcf", *USD)
 
 
 def read_robot(path: str | PathLike[str], folders: Sequence[str | PathLike[str]] = ()) -> RobotDescription:
@@ -24,6 +25,10 @@ def read_robot(path: str | PathLike[str], folders: Sequence[str | PathLike[str]]
         raise SceneError(
             f"Sim.robot: '{file}' ends in '{file.suffix}'; robots are read from {', '.join(ENDINGS)} files."
         )
+    if file.suffix.lower() in USD:
+        from dovetail.robot.usd import read_usd
+
+        return read_usd(file, folders)
     if file.suffix.lower() == ".urdf" or read_xml(file).tag == "robot":
         from dovetail.robot.urdf import read_urdf
 

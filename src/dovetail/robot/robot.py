@@ -85,7 +85,7 @@ class Robot(Mechanism):
         free = [
             c
             for file_name, joint in joints.items()
-            if description.joints[file_name].mimic is None
+            if file_name in description.joints and description.joints[file_name].mimic is None
             for c in joint.coordinates.values()
         ]
         super().__init__(sim, free)

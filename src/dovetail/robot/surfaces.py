@@ -18,7 +18,7 @@ from dovetail.robot.description import Shape, Triangles
 from dovetail.sim import shapes
 from dovetail.typing import Array
 
-__all__ = ["COLLISIONS", "Surfaces"]
+__all__ = ["COLLISIONS", "Surfaces", "hull"]
 
 COLLISIONS = ("hull", "mesh", "boxes")
 
@@ -95,7 +95,8 @@ class Surfaces:
         vertices = vertices * shape.size
         if np.prod(shape.size) < 0.0:
             faces = faces[:, ::-1]
-        if self._collision == "mesh":
+        fit = shape.fit or self._collision
+        if fit == "mesh":
             return Triangles(vertices, faces)
         low, high = vertices.min(axis=0), vertices.max(axis=0)
         size = float((high - low).max())
@@ -105,12 +106,12 @@ class Surfaces:
                 warning(flaw, "it does not touch anything; give it a thickness, or collision='mesh'.")
             )
             return None
-        if self._collision == "boxes":
+        if fit == "boxes":
             box = shapes.box("a box", high - low)
             return Triangles(box.positions.values + (low + high) / 2, box.triangles.topo.values)
-        hull, cut = _hull(vertices)
+        found, cut = hull(vertices)
         self._cut = max(self._cut, (cut, file.name))
-        return hull
+        return found
 
 
 def _read(file: Path) -> Triangles:
@@ -131,7 +132,7 @@ def _read(file: Path) -> Triangles:
         raise SceneError(f"reading '{file}': it is damaged or not a .dae file ({error}).") from None
 
 
-def _hull(vertices: Array) -> tuple[Triangles, float]:
+def hull(vertices: Array) -> tuple[Triangles, float]:
     """The convex hull of the corners that matter most, and by how much [m] others stick out of it.
 
     It begins with the outermost in some directions, and takes in what sticks out most of each triangle.

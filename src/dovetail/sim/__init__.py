@@ -9,19 +9,15 @@ from dovetail.sim.coupling import Coupling
 from dovetail.sim.d6_joint import D6Joint
 from dovetail.sim.drive import Drive
 from dovetail.sim.energy import Energy
-from dovetail.sim.joint import (
+from dovetail.sim.further_joints import (
     CylindricalJoint,
     DistanceJoint,
-    FixedJoint,
     PlanarJoint,
     PointOnLineJoint,
-    PrismaticJoint,
-    Reaction,
-    RevoluteJoint,
     ScrewJoint,
-    SimJoint,
     UniversalJoint,
 )
+from dovetail.sim.joint import FixedJoint, PrismaticJoint, Reaction, RevoluteJoint, SimJoint
 from dovetail.sim.make_bodies import BodyOptions
 from dovetail.sim.make_joints import HoldOptions, JointOptions
 from dovetail.sim.mechanism import Mechanism

@@ -16,7 +16,7 @@ from dovetail.constitution.base import class_on
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
-from dovetail.sim.given import inverse, positive
+from dovetail.sim.given import inverse
 from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
@@ -26,18 +26,12 @@ if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
 
 __all__ = [
-    "CylindricalJoint",
-    "DistanceJoint",
     "FixedJoint",
     "MovingJoint",
-    "PlanarJoint",
-    "PointOnLineJoint",
     "PrismaticJoint",
     "Reaction",
     "RevoluteJoint",
-    "ScrewJoint",
     "SimJoint",
-    "UniversalJoint",
 ]
 
 
@@ -46,18 +40,6 @@ class Reaction(NamedTuple):
 
     force: Array
     torque: Array
-
-
-def _coordinate(name: str) -> property:
-    """The value of a coordinate, which may be set."""
-
-    def get(joint: SimJoint) -> float:
-        return joint.coordinates[name].value
-
-    def put(joint: SimJoint, value: float) -> None:
-        joint.coordinates[name].value = value
-
-    return property(get, put)
 
 
 class SimJoint(Handle):
@@ -337,72 +319,3 @@ class PrismaticJoint(MovingJoint):
         """Make room for a force, which may come at any time."""
         AffineBodyPrismaticJointExternalForce().apply_to(geometry)
         geometry.edges["external_force/is_constrained"] = 1
-
-
-class CylindricalJoint(MovingJoint):
-    """A shaft in a sleeve: `distance` [m] along the axis and `angle` [rad] about it are free."""
-
-    kind = "cylindrical joint"
-
-    distance = _coordinate("distance")
-    angle = _coordinate("angle")
-
-
-class ScrewJoint(MovingJoint):
-    """A nut on a thread: with each turn of `angle` [rad] it goes ahead by the pitch in `distance` [m]."""
-
-    kind = "screw joint"
-
-    angle = _coordinate("angle")
-    distance = _coordinate("distance")
-
-
-class UniversalJoint(MovingJoint):
-    """A cross between two yokes: `angle` [rad] about the pin of the left body, `bend` about that of the right."""
-
-    kind = "universal joint"
-
-    angle = _coordinate("angle")
-    bend = _coordinate("bend")
-
-
-class PlanarJoint(MovingJoint):
-    """A puck on a table: slides in the plane across the axis (`x`, `y` [m]) and turns about it (`angle` [rad])."""
-
-    kind = "planar joint"
-
-    x = _coordinate("distance_n")
-    y = _coordinate("distance_b")
-    angle = _coordinate("angle")
-
-
-class PointOnLineJoint(MovingJoint):
-    """A bead on a wire: a point of the right body stays on a line of the left; `distance` [m] along it is free."""
-
-    kind = "point-on-line joint"
-
-    @property
-    def distance(self) -> float:
-        return self._first.value
-
-    @distance.setter
-    def distance(self, value: float) -> None:
-        self._first.value = value
-
-
-class DistanceJoint(MovingJoint):
-    """A rod with a ball at either end keeps two points `length` [m] apart; a winch changes the length while it runs."""
-
-    kind = "distance joint"
-
-    @property
-    def distance(self) -> float:
-        return self._first.value
-
-    @property
-    def length(self) -> float:
-        return float(self.attributes.slot("length").first)
-
-    @length.setter
-    def length(self, value: float) -> None:
-        self.attributes["length"] = positive(self.who, "length", value, "m")

@@ -29,20 +29,16 @@ from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.coupling import Coupling
-from dovetail.sim.given import flag, positive, unit, vector
-from dovetail.sim.joint import (
+from dovetail.sim.further_joints import (
     CylindricalJoint,
     DistanceJoint,
-    FixedJoint,
-    MovingJoint,
     PlanarJoint,
     PointOnLineJoint,
-    PrismaticJoint,
-    RevoluteJoint,
     ScrewJoint,
-    SimJoint,
     UniversalJoint,
 )
+from dovetail.sim.given import flag, positive, unit, vector
+from dovetail.sim.joint import FixedJoint, MovingJoint, PrismaticJoint, RevoluteJoint, SimJoint
 from dovetail.sim.making import Making, taken
 from dovetail.typing import Array, ArrayLike, Indices
 
