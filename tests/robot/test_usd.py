@@ -108,32 +108,25 @@ def test_mass_is_that_of_the_body_or_of_its_colliders_by_the_nearest_density(tmp
 
 
 SHAPES = {
-    'Cube "s"': ("double size = 2", 8.0),
-    'Sphere "s"': ("double radius = 0.5", 4 / 3 * np.pi * 0.5**3),
-    'Capsule "s"': (
-        'double radius = 0.5\ndouble height = 3\nuniform token axis = "X"',
-        np.pi * 0.25 * 3 + 4 / 3 * np.pi / 8,
-    ),
-    'Cylinder "s"': ('double radius = 0.5\ndouble height = 3\nuniform token axis = "Y"', np.pi * 0.25 * 3),
+    "Cube": ("double size = 2", 8.0, (2, 2, 2)),
+    "Sphere": ("double radius = 0.5", 4 / 3 * np.pi * 0.5**3, (1, 1, 1)),
+    "Capsule": ("double radius = 0.5\ndouble height = 3", np.pi * 0.25 * 3 + np.pi / 6, (4, 1, 1)),
+    "Cylinder": ("double radius = 0.5\ndouble height = 3", np.pi * 0.25 * 3, (1, 3, 1)),
     # a pyramid of 32 sides
-    'Cone "s"': ("double radius = 0.5\ndouble height = 3", 0.5 * 32 * np.sin(np.pi / 16) * 0.25),
+    "Cone": ("double radius = 0.5\ndouble height = 3", 0.5 * 32 * np.sin(np.pi / 16) * 0.25, (1, 1, 3)),
 }
 
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_shapes_have_their_size_and_axis(tmp_path, kind):
-    words, volume = SHAPES[kind]
-    solid = f"def {kind} ({SOLID}) {{\n{words}\n}}\n"
-    robot = read_usd(stage(tmp_path, body("b", content=solid, mass="")))
-    inertia = robot.links["b"].inertia
-    assert inertia.mass == pytest.approx(1000 * volume, rel=1e-5)
-    long = {"Cap": 0, "Cyl": 1, "Con": 2}.get(kind[:3])
-    if long is not None:
-        assert np.argmin(np.diag(inertia.tensor)) == long
-    sim = Sim()
-    made = sim.robot(robot.file)
-    sim.step(1)
-    assert made.mass == pytest.approx(1000 * volume, rel=1e-5)
+    words, volume, size = SHAPES[kind]
+    axis = {"Capsule": "X", "Cylinder": "Y", "Cone": "Z"}.get(kind)
+    words += f'\nuniform token axis = "{axis}"' if axis else ""
+    file = stage(tmp_path, body("b", content=f'def {kind} "s" ({SOLID}) {{\n{words}\n}}\n', mass=""))
+    robot = Sim().robot(file)
+    assert robot.mass == pytest.approx(1000 * volume, rel=1e-5)
+    # what is round touches as a polyhedron inside of it, beside others and in pictures
+    assert np.ptp(robot.bodies["b"].vertices, axis=0) == pytest.approx(size, rel=0.02)
 
 
 def test_meshes_touch_as_the_file_wants_and_are_scaled(tmp_path):
@@ -450,6 +443,19 @@ def test_layers_are_read_from_the_folder_of_the_file_alone(tmp_path):
     assert list(read_usd(inner / "r.usda", [outer]).links) == ["b"]
 
 
+def test_binary_files_are_read_by_another_process_and_damaged_ones_are_refused(tmp_path):
+    from pxr import Sdf
+
+    hinge = joint("RevoluteJoint", "j", ["", "b"], "float physics:upperLimit = 30\nfloat physics:lowerLimit = -3")
+    text = stage(tmp_path, body("b", content=cube()) + hinge)
+    Sdf.Layer.FindOrOpen(str(text)).Export(str(tmp_path / "r.usdc"))
+    binary = tmp_path / "r.usdc"
+    assert read_usd(binary).joints["j"].limit == read_usd(text).joints["j"].limit
+    binary.write_bytes(binary.read_bytes()[:200])
+    with pytest.raises(SceneError, match=r"r\.usdc': it is damaged"):
+        read_usd(binary)
+
+
 def test_mutated_files_are_refused_or_make_a_robot(tmp_path):
     """Words and numbers of a good file swapped, dropped and doubled: never another error than ours."""
     rng = np.random.default_rng(5)
@@ -467,7 +473,7 @@ def test_mutated_files_are_refused_or_make_a_robot(tmp_path):
     numbers, words = (re.split(pattern, good) for pattern in (r"(?<![\w.])(-?\d+\.?\d*)(?![\w.])", r"([\w:]+)"))
     spoilt = ("nan", "-1", "1e38", "0", "inf", "1e-30", "90", '"Q"', "(1, 2)", "[]", "</nowhere>", "}", "def", "")
     made = 0
-    for k in range(250):
+    for k in range(200):
         chosen = list(words if k % 5 == 0 else numbers)
         for place in 2 * rng.integers(0, len(chosen) // 2, 1 + k % 3) + 1:
             chosen[place] = spoilt[rng.integers(7 if k % 5 else len(spoilt))]
@@ -480,4 +486,4 @@ def test_mutated_files_are_refused_or_make_a_robot(tmp_path):
             made += 1
         except SceneError as error:
             assert "m.usda" in str(error)
-    assert 20 < made < 230
+    assert 20 < made < 190

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import numbers
 from dovetail.geometry import AngleAxis, Quaternion
 from dovetail.geometry.round import capsule_moments, cylinder_moments
 from dovetail.robot.description import Inertia, Shape, Triangles
@@ -152,8 +153,8 @@ class Shapes:
         from pxr import UsdPhysics
 
         stage, api = self._stage, UsdPhysics.MassAPI(self._stage.prim(body))
-        given = _attribute(api.GetMassAttr(), 0.0) * stage.kilograms
-        M_hat, own = np.zeros((4, 4)), _attribute(api.GetDensityAttr(), 0.0)
+        given = self._number(api.GetMassAttr()) * stage.kilograms
+        M_hat, own = np.zeros((4, 4)), self._number(api.GetDensityAttr())
         for desc, shape in self._of.get(body, ()):
             M_hat += self._moments(desc, shape, own)
         if not 0.0 <= given < 1e12 or not np.isfinite(M_hat).all():
@@ -165,18 +166,32 @@ class Shapes:
         mass, center = M_hat[0, 0], M_hat[1:, 0] / M_hat[0, 0]
         S = M_hat[1:, 1:] - mass * np.outer(center, center)
         tensor = np.trace(S) * np.eye(3) - S
-        at = np.array(_attribute(api.GetCenterOfMassAttr(), (-np.inf,) * 3), float)
+        at = self._vector(api.GetCenterOfMassAttr(), -np.inf)
         if np.isfinite(at).all():
             center = stage.metres * at * self._scale(body)
-        principal = np.array(_attribute(api.GetDiagonalInertiaAttr(), (0.0,) * 3), float)
+        principal = self._vector(api.GetDiagonalInertiaAttr(), 0.0)
         if not np.isfinite(principal).all() or (principal < 0.0).any() or not np.abs(center).max() < 1e9:
             raise stage.refusal(body, f"has the diagonal inertia {principal.tolist()}; give numbers ≥ 0")
         if principal.any():
             turn = api.GetPrincipalAxesAttr().Get()
-            wxyz = np.array([turn.GetReal(), *turn.GetImaginary()]) if turn is not None else np.zeros(4)
+            wxyz = np.array([turn.GetReal(), *turn.GetImaginary()]) if hasattr(turn, "GetReal") else np.zeros(4)
             R = Quaternion(wxyz).matrix() if wxyz.any() and np.isfinite(wxyz).all() else np.eye(3)
             tensor = stage.kilograms * stage.metres**2 * (R @ np.diag(principal) @ R.T)
         return Inertia(float(mass), center, tensor)
+
+    def _number(self, attribute: Any) -> float:
+        """What an attribute says; 0 where that is nothing. It may be of another kind than the schema's."""
+        value = attribute.Get() if attribute else None
+        if value is not None and not isinstance(value, float | int):
+            raise self._stage.refusal(attribute.GetPath(), f"is {value!s:.40}; give a number")
+        return float(value or 0.0)
+
+    def _vector(self, attribute: Any, absent: float) -> Array:
+        value = attribute.Get() if attribute else None
+        found = numbers([absent] * 3 if value is None else list(value) if hasattr(value, "__len__") else value)
+        if found is None or found.shape != (3,):
+            raise self._stage.refusal(attribute.GetPath(), f"is {value!s:.40}; give three numbers")
+        return np.asarray(found, float)
 
     def _scale(self, body: str) -> Array:
         return np.array(self._stage.bodies[body].scale, float)
@@ -187,10 +202,10 @@ class Shapes:
 
         stage, api = self._stage, UsdPhysics.MassAPI(self._stage.prim(desc.primPath))
         unit = stage.kilograms / stage.metres**3
-        densities = [_attribute(api.GetDensityAttr(), 0.0), of_body, *(self._material(desc, "density"),)]
+        densities = [self._number(api.GetDensityAttr()), of_body, *(self._material(desc, "density"),)]
         density = next((unit * each for each in densities if np.isfinite(each) and each > 0.0), _DENSITY)
         M_hat = density * _solid(shape)
-        mass = _attribute(api.GetMassAttr(), 0.0) * stage.kilograms
+        mass = self._number(api.GetMassAttr()) * stage.kilograms
         if mass > 0.0 and M_hat[0, 0] > 0.0:
             M_hat = M_hat * (mass / M_hat[0, 0])
         T = np.block([[np.ones((1, 1)), np.zeros((1, 3))], [shape.pose[:3, 3:], shape.pose[:3, :3]]])
@@ -264,11 +279,6 @@ def _kept_apart(groups: dict[str, Any], a: Any, b: Any) -> bool:
 
 
 # --- geometry -----------------------------------------------------------------------------------------------
-
-
-def _attribute(attribute: Any, default: Any) -> Any:
-    value = attribute.Get() if attribute else None
-    return default if value is None else value
 
 
 def _along(axis: str) -> Array:

@@ -1,10 +1,10 @@
-"""Opening a USD stage: no file outside of the robot's folders is read; what UsdPhysics finds is listed once."""
+"""A USD stage with its units, and what UsdPhysics finds on it."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,12 @@ import numpy as np
 from dovetail.doctor.finding import Finding, remark, warning
 from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import AngleAxis, Quaternion
-from dovetail.messages import shortened
-from dovetail.robot.paths import Folders
+from dovetail.robot.usd_layers import check_layers, flattened
 from dovetail.typing import Array
 
 __all__ = ["Stage", "named"]
 
-_MOST_BYTES = 100_000_000
-_MOST_LAYERS = 1000
+_DEEPEST = 100  # instances in instances
 _TOLD = 4
 _LONGEST = 300  # characters of what USD says
 _KNOWN_TYPES = {
@@ -44,23 +42,30 @@ class Stage:
 
     def __init__(self, file: Path, folders: Sequence[str | PathLike[str]] = ()) -> None:
         try:
-            from pxr import Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
+            from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
         except ImportError:
             raise MissingExtra(f"reading '{file}': usd-core is missing; pip install 'dovetail[usd]'.") from None
         self.file = file
         self.findings: list[Finding] = []
         listener = UsdUtils.CoalescingDiagnosticDelegate()
         try:
-            _check_layers(file, Folders(file, folders))
-            stage = Usd.Stage.Open(str(file))
+            if check_layers(file, folders):
+                stage = Usd.Stage.Open(str(file))
+            else:
+                layer = Sdf.Layer.CreateAnonymous(".usda")
+                layer.ImportFromString(flattened(file, folders))
+                stage = Usd.Stage.Open(layer)
             self.stage: Any = stage
-            self._unfold(Usd)
+            self._unfold()
             load = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None)
             if load is None:  # before 26.11
                 load = UsdPhysics.LoadUsdPhysicsFromRange
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 parsed = load(stage, ["/"])
+            self.metres = self._unit("metersPerUnit", float(UsdGeom.GetStageMetersPerUnit(stage)))
+            self.kilograms = self._unit("kilogramsPerUnit", float(UsdPhysics.GetStageKilogramsPerUnit(stage)))
+            is_y_up = UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.y
         except Tf.ErrorException as error:
             raise SceneError(f"reading '{file}': {_cut(str(error))}") from None
         finally:
@@ -68,10 +73,8 @@ class Stage:
                 self.findings.append(remark(f"USD says: {_cut(each.commentary)}"))
         self._found = {str(kind): [desc for desc in descs if desc.isValid] for kind, (_, descs) in parsed.items()}
         self.bodies = {str(desc.primPath): desc for desc in self.found("RigidBody")}
-        self.metres = self._unit("metersPerUnit", float(UsdGeom.GetStageMetersPerUnit(stage)))
-        self.kilograms = self._unit("kilogramsPerUnit", float(UsdPhysics.GetStageKilogramsPerUnit(stage)))
         self.upright = np.eye(4)
-        if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.y:
+        if is_y_up:
             self.upright[:3, :3] = AngleAxis(np.pi / 2, [1.0, 0.0, 0.0]).matrix()
         first = stage.GetDefaultPrim()
         self.name = first.GetName() if first else file.stem
@@ -82,16 +85,16 @@ class Stage:
             raise SceneError(f"reading '{self.file}': {what} = {value:g}; give a number from 1e-9 to 1e9.")
         return value
 
-    def _unfold(self, Usd: Any) -> None:
+    def _unfold(self) -> None:
         """Make instances prims of their own, in memory: what is inside of them is not looked at otherwise."""
         self.stage.SetEditTarget(self.stage.GetSessionLayer())
-        for _ in range(_MOST_LAYERS):
+        for _ in range(_DEEPEST):
             instances = [prim for prim in self.stage.Traverse() if prim.IsInstance()]
             if not instances:
                 return
             for prim in instances:
                 prim.SetInstanceable(False)
-        raise SceneError(f"reading '{self.file}': instances are nested more than {_MOST_LAYERS} deep.")
+        raise SceneError(f"reading '{self.file}': instances are nested more than {_DEEPEST} deep.")
 
     # --- what is on it --------------------------------------------------------------------------------------
 
@@ -165,46 +168,3 @@ def _cut(text: str) -> str:
     """What USD says, without line breaks, and no longer than can be read."""
     words = " ".join(text.split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]} …"
-
-
-def _check_layers(file: Path, folders: Folders) -> None:
-    """Refuse a file that, by itself or by others that it names, is put together of files outside of its folders."""
-    from pxr import Ar, Sdf
-
-    seen: set[Path] = set()
-    todo = [file]
-    while todo:
-        path = todo.pop()
-        if path.resolve() in seen:
-            continue
-        seen.add(path.resolve())
-        if len(seen) > _MOST_LAYERS:
-            raise SceneError(f"reading '{file}': it is made of more than {_MOST_LAYERS} files, which no robot needs.")
-        if path.stat().st_size > _MOST_BYTES:
-            raise SceneError(f"reading '{path}': it has more than {_MOST_BYTES:,} bytes, which no robot needs.")
-        layer = Sdf.Layer.FindOrOpen(str(path))
-        if layer is None:
-            raise SceneError(f"reading '{file}': '{path}' is no USD file.")
-        for asset in filter(None, (*layer.GetCompositionAssetDependencies(), *_clips(layer))):
-            where = layer.ComputeAbsolutePath(asset)
-            try:
-                if Ar.IsPackageRelativePath(asset) or "`" in asset or asset.lower().endswith(".usdz"):
-                    raise ValueError("is a package or an expression, which are not read")
-                todo.append(folders.find(where))
-            except ValueError as error:
-                raise SceneError(f"reading '{path}': the layer '{shortened(asset)}' {error}.") from None
-
-
-def _clips(layer: Any) -> Iterable[str]:
-    """Files that values are read from later."""
-    found: list[str] = []
-
-    def visit(path: Any) -> None:
-        spec = layer.GetObjectAtPath(path)
-        for clip in (spec.GetInfo("clips") or {}).values() if path.IsPrimPath() and spec.HasInfo("clips") else ():
-            found.extend(str(asset.path) for asset in clip.get("assetPaths", ()))
-            found.extend(str(clip[key].path) for key in ("manifestAssetPath",) if key in clip)
-            found.extend(["`"] if "templateAssetPath" in clip else [])
-
-    layer.Traverse("/", visit)
-    return found
