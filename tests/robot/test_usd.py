@@ -236,6 +236,21 @@ def test_a_d6_joint_keeps_its_axes_limits_and_drives(tmp_path):
     assert robot.q[1] == pytest.approx(np.radians(20), abs=1e-3)
 
 
+def test_axes_of_a_d6_joint_start_where_the_bodies_lie(tmp_path):
+    """The body is 0.3 m along x of the world's frame and turned by 90° about x; its own anchor is at −0.1 m."""
+    turned = body("b", (0.4, 0, 0), cube("c", 0.2), more="quatf xformOp:orient = (0.70710678, 0.70710678, 0, 0)")
+    for k, ends, sign in ((1, ("", "b"), 1), (0, ("b", ""), -1)):
+        content = d6(ends=ends, transX=(-1, 1), rotX=None, more=f"point3f physics:localPos{k} = (-0.1, 0, 0)")
+        sim = Sim(contact=False, gravity=(0, 0, 0))
+        robot = sim.robot(stage(tmp_path, turned + content))
+        assert not told(robot, "is open by")
+        assert robot.q == pytest.approx((sign * 0.3, sign * np.pi / 2), abs=FLOAT)
+        robot.q = (0.0, 0.0)
+        assert robot.bodies["b"].transform == pytest.approx(
+            np.array([[1, 0, 0, 0.1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]), abs=1e-5
+        )
+
+
 @pytest.mark.parametrize(
     ("free", "kind"),
     [
@@ -390,7 +405,7 @@ REFUSED = {
     "size": (body("b", content=cube("c", 0)), "/r/b/c: it is a cube of the size"),
     "mesh": (body("b", content=f'def Mesh "m" ({SOLID}) {{\n{MESH}\n}}'), "faces do not fit"),
     "gains": (body("b", content=cube()) + joint("RevoluteJoint", "j", ["", "b"], *DRIVE), "a gain of rx = -4"),
-    "bounds": (body("b", content=cube()) + d6(rotX=(10, 20), rotY=None), "limits rx to"),
+    "bounds": (body("b", content=cube()) + d6(rotX=(10, 20), rotY=None, rotZ=None), "it limits rx to"),
     "inertia": (
         body("b", mass="float physics:mass = 1\nfloat3 physics:diagonalInertia = (-1, 1, 1)"),
         "diagonal inertia",

@@ -134,7 +134,7 @@ def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Arra
     if joint.kind == "ball":
         return sim.spherical(left, right, place, name=name)
     if joint.kind == "d6":
-        return join_d6(sim, joint, left, right, pose, name)
+        return join_d6(sim, joint, left, right, poses, name)
     if joint.kind == "distance":
         return join_rod(sim, joint, left, right, poses, name)
     if joint.kind == "planar":

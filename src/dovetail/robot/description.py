@@ -147,10 +147,11 @@ class Motor:
 
 @dataclass
 class Axis:
-    """A free axis of a joint with several: its limit [rad or m] and its motor."""
+    """A free axis of a joint with several: its limit [rad or m], its motor, and where it starts."""
 
     limit: tuple[float, float] | None = None
     motor: Motor | None = None
+    start: float = 0.0
 
 
 @dataclass

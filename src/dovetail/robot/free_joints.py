@@ -19,15 +19,27 @@ if TYPE_CHECKING:
 __all__ = ["join_d6", "join_rod", "put_planes", "start_motor"]
 
 
-def join_d6(sim: Sim, joint: Joint, left: Body, right: Body, pose: Array, name: str) -> SimJoint:
-    """A joint of six axes, where the child has this pose; limits and motors on those that are free."""
-    place, frame = pose[:3, :3] @ joint.anchor + pose[:3, 3], pose[:3, :3] @ joint.frame
-    ends = (right, left) if joint.flipped else (left, right)
-    wishes: dict[str, Any] = {axis: setting.limit or "free" for axis, setting in joint.axes.items()}
-    made = sim.d6(*ends, place, frame, name=name, **wishes)
+def join_d6(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Array], name: str) -> SimJoint:
+    """A joint of six axes with limits and motors on those that are free.
+
+    It is made where the right body has its anchor, along the axes of the left one; `init_…` say how far that is from 0.
+    """
+    on_child = np.eye(4)
+    on_child[:3, :3], on_child[:3, 3] = joint.frame, joint.anchor
+    frames = [poses[joint.parent] @ joint.on_parent, poses[joint.child] @ on_child]
+    ends = [left, right]
+    if joint.flipped:
+        frames.reverse()
+        ends.reverse()
+    free: dict[str, Any] = dict.fromkeys(joint.axes, "free")
+    made = sim.d6(ends[0], ends[1], frames[1][:3, 3], frames[0][:3, :3], name=name, **free)
     for axis, setting in joint.axes.items():
+        coordinate = made.coordinates[axis]
+        made.attributes[coordinate.word.offset] = setting.start
+        if setting.limit is not None:
+            coordinate.limit = setting.limit
         if setting.motor is not None:
-            start_motor(made.coordinates[axis], setting.motor)
+            start_motor(coordinate, setting.motor)
     return made
 
 

@@ -125,6 +125,12 @@ def _hang(
             raise SceneError(f"reading '{robot.file}': {joint.where} has the name of another joint; rename it.")
         known[joint.name] = joint
         gap, turn = settle(joint, poses[joint.parent], poses[joint.child])
+        for name, axis in joint.axes.items():
+            if axis.limit is not None and not axis.limit[0] <= axis.start <= axis.limit[1]:
+                raise SceneError(
+                    f"reading '{robot.file}', {joint.where}: it limits {name} to {axis.limit} and starts at "
+                    f"{axis.start:.4g} [rad or m]; begin inside, or shift its frames."
+                )
         if max(gap, turn) > _OPEN:
             text = f"joint {joint.where} is open by {1e3 * gap:.2g} mm and {turn:.2g} rad as the bodies lie"
             what = "it holds them as they are" if joint.closes else "a body is moved to close it"

@@ -92,7 +92,7 @@ class _Reader:
             joint.kind = "ball"
         elif axes:
             joint.kind, joint.axes = "d6", axes
-            self._check_start(axes)
+            self._check_tilt(axes)
         return frames
 
     def _tell_of_schemas(self) -> None:
@@ -105,13 +105,7 @@ class _Reader:
             text = f"joint {self._path} has limits or drives of {', '.join(missing)} without their schema"
             self._stage.warn(text, "they do nothing.")
 
-    def _check_start(self, axes: dict[str, Axis]) -> None:
-        for name, axis in axes.items():
-            if axis.limit is not None and not axis.limit[0] <= 0.0 <= axis.limit[1]:
-                raise self._stage.refusal(
-                    self._path,
-                    f"limits {name} to {axis.limit}, away from 0, where joints of several axes start; shift its frames",
-                )
+    def _check_tilt(self, axes: dict[str, Axis]) -> None:
         tilt = axes.get("ry", Axis()).limit
         if {"rx", "ry", "rz"} <= axes.keys() and tilt is not None and max(-tilt[0], tilt[1]) > 0.49 * math.pi:
             self._stage.warn(
@@ -181,7 +175,7 @@ class _Reader:
                 joint.axes[name].limit = (-rad, rad)
         text = f"the cone of joint {self._path} is kept as bounds of its two angles, {angles[0]:g}° and {angles[1]:g}°"
         self._stage.warn(text, "between its axes it is wider than an ellipse.")
-        self._check_start(joint.axes)
+        self._check_tilt(joint.axes)
         return [frame @ turn for frame in frames]
 
     def is_rod(self, desc: Any) -> bool:
@@ -234,10 +228,50 @@ def settle(joint: Joint, parent: Array, child: Array) -> tuple[float, float]:
     elif joint.kind == "ball":
         joint.pose = joint.pose @ _motion(R, joint.anchor - R @ joint.anchor)
         R = np.eye(3)
+    elif joint.kind == "d6":
+        return _settle_axes(joint, parent, child)
     elif joint.kind in ("floating", "distance"):
         return 0.0, 0.0
+    return float(np.linalg.norm(shift)), _angle(R)
+
+
+def _settle_axes(joint: Joint, parent: Array, child: Array) -> tuple[float, float]:
+    """The same of a joint of six axes: free translations, and a single free rotation, start where the links are."""
+    on_child = _motion(joint.frame, joint.anchor)
+    there: Array = np.linalg.inv(parent @ joint.on_parent) @ child @ on_child  # of the right frame in the left
+    if joint.flipped:
+        there = np.asarray(np.linalg.inv(there))
+    begun: Array = np.eye(4)
+    for k, name in enumerate("xyz"):
+        if name in joint.axes:
+            begun[k, 3] = joint.axes[name].start = _within(joint.axes[name], float(there[k, 3]))
+    turning = [name for name in joint.axes if name[0] == "r"]
+    if len(turning) == 1:
+        k = "xyz".index(turning[0][1])
+        n, b = (k + 1) % 3, (k + 2) % 3
+        angle = math.atan2(there[b, n] - there[n, b], there[n, n] + there[b, b])
+        angle = joint.axes[turning[0]].start = _within(joint.axes[turning[0]], angle)
+        begun[:3, :3] = AngleAxis(angle, np.eye(3)[k]).matrix()
+    off = np.linalg.inv(begun) @ there
+    if joint.flipped:
+        begun = np.asarray(np.linalg.inv(begun))
+    joint.pose = joint.on_parent @ begun @ np.linalg.inv(on_child)
+    return float(np.linalg.norm(off[:3, 3])), _angle(off[:3, :3])
+
+
+def _within(axis: Axis, value: float) -> float:
+    """The value, or where it is beyond the limits a little inside of these."""
+    low, high = axis.limit or (-math.inf, math.inf)
+    if low <= value <= high:
+        return value
+    near = 0.01 * (high - low)
+    return low + near if value < low else high - near
+
+
+def _angle(R: Array) -> float:
+    """By how much a rotation turns."""
     sine = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2.0
-    return float(np.linalg.norm(shift)), math.atan2(float(np.linalg.norm(sine)), (float(np.trace(R)) - 1.0) / 2.0)
+    return math.atan2(float(np.linalg.norm(sine)), (float(np.trace(R)) - 1.0) / 2.0)
 
 
 def _motion(turn: Array, shift: Array) -> Array:
