@@ -62,13 +62,7 @@ class PointOnLineJoint(MovingJoint):
 
     kind = "point-on-line joint"
 
-    @property
-    def distance(self) -> float:
-        return self._first.value
-
-    @distance.setter
-    def distance(self, value: float) -> None:
-        self._first.value = value
+    distance = _coordinate("distance")
 
 
 class DistanceJoint(MovingJoint):
