@@ -122,6 +122,11 @@ class Coordinate(Handle):
 
     def make_firm_for(self, left: Body | None, right: Body) -> None:
         """Have stops and drives as firm as these bodies need it: those of the joint are next to nothing."""
+        from dovetail.sim.body import Body
+
+        for body in (left, right):
+            if not isinstance(body, Body) and (body is not None or body is right):
+                raise SceneError(f"{self.who}: it cannot be made firm for {shown(body)}; give bodies.")
         self._ends = left, right
 
     @property
