@@ -33,6 +33,8 @@ def refuse_scene(simulation: Simulation, smooth: bool) -> None:
         _refuse("external articulations (UID 24), which another model moves; leave them out")
     if simulation.contact is not None and simulation.contact.scene.rolling.any():
         _refuse("friction against rolling; set it to 0")
+    if lowered.laws is not None and len(lowered.laws.rotors):
+        _refuse("reflected inertia (armature) of joints; leave it out")
     if not smooth and simulation.scheme.integrator.is_consistent and lowered.terms:
         names = ", ".join(f"'{terms.function.name}'" for terms in lowered.terms)
         _refuse(f"the integrator ctr with energies of users ({names}); use integrator/type = bdf1 or bdf2")

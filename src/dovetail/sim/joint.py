@@ -12,11 +12,11 @@ from dovetail.constitution import (
     AffineBodyRevoluteJointExternalForce,
     Joint,
 )
-from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.base import class_on
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
-from dovetail.sim.given import inverse, positive
+from dovetail.sim.given import inverse
 from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
@@ -26,19 +26,12 @@ if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
 
 __all__ = [
-    "CylindricalJoint",
-    "DistanceJoint",
     "FixedJoint",
     "MovingJoint",
-    "PlanarJoint",
-    "PointOnLineJoint",
     "PrismaticJoint",
     "Reaction",
     "RevoluteJoint",
-    "ScrewJoint",
     "SimJoint",
-    "SphericalJoint",
-    "UniversalJoint",
 ]
 
 
@@ -47,18 +40,6 @@ class Reaction(NamedTuple):
 
     force: Array
     torque: Array
-
-
-def _coordinate(name: str) -> property:
-    """The value of a coordinate, which may be set."""
-
-    def get(joint: SimJoint) -> float:
-        return joint.coordinates[name].value
-
-    def put(joint: SimJoint, value: float) -> None:
-        joint.coordinates[name].value = value
-
-    return property(get, put)
 
 
 class SimJoint(Handle):
@@ -87,9 +68,12 @@ class SimJoint(Handle):
         self.sim, self._slot = sim, slot
         self.left, self.right = left, right
         self._made = right.transform, point  # where it was made
-        constitution = class_of(uid_of(slot.geometry))
+        self._list_coordinates()
+
+    def _list_coordinates(self) -> None:
+        constitution = class_on(self._slot.geometry)
         assert issubclass(constitution, Joint)
-        self.attributes = constitution.elements(slot.geometry)
+        self.attributes = constitution.elements(self._slot.geometry)
         self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
 
     @cached_property
@@ -174,12 +158,6 @@ class SimJoint(Handle):
         return html_table(f"{self.who} between {left} and {self.right.name}", self._rows())
 
 
-class SphericalJoint(SimJoint):
-    """A ball in a socket: one point of both bodies stays together, rotations are free."""
-
-    kind = "spherical joint"
-
-
 class FixedJoint(SimJoint):
     """A weld: no relative motion is left."""
 
@@ -194,8 +172,7 @@ class MovingJoint(SimJoint):
     | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
     | `drive` | | `drive.target = …` and `drive.target_velocity = …`, see `Drive` |
-    | `spring` | N·m/rad or N/m | a spring instead of a drive: the drive's stiffness, at rest at its target |
-    | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
+    | `spring`, `rest`, `damping`, `friction`, `armature`, `hard`, `violation` | | see `Coordinate` |
     | `axis` | | unit vector along the axis on the right body, world |
     """
 
@@ -243,11 +220,27 @@ class MovingJoint(SimJoint):
 
     @property
     def spring(self) -> float:
-        return self.drive.stiffness
+        return self._first.spring
 
     @spring.setter
     def spring(self, value: float) -> None:
-        self.drive.stiffness = value
+        self._first.spring = value
+
+    @property
+    def rest(self) -> float:
+        return self._first.rest
+
+    @rest.setter
+    def rest(self, value: float) -> None:
+        self._first.rest = value
+
+    @property
+    def armature(self) -> float:
+        return self._first.armature
+
+    @armature.setter
+    def armature(self, value: float) -> None:
+        self._first.armature = value
 
     @property
     def damping(self) -> float:
@@ -326,72 +319,3 @@ class PrismaticJoint(MovingJoint):
         """Make room for a force, which may come at any time."""
         AffineBodyPrismaticJointExternalForce().apply_to(geometry)
         geometry.edges["external_force/is_constrained"] = 1
-
-
-class CylindricalJoint(MovingJoint):
-    """A shaft in a sleeve: `distance` [m] along the axis and `angle` [rad] about it are free."""
-
-    kind = "cylindrical joint"
-
-    distance = _coordinate("distance")
-    angle = _coordinate("angle")
-
-
-class ScrewJoint(MovingJoint):
-    """A nut on a thread: with each turn of `angle` [rad] it goes ahead by the pitch in `distance` [m]."""
-
-    kind = "screw joint"
-
-    angle = _coordinate("angle")
-    distance = _coordinate("distance")
-
-
-class UniversalJoint(MovingJoint):
-    """A cross between two yokes: `angle` [rad] about the pin of the left body, `bend` about that of the right."""
-
-    kind = "universal joint"
-
-    angle = _coordinate("angle")
-    bend = _coordinate("bend")
-
-
-class PlanarJoint(MovingJoint):
-    """A puck on a table: slides in the plane across the axis (`x`, `y` [m]) and turns about it (`angle` [rad])."""
-
-    kind = "planar joint"
-
-    x = _coordinate("distance_n")
-    y = _coordinate("distance_b")
-    angle = _coordinate("angle")
-
-
-class PointOnLineJoint(MovingJoint):
-    """A bead on a wire: a point of the right body stays on a line of the left; `distance` [m] along it is free."""
-
-    kind = "point-on-line joint"
-
-    @property
-    def distance(self) -> float:
-        return self._first.value
-
-    @distance.setter
-    def distance(self, value: float) -> None:
-        self._first.value = value
-
-
-class DistanceJoint(MovingJoint):
-    """A rod with a ball at either end keeps two points `length` [m] apart; a winch changes the length while it runs."""
-
-    kind = "distance joint"
-
-    @property
-    def distance(self) -> float:
-        return self._first.value
-
-    @property
-    def length(self) -> float:
-        return float(self.attributes.slot("length").first)
-
-    @length.setter
-    def length(self, value: float) -> None:
-        self.attributes["length"] = positive(self.who, "length", value, "m")

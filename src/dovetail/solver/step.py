@@ -16,6 +16,7 @@ from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
 from dovetail.solver.held import left_over, set_rolling, touch
 from dovetail.solver.integrator import Methods
+from dovetail.solver.joint.rotors import commit_rotors, predict_rotors
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
 from dovetail.solver.predict import first_guess, predict
@@ -124,6 +125,9 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     predict(
         methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde
     )
+    laws = model.potential.laws
+    if laws is not None and len(laws.rotors):
+        predict_rotors(laws, methods, bodies, h, (Q, V_start, a, inner), (Q_before, V_before))
     # what pushes a body that touches something is known from the last step alone
     A_guess = inner if held is None else np.where(methods.held[:, None, None], state.A, inner)
     first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
@@ -171,6 +175,9 @@ def step(
         trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
         rubbing, touched,
     )  # fmt: skip
+    laws = model.potential.laws
+    if laws is not None and len(laws.rotors):
+        commit_rotors(laws, trial.methods, model.bodies, h, state, touched, trial.Q_before)
     bounce(model, state, h)
     model.commit(h, report.converged)
     return report
