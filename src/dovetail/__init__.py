@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dovetail.picture import Camera
     from dovetail.resident_thread import ResidentThread
     from dovetail.sim import Part, Sim
+    from dovetail.study import grid, sweep
     from dovetail.timer import Timer
     from dovetail.values import (
         I32,
@@ -87,7 +88,9 @@ __all__ = [
     "core",
     "errors",
     "geometry",
+    "grid",
     "rollout",
+    "sweep",
     "unit",
     "view",
 ]
@@ -101,6 +104,7 @@ _HOMES = {
     "picture": ("Camera",),
     "resident_thread": ("ResidentThread",),
     "sim": ("Part", "Sim"),
+    "study": ("grid", "sweep"),
     "timer": ("Timer",),
     "values": (
         "I32", "I64", "U32", "U64", "Float", "IndexT", "SizeT",
