@@ -164,6 +164,29 @@ class Mechanism(Handle):
         for coordinate, value in zip(self.coordinates, given, strict=True):
             coordinate.load = value
 
+    @property
+    def settings(self) -> Array:
+        """(n, 5) of each coordinate: stiffness, damping, target and its velocity of the drive, and the load on it.
+
+        Setting it brings all of them back, of drives and loads that there are.
+        """
+        rows = []
+        for c in self.coordinates:
+            drive = c.drive
+            rows.append((drive.stiffness, drive.damping, drive.target, drive.target_velocity, c.load or 0.0))
+        return np.array(rows)
+
+    @settings.setter
+    def settings(self, values: ArrayLike) -> None:
+        size = 5 * len(self)
+        rows = vector("Mechanism.settings", f"{size} numbers", values, size=size).reshape(-1, 5)
+        for c, (*gains, load) in zip(self.coordinates, rows.tolist(), strict=True):
+            if c.drive.present:
+                for name, value in zip(("stiffness", "damping", "target", "target_velocity"), gains, strict=True):
+                    c.set(f"drive/{name}", value)
+            if c.load is not None:
+                c.load = load
+
     # --- what follows from it -------------------------------------------------------------------------------
 
     def jacobian(self, body: Body, point: ArrayLike | None = None) -> Array:

@@ -15,7 +15,6 @@ import numpy as np
 
 from dovetail.checked import LARGEST, checked, numbers, shown
 from dovetail.errors import SceneError
-from dovetail.sim.coordinate import Coordinate
 from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.world_state import WorldState
 from dovetail.worlds.worlds import Worlds
@@ -23,7 +22,6 @@ from dovetail.worlds.worlds import Worlds
 __all__ = ["Trajectories", "rollout"]
 
 _CONTROLS = ("target", "target_velocity", "effort")
-_DRIVE = ("stiffness", "damping", "target", "target_velocity")
 
 
 @dataclass(frozen=True)
@@ -120,23 +118,14 @@ def _require_drives(worlds: Worlds) -> None:
 def _unchanged(worlds: Worlds) -> Iterator[None]:
     """Have states, failures and controls afterwards as they are now."""
     state, failed = worlds.state, dict(worlds.failed)
-    settings = [_settings(c) for mechanism in worlds.mechanisms for c in mechanism.coordinates]
+    settings = [mechanism.settings for mechanism in worlds.mechanisms]
     try:
         yield
     finally:
         worlds.state = state
         worlds.failed.update(failed)
-        for coordinate, gains, load in settings:
-            for name, value in gains.items():
-                coordinate.set(name, value)
-            if load is not None:
-                coordinate.load = load
-
-
-def _settings(c: Coordinate) -> tuple[Coordinate, dict[str, float], float | None]:
-    """What controls may change of a coordinate: gains and targets of its drive, if it has one, and the load on it."""
-    gains = {f"drive/{name}": c.get(f"drive/{name}") for name in _DRIVE} if c.drive.present else {}
-    return c, gains, c.load
+        for mechanism, kept in zip(worlds.mechanisms, settings, strict=True):
+            mechanism.settings = kept
 
 
 def _begin(worlds: Worlds, state: Any, given: Any) -> None:
