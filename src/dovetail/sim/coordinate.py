@@ -264,17 +264,21 @@ class Coordinate(Handle):
 
     # --- attributes -----------------------------------------------------------------------------------------
 
+    def named(self, name: str) -> str:
+        """How an attribute of this coordinate is called among those of the joint."""
+        return f"{self.word.prefix}{name}"
+
     def has(self, name: str) -> bool:
         """Whether the joint has an attribute of this coordinate."""
-        return f"{self.word.prefix}{name}" in self.joint.attributes
+        return self.named(name) in self.joint.attributes
 
     def get(self, name: str) -> float:
         """An attribute of this coordinate."""
-        return float(self.joint.attributes.slot(f"{self.word.prefix}{name}").first)
+        return float(self.joint.attributes.slot(self.named(name)).first)
 
     def set(self, name: str, value: float) -> None:
         """Write an attribute of this coordinate."""
-        self.joint.attributes[f"{self.word.prefix}{name}"] = value
+        self.joint.attributes[self.named(name)] = value
 
     def number(self, what: str, value: Any) -> float:
         """A finite number that a user gave."""
