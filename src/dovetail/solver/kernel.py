@@ -175,7 +175,7 @@ def kernel(function: _Function) -> _Function:
 _POINTER = types.CPointer(types.float64)
 
 
-class _Callback(CFunc):  # type: ignore[misc]
+class _Callback(CFunc):
     """A C function."""
 
     def compile(self) -> None:

@@ -28,7 +28,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
 
-__all__ = ["lean"]
+__all__ = ["lean", "uncollected"]
 
 _VALUES = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
 _HASH = hash(Flags())  # of the names of all options
@@ -110,14 +110,24 @@ _USUAL = [vars(cls).get(name) for cls, name, _ in _INSTEAD]
 
 
 @contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Nobody looks for cyclic garbage as long as this is entered."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+@contextlib.contextmanager
 def lean() -> Iterator[None]:
     """As long as this is entered; nobody else compiles then."""
-    with global_compiler_lock:
+    with global_compiler_lock, uncollected():
         if Flags.__eq__ is _equal:  # a kernel that a kernel calls
             yield
             return
-        collects = gc.isenabled()
-        gc.disable()
         for cls, name, function in _INSTEAD:
             setattr(cls, name, function)
         try:
@@ -128,5 +138,3 @@ def lean() -> Iterator[None]:
                     delattr(cls, name)
                 else:
                     setattr(cls, name, usual)
-            if collects:
-                gc.enable()

@@ -23,9 +23,7 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
         module.data_layout = self._codegen._data_layout
         for function in module.functions:
             if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager(
-                    opt=1, loop_vectorize=False, slp_vectorize=False
-                )
+                passes, builder = self._codegen._function_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
                 passes.run(function, builder)
 
 
