@@ -260,9 +260,8 @@ class Iteration:
         start, contact = self.potential.bare(self.Q_start), self.model.contact
         E_barrier = np.zeros(0)
         if contact is not None:
-            assert start.contacts is not None
             E_barrier = np.zeros(len(y))
-            if not contact.begin(self.Q_start, y, self.h, self.islands, start.contacts, E_barrier):
+            if not contact.begin(start, y, self.h, self.islands, E_barrier):
                 raise SolverError(
                     "surfaces intersect or touch at the start of the step; bodies were placed into each other from "
                     "outside"

@@ -169,6 +169,8 @@ def step(
         trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
         rubbing, touched,
     )  # fmt: skip
+    if model.contact is not None:
+        model.contact.arrive(work.Q, state.Q)
     bounce(model, state, h)
     model.commit(h, report.converged)
     return report

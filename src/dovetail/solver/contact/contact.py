@@ -24,6 +24,7 @@ from dovetail.solver.contact.friction import (
     add_friction,
     freeze_friction,
     friction_energy,
+    mark_bodies,
     slide_on,
 )
 from dovetail.solver.contact.kinds import A, B
@@ -49,19 +50,6 @@ __all__ = ["Contact"]
 _ADAPTIVE = 20.0  # adaptive κ: second derivative of the barrier at d̂/2, in units of m/h²
 _CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b′ at D = d̂²/4
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
-
-
-@kernel
-def _mark(s: ActiveContacts, contacts: int, f: Frictions, frictions: int, out: Indices) -> None:
-    """out[b] ← 1 for the bodies of contacts and of friction."""
-    for k in range(contacts):
-        out[s.bodies[k, 0]] = 1
-        if s.bodies[k, 1] >= 0:
-            out[s.bodies[k, 1]] = 1
-    for k in range(frictions):
-        out[f.bodies[k, 0]] = 1
-        if f.bodies[k, 1] >= 0:
-            out[f.bodies[k, 1]] = 1
 
 
 @kernel
@@ -111,7 +99,7 @@ class Contact:
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._stiffness = np.zeros(bodies)
         self._state: object = None  # what the watch has gone to
-        self._survey: ActiveContacts | None = None
+        self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
@@ -140,12 +128,13 @@ class Contact:
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
-    def begin(self, Q: Array, y: Array, h: float, islands: Islands, active: ActiveContacts, E: Array) -> bool:
-        """Start a step of length h at Q that is expected to be −y; False where surfaces intersect already.
+    def begin(self, at: Evaluation, y: Array, h: float, islands: Islands, E: Array) -> bool:
+        """Start a step of length h from a state that is expected to be −y; False where surfaces intersect already.
 
-        active, E (n,) ← contacts and energies of the barrier at Q, where friction is frozen.
+        Its contacts, E (n,) ← those at the state with the energies of the barrier; friction is frozen there.
         """
-        self._Q_start, self._surveyed = Q, (None, 0.0)
+        Q, surveyed, self._surveyed = at.Q, self._surveyed, (None, 0.0)
+        self._Q_start = Q
         if h * h != self._h2:
             self._h2 = h * h
             self.friction.epsilon = self._eps_velocity * h
@@ -155,10 +144,17 @@ class Contact:
         self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
         self._ease(self.watch, 0.0)
         self.friction.count = 0
+        assert at.contacts is not None
         if self.is_clear:
-            active.count, active.candidates, self.count_at_start = 0, self.watch.candidates, 0
+            at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
             return True
-        fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+        if surveyed[0] is Q and surveyed[1] == h and self._survey.candidates is self.watch.candidates:
+            at.contacts, self._survey, self._state = self._survey, at.contacts, self._survey
+            active, fine = at.contacts, True
+            E += self._E_survey
+        else:
+            active = at.contacts
+            fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
         if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
@@ -230,9 +226,11 @@ class Contact:
     def press(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
         self.friction.count = 0
-        if self._surveyed[0] is Q and self._surveyed[1] == h and self._survey is not None:
-            return self._survey
-        return self.survey(Q, Q, h).active
+        return self._at(Q, h)
+
+    def _at(self, Q: Array, h: float) -> ActiveContacts:
+        """The contacts at Q, which need not be looked for where that was done last."""
+        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self.survey(Q, Q, h).active
 
     def add_resistance(
         self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
@@ -268,7 +266,7 @@ class Contact:
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
         if s.count or self.friction.count:
-            _mark(s, s.count, self.friction, self.friction.count, out)
+            mark_bodies(s, s.count, self.friction, self.friction.count, out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
@@ -334,7 +332,8 @@ class Contact:
         touched = np.zeros(len(self._owner) + 1, np.bool_)
         if self.is_clear and not self.watch.is_blind:
             return touched[:-1]
-        touched[self.survey(Q, Q, h).bodies] = True
+        s = self._at(Q, h)
+        touched[s.bodies[: s.count]] = True
         return touched[:-1]
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------
@@ -365,6 +364,11 @@ class Contact:
             self.ease.commit(h)
         return work / (h * h), rubbing
 
+    def arrive(self, Q: Array, state: Array) -> None:
+        """What the last step has led to, Q, is the state from now on."""
+        if self._surveyed[0] is Q:
+            self._surveyed = state, self._surveyed[1]
+
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
         count_at_start = self.count_at_start
@@ -380,19 +384,16 @@ class Contact:
 
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
-        self._h2, self._state, self._survey, self._surveyed = 0.0, None, None, (None, 0.0)
+        self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
         self.friction, self._terms = Frictions(), HessianTerms()
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        if self._survey is None:
-            self._survey = self.contacts()
-        active, self._surveyed = self._survey, (Q, h)
-        watch = self.watch
+        active, E, watch = self._survey, self._E_survey, self.watch
+        E.fill(0.0)
         if watch.is_blind:
             watch = watch.query(Q)
             self._ease(watch, 0.0)
-        E = np.zeros(1)
-        nobody = np.zeros(len(Q), np.int64)
-        self._find(watch, Q, active, self._everything, nobody, E, self._adaptive(h), h * h)
-        return Survey(self.scene, active, float(E[0]), self.friction, Q, Q_start)
+        fine = self._find(watch, Q, active, self._everything, self._owner, E, self._adaptive(h), h * h)
+        self._surveyed = (Q, h) if fine else (None, 0.0)
+        return Survey(self.scene, active, float(E.sum()), self.friction, Q, Q_start)
