@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from dovetail.errors import NotFinite, SolverError
+from dovetail.solver.contact.swing import swing
 from dovetail.solver.convergence import close_finished
 from dovetail.solver.floor import PATIENCE, Floor
 from dovetail.solver.iterate import damp, keep_from_inverting, shorten
@@ -58,6 +59,7 @@ class Iteration:
         self.at: Evaluation
         self._last_y = np.zeros((0, 12))
         self._floor: Floor | None = None
+        self._swings = True
         if self.guards:
             self.islands.marks[:] = 0 if model.stops is None else model.stops.bodies
         self.islands.begin()
@@ -153,6 +155,7 @@ class Iteration:
                 self.free_share(y)
                 if touches:
                     self._learn_from_contact(y)
+                    self._swing(y, exact)
             potential.run(DECIDE, y, self.at, trial)
             if touches:
                 damp(islands, y, self._last_y)
@@ -232,6 +235,14 @@ class Iteration:
         np.multiply(islands.size[islands.of], self.numbers[STEP_TOL], out=model.contact.stride)
         if not len(self._last_y):
             self._last_y = np.zeros_like(y)
+
+    def _swing(self, y: Array, found: bool) -> None:
+        """Let y turn bodies without stretching them; no more in this step once no share of such a step was found."""
+        contact, contacts, mass = self.model.contact, self.at.contacts, self.model.bodies.mass
+        assert contact is not None and contacts is not None
+        self._swings = self._swings and found
+        if self._swings and swing(self.islands, mass, contacts, contacts.count, self.at.Q, y):
+            contact.keep_apart(self.at, y, self.islands)
 
     def end_early(self, not_taken: Array, left: int) -> int:
         """Semi-implicit steps: end islands of which enough was taken; not_taken (n,) is the share that was not."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts, find_active
+from dovetail.solver.contact.barrier import adaptive
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.ease import Ease
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Contact"]
 
-_ADAPTIVE = 20.0  # adaptive κ: second derivative of the barrier at d̂/2, in units of m/h²
-_CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b′ at D = d̂²/4
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
 
@@ -138,7 +137,7 @@ class Contact:
         if h * h != self._h2:
             self._h2 = h * h
             self.friction.epsilon = self._eps_velocity * h
-            self._stiffness = self._adaptive(h)
+            self._stiffness = adaptive(self._mass, h)
         self.watch.looks = 0
         self.stride.fill(math.inf)
         self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
@@ -154,7 +153,7 @@ class Contact:
             E += self._E_survey
         else:
             active = at.contacts
-            fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+            fine = self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
         if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
@@ -163,10 +162,6 @@ class Contact:
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
-
-    def _adaptive(self, h: float) -> Array:
-        """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
-        return _ADAPTIVE / (_CURVATURE * h * h) * self._mass
 
     def _ease(self, watch: Watch, h: float) -> None:
         """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
@@ -177,16 +172,15 @@ class Contact:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
         self._ease(self.watch, h)
         E.fill(0.0)
-        self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+        self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
 
     def _find(
-        self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, owner: Indices, E: Array,
-        stiffness: Array, h2: float,
-    ) -> bool:  # fmt: skip
+        self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, E: Array, stiffness: Array, h2: float
+    ) -> bool:
         self._state = active if watch is self.watch else None
         active.candidates = watch.candidates
         active.make_room(watch.candidates.count)
-        count = find_active(watch, watch.candidates, self.scene, stiffness, h2, Q, runs, owner, active, E)
+        count = find_active(watch, watch.candidates, self.scene, stiffness, h2, Q, runs, self._owner, active, E)
         active.count = max(count, 0)
         return bool(count >= 0)
 
@@ -203,7 +197,7 @@ class Contact:
         if self.is_clear:
             active.count, active.candidates = 0, self.watch.candidates
             return
-        if not self._find(self.watch, Q, active, unconverged, self._owner, E, self._stiffness, self._h2):
+        if not self._find(self.watch, Q, active, unconverged, E, self._stiffness, self._h2):
             E += math.inf
             return
         self.add_friction_energy(Q, unconverged, E)
@@ -319,9 +313,14 @@ class Contact:
             )  # fmt: skip
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
-        s, watch = self._go_to(at), self.watch
+        watch = self.watch
         tightest(watch, islands)
         self.covered = islands.alpha[: islands.count].copy() if watch.is_short else self._whole[: islands.count]
+        self.keep_apart(at, y, islands)
+
+    def keep_apart(self, at: Evaluation, y: Array, islands: Islands) -> None:
+        """islands.alpha ← at most what of the step −y keeps all gaps open."""
+        s, watch = self._go_to(at), self.watch
         if watch.candidates.count:
             free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y)
 
@@ -394,6 +393,6 @@ class Contact:
         if watch.is_blind:
             watch = watch.query(Q)
             self._ease(watch, 0.0)
-        fine = self._find(watch, Q, active, self._everything, self._owner, E, self._adaptive(h), h * h)
+        fine = self._find(watch, Q, active, self._everything, E, adaptive(self._mass, h), h * h)
         self._surveyed = (Q, h) if fine else (None, 0.0)
         return Survey(self.scene, active, float(E.sum()), self.friction, Q, Q_start)
