@@ -62,7 +62,7 @@ def test_the_books_know_how_far_a_swung_step_departs_from_a_straight_one():
     corners = np.array([(1.0, x, y, z) for x in (-0.05, 0.05) for y in (-0.1, 0.1) for z in (-0.05, 0.05)])
     for turn in (0.01, 0.3, 0.6):
         for share in (1.0, 0.5, 0.1):
-            probe, Q, y, swung, _ = tilted(turn, share)
+            probe, _, y, swung, _ = tilted(turn, share)
             probe.iteration.cover(y)
             bend = float(probe.contact.watch.bend[0])
             departs = np.linalg.norm(corners @ (share * (swung - y)).reshape(4, 3), axis=1).max()
