@@ -98,7 +98,7 @@ class Walk:
         if not knows or watch.is_short:  # what is cut short does not reach to the next state
             self._watch = watch = contact.watch.query(Q)
         self._Q = Q
-        contact.find(watch, Q, h, self._active)
+        contact.find(watch, Q, h, self._active, np.zeros(len(Q)))
         return Touching(self._active, contact.scene, Q)
 
     def nowhere(self, Q: Array) -> Touching:

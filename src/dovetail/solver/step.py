@@ -178,6 +178,8 @@ def step(
     laws = model.potential.laws
     if laws is not None and len(laws.rotors):
         commit_rotors(laws, trial.methods, model.bodies, h, state, touched, trial.Q_before)
+    if model.contact is not None:
+        model.contact.arrive(work.Q, state.Q)
     bounce(model, state, h)
     model.commit(h, report.converged)
     return report

@@ -35,6 +35,7 @@ __all__ = [
     "freeze_friction",
     "friction_energy",
     "friction_slips",
+    "mark_bodies",
     "slide_on",
 ]
 
@@ -94,6 +95,19 @@ class Frictions(Record):
         if self.count:
             rub(self, self.count, h * h, Q_start, Q, force, found)
         return found
+
+
+@kernel
+def mark_bodies(s: ActiveContacts, contacts: int, f: Frictions, frictions: int, out: Indices) -> None:
+    """out[b] ← 1 for the bodies of contacts and of friction."""
+    for k in range(contacts):
+        out[s.bodies[k, 0]] = 1
+        if s.bodies[k, 1] >= 0:
+            out[s.bodies[k, 1]] = 1
+    for k in range(frictions):
+        out[f.bodies[k, 0]] = 1
+        if f.bodies[k, 1] >= 0:
+            out[f.bodies[k, 1]] = 1
 
 
 @kernel
