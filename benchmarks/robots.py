@@ -185,10 +185,10 @@ def row_of(package: str, root: Path, file: Path, postures: int) -> Row | None:
 
 HEAD = """# Robots compared
 
-Written by `make robots`: robot files of public packages, MJCF beside MuJoCo and URDF beside Pinocchio, at the start and at
-random postures within limits. Numbers are the largest differences: of frames in m, of the others relative to the largest
-entry. What MuJoCo itself cannot read, or has no joints, is left out. Bodies between the joints of a body with several
-weigh a billionth of it each; that is what is more than round-off in MJCF files. [How it is read](robots.md).
+Written by `make robots`: robot files of public packages, MJCF beside MuJoCo and URDF beside Pinocchio, at the start and
+at random postures within limits. Numbers are the largest differences: of frames in m, of the others relative to the
+largest entry. What MuJoCo itself cannot read, or has no joints, is left out. Bodies between the joints of a body with
+several weigh a billionth of it each; that is what is more than round-off in MJCF files. [How it is read](robots.md).
 """
 
 
