@@ -2,7 +2,7 @@
 
     python benchmarks/robots.py                      # all packages that are installed → docs/robots_compared.md
     python benchmarks/robots.py --packages robosuite # those of some packages
-    python benchmarks/robots.py --only panda         # those whose path has the word; a table on the terminal alone
+    python benchmarks/robots.py --only panda         # those whose path has the word; other rows of the page stay
     python benchmarks/robots.py --fuzz 10000         # spoiled files: each is a robot or is refused in a paragraph
 
 At the start and at random postures within limits, with the base fixed: frames of all links [m, –], total mass, mass
@@ -193,20 +193,30 @@ several weigh a billionth of it each; that is what is more than round-off in MJC
 
 
 def page(rows: list[Row], before: str) -> str:
-    """A section for each package; those of a former page that are not in the rows stay."""
-    sections = {part.split("\n")[0]: part for part in before.split("\n## ")[1:]}
-    for package in dict.fromkeys(row.package for row in rows):
-        mine = [row for row in rows if row.package == package]
-        load, agree = sum(not row.refused for row in mine), sum(row.agrees for row in mine)
-        lines = [package, "", f"Of {len(mine)} files {load} load, and {agree} agree.", ""]
-        lines += ["| file | bodies | q | frames | mass | mass matrix | torques |", "|---|---|---|---|---|---|---|"]
-        for row in mine:
-            numbers = f"{row.refused} | | |"
-            if row.errors is not None:
-                numbers = " | ".join(f"{row.errors[key]:.0e}" for key in AGREES)
-            lines.append(f"| {row.name} | {row.bodies or ''} | {row.joints or ''} | {numbers} |")
-        sections[package] = "\n".join(lines) + "\n"
-    return "\n## ".join([HEAD, *(sections[name] for name in PACKAGES if name in sections)])
+    """A table for each package; rows of a former page that are not compared now stay."""
+    tables: dict[str, dict[str, str]] = {}
+    for part in before.split("\n## ")[1:]:
+        package, *lines = part.split("\n")
+        tables[package] = {
+            line.split(" | ")[0][2:]: line for line in lines if line.startswith("| ") and "file |" not in line
+        }
+    for row in rows:
+        numbers = f"{row.refused} | | | | no"
+        if row.errors is not None:
+            numbers = " | ".join(f"{row.errors[key]:.0e}" for key in AGREES) + f" | {'yes' if row.agrees else 'no'}"
+        line = f"| {row.name} | {row.bodies or ''} | {row.joints or ''} | {numbers} |"
+        tables.setdefault(row.package, {})[row.name] = line
+    found = HEAD
+    for package in (name for name in PACKAGES if name in tables):
+        mine = [tables[package][name] for name in sorted(tables[package])]
+        load, agree = (
+            sum(not line.endswith("| | | | no |") for line in mine),
+            sum(line.endswith("yes |") for line in mine),
+        )
+        found += f"\n## {package}\n\nOf {len(mine)} files {load} load, and {agree} agree.\n\n"
+        found += "| file | bodies | q | frames | mass | mass matrix | torques | agrees |\n"
+        found += "\n".join(["|---|---|---|---|---|---|---|---|", *mine]) + "\n"
+    return found
 
 
 # --- spoiled files ------------------------------------------------------------------------------------------
@@ -286,9 +296,8 @@ def main() -> None:
             told = row.refused or " ".join(f"{key} {value:.0e}" for key, value in (row.errors or {}).items())
             print(f"{'ok  ' if row.agrees else 'NOT '} {package} {row.name} {row.joints} {told} {row.seconds:.1f} s")
     print(f"{sum(row.agrees for row in rows)} of {len(rows)} agree, {sum(not row.refused for row in rows)} load")
-    if not options.only:
-        before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-        PAGE.write_text(page(rows, before), encoding="utf-8")
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    PAGE.write_text(page(rows, before), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,9 @@ def _let_followers(robot: RobotDescription, values: dict[str, Any]) -> None:
         if joint.mimic is not None and not low <= values[joint.name] <= high:
             value = float(values[joint.name])
             joint.limit = (min(low, value), max(high, value))
-            why = f"follows '{joint.mimic.leader}' to {value:.4g}, beyond its limits {low:g} to {high:g}, which give way"
+            why = (
+                f"follows '{joint.mimic.leader}' to {value:.4g}, beyond its limits {low:g} to {high:g}, which give way"
+            )
             robot.findings.append(remark(f"joint '{joint.name}' {why}"))
 
 
