@@ -12,7 +12,7 @@ import pytest
 from dovetail import Sim
 from dovetail.errors import DovetailError, SceneError
 
-mujoco = pytest.importorskip("mujoco")
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs mujoco, which is 100 MB")
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "robots.py"
 _spec = importlib.util.spec_from_file_location("robots_compared", SCRIPT)
