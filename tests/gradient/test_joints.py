@@ -59,7 +59,11 @@ def mild(kind: type[Joint]) -> list[Any]:
             extra().apply_to(sc, [2.0, -1.0])
             elements[f"{extra.load}/is_constrained"] = 1
 
-    return [lambda sc, extra=extra: apply(extra, sc) for extra in extras_of(kind)]
+    return [
+        lambda sc, extra=extra: apply(extra, sc)
+        for extra in extras_of(kind)
+        if extra in numbers or not issubclass(extra, CoordinateExtra)
+    ]
 
 
 def scene(

@@ -67,7 +67,7 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
     if wishes.collision is not None:
         shapes = {name: surfaces.of_link(name, group.shapes(robot, "collisions")) for name, group in groups.items()}
     surfaces.tell()
-    bodies = {name: _body(make, robot, group, shapes[name], poses[name], wishes) for name, group in groups.items()}
+    bodies = {name: _body(make, robot, groups, name, shapes[name], poses[name], wishes) for name in groups}
     frames = {
         link: Frame(link, bodies[group.name], local) for group in groups.values() for link, local in group.poses.items()
     }
@@ -98,12 +98,15 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
 def _body(
     make: MakeBody,
     robot: RobotDescription,
-    group: Group,
+    groups: dict[str, Group],
+    name: str,
     shape: SimplicialComplex | None,
     pose: Array,
     wishes: Wishes,
 ) -> Body:
+    group, carried = groups[name], groups.get(robot.carried(name))
     inertia = group.inertia or speck(1.0)  # of a base that is fixed, where it does not matter
+    borne = inertia if carried is None or carried.inertia is None else carried.inertia
     options: dict[str, Any] = {
         "name": f"{wishes.name}/{group.name}",
         "pos": pose[:3, 3],
@@ -118,7 +121,7 @@ def _body(
     if robot.links[group.name].restitution > 0.0:
         options["restitution"] = robot.links[group.name].restitution
     mesh = box_of(inertia) if shape is None else shape
-    return make(mesh, moments(inertia), inertia.mass / _DENSITY, options)
+    return make(mesh, moments(inertia), borne.mass / _DENSITY, options)
 
 
 # --- joints -------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ keyframes and what may touch.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST
 from dovetail.doctor.finding import remark, warning
 from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import Quaternion
@@ -31,6 +33,14 @@ _MOST_NAMES = 4
 _LIGHTEST = 1e-12  # kg; less is no mass
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
+_NUMBERS = (
+    *("body_pos", "body_quat", "body_mass", "body_ipos", "body_iquat", "body_inertia", "jnt_pos", "jnt_axis"),
+    *("dof_damping", "dof_frictionloss", "dof_armature", "jnt_stiffness", "jnt_range", "qpos0", "qpos_spring"),
+    *("key_qpos", "geom_pos", "geom_quat", "geom_size", "mesh_vert", "eq_data", "site_pos", "site_quat", "wrap_prm"),
+    *("actuator_gainprm", "actuator_biasprm", "actuator_gear", "actuator_forcerange", "actuator_ctrlrange"),
+    *("jnt_actfrcrange", "tendon_stiffness"),
+)
+"""What is read of a model."""
 _KINDS = {_BALL: "ball", _SLIDE: "prismatic", _HINGE: "revolute"}
 
 
@@ -62,6 +72,9 @@ class Model:
     def __init__(self, file: Path) -> None:
         import mujoco
 
+        said: list[str] = []
+        handler = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(said.append)  # or else they are written to a file in the present folder
         try:
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
@@ -69,16 +82,27 @@ class Model:
                 self.m: Any = self.spec.compile()
         except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise SceneError(f"reading '{file}': MuJoCo refuses it: {' '.join(str(error).split())}") from None
+        finally:
+            mujoco.set_mju_user_warning(handler)
         self.robot = RobotDescription(self.spec.modelname or "", file)
-        for each in dict.fromkeys(str(one.message) for one in told):
+        for each in dict.fromkeys([*(str(one.message) for one in told), *said]):
             self.robot.findings.append(remark(f"MuJoCo says: {each}"))
         m = self.m
+        self._check_numbers()
         self.body_names = self._names("body", m.nbody)
         self.joint_names = self._names("joint", m.njnt)
         self.actuators = range(getattr(m, "nactuator", m.nu))
         self.link_of: dict[int, str] = {}
         self.joint_of: dict[int, Joint] = {}
         """Hinges, sliders and balls by their number."""
+
+    def _check_numbers(self) -> None:
+        """The compiler lets numbers pass that nothing can be computed with."""
+        for name in _NUMBERS:
+            values = np.asarray(getattr(self.m, name), float)
+            if values.size and not (np.abs(values) <= LARGEST).all():
+                worst = values.reshape(-1)[np.abs(np.nan_to_num(values, nan=math.inf)).argmax()]
+                raise self.refuse(f"{name.replace('_', ' ')} has the number {worst:g}; give numbers up to {LARGEST:g}.")
 
     def _names(self, kind: str, count: int) -> list[str]:
         found: list[str] = []

@@ -42,7 +42,21 @@ def start_of(robot: RobotDescription, given: Mapping[str, Any] | str) -> tuple[d
             continue
         value = joint.reference if frame is None else frame.q.get(joint.name, 0.0)
         found[joint.name] = _within(robot, joint, float(value)) if joint.is_scalar else value
+    _let_followers(robot, robot.values(found))
     return found, robot.base if frame is None else frame.base
+
+
+def _let_followers(robot: RobotDescription, values: dict[str, Any]) -> None:
+    """A joint that follows another goes where that has it: limits that are in the way at the start give way."""
+    for joint in robot.joints.values():
+        low, high = joint.limit or (-math.inf, math.inf)
+        if joint.mimic is not None and not low <= values[joint.name] <= high:
+            value = float(values[joint.name])
+            joint.limit = (min(low, value), max(high, value))
+            why = (
+                f"follows '{joint.mimic.leader}' to {value:.4g}, beyond its limits {low:g} to {high:g}, which give way"
+            )
+            robot.findings.append(remark(f"joint '{joint.name}' {why}"))
 
 
 def _checked(robot: RobotDescription, name: str, value: Any) -> Any:

@@ -42,6 +42,18 @@ class Reaction(NamedTuple):
     torque: Array
 
 
+def _of_first(name: str) -> property:
+    """What the first coordinate of a joint has, which may be set."""
+
+    def get(joint: MovingJoint) -> Any:
+        return getattr(joint._first, name)
+
+    def put(joint: MovingJoint, value: Any) -> None:
+        setattr(joint._first, name, value)
+
+    return property(get, put)
+
+
 class SimJoint(Handle):
     """A joint between a left body (or the world, None) and a right one.
 
@@ -198,65 +210,17 @@ class MovingJoint(SimJoint):
     def drive(self) -> Drive:
         return self._first.drive
 
-    @property
-    def limit(self) -> tuple[float, float] | None:
-        return self._first.limit
-
-    @limit.setter
-    def limit(self, bounds: tuple[float, float]) -> None:
-        self._first.limit = bounds
-
-    @property
-    def hard(self) -> bool:
-        return self._first.hard
-
-    @hard.setter
-    def hard(self, value: bool) -> None:
-        self._first.hard = value
+    limit = _of_first("limit")
+    hard = _of_first("hard")
+    spring = _of_first("spring")
+    rest = _of_first("rest")
+    damping = _of_first("damping")
+    friction = _of_first("friction")
+    armature = _of_first("armature")
 
     @property
     def violation(self) -> float:
         return self._first.violation
-
-    @property
-    def spring(self) -> float:
-        return self._first.spring
-
-    @spring.setter
-    def spring(self, value: float) -> None:
-        self._first.spring = value
-
-    @property
-    def rest(self) -> float:
-        return self._first.rest
-
-    @rest.setter
-    def rest(self, value: float) -> None:
-        self._first.rest = value
-
-    @property
-    def armature(self) -> float:
-        return self._first.armature
-
-    @armature.setter
-    def armature(self, value: float) -> None:
-        self._first.armature = value
-
-    @property
-    def damping(self) -> float:
-        return self._first.damping
-
-    @damping.setter
-    def damping(self, value: float) -> None:
-        self._first.damping = value
-
-    @property
-    def friction(self) -> float:
-        return self._first.friction
-
-    @friction.setter
-    def friction(self, value: float) -> None:
-        self._first.friction = value
 
 
 class RevoluteJoint(MovingJoint):

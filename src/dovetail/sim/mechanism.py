@@ -122,7 +122,7 @@ class Mechanism(Handle):
 
     @property
     def limits(self) -> Array:
-        return np.array([c.limit or (-np.inf, np.inf) for c in self.coordinates])
+        return np.array([c.limit or (-np.inf, np.inf) for c in self.coordinates]).reshape(-1, 2)
 
     # --- drives ---------------------------------------------------------------------------------------------
 

@@ -396,5 +396,5 @@ class Contact:
         return Survey(self.scene, active, float(E.sum()), self.friction, Q, Q_start)
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
-        """active, E (n,) ← all contacts at Q of a step of length h, by the candidates of a watch, and their energies."""
+        """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
         return self._find(watch, Q, active, self._everything, E, adaptive(self.mass, h), h * h)
