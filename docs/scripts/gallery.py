@@ -81,6 +81,9 @@ GALLERY = {
     "45_car": Shot("Car", (0, 280)),
     "46_geneva_drive": Shot("Geneva drive", (0, 130), towards=(0.2, -0.6, 1.0)),
     "47_stewart_platform": Shot("Stewart platform", (0, 150)),
+    "48_urdf_pick_and_place": Shot("Arm from a URDF", (1, 110, 290), towards=(1.0, -0.7, 0.5)),
+    "49_quadruped": Shot("Quadruped", (1, 618), towards=(0.5, -1.0, 0.3)),
+    "50_closed_loop_leg": Shot("Leg with a loop", (1, 50), towards=(0.35, -1.0, 0.15)),
 }
 
 
