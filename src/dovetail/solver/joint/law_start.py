@@ -10,7 +10,9 @@ That is the rate of half a step from xₙ + hẋ/2; and as φ has a factor h²,
 are h² times the same potential with the rates there. With a stiffness K and a damping C, both times h², 4φ″ = K + 2C/h
 for half a step and φ″ = K + C/h for a whole one, which tells them apart. At a consistent start C/h counts as mass that
 P and M share: V̂ is not filtered by it and Â that of an implicit step, so that stiff dampers stop a body within a step,
-slow ones are of second order, and a steady motion under a load stays what it is.
+slow ones are of second order, and a steady motion under a load stays what it is. Of a servo at its strongest that a step
+brings to its target, φ″ is that of its parabola (d[2] of function.py): its effort would else be the mean of one at full
+strength and of one at full strength the other way, for good.
 
 **Shares.** A stiffness enters the filter with the share y/(1 + y), y = φ″ ∇x·M⁻¹∇x = ω²h². What the change of
 parameters since the last two steps has changed in the slope is the motion of a target, but for what a change of gains
@@ -51,7 +53,10 @@ def _with_gain(past: Array, now: Array, otherwise: float) -> float:
 
 @kernel
 def _call(laws: Laws, m: int, p: Array, x: float, start: float, step: float, room: Array, d: Array) -> None:
-    """d ← φ′, φ″ of law m at x with parameters from p, in which a rate law has another xₙ and h; room is scratch."""
+    """d ← φ′, φ″ of law m at x with parameters from p, in which a rate law has another xₙ and h; room is scratch.
+
+    φ″ of a rate law is at least that of its parabola.
+    """
     at = laws.at[m]
     d[0] = 0.0
     d[1] = 0.0
@@ -64,7 +69,9 @@ def _call(laws: Laws, m: int, p: Array, x: float, start: float, step: float, roo
     room[laws.start[m] - at] = start
     if laws.step[m] >= 0:
         room[laws.step[m] - at] = step
+    d[2] = 0.0
     call_law(laws.address[m], x, room, 0, d)
+    d[1] = max(d[1], d[2])
 
 
 @kernel
