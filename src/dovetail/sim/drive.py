@@ -109,13 +109,13 @@ class Drive(Handle):
     @target.setter
     def target(self, value: float) -> None:
         target = self._coordinate.number("drive.target", value)
-        k, c = self.stiffness, self.damping
-        begins = k == 0.0
-        if begins:  # it was off, or ran at a speed, whose damping would hold it back
-            k, c = self._resting if self._resting[0] > 0 else (self._stiff(self._coordinate.inertia), 0.0)
+        if self.stiffness > 0.0:
+            self._set(target=target, target_velocity=0.0)
+            return
+        # it was off, or ran at a speed, whose damping would hold it back
+        k, c = self._resting if self._resting[0] > 0 else (self._stiff(self._coordinate.inertia), 0.0)
         self._set(stiffness=k, damping=c, target=target, target_velocity=0.0)
-        if begins:
-            self._retune()
+        self._retune()
 
     @property
     def target_velocity(self) -> float:

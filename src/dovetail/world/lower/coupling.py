@@ -21,6 +21,7 @@ from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.typing import Array, Flags, Indices
+from dovetail.world.attribute_reader import AttributeReader
 
 if TYPE_CHECKING:
     from dovetail.world.lower.lowered import JointGeometry, LoweredJoints
@@ -69,6 +70,13 @@ class Couplings:
                 ends = [_end(place, elements, side, k, lowered) for side in ("follower", "leader")]
                 self.ends.append((ends[0], ends[1]))
             exact += (np.isinf(elements.slot("strength_ratio").values) | everywhere).tolist()
+        self._known: tuple[Array, Array] | None = None
+        self._reader = AttributeReader()
+        for slot, _ in self.slots:
+            for name in ("ratio", "offset", "strength_ratio"):
+                self._reader.ask(slot.geometry["coupling"], name)
+        for end in (end for ends in self.ends for end in ends):
+            self._reader.ask(end.entry.elements, end.offset)
         self.is_exact: Flags = np.array(exact, np.bool_)
         self.force = np.zeros(len(self.ends))
         self.exact = self._rows(bodies, Q) if self.is_exact.any() else None
@@ -114,12 +122,16 @@ class Couplings:
 
     def _weights(self) -> tuple[Array, Array]:
         """w (n, 2) of follower and leader, and c (n,), as the attributes are now."""
-        for slot, _ in self.slots:
-            AffineBodyJointCoupling().check(slot.geometry, slot.object_name)
-        ratio = self._read("ratio")
-        shift = np.array([[end.shift for end in ends] for ends in self.ends]).reshape(-1, 2)
-        weight = np.stack([np.ones_like(ratio), -ratio], axis=1)
-        return weight, self._read("offset") - (weight * shift).sum(axis=1)
+        if self._reader.read():
+            self._known = None
+        if self._known is None:
+            for slot, _ in self.slots:
+                AffineBodyJointCoupling().check(slot.geometry, slot.object_name)
+            ratio = self._read("ratio")
+            shift = np.array([[end.shift for end in ends] for ends in self.ends]).reshape(-1, 2)
+            weight = np.stack([np.ones_like(ratio), -ratio], axis=1)
+            self._known = weight, self._read("offset") - (weight * shift).sum(axis=1)
+        return self._known
 
     def equations(self) -> tuple[Indices, Array, Array]:
         """Coordinates (n, 2) of follower and leader, their weights (n, 2) and c (n,): w·x = c where it is closed."""
