@@ -10,9 +10,9 @@ That is the rate of half a step from xₙ + hẋ/2; and as φ has a factor h²,
 are h² times the same potential with the rates there. With a stiffness K and a damping C, both times h², 4φ″ = K + 2C/h
 for half a step and φ″ = K + C/h for a whole one, which tells them apart. At a consistent start C/h counts as mass that
 P and M share: V̂ is not filtered by it and Â that of an implicit step, so that stiff dampers stop a body within a step,
-slow ones are of second order, and a steady motion under a load stays what it is. Of a servo at its strongest that a step
-brings to its target, φ″ is that of its parabola (d[2] of function.py): its effort would else be the mean of one at full
-strength and of one at full strength the other way, for good.
+slow ones are of second order, and a steady motion under a load stays what it is. Of a servo at its strongest that a
+step brings to its target, φ″ is that of its parabola (d[2] of function.py): its effort would else go from full strength
+one way to full strength the other way in every step, for good.
 
 **Shares.** A stiffness enters the filter with the share y/(1 + y), y = φ″ ∇x·M⁻¹∇x = ω²h². What the change of
 parameters since the last two steps has changed in the slope is the motion of a target, but for what a change of gains
