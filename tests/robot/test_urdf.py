@@ -42,7 +42,11 @@ def test_all_that_a_file_says_is_in_the_description(read):
     ("before", "after", "told"),
     [
         ("</robot>", "<gazebo/>\n<gazebo/></robot>", r"<gazebo> is not read \(lines 49, 50\): settings of another"),
-        ("</robot>", "<transmission/></robot>", r"<transmission> is not read \(line 49\): gears of motors"),
+        ("</robot>", "<transmission/></robot>", r"<transmission> is not between one joint and one .* \(line 49\)"),
+        ("</robot>", '<transmission><joint name="wrist"/><actuator/></transmission></robot>',
+         r"<transmission> gives no rotorInertia \(line 49\): no rotor's inertia is added"),
+        ("</robot>", '<transmission><joint name="stand"/><actuator><rotorInertia>1</rotorInertia></actuator>'
+         "</transmission></robot>", r"<transmission> is on a joint that does not turn or slide"),
         ("</robot>", "<spaceship/></robot>", r"<spaceship> in <robot> is not read \(line 49\)"),
         ('<mass value="4"/>', '<mass value="4" unit="g"/>', r"unit of <mass> is not read \(line 7\)"),
         ('effort="50"', 'effort="50" current="3"', r"current of <limit> is not read \(line 13\)"),
@@ -170,3 +174,31 @@ def test_meshes_are_looked_for_in_the_robot_s_package_and_in_given_folders_only(
     assert Folders(tmp_path / "pkg/urdf/a.urdf").find("package://other/m.stl") == (tmp_path / "other/m.stl").resolve()
     with pytest.raises(SceneError, match="there is no folder"):
         Folders(tmp_path / "pkg/urdf/a.urdf", [tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    "actuator",
+    [
+        "<mechanicalReduction> -50 </mechanicalReduction><rotorInertia>2e-5</rotorInertia>",
+        '<drake:gear_ratio value="50"/><drake:rotor_inertia value="2e-5"/>',
+        '<rotor_inertia value="0.05"/>',
+    ],
+)
+def test_rotors_behind_gears_are_inertia_of_their_joints(read, actuator):
+    """N²J, with N = 50 or 1; interfaces of controllers are not told of."""
+    hardware = "<hardwareInterface>effort</hardwareInterface>"
+    added = (
+        f'<transmission><joint name="wrist">{hardware}</joint><actuator>{hardware}{actuator}</actuator></transmission>'
+    )
+    arm = read(ARM.replace("</robot>", f"{added}</robot>"))
+    assert arm.joints["wrist"].armature == pytest.approx(0.05) and arm.joints["shoulder"].armature == 0.0
+    assert not arm.findings
+
+
+@pytest.mark.parametrize("inertia, ratio", [("-1", "2"), ("1", "0"), ("x", "1"), ("", "1")])
+def test_rotors_that_cannot_be_are_refused(read, inertia, ratio):
+    added = (
+        f"<actuator><rotorInertia>{inertia}</rotorInertia><mechanicalReduction>{ratio}</mechanicalReduction></actuator>"
+    )
+    with pytest.raises(SceneError, match="line 49"):
+        read(ARM.replace("</robot>", f'<transmission><joint name="wrist"/>{added}</transmission></robot>'))

@@ -13,6 +13,7 @@ from dovetail.doctor.finding import Finding, remark, warning
 from dovetail.geometry import AngleAxis
 from dovetail.robot.description import Inertia, Joint, Link, Mimic, RobotDescription, Shape
 from dovetail.robot.paths import Folders
+from dovetail.robot.transmissions import read_transmissions
 from dovetail.robot.xml import Element, read_xml
 from dovetail.typing import Array
 
@@ -21,7 +22,6 @@ __all__ = ["read_urdf"]
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _FOREIGN = {
     "gazebo": "settings of another simulator",
-    "transmission": "gears of motors; their inertia is not added to the joints",
     "ros2_control": "interfaces of controllers",
     "sensor": "sensors",
 }
@@ -49,6 +49,7 @@ def read_urdf(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotD
         found = root.all(tag)
         if found:
             robot.findings.append(warning(f"<{tag}> is not read ({_lines(found)}): {what}", ""))
+    read_transmissions(robot, root.all("transmission"), _lines)
     for what, elements in _unread(root).items():
         robot.findings.append(warning(f"{what} is not read ({_lines(elements)})", ""))
     robot.check_tree()
@@ -62,7 +63,7 @@ def _no_macros(element: Element) -> None:
     for name, value in element.attributes.items():
         if "${" in value or "$(" in value:
             element.refuse(f'{name}="{value}" of <{element.tag}> is xacro; expand it first with the program xacro.')
-    if element.tag not in _FOREIGN:
+    if element.tag not in (*_FOREIGN, "transmission"):
         for child in element.children:
             _no_macros(child)
 

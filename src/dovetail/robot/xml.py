@@ -30,6 +30,8 @@ class Element:
     line: int
     file: Path
     children: list[Element] = field(default_factory=list)
+    content: str = ""
+    """The text in it, between its children."""
     _asked: set[str] = field(default_factory=set)
 
     @property
@@ -137,7 +139,12 @@ def read_xml(file: Path) -> Element:
             "blow a file up or read others; remove the declaration."
         )
 
+    def text(content: str) -> None:
+        open_elements[-1].content += content
+
     parser.StartElementHandler = start
+    parser.CharacterDataHandler = text
+    parser.buffer_text = True
     parser.EndElementHandler = lambda _: open_elements.pop()
     parser.StartDoctypeDeclHandler = declares
     parser.EntityDeclHandler = declares
