@@ -228,13 +228,12 @@ def _carry(model: Model, start: Start, x: Array) -> None:
     potential, exact = model.potential, model.potential.exact
     points, slides, V, h = potential.points, potential.slides, start.V, start.h
     mu = _NONE if exact is None else exact.restraint
-    ends = np.cumsum([points.count, slides.count])
-    on_points, on_slides, on_combined = np.split(start.carried, ends)
-    start_forces(points, start.held, h, V, x, mu, 0, on_points)
-    start_forces(slides, start.held, h, V, x, mu, points.count - points.exact, on_slides)
+    first, second = points.count, points.count + slides.count
+    start_forces(points, start.held, h, V, x, mu, 0, start.carried[:first])
+    start_forces(slides, start.held, h, V, x, mu, points.count - points.exact, start.carried[first:second])
     if exact is not None and exact.combined.count:
         held: Indices = start.held[exact.combined.pairs].max(axis=1)
-        on_combined[:] = held[:, None] * mu[len(mu) - len(held) :] / (h * h)
+        start.carried[second:] = held[:, None] * mu[len(mu) - len(held) :] / (h * h)
     start.carried *= CARRIED
 
 

@@ -170,8 +170,7 @@ class Islands(Record):
 
     def sum(self, values: Array) -> Array:
         """Sum of values (n,) over the bodies of each island (m,)."""
-        of = self.of
-        return np.bincount(of[of >= 0], values[of >= 0], minlength=self.count).astype(float)
+        return np.bincount(self.of + 1, values, self.count + 1)[1:]  # the first are those of none
 
 
 @kernel
