@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from gradient_check import TIGHT_TAPE, Problem, relative
-from joint_scenes import JOINTS, MEMBERS, Bench, axis_angle, extras_of
+from joint_scenes import JOINTS, Bench, axis_angle, extras_of
 
+from dovetail import Sim
 from dovetail.constitution import (
     AffineBodyDistanceJoint,
     AffineBodyFixedJoint,
@@ -34,7 +35,6 @@ NOISE = 5e-10
 Of springs of 1e-3 that is 5e-7 of it: against differences with steps of 1e-3, 1e-4, 1e-5 they are off by 4e-9, 2e-7 and
 1.5e-6, the shorter the more, which is noise.
 """
-KINDS = [*JOINTS.values(), MEMBERS["D6 rx ry rz"], MEMBERS["driven ball"]]
 P0, P1 = np.array([(0.25, -0.1, 0.02), (0.75, -0.1, 0.0)]), np.array([(0.3, 0.15, 0.05), (0.8, 0.2, 0.1)])
 
 
@@ -97,9 +97,40 @@ def elements(world: Any, kind: type[Joint]) -> Any:
     return kind.elements(slot.geometry)
 
 
+def loose(method: str, push: float = 0.0) -> Any:
+    """A D6 joint and a driven ball, one after the other."""
+    sim = Sim(dt=0.01, contact=False, integrator=method, config=TIGHT_TAPE)
+    arm = sim.box((0.4, 0.1, 0.1), pos=(0.2, 0, 0), spin=(1.0, 0.5, 0.3), density=100.0)
+    hand = sim.box((0.3, 0.1, 0.1), pos=(0.55, 0, 0), density=100.0)
+    frame = sim.d6(None, arm, (0, 0, 0), x=(-1e-3, 1e-3), rx="free", ry="driven", rz="free")
+    drive = frame.coordinates["ry"].drive
+    drive.stiffness, drive.damping, drive.target = 20.0, 2.0, 0.2 + push
+    ball = sim.spherical(arm, hand, pos=(0.4, 0, 0), drive=(0.1, 0.2 + push, -0.1))
+    ball.drive.stiffness, ball.drive.damping = 10.0, 1.0
+    return sim.world
+
+
+@pytest.mark.parametrize("method", ["bdf1", "ctr"])
+def test_gradients_through_loose_joints_are_those_of_the_program(method):
+    """By the state at the start, and by targets that both drives are built with."""
+    problem = Problem(lambda **changes: loose(method, **changes), STEPS)
+    found = problem.gradients()
+    along = np.random.default_rng(1).normal(size=problem.by_Q.shape[1:])
+    along[~np.isfinite(found.V)] = 0.0
+    expected = problem.slope(1e-3, dV=along)  # a step far above the noise of 1e-12 m/s that exact joints have under ctr
+    assert abs(np.nansum(found.V * along) - expected) <= 1e-6 * abs(expected) + NOISE
+    by_push = found.design(lambda p: loose(method, p[0]), [0.0])[0]
+    expected = problem.slope(1e-4, push=1.0)
+    assert abs(by_push - expected) <= 1e-6 * abs(expected) + NOISE and expected != 0.0
+
+
 def test_every_coordinate_law_and_load_is_among_these_scenes():
-    """But for hard limits, which test_rollouts.py runs into, and rotors, which are refused. Add new ones to `mild`."""
-    lowered = [scene(kind, "bdf1", 100.0)._simulation.joints.lowered for kind in KINDS]
+    """But for hard limits, which test_rollouts.py runs into, and armature, which is refused.
+
+    A new one is to be added to `mild`.
+    """
+    lowered = [scene(kind, "bdf1", 100.0)._simulation.joints.lowered for kind in JOINTS.values()]
+    lowered.append(loose("bdf1")._simulation.joints.lowered)
     ours = [
         {name for name, made in registry.items() if made.function.__module__.startswith("dovetail.solver")}
         for registry in (COORDINATES, LAWS)
@@ -142,7 +173,7 @@ def test_a_drive_no_faster_than_it_may_be(method):
 
 
 WAYS = [("bdf1", 100.0), ("ctr", np.inf), ("bdf2", np.inf), ("ctr", 100.0), ("bdf1", np.inf)]
-CASES = [(kind, *WAYS[n % 5]) for n, kind in enumerate(KINDS)]
+CASES = [(kind, *WAYS[n % 5]) for n, kind in enumerate(JOINTS.values())]
 CASES += [(AffineBodyRevoluteJoint, *way) for way in WAYS[1:]]
 CASES += [(AffineBodyUniversalJoint, "ctr", np.inf)]  # whose springs bend with it
 EACH = {AffineBodyRevoluteJoint, AffineBodyPrismaticJoint}

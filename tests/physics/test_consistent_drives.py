@@ -263,3 +263,14 @@ def test_a_driven_run_can_be_dumped_and_recovered_bit_by_bit(tmp_path):
     for one, two in zip(*states, strict=True):
         np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(*efforts)
+
+
+def test_a_drive_on_a_joint_that_does_not_begin_at_zero_has_not_moved_before():
+    """Its target is where the joint is: nothing moves, also in the first step."""
+    sim = Sim(gravity=(0, 0, 0), contact=False)
+    hinge = sim.revolute(None, sim.box(0.2), pos=(0, 0, 0), axis=(0, 0, 1))
+    hinge.attributes["init_angle"] = 0.5
+    hinge.drive.target = 0.5
+    hinge.drive.stiffness, hinge.drive.damping = 4000.0, 20.0
+    sim.step()
+    assert hinge.angle == pytest.approx(0.5, abs=1e-12) and abs(hinge.velocity) < 1e-9

@@ -136,8 +136,11 @@ class _LawRefresh:
         return bool((self._acceleration >= 0).any())
 
     def begin(self, read: Array) -> None:
-        """Before the first step, targets of servos that have an acceleration are where the joints are."""
+        """Before the first step, targets of servos that have an acceleration are where the joints are, others at rest."""
         here, laws = np.isfinite(self._accelerations(read)), self._laws
+        if self._offset is not None:  # as in `run`
+            laws.p[:, TARGET] -= read[self._offset]
+            laws.past[:, :, TARGET] -= read[self._offset]
         laws.p[here, TARGET] = laws.past[:, here, TARGET] = self._lowered.coordinates.value[laws.of[here]]
 
     def shift(self, read: Array, by: Array) -> None:
@@ -261,9 +264,9 @@ class JointRefresh:
     def begin(self) -> None:
         """Before the first step: joints beyond hard limits are refused at once, and drives begin where they are."""
         self._reader.read()
-        for servo in self._servos:
-            servo.begin(self._reader.values)
         for law in self._laws:
+            if isinstance(law._word, Servo):
+                law.begin(self._reader.values)
             if law._laws.is_stop:
                 law.run(self._reader.values)
 
