@@ -170,7 +170,7 @@ class Islands(Record):
 
     def sum(self, values: Array) -> Array:
         """Sum of values (n,) over the bodies of each island (m,)."""
-        return np.bincount(self.of + 1, values, self.count + 1)[1:]  # the first are those of none
+        return np.bincount(self.of + 1, values, self.count + 1)[1:].astype(float)  # the first are those of none
 
 
 @kernel

@@ -136,7 +136,7 @@ class _LawRefresh:
         return bool((self._acceleration >= 0).any())
 
     def begin(self, read: Array) -> None:
-        """Before the first step, targets of servos that have an acceleration are where the joints are, others at rest."""
+        """Before the first step, targets of servos that have an acceleration are where the joints are; others rest."""
         here, laws = np.isfinite(self._accelerations(read)), self._laws
         if self._offset is not None:  # as in `run`
             laws.p[:, TARGET] -= read[self._offset]
