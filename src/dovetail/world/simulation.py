@@ -30,6 +30,7 @@ from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import State
 from dovetail.solver.step import StepReport, step
+from dovetail.solver.threads import settle, threads_by_default, using
 from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
@@ -68,6 +69,9 @@ class Simulation:
             first_compile(features(config, constitutions))
         self._scene = scene
         self._dt = config.find("dt")
+        self._threads = config["threads/count"] or None, config["threads/grain"]
+        if self._threads[0] is None:
+            threads_by_default()  # which says so if it cannot be
         self.table, bodies, Q, V = lower_bodies(scene)
         lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
         self.forces, self.pushes = BodyForces(), BodyForces()
@@ -150,12 +154,14 @@ class Simulation:
         undo = keep(self.model, self.state)
         self._copies.keep()
         try:
-            report = self._step(h)
+            with using(*self._threads):
+                report = self._step(h)
             self.version += 1
             self.last = frame, report
         except BaseException as error:
             while self.last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
+                    settle()
                     self._copies.undo()
                     self.joints.forget()
                     self._body_refresh.forget()
@@ -225,7 +231,8 @@ class Simulation:
         if self._couplings is not None:
             self._couplings.retrieve()
         if self._readback is not None:
-            self._readback.retrieve(self.state)
+            with using(*self._threads):
+                self._readback.retrieve(self.state)
 
     @property
     def _last_dt(self) -> float:
@@ -243,7 +250,8 @@ class Simulation:
         """Contacts of the present state."""
         if self._readback is None:
             return no_contacts(self.table.name)
-        return self._readback.contacts(self.state, self._last_dt)
+        with using(*self._threads):
+            return self._readback.contacts(self.state, self._last_dt)
 
     @property
     def readback(self) -> ContactReadback | None:
@@ -253,7 +261,8 @@ class Simulation:
     def survey(self) -> Survey:
         """Contacts of the present state as the solver sees them."""
         assert self.contact is not None
-        return self.contact.survey(self.state.Q, self.state.Q_before, self._last_dt)
+        with using(*self._threads):
+            return self.contact.survey(self.state.Q, self.state.Q_before, self._last_dt)
 
     @property
     def velocity(self) -> Array:

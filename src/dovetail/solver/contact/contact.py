@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.active import ActiveContacts, find_active
+from dovetail.solver.contact.active import ActiveContacts, Chosen, find_active
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.ease import Ease
@@ -106,7 +106,7 @@ class Contact:
         self.turning = Turning(turn=np.zeros((bodies, 3)), centre=np.zeros((bodies, 3)))
         self.stick = Stick() if friction and memory else None
         self.ease = ease
-        self._terms = HessianTerms()
+        self._terms, self._chosen = HessianTerms(), Chosen()
         self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._stiffness = np.zeros(bodies)
@@ -188,11 +188,9 @@ class Contact:
         stiffness: Array, h2: float,
     ) -> bool:  # fmt: skip
         self._state = active if watch is self.watch else None
-        active.candidates = watch.candidates
-        active.make_room(watch.candidates.count)
-        count = find_active(watch, watch.candidates, self.scene, stiffness, h2, Q, runs, owner, active, E)
-        active.count = max(count, 0)
-        return bool(count >= 0)
+        return find_active(
+            watch, watch.candidates, self.scene, stiffness, h2, Q, runs, owner, self._chosen, active, E
+        )  # fmt: skip
 
     @property
     def is_clear(self) -> bool:
@@ -381,7 +379,7 @@ class Contact:
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, None, (None, 0.0)
-        self.friction, self._terms = Frictions(), HessianTerms()
+        self.friction, self._terms, self._chosen = Frictions(), HessianTerms(), Chosen()
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
