@@ -35,7 +35,7 @@ from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.rows import HessianTerms, add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
-from dovetail.solver.contact.threat import unite_threatened
+from dovetail.solver.contact.threat import Threats, unite_threatened
 from dovetail.solver.contact.watch import Watch
 from dovetail.solver.islands import Islands, unite_pairs
 from dovetail.solver.kernel import kernel
@@ -106,7 +106,7 @@ class Contact:
         self.turning = Turning(turn=np.zeros((bodies, 3)), centre=np.zeros((bodies, 3)))
         self.stick = Stick() if friction and memory else None
         self.ease = ease
-        self._terms, self._chosen = HessianTerms(), Chosen()
+        self._terms, self._chosen, self._threats = HessianTerms(), Chosen(), Threats(bodies)
         self._h2 = 0.0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._stiffness = np.zeros(bodies)
@@ -313,10 +313,7 @@ class Contact:
         if watch.is_short:
             guard_uncovered(watch, guarded)
         if watch.candidates.count:
-            unite_threatened(
-                watch.candidates, self.scene, s.X, watch.path, watch.shift, watch.turn, watch.bend,
-                islands.unconverged, self._is_free, y, parent, guarded,
-            )  # fmt: skip
+            unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self._threats)
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         s, watch = self._go_to(at), self.watch
@@ -380,6 +377,7 @@ class Contact:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, None, (None, 0.0)
         self.friction, self._terms, self._chosen = Frictions(), HessianTerms(), Chosen()
+        self._threats = Threats(len(self._owner))
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
