@@ -194,7 +194,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
         return Touch(V, half, np.hstack([pushed, rubbed]))
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
     g, u, w, change = np.zeros((n, 12)), np.empty_like(V), np.zeros_like(V), np.empty_like(V)
-    add_normal_gradient(s, s.count, s.candidates, contact.scene, g)
+    add_normal_gradient(s, contact.scene, g)
     known = filter_of(model, rest) if rest.any() else None
     rubbing = state.rubbing
     rolls = contact.turning.turn.any(axis=1)

@@ -76,7 +76,7 @@ def precompile(ahead: Sequence[Task], tell: Callable[[int], None]) -> None:
             for worker in workers:
                 worker.end()
     for n in list(rest):
-        with contextlib.suppress(NumbaError):  # of another version of the sources
+        with contextlib.suppress(NumbaError, TypeError):  # of another version of the sources
             rest.pop(n).compile()
         tell(len(ahead) - len(rest))
 

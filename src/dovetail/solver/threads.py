@@ -28,7 +28,7 @@ __all__ = ["GRAIN", "Span", "chunks", "map_chunks", "processors", "settle", "thr
 Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
-GRAIN = 100.0  # [µs] of work in a chunk at least: to wake a thread takes 20 to 50 (benchmarks/cores.py, pile of 125)
+GRAIN = 250.0  # [µs] of work in a chunk at least: to wake a thread takes 20 to 50 (benchmarks/cores.py, pile of 125)
 _MOST = 32  # chunks of one call: enough for the last ones of many threads to end together
 
 

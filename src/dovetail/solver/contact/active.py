@@ -29,6 +29,7 @@ from dovetail.solver.contact.kinds import (
 from dovetail.solver.contact.known import Watched, at_least, follow, remember
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
 from dovetail.solver.threads import chunks, map_chunks
 from dovetail.typing import Array, Indices
@@ -66,7 +67,8 @@ class ActiveContacts(Record):
         self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), r=np.empty((0, 3)), squared=np.empty(0), weight=np.empty(0), slope=np.empty(0),
-            kappa=np.empty(0), energy=np.empty(0), bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), X=X,
+            kappa=np.empty(0), energy=np.empty(0), bodies=np.empty((0, 2), np.int64),
+            candidate=np.empty(0, np.int64), X=X,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -141,21 +143,22 @@ def _choose(
     start, stop = _end_of_group(pairs, numbers, start), _end_of_group(pairs, numbers, stop)
     count, group_point, group_body, group_entry, group_patch = first, -1, -1, -1, -1.0
     for k in range(start, stop):
-        kind, a, b = pairs[k, KIND], pairs[k, A], pairs[k, B]
+        k = natural(k)
+        kind, a, b = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B]
         if not (runs[a] or (b >= 0 and runs[b])):
             continue
         d_hat, thickness = numbers[k, D_HAT], numbers[k, THICKNESS]
         if b >= 0 and at_least(pairs, known, k, path) >= d_hat + thickness:
             continue
         reach = (d_hat + thickness) * (d_hat + thickness)
-        x0, x1, x2, x3 = pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3]
+        x0, x1, x2, x3 = natural(pairs[k, X0]), natural(pairs[k, X0 + 1]), pairs[k, X0 + 2], pairs[k, X0 + 3]
         u = v = cross = 0.0
         if kind == POINT_TRIANGLE:
-            u, v, r0, r1, r2 = point_triangle(X, x0, x1, x2, x3)
+            u, v, r0, r1, r2 = point_triangle(X, x0, x1, natural(x2), natural(x3))
         elif kind == EDGE_EDGE:
-            u, v, r0, r1, r2, cross = edge_edge(X, x0, x1, x2, x3)
+            u, v, r0, r1, r2, cross = edge_edge(X, x0, x1, natural(x2), natural(x3))
         elif kind == POINT_EDGE:
-            u, r0, r1, r2 = point_edge(X, x0, x1, x2)
+            u, r0, r1, r2 = point_edge(X, x0, x1, natural(x2))
         else:
             height, p = 0.0, x1
             for i in range(3):
@@ -202,8 +205,9 @@ def _write(
         active.xi, active.bodies, active.candidate, active.energy, scene.V, scene.x_base
     )  # fmt: skip
     for entry in range(n, end):
-        k = rows[row]
-        kind, a, b, D, weight = pairs[k, KIND], pairs[k, A], pairs[k, B], measured[row, 5], measured[row, 6]
+        entry, row = natural(entry), natural(row)
+        k = natural(rows[row])
+        kind, a, b, D, weight = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B], measured[row, 5], measured[row, 6]
         kappa, d_hat = numbers[k, KAPPA], numbers[k, D_HAT]
         if kappa < 0.0:
             kappa *= -(stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])) / (d_hat * d_hat)
@@ -246,7 +250,7 @@ def _find(
     if phases & _SUM:
         bodies, energy = active.bodies, active.energy
         for k in range(chosen.first[-1] if phases == _SUM else end):
-            a, b = bodies[k, 0], bodies[k, 1]
+            a, b = natural(bodies[k, 0]), bodies[k, 1]
             E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
     return end - n
 

@@ -19,6 +19,7 @@ from dovetail.solver.contact.motion import vertex_step
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
 from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
@@ -99,7 +100,8 @@ def _free_share(
     for m in range(islands.count):
         alpha[m] = islands.alpha[m]
     for k in range(start, stop):
-        kind, a, b = pairs[k, KIND], pairs[k, A], pairs[k, B]
+        k = natural(k)
+        kind, a, b = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B]
         m = island[a]
         if b >= 0 and island[b] >= 0:
             if m >= 0 and m != island[b]:

@@ -13,6 +13,7 @@ from dovetail.solver.contact.motion import vertex_step
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands, unite
 from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
 from dovetail.solver.threads import chunks, map_chunks
 from dovetail.typing import Array, Indices
@@ -100,7 +101,8 @@ def _seek(
     V, x_base = scene.V, scene.x_base
     end, last = start, -1
     for k in range(start, stop):
-        a, b, pair = pairs[k, A], pairs[k, B], pairs[k, PAIR]
+        k = natural(k)
+        a, b, pair = natural(pairs[k, A]), pairs[k, B], pairs[k, PAIR]
         if not (unconverged[a] or (b >= 0 and unconverged[b])):
             continue
         reach = numbers[k, D_HAT] + numbers[k, THICKNESS]
