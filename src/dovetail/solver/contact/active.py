@@ -186,6 +186,7 @@ def _choose(
             elif kind == POINT_TRIANGLE:
                 group_point, group_body, group_patch, group_entry = x0, b, numbers[k, SHAPE], entry
             count += 1
+        entry = natural(entry)
         rows[entry] = k
         measured[entry, 0], measured[entry, 1], measured[entry, 5] = u, v, D
         measured[entry, 2], measured[entry, 3], measured[entry, 4] = r0, r1, r2

@@ -239,9 +239,9 @@ class Contact:
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
-        candidates, near = self.candidates, np.empty(self.candidates.count, np.int64)
-        count = reaching(candidates, s.X, self.watch.path, _SOON, near)
-        pairs = np.concatenate([candidates.pairs[near[:count], A : B + 1], self.friction.bodies[: self.friction.count]])
+        near, runs = reaching(self.candidates, s.X, self.watch.path, _SOON), self.friction.runs
+        rubbing = self.friction.bodies[runs.first[: runs.count if self.friction.count else 0]]
+        pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], rubbing])
         pairs = pairs[pairs[:, 1] >= 0]
         n = len(self._owner)
         key = np.unique(np.minimum(*pairs.T) * n + np.maximum(*pairs.T))

@@ -26,6 +26,7 @@ class Runs(Record):
     start: Indices = i8(1)
 
     def __init__(self, bodies: int) -> None:
+        self.count = 0
         super().__init__(
             first=np.zeros(1, np.int64), of=np.zeros(0, np.int64), start=np.zeros(bodies + 1, np.int64)
         )  # fmt: skip
@@ -36,14 +37,14 @@ class Runs(Record):
             self.first, self.of = np.empty(2 * rows + 1, np.int64), np.empty(4 * rows, np.int64)
 
     def list(self, bodies: Indices, count: int) -> None:
-        """List the runs of the first `count` rows."""
+        """List the runs of the first `count` rows; `self.count` is how many there are."""
         self.make_room(count)
-        list_runs(bodies, count, self)
+        self.count = int(list_runs(bodies, count, self))
 
 
 @kernel
-def list_runs(bodies: Indices, count: int, runs: Runs) -> None:
-    """Fill the runs, for which there is room."""
+def list_runs(bodies: Indices, count: int, runs: Runs) -> int:
+    """Fill the runs, for which there is room; how many."""
     first, of, start = runs.first, runs.of, runs.start
     number, one, other = 0, -2, -2
     start[:] = 0
@@ -65,6 +66,7 @@ def list_runs(bodies: Indices, count: int, runs: Runs) -> None:
             if b >= 0 and (side == 0 or b != bodies[first[run], 0]):
                 start[b] -= 1
                 of[start[b]] = run
+    return number
 
 
 @kernel
