@@ -65,13 +65,13 @@ class Simulation:
         """`past` ran the same scene before geometries were added or removed: what stayed goes on as it was."""
         constitutions = _check_constitutions(scene)
         config = scene.config
+        self._threads = config["threads/count"] or None, config["threads/grain"]
+        if self._threads[0] is None:
+            threads_by_default()  # which refuses what the environment may say
         if kernel.jit_enabled:
             first_compile(features(config, constitutions))
         self._scene = scene
         self._dt = config.find("dt")
-        self._threads = config["threads/count"] or None, config["threads/grain"]
-        if self._threads[0] is None:
-            threads_by_default()  # which says so if it cannot be
         self.table, bodies, Q, V = lower_bodies(scene)
         lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
         self.forces, self.pushes = BodyForces(), BodyForces()

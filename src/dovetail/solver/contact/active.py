@@ -116,7 +116,7 @@ class Chosen(Record):
     def make_room(self, size: int) -> None:
         """Room for so many candidates; what was there is lost."""
         if size > len(self.candidate):
-            self.candidate, self.measured = np.empty(2 * size, np.int64), np.empty((2 * size, 8))
+            self.measured, self.candidate = np.empty((2 * size, 8)), np.empty(2 * size, np.int64)
 
 
 @kernel

@@ -38,8 +38,8 @@ class Terms(Record):
     def make_room(self, size: int) -> None:
         """Room for so many contacts."""
         if size > len(self.force):
-            self.force, self.s = np.empty((2 * size, 3)), np.empty((2 * size, 2, 3))
-            self.number = np.empty(2 * size, np.int64)
+            self.s, self.number = np.empty((2 * size, 2, 3)), np.empty(2 * size, np.int64)
+            self.force = np.empty((2 * size, 3))
 
 
 @kernel
