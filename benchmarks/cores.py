@@ -1,4 +1,4 @@
-"""Threads inside a step: python benchmarks/cores.py [--scene "pile 8000" …] [--threads 1 2 4] [--frames 20] [--plot f.svg]
+"""Threads inside a step: python benchmarks/cores.py [--scene "pile 8000" …] [--threads 1 2 4] [--plot f.svg]
 
 Worlds that differ in the number of threads alone take turns, frame by frame: what else runs on the machine meets all of
 them, and the ratio to one thread is the median over frames. They go through the same states, bit for bit, which is
@@ -54,7 +54,8 @@ def _scattered(name: str, shape: Any, places: np.ndarray, frames: int) -> BenchS
 def field(frames: int) -> BenchScene:
     """100,000 boxes that fall on the ground, far from each other."""
     k = np.arange(100_000)
-    return _scattered("field", box(0.1, 0.1, 0.1), np.stack([0.3 * (k % 317), 0.3 * (k // 317), 0.12 + 0 * k], 1), frames)
+    places = np.stack([0.3 * (k % 317), 0.3 * (k // 317), np.full(len(k), 0.12)], 1)
+    return _scattered("field", box(0.1, 0.1, 0.1), places, frames)
 
 
 def rings(frames: int) -> BenchScene:

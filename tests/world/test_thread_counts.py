@@ -12,6 +12,7 @@ from scenes import assert_same_arrays, mixed_scene, pose, rotation
 
 from dovetail import Engine, Scene, Sim, World
 from dovetail.errors import ConfigError, SceneError
+from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.near import near_bodies
 from dovetail.solver.contact.normal import add_normal_gradient
@@ -105,7 +106,7 @@ def test_kernels_over_chunks_agree_with_one_chunk():
             add_normal_gradient(s, contact.scene, gradient)
             rub.add_gradient(force, rubbed)
             contact.add_friction_energy(moved, np.ones(len(Q), np.int64), E)
-            budget = np.full(len(Q), 0.2)
+            budget, reach = np.full(len(Q), 0.2), reaching(contact.candidates, s.X, contact.watch.path, 2.0)
             fixed = probe.model.bodies.is_fixed
             found.append({
                 "active": s.candidate[: s.count], "xi": s.xi[: s.count], "energy": s.energy[: s.count], "g": g, "H": H,
@@ -115,7 +116,7 @@ def test_kernels_over_chunks_agree_with_one_chunk():
                 "on bodies": rub.on_bodies(contact.turning, Q, moved, force, probe.h),
                 "near": near_bodies(contact.scene, Room(contact.scene), fixed, budget, Q),
                 "soon": np.unique(contact.touching(s), axis=0), "work": np.array(work),
-                "reach": np.unique(contact.candidates.pairs[reaching(contact.candidates, s.X, contact.watch.path, 2.0), 7]),
+                "reach": np.unique(contact.candidates.pairs[reach, PAIR]),
             })  # fmt: skip
     one, many = found
     np.testing.assert_allclose(many.pop("work"), one.pop("work"), rtol=1e-12)

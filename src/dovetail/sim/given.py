@@ -12,7 +12,18 @@ from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry import AngleAxis, Quaternion
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["at_least_one", "color_of", "flag", "inverse", "positive", "quaternion_of", "rotation_of", "skew", "unit", "vector"]
+__all__ = [
+    "at_least_one",
+    "color_of",
+    "flag",
+    "inverse",
+    "positive",
+    "quaternion_of",
+    "rotation_of",
+    "skew",
+    "unit",
+    "vector",
+]
 
 _NAMED = {
     "black": "#202124",

@@ -23,12 +23,14 @@ from typing import Any
 
 from dovetail.errors import ConfigError
 
-__all__ = ["GRAIN", "Span", "chunks", "map_chunks", "processors", "settle", "threads_by_default", "using"]
+__all__ = ["GRAIN", "Span", "chunks", "in_phase", "map_chunks", "processors", "settle", "threads_by_default", "using"]
 
 Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
-GRAIN = 250.0  # [µs] of work in a chunk at least: to wake a thread takes 20 to 50 (benchmarks/cores.py, pile of 125)
+GRAIN = (
+    250.0  # [µs] of work from which on it is cut: to wake a thread takes 20 to 50, a call some (benchmarks/cores.py)
+)
 _MOST = 32  # chunks of one call: enough for the last ones of many threads to end together
 
 
@@ -77,12 +79,17 @@ def threads_by_default() -> int:
 
 def chunks(items: int, cost: float) -> list[Span]:
     """Cut so many items into chunks, each of which takes `cost` nanoseconds."""
-    parts = max(1, min(_MOST, items, int(items * cost / (1000.0 * _setting.grain))))
+    parts = max(1, min(_MOST, items, 1 + int(items * cost / (1000.0 * _setting.grain))))
     bounds = [part * items // parts for part in range(parts + 1)]
     return [(part, bounds[part], bounds[part + 1]) for part in range(parts)]
 
 
-def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: Any) -> list[Any]:
+def in_phase(spans: Sequence[Span], phase: int) -> list[tuple[int, int, int, int]]:
+    """Chunks for a kernel that has several phases: the last number says which."""
+    return [(*span, phase) for span in spans]
+
+
+def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *arguments: Any) -> list[Any]:
     """[kernel(*arguments, span) for span in spans], by several threads where there are several spans.
 
     If a chunk raises, no further ones are begun, and that is raised once none runs any more; Ctrl-C likewise.
@@ -109,9 +116,11 @@ def settle() -> None:
 class _Job:
     """A call of `map_chunks`: whoever works on it takes one chunk after the other."""
 
-    def __init__(self, kernel: Callable[..., Any], spans: Sequence[Span], arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self, kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], arguments: tuple[Any, ...]
+    ) -> None:
         self.kernel, self.arguments = kernel, arguments
-        self.left, self.results = deque(spans), [None] * len(spans)
+        self.left, self.results = deque(spans), list[Any]([None] * len(spans))
         self.error: BaseException | None = None
 
     def work(self) -> None:
@@ -138,7 +147,7 @@ class _Job:
         return self.results
 
 
-def _next(left: deque[Span]) -> Span | None:
+def _next(left: deque[tuple[int, ...]]) -> tuple[int, ...] | None:
     try:
         return left.popleft()
     except IndexError:
@@ -191,6 +200,10 @@ class _Team:
     """All workers; the lock is held by the one they work for, who may come again if that was interrupted."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Without workers: in a fork they stay with the parent."""
         self.lock, self.workers = threading.RLock(), list[_Worker]()
 
     def helpers(self, count: int) -> list[_Worker]:
@@ -209,4 +222,4 @@ class _Team:
 _team = _Team()
 atexit.register(_team.end)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_team.__init__)  # threads stay with the parent
+    os.register_at_fork(after_in_child=_team.begin)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from dovetail.solver.contact.barrier import barrier, mollifier
-from dovetail.solver.contact.candidates import Candidates, update_positions
+from dovetail.solver.contact.candidates import Candidates, move_vertices
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import (
     D_HAT,
@@ -26,18 +26,19 @@ from dovetail.solver.contact.kinds import (
     A,
     B,
 )
-from dovetail.solver.contact.known import Watched, at_least, follow, remember
+from dovetail.solver.contact.known import Watched, at_least, follow_bodies, follow_pairs, remember
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
-from dovetail.solver.threads import chunks, map_chunks
+from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["FADED", "ActiveContacts", "Chosen", "find_active"]
 
 FADED = 1e-12  # weight below which a mollified pair of edges is left out: far below the accuracy of the energy
-_COST = 30.0  # [ns] of a candidate
+_COST, _COST_OF_BODY, _COST_OF_VERTEX = 30.0, 40.0, 10.0  # [ns] of a candidate, to go to another state
+
 
 class ActiveContacts(Record):
     """The contacts of one state, of which the first `count` rows are valid; it grows as needed.
@@ -224,7 +225,8 @@ def _write(
         row += 1
 
 
-_GO, _CHOOSE, _WRITE, _SUM = (1 << phase for phase in range(4))
+_GO, _FOLLOW, _CHOOSE, _WRITE, _SUM = (1 << phase for phase in range(5))
+_ALL = _GO | _FOLLOW | _CHOOSE | _WRITE | _SUM
 
 
 @mapped
@@ -232,16 +234,22 @@ def _find(
     watch: Watched, candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, Q: Array, runs: Indices,
     owner: Indices, chosen: Chosen, active: ActiveContacts, E: Array, span: tuple[int, int, int, int],
 ) -> int:  # fmt: skip
-    """Phases of `find_active` over some candidates: span has the part, where it begins and ends, and the phases.
+    """Phases of `find_active`: span has the part, where it begins and ends, and the phases.
 
-    Returns the number of contacts, −1 where a gap is closed. Where they are not chosen here, there are as many as
-    first[part + 1] says; sums are over all.
+    Among bodies, then pairs and vertices, then candidates; sums, and all phases at once, are over all. Returns the
+    number of contacts, −1 where a gap is closed: if they are not chosen here, as many as first[part + 1] says.
     """
     part, start, stop, phases = span
-    n, end = chosen.first[part], chosen.first[part + 1]
+    whole = phases == _ALL
     if phases & _GO:
-        follow(watch, Q)
-        update_positions(watch.vertices, scene.V, Q, active.X)
+        follow_bodies(watch, Q, 0 if whole else start, len(Q) if whole else stop)
+    if phases & _FOLLOW:
+        last = max(len(watch.near), len(watch.vertices)) if whole else stop
+        follow_pairs(watch, 0 if whole else start, last)
+        move_vertices(watch.vertices, scene.V, Q, 0 if whole else start, last, active.X)
+    if not phases & (_CHOOSE | _WRITE | _SUM):
+        return 0
+    n, end = chosen.first[part], chosen.first[part + 1]
     if phases & _CHOOSE:
         end = n + _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
     if end < n:
@@ -250,7 +258,7 @@ def _find(
         _write(candidates, scene, stiffness, h2, chosen, start, n, end, active)
     if phases & _SUM:
         bodies, energy = active.bodies, active.energy
-        for k in range(chosen.first[-1] if phases == _SUM else end):
+        for k in range(end if whole else chosen.first[-1]):
             a, b = natural(bodies[k, 0]), bodies[k, 1]
             E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
     return end - n
@@ -275,16 +283,18 @@ def find_active(
     active.candidates, active.count = candidates, 0
     if len(spans) == 1:
         active.make_room(size)
-        active.count = max(0, count := _find(*arguments, (0, 0, size, _GO | _CHOOSE | _WRITE | _SUM)))
+        active.count = max(0, count := _find(*arguments, (0, 0, size, _ALL)))
         return bool(count >= 0)
     chosen.first[:] = 0
-    _find(*arguments, (0, 0, 0, _GO))
-    counts = map_chunks(_find, [(*span, _CHOOSE) for span in spans], *arguments)
+    others = max(len(watch.near), len(watch.vertices))
+    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY), _GO), *arguments)
+    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX), _FOLLOW), *arguments)
+    counts = map_chunks(_find, in_phase(spans, _CHOOSE), *arguments)
     if min(counts) < 0:
         return False
     np.cumsum(counts, out=chosen.first[1:])
     active.count = int(chosen.first[-1])
     active.make_room(active.count)
-    map_chunks(_find, [(*span, _WRITE) for span in spans], *arguments)
+    map_chunks(_find, in_phase(spans, _WRITE), *arguments)
     _find(*arguments, (0, 0, 0, _SUM))
     return True

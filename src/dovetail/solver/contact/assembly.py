@@ -14,7 +14,7 @@ from dovetail.solver.contact.runs import Runs, list_runs
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import mapped
 from dovetail.solver.record import Record, nested
-from dovetail.solver.threads import chunks, map_chunks
+from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["Assembly", "assemble"]
@@ -73,7 +73,7 @@ def assemble(
     if len(spans) == 1:
         _assemble(*arguments, (0, 0, rows, _TERMS | _RUNS | _GATHER))
         return
-    map_chunks(_assemble, [(*span, _TERMS) for span in spans], *arguments)
+    map_chunks(_assemble, in_phase(spans, _TERMS), *arguments)
     _assemble(*arguments, (0, 0, 0, _RUNS))
     spans = chunks(bodies, _COST_OF_ROWS * rows / bodies)
-    map_chunks(_assemble, [(*span, _GATHER) for span in spans], *arguments)
+    map_chunks(_assemble, in_phase(spans, _GATHER), *arguments)

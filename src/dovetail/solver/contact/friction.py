@@ -28,7 +28,7 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8, nested, real
-from dovetail.solver.threads import Span, chunks, map_chunks
+from dovetail.solver.threads import Span, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["Frictions", "friction_terms", "slide_on"]
@@ -103,7 +103,7 @@ class Frictions(Record):
         if len(spans) == 1:
             _energies(*arguments, (0, 0, self.count, _EACH | _SUM))
         else:
-            map_chunks(_energies, [(*span, _EACH) for span in spans], *arguments)
+            map_chunks(_energies, in_phase(spans, _EACH), *arguments)
             _energies(*arguments, (0, 0, self.count, _SUM))
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:

@@ -24,7 +24,17 @@ from dovetail.solver.record import f8, i8
 from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
-__all__ = ["Watched", "at_least", "follow", "measure", "reaching", "remember", "squared_distance"]
+__all__ = [
+    "Watched",
+    "at_least",
+    "follow",
+    "follow_bodies",
+    "follow_pairs",
+    "measure",
+    "reaching",
+    "remember",
+    "squared_distance",
+]
 
 _COST = 10.0  # [ns] of a candidate
 
@@ -65,23 +75,29 @@ def measure(pairs: Indices, known: Array, k: int, X: Array, path: Array) -> floa
 
 
 class Watched(Books):
-    """Books of motion with the state Q (n, 4, 3) last gone to, and the vertices (v, 3) that candidates speak of."""
+    """Books of motion with the state Q (n, 4, 3) last gone to, and the vertices (v, 3) that candidates speak of.
+
+    drift (n, 4) is the motion on the way there, of the centres and of corners beside it.
+    """
 
     Q: Array = f8(3)
+    drift: Array = f8(2)
     vertices: Indices = i8(2)
 
 
 @kernel
-def follow(watch: Watched, Q: Array) -> None:
-    """Go to the state Q: path of every near pair += relative motion up to there."""
-    centre, half, near, path, Q_before = watch.centre, watch.half, watch.near, watch.path, watch.Q
-    n = len(Q)
-    shift, turn = np.empty((n, 3)), np.empty(n)
-    for b in range(n):
+def follow_bodies(watch: Watched, Q: Array, start: int, stop: int) -> None:
+    """Go to the state Q with some bodies: drift ← how far the centres of their boxes move, and how far corners depart.
+
+    Paths are to follow.
+    """
+    centre, half, drift, Q_before = watch.centre, watch.half, watch.drift, watch.Q
+    for b in range(start, stop):
+        b = natural(b)
         for x in range(3):
-            shift[b, x] = Q[b, 0, x] - Q_before[b, 0, x]
+            drift[b, x] = Q[b, 0, x] - Q_before[b, 0, x]
             for i in range(3):
-                shift[b, x] += centre[b, i] * (Q[b, 1 + i, x] - Q_before[b, 1 + i, x])
+                drift[b, x] += centre[b, i] * (Q[b, 1 + i, x] - Q_before[b, 1 + i, x])
         # farthest that a corner of the box departs from its centre's motion; opposite corners do so alike
         largest = 0.0
         for corner in range(4):
@@ -94,16 +110,30 @@ def follow(watch: Watched, Q: Array) -> None:
                 value += third if corner & 2 else -third
                 total += value * value
             largest = max(largest, total)
-        turn[b] = math.sqrt(largest)
+        drift[b, 3] = math.sqrt(largest)
         for i in range(4):
             for x in range(3):
                 Q_before[b, i, x] = Q[b, i, x]
-    for k in range(len(near)):
+
+
+@kernel
+def follow_pairs(watch: Watched, start: int, stop: int) -> None:
+    """Path of some near pairs += the relative motion of their bodies."""
+    near, path, drift = watch.near, watch.path, watch.drift
+    for k in range(start, min(stop, len(near))):
+        k = natural(k)
         a, b = natural(near[k, 0]), natural(near[k, 1])
         apart = 0.0
         for x in range(3):
-            apart += (shift[a, x] - shift[b, x]) ** 2
-        path[k] += math.sqrt(apart) + turn[a] + turn[b]
+            apart += (drift[a, x] - drift[b, x]) ** 2
+        path[k] += math.sqrt(apart) + drift[a, 3] + drift[b, 3]
+
+
+@kernel
+def follow(watch: Watched, Q: Array) -> None:
+    """Go to the state Q: path of every near pair += relative motion up to there."""
+    follow_bodies(watch, Q, 0, len(Q))
+    follow_pairs(watch, 0, len(watch.near))
 
 
 @mapped

@@ -22,7 +22,7 @@ from dovetail.solver.contact.runs import Runs, add_force, list_runs
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.threads import chunks, map_chunks
+from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["add_mollifiers", "add_normal_gradient", "normal_terms"]
@@ -128,6 +128,6 @@ def add_normal_gradient(s: ActiveContacts, scene: ContactScene, g: Array) -> Non
     if len(spans) == 1:
         _gradient(*arguments, (0, 0, s.count, _TERMS | _RUNS | _GATHER))
         return
-    map_chunks(_gradient, [(*span, _TERMS) for span in spans], *arguments)
+    map_chunks(_gradient, in_phase(spans, _TERMS), *arguments)
     _gradient(*arguments, (0, 0, 0, _RUNS))
-    map_chunks(_gradient, [(*span, _GATHER) for span in chunks(len(g), _COST * s.count / len(g))], *arguments)
+    map_chunks(_gradient, in_phase(chunks(len(g), _COST * s.count / len(g)), _GATHER), *arguments)

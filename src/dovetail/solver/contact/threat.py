@@ -15,7 +15,7 @@ from dovetail.solver.islands import Islands, unite
 from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
-from dovetail.solver.threads import chunks, map_chunks
+from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["Threats", "unite_threatened"]
@@ -175,5 +175,5 @@ def unite_threatened(
         _threatened(*arguments, (0, 0, size, _PREPARE | _SEEK | _UNITE))
         return
     _threatened(*arguments, (0, 0, 0, _PREPARE))
-    map_chunks(_threatened, [(*span, _SEEK) for span in spans], *arguments)
+    map_chunks(_threatened, in_phase(spans, _SEEK), *arguments)
     _threatened(*arguments, (0, 0, 0, _UNITE))
