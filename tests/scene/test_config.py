@@ -16,8 +16,8 @@ from dovetail.scene import Scene
 from dovetail.scene.config_schema import KEYS, Interval
 
 OURS = {
-    "joint/angle", "joint/exact", "threads/count", "threads/grain", "integrator/bdf2_start", "integrator/bdf2_contact", "contact/joint_neighbours",
-    "contact/friction/memory", "contact/ease_in", "newton/direction",
+    "joint/angle", "joint/exact", "integrator/bdf2_start", "integrator/bdf2_contact", "contact/joint_neighbours",
+    "threads/count", "threads/grain", "contact/friction/memory", "contact/ease_in", "newton/direction",
 }  # fmt: skip
 """Keys that libuipc does not have."""
 
