@@ -30,6 +30,7 @@ ELSEWHERE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md
 """Pages outside docs/, and where they are on the site."""
 REFERENCE = {
     "dovetail.sim": "The short form",
+    "dovetail.worlds": "Many worlds",
     "dovetail.core": "Scene, world, engine",
     "dovetail.constitution": "Constitutions",
     "dovetail.geometry": "Geometry",

@@ -2,7 +2,7 @@
 
 The names here are those of libuipc's `uipc` module: factories for vectors and matrices, transforms, `view`,
 logging and timing, `Engine`, `World`, `Scene`, and the sub-modules `core`, `geometry`, `constitution`, `builtin`,
-`unit`. Beside them stands `Sim`, the short form.
+`unit`. Beside them stand `Sim`, the short form, and `Worlds`, many of it.
 
 Names are loaded when they are first used, so that `import dovetail` and the `--help` of the command line take no time.
 """
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dovetail.picture import Camera
     from dovetail.resident_thread import ResidentThread
     from dovetail.sim import Part, Sim
+    from dovetail.study import grid, sweep
     from dovetail.timer import Timer
     from dovetail.values import (
         I32,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         Vector9,
         Vector12,
     )
+    from dovetail.worlds import Worlds, rollout
 
 __all__ = [
     "I32",
@@ -79,12 +81,16 @@ __all__ = [
     "Vector9",
     "Vector12",
     "World",
+    "Worlds",
     "__version__",
     "builtin",
     "constitution",
     "core",
     "errors",
     "geometry",
+    "grid",
+    "rollout",
+    "sweep",
     "unit",
     "view",
 ]
@@ -98,12 +104,14 @@ _HOMES = {
     "picture": ("Camera",),
     "resident_thread": ("ResidentThread",),
     "sim": ("Part", "Sim"),
+    "study": ("grid", "sweep"),
     "timer": ("Timer",),
     "values": (
         "I32", "I64", "U32", "U64", "Float", "IndexT", "SizeT",
         "Matrix2x2", "Matrix3x3", "Matrix4x4", "Matrix6x6", "Matrix9x9", "Matrix12x12",
         "Vector2", "Vector3", "Vector4", "Vector6", "Vector9", "Vector12",
     ),
+    "worlds": ("Worlds", "rollout"),
 }  # fmt: skip
 """Modules with the names that they lend; all other names of `__all__` are modules themselves."""
 

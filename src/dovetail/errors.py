@@ -17,6 +17,7 @@
     │   ├── NotFinite              NaN or Inf in a state
     │   └── NewtonStalled          the iteration limit was reached (raised in strict mode only)
     ├── GradientError              a rollout that cannot be differentiated, or a gradient that there is none of
+    ├── StudyError                 a study that cannot be run, or a table that is not its own
     └── MissingExtra               an optional package is absent; the message gives the pip line
 
 Messages read: who: where, what is wrong with actual values [unit]; what to do.
@@ -43,6 +44,7 @@ __all__ = [
     "RecordingError",
     "SceneError",
     "SolverError",
+    "StudyError",
     "UnsupportedShape",
     "UnsupportedType",
     "ViewerError",
@@ -119,6 +121,10 @@ class NewtonStalled(SolverError):  # noqa: N818 - reads as the state it reports
 
 class GradientError(DovetailError):
     """A rollout that cannot be differentiated, or a gradient that there is none of."""
+
+
+class StudyError(DovetailError):
+    """A study that cannot be run, or a table that is not its own."""
 
 
 class MissingExtra(DovetailError, ImportError):  # noqa: N818 - reads as the state it reports

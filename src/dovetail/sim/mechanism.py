@@ -14,7 +14,7 @@ from dovetail.sim.handle import Handle
 from dovetail.sim.inverse_kinematics import inverse_kinematics
 from dovetail.sim.table import spell
 from dovetail.sim.words import in_own_words
-from dovetail.typing import Array, ArrayLike
+from dovetail.typing import Array, ArrayLike, Flags
 
 if TYPE_CHECKING:
     from dovetail.sim.body import Body
@@ -60,6 +60,11 @@ class Mechanism(Handle):
 
     def __len__(self) -> int:
         return len(self._coordinates)
+
+    @property
+    def sim(self) -> Sim:
+        """The simulation that it is part of."""
+        return self._sim
 
     @property
     def _state(self) -> MechanismState:
@@ -156,6 +161,34 @@ class Mechanism(Handle):
             )
         for coordinate, value in zip(self._coordinates, given, strict=True):
             coordinate.load = value
+
+    @property
+    def driven(self) -> Flags:
+        """Which coordinates have a motor, on or off."""
+        return np.array([c.drive.present for c in self._coordinates])
+
+    @property
+    def settings(self) -> Array:
+        """(n, 5) of each coordinate: stiffness, damping, target and its velocity of the drive, and the load on it.
+
+        Setting it brings all of them back, of drives and loads that there are.
+        """
+        rows = []
+        for c in self._coordinates:
+            drive = c.drive
+            rows.append((drive.stiffness, drive.damping, drive.target, drive.target_velocity, c.load or 0.0))
+        return np.array(rows)
+
+    @settings.setter
+    def settings(self, values: ArrayLike) -> None:
+        size = 5 * len(self)
+        rows = vector("Mechanism.settings", f"{size} numbers", values, size=size).reshape(-1, 5)
+        for c, (*gains, load) in zip(self._coordinates, rows.tolist(), strict=True):
+            if c.drive.present:
+                for name, value in zip(("stiffness", "damping", "target", "target_velocity"), gains, strict=True):
+                    c.set(f"drive/{name}", value)
+            if c.load is not None:
+                c.load = load
 
     # --- what follows from it -------------------------------------------------------------------------------
 

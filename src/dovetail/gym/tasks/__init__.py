@@ -1,0 +1,1 @@
+"""Tasks in which contact and loops decide, and a cartpole; one file each."""

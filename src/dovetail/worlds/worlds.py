@@ -1,0 +1,282 @@
+"""Many worlds of one machine: each a `Sim` of its own, all of them stepped, read and driven as arrays.
+
+A world never sees another one, although they stand in the same place, and nothing of a step is shared. Its numbers are
+thus those of the same world run alone, bit for bit, whatever the number of worlds, their order, or the threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dovetail.checked import LARGEST, checked, numbers, shown, whole
+from dovetail.errors import DovetailError, SceneError, SolverError
+from dovetail.logger import Logger
+from dovetail.messages import counted
+from dovetail.sim.handle import Handle
+from dovetail.sim.mechanism import Mechanism
+from dovetail.sim.sim import Sim
+from dovetail.typing import Array, ArrayLike, Indices
+from dovetail.world.contacts import Contacts
+from dovetail.world.world_state import WorldState
+
+__all__ = ["Build", "Worlds"]
+
+Build: TypeAlias = Callable[[Sim, np.random.Generator], Mechanism | None]
+"""Makes one world in an empty `Sim`, with random numbers of its own; the mechanism is what arrays are about."""
+
+
+class Worlds(Handle):
+    """n worlds that `build(sim, rng)` makes, each in a `Sim` of its own.
+
+        def build(sim, rng):
+            rod = sim.box((0.6, 0.05, 0.05), pos=(0.3, 0, 1), mass=rng.uniform(1, 2))
+            sim.revolute(None, rod, pos=(0, 0, 1), axis=(0, 1, 0), drive=0.0)
+
+        worlds = Worlds(build, 64, dt=0.01)
+        worlds.target = np.linspace(-1, 1, 64)[:, None]
+        worlds.step(100)
+        print(worlds.q)
+
+    `build` returns the mechanism, or nothing: then it is that of all joints. Worlds may differ in numbers and in
+    structure, as long as their mechanisms have equally many coordinates. World i has its own random numbers, which
+    depend on `seed` and i alone. All further options are those of `Sim`.
+
+    | property | unit | |
+    |---|---|---|
+    | `q`, `v` | rad or m, per s | (n, k) coordinates and rates; may be set |
+    | `target`, `target_velocity` | rad or m, per s | (n, k) of the drives; may be set |
+    | `effort` | N·m or N | (n, k) what drives, torques and forces of the joints exert; setting it sets the latter |
+    | `state` | | what moves, a `WorldState` for each world; may be set |
+    | `contacts` | | for each world, where its bodies touch |
+    | `frame`, `time` | –, s | (n,) of each world |
+    | `failed` | | by number of the world, why it could not go on |
+    | `names`, `mechanisms` | | of the coordinates; of each world |
+
+    What is set is (n, k), or (k,) or a number for all worlds. `worlds[i]` is the `Sim` of a world.
+
+    A world in which a step cannot be computed is told by its number, and stays as it was before that step until it is
+    reset or its state is set; the others go on.
+    """
+
+    names: list[str]
+    mechanisms: list[Mechanism]
+    failed: dict[int, str]
+
+    @checked(SceneError)
+    def __init__(self, build: Callable[..., Any], n: int, *, seed: int = 0, threads: int = 1, **options: Any) -> None:
+        for what, value, least in (("n", n, 1), ("seed", seed, 0), ("threads", threads, 1)):
+            if value < least:
+                raise SceneError(f"Worlds: {what} = {value}; give a whole number ≥ {least}.")
+        self._sims: list[Sim] = []
+        self.mechanisms, self.failed, self._threads = [], {}, int(threads)
+        for number, sequence in enumerate(np.random.SeedSequence(int(seed)).spawn(int(n))):
+            self._make(number, build, np.random.default_rng(sequence), options)
+        self.names = list(self.mechanisms[0].names)
+
+    def _make(self, number: int, build: Build, rng: np.random.Generator, options: dict[str, Any]) -> None:
+        sim = Sim(threads=1 if self._threads > 1 else None, **options)  # one level of threads is enough
+        found = build(sim, rng)
+        if found is None:
+            found = sim.mechanism()
+        if not isinstance(found, Mechanism) or found.sim is not sim:
+            raise SceneError(
+                f"Worlds: build has returned {shown(found)} for world {number}; return a mechanism of the sim that it "
+                "was given, or nothing for that of all joints."
+            )
+        if self.mechanisms and len(found) != len(self.mechanisms[0]):
+            raise SceneError(
+                f"Worlds: the mechanism of world {number} has {counted(len(found), 'coordinate')}, that of world 0 has "
+                f"{len(self.mechanisms[0])}; let build return mechanisms of one size."
+            )
+        with _numbered(number):
+            sim.world  # noqa: B018 - made and checked here, not at the first step
+        self._sims.append(sim)
+        self.mechanisms.append(found)
+
+    # --- worlds ---------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._sims)
+
+    def __getitem__(self, number: int) -> Sim:
+        """The simulation of a world: bodies and joints by name, energies, pictures, the viewer."""
+        found = whole(number)
+        if found is None:
+            raise SceneError(f"Worlds: [{shown(number)}]; give the number of a world.")
+        if not -len(self) <= found < len(self):
+            raise IndexError(f"Worlds: there is no world {found}; there are {len(self)}.")
+        return self._sims[found]
+
+    def __iter__(self) -> Iterator[Sim]:
+        return iter(self._sims)
+
+    # --- running --------------------------------------------------------------------------------------------
+
+    @checked(SceneError)
+    def step(self, steps: int = 1) -> None:
+        """Compute so many steps of all worlds but those that have failed."""
+        if steps < 0:
+            raise SceneError(f"Worlds.step: steps = {steps}; give 0 or more.")
+        running = [number for number in range(len(self)) if number not in self.failed]
+        if self._threads == 1:
+            failures = self._run(running, steps)
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                parts = [running[k :: self._threads] for k in range(self._threads)]
+                done = [pool.submit(self._run, part, steps) for part in parts]
+            failures = {number: why for part in done for number, why in part.result().items()}
+        for number in sorted(failures):
+            self.failed[number] = failures[number]
+            Logger.warn(f"Worlds: world {number} cannot go on and is left as it is: {failures[number]}")
+
+    def _run(self, some: Sequence[int], steps: int) -> dict[int, str]:
+        """Step some worlds one after the other; why those that failed did."""
+        failures: dict[int, str] = {}
+        for number in some:
+            with _numbered(number):
+                try:
+                    self._sims[number].step(steps)
+                except SolverError as error:
+                    failures[number] = str(error)
+        return failures
+
+    @checked(SceneError)
+    def reset(self, which: Any = None, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
+        """Bring worlds back home, or from there to coordinates q and rates v (m, k); targets and forces stay.
+
+        `which` is a number, several of them, or n truth values; by default all.
+        """
+        chosen = self._chosen(which)
+        given = [None if values is None else self._rows(f"reset: {name}", values, len(chosen))
+                 for name, values in (("q", q), ("v", v))]  # fmt: skip
+        for k, number in enumerate(chosen):
+            with _numbered(number):
+                self._sims[number].reset()
+                for name, values in zip("qv", given, strict=True):
+                    if values is not None:
+                        setattr(self.mechanisms[number], name, values[k])
+            self.failed.pop(number, None)
+
+    def _chosen(self, which: Any) -> list[int]:
+        n = len(self)
+        if which is None:
+            return list(range(n))
+        found = np.atleast_1d(np.asarray(which)) if isinstance(which, (int, Sequence, np.ndarray, np.generic)) else None
+        if found is not None and found.dtype == np.bool_ and found.shape == (n,):
+            return np.flatnonzero(found).tolist()
+        if found is not None and found.ndim == 1 and (found.dtype.kind in "iu" or found.size == 0):
+            whom: Indices = found.astype(np.int64)
+            if ((whom >= 0) & (whom < n)).all():
+                return list(dict.fromkeys(whom.tolist()))
+        raise SceneError(
+            f"Worlds.reset: which = {shown(which)}; give numbers of worlds from 0 to {n - 1}, or {n} truth values."
+        )
+
+    # --- states ---------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> tuple[WorldState, ...]:
+        return tuple(sim.state for sim in self._sims)
+
+    @state.setter
+    def state(self, states: Sequence[WorldState]) -> None:
+        if not isinstance(states, (list, tuple)) or len(states) != len(self):
+            raise SceneError(f"Worlds.state: {shown(states)}; give a state for each of the {len(self)} worlds.")
+        for number, (sim, state) in enumerate(zip(self._sims, states, strict=True)):
+            with _numbered(number):
+                sim.state = state
+            self.failed.pop(number, None)
+
+    @property
+    def contacts(self) -> list[Contacts]:
+        return [sim.contacts for sim in self._sims]
+
+    @property
+    def frame(self) -> Indices:
+        return np.array([sim.frame for sim in self._sims])
+
+    @property
+    def time(self) -> Array:
+        return np.array([sim.time for sim in self._sims])
+
+    # --- arrays ---------------------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Array:
+        return self._get("q")
+
+    @q.setter
+    def q(self, values: ArrayLike) -> None:
+        self._set("q", values)
+
+    @property
+    def v(self) -> Array:
+        return self._get("v")
+
+    @v.setter
+    def v(self, values: ArrayLike) -> None:
+        self._set("v", values)
+
+    @property
+    def target(self) -> Array:
+        return self._get("target")
+
+    @target.setter
+    def target(self, values: ArrayLike) -> None:
+        self._set("target", values)
+
+    @property
+    def target_velocity(self) -> Array:
+        return self._get("target_velocity")
+
+    @target_velocity.setter
+    def target_velocity(self, values: ArrayLike) -> None:
+        self._set("target_velocity", values)
+
+    @property
+    def effort(self) -> Array:
+        return self._get("effort")
+
+    @effort.setter
+    def effort(self, values: ArrayLike) -> None:
+        self._set("effort", values)
+
+    def _get(self, name: str) -> Array:
+        return np.array([getattr(mechanism, name) for mechanism in self.mechanisms])
+
+    def _set(self, name: str, values: ArrayLike) -> None:
+        rows = self._rows(name, values, len(self))
+        for number, mechanism in enumerate(self.mechanisms):
+            with _numbered(number):
+                setattr(mechanism, name, rows[number])
+
+    def _rows(self, what: str, values: ArrayLike, count: int) -> Array:
+        """(count, k) of what was given for so many worlds."""
+        found, shape = numbers(values), (count, len(self.names))
+        if found is None or found.shape not in (shape, shape[1:], ()) or not (np.abs(found) <= LARGEST).all():
+            raise SceneError(
+                f"Worlds.{what} = {shown(values)}; give finite numbers as an array {shape}, or {shape[1:]} for all."
+            )
+        return np.broadcast_to(found, shape)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<Worlds: {len(self)} of {counted(len(self.names), 'coordinate')}{failed}>"
+
+
+class _numbered:  # noqa: N801 - reads as what it does
+    """Errors of a world say which one it is."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, DovetailError) and error.args:
+            error.args = (f"world {self._number}: {error.args[0]}", *error.args[1:])

@@ -1,0 +1,217 @@
+"""Many worlds: each as if it were alone, whatever the others do; states, resets, failures."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from dovetail import Sim, Worlds
+from dovetail.errors import SceneError
+
+Y, Z = (0, 1, 0), (0, 0, 1)
+
+
+def chain(sim, rng):
+    """Six exact links with masses of their own."""
+    parent = None
+    for k in range(6):
+        link = sim.box((0.1, 0.02, 0.02), pos=(0.1 * k + 0.05, 0, 1), mass=rng.uniform(0.05, 0.1))
+        sim.revolute(parent, link, pos=(0.1 * k, 0, 1), axis=Y)
+        parent = link
+
+
+def arm(sim, rng):
+    """Three driven and limited links above a ground, lengths and gains of their own."""
+    sim.ground()
+    parent, x = None, 0.0
+    for k in range(3):
+        length = rng.uniform(0.25, 0.35)
+        link = sim.box((length - 0.02, 0.05, 0.05), pos=(x + length / 2, 0, 1))
+        sim.revolute(parent, link, pos=(x, 0, 1), axis=Z if k % 2 else Y, limit=(-2.0, 2.0), drive=0.0)
+        parent, x = link, x + length
+    return sim.mechanism()
+
+
+def lander(sim, rng):
+    """A body on two sprung legs that falls on the ground and stays there, friction of its own."""
+    sim.ground(friction=rng.uniform(0.3, 0.8))
+    trunk = sim.box((0.3, 0.1, 0.05), pos=(0, 0, 0.24), velocity=(rng.uniform(-0.3, 0.3), 0, 0))
+    for x in (-0.12, 0.12):
+        leg = sim.box((0.03, 0.08, 0.16), pos=(x, 0, 0.12))
+        sim.revolute(trunk, leg, pos=(x, 0, 0.2), axis=Y, drive=0.0)
+
+
+CASES = {
+    "chain": (chain, {"contact": False}),
+    "chain by bdf2": (chain, {"contact": False, "integrator": "bdf2"}),
+    "arm": (arm, {}),
+    "arm by bdf1": (arm, {"integrator": "bdf1"}),
+    "lander": (lander, {}),
+    "lander by bdf2": (lander, {"integrator": "bdf2"}),
+}
+
+
+def alone(build, number, seed, steps, targets, **options):
+    """What a world does in a Sim of its own: q and v after each step."""
+    sim = Sim(**options)
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(number + 1)[number])
+    mechanism = build(sim, rng) or sim.mechanism()
+    found = []
+    for _ in range(steps):
+        if targets is not None:
+            mechanism.target = targets[number]
+        sim.step()
+        found.append((mechanism.q, mechanism.v))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("n", "threads"), [(1, 1), (3, 2)])
+def test_a_world_among_others_is_bit_identical_to_itself_alone(case, n, threads):
+    build, options = CASES[case]
+    worlds = Worlds(build, n, seed=5, threads=threads, **options)
+    targets = None if build is chain else np.linspace(-0.4, 0.4, n * len(worlds.names)).reshape(n, -1)
+    found = []
+    for _ in range(12):
+        if targets is not None:
+            worlds.target = targets
+        worlds.step()
+        found.append((worlds.q, worlds.v))
+    found = np.array(found)
+    for number in {0, n - 1}:
+        assert np.array_equal(found[:, :, number], alone(build, number, 5, 12, targets, **options))
+    if n > 1:
+        assert not np.array_equal(found[:, :, 0], found[:, :, 1])
+
+
+def test_several_steps_at_once_are_as_many_steps():
+    one, other = (Worlds(arm, 3, seed=1) for _ in range(2))
+    one.target = other.target = 0.3
+    one.step(7)
+    for _ in range(7):
+        other.step()
+    assert np.array_equal(one.q, other.q) and np.array_equal(one.v, other.v)
+    assert np.array_equal(one.effort, other.effort) and one.effort.shape == (3, 3)
+    assert one.frame.tolist() == [7, 7, 7] and np.allclose(one.time, 0.07)
+
+
+def test_states_go_back_bit_for_bit():
+    worlds = Worlds(lander, 3)
+    worlds.step(10)
+    before = worlds.state
+    worlds.step(5)
+    first = worlds.q
+    worlds.state = before
+    worlds.step(5)
+    assert np.array_equal(worlds.q, first)
+    with pytest.raises(SceneError, match="a state for each of the 3 worlds"):
+        worlds.state = before[:2]
+
+
+def test_some_worlds_are_reset_and_the_others_go_on():
+    worlds, others = Worlds(chain, 4, contact=False), Worlds(chain, 4, contact=False)
+    worlds.step(6)
+    others.step(6)
+    q, v = np.full((2, 6), 0.1), np.full(6, -0.5)
+    worlds.reset([3, 1], q=q, v=v)
+    # coordinates are set to within what closing joints leaves, 1e-9
+    assert np.allclose(worlds.q[[1, 3]], 0.1, atol=1e-8) and np.allclose(worlds.v[[1, 3]], -0.5, atol=1e-8)
+    assert worlds.frame.tolist() == [6, 0, 6, 0]
+    worlds.step(3)
+    others.step(3)
+    assert np.array_equal(worlds.q[[0, 2]], others.q[[0, 2]])
+    again = Worlds(chain, 4, contact=False)
+    again.reset(np.array([False, True, False, True]), q=q, v=v)
+    again.step(3)
+    assert np.array_equal(worlds.q[[1, 3]], again.q[[1, 3]])
+
+
+def fragile(sim, rng):
+    rod = sim.box((0.3, 0.05, 0.05), pos=(0.15, 0, 1), name="rod")
+    sim.revolute(None, rod, pos=(0, 0, 1), axis=Y, name="hinge")
+    rod.force = (0, 0, 0)
+
+
+def test_a_world_that_fails_is_told_and_frozen_and_the_others_go_on(caplog):
+    strict = {"newton/max_iter": 8, "extras/strict_mode/enable": 1}
+    worlds, others = (Worlds(fragile, 4, threads=2, contact=False, config=strict) for _ in range(2))
+    worlds.step(2)
+    kept = worlds.q[2]
+    worlds[2]["rod"].force = (0, 0, 1e9)  # eight iterations do not suffice for that
+    worlds.step(3)
+    assert list(worlds.failed) == [2] and "world 2 cannot go on" in caplog.text
+    assert np.array_equal(worlds.q[2], kept) and worlds.frame.tolist() == [5, 5, 2, 5]
+    others.step(5)
+    assert np.array_equal(worlds.q[[0, 1, 3]], others.q[[0, 1, 3]])
+    worlds[2]["rod"].force = (0, 0, 0)
+    worlds.reset(2)
+    worlds.step(5)
+    assert not worlds.failed and np.array_equal(worlds.q[2], others.q[2])
+
+
+def test_worlds_may_differ_in_structure():
+    def build(sim, rng):
+        fragile(sim, rng)
+        if rng.integers(2):
+            sim.ground()
+            sim.box(0.1, pos=(2, 0, 0.06))
+        return sim.mechanism(sim["hinge"])
+
+    worlds = Worlds(build, 6, seed=1)
+    assert len({len(sim.bodies) for sim in worlds}) == 2
+    worlds.step(20)
+    assert {len(contacts) > 0 for contacts in worlds.contacts} == {True, False}
+    assert np.ptp(worlds.q) == 0.0  # what else stands there does not matter to the rod
+
+
+def test_many_resets_and_steps_take_no_memory():
+    worlds = Worlds(arm, 2)
+
+    def some(count):
+        for k in range(count):
+            worlds.reset(k % 2, q=[0.1, 0.0, 0.1], v=0.0)
+            worlds.step()
+
+    some(20)
+    tracemalloc.start()
+    some(40)
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    some(60)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    # NumPy and Numba keep small objects for later, which come to some 50 kB; 60 states would be 300
+    assert grown < 30 * sum(array.nbytes for array in worlds[0].state.arrays.values())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Worlds(fragile, 0), "n = 0; give a whole number ≥ 1"),
+        (lambda: Worlds(fragile, 2, seed=-1), "seed = -1"),
+        (lambda: Worlds(fragile, 2, threads=0), "threads = 0"),
+        (lambda: Worlds(5, 2), "build = 5; give a function"),
+        (lambda: Worlds(lambda sim, rng: 5, 2), "build has returned 5 for world 0"),
+        (lambda: Worlds(lambda sim, rng: (fragile(sim, rng), Worlds(fragile, 1).mechanisms[0])[1], 2), "for world 0"),
+        (lambda: Worlds(fragile, 2).reset([2]), "numbers of worlds from 0 to 1"),
+        (lambda: Worlds(fragile, 2).reset(q=[[1], [2], [3]]), r"as an array \(2, 1\)"),
+        (lambda: setattr(Worlds(fragile, 2), "q", np.nan), r"Worlds.q = nan; give finite numbers"),
+        (lambda: setattr(Worlds(fragile, 2), "target", "x"), r"Worlds.target = 'x'"),
+        (lambda: Worlds(fragile, 2)["rod"], "give the number of a world"),
+        (lambda: Worlds(fragile, 2).step(-1), "steps = -1"),
+    ],
+)
+def test_nonsense_is_refused_in_a_paragraph(make, message):
+    with pytest.raises(SceneError, match=message):
+        make()
+
+
+def test_a_world_that_does_not_exist_is_an_index_error_so_that_loops_end():
+    worlds = Worlds(fragile, 2)
+    assert [sim is worlds[k] for k, sim in enumerate(worlds)] == [True, True] and worlds[-1] is worlds[1]
+    with pytest.raises(IndexError, match="there is no world 2; there are 2"):
+        worlds[2]
