@@ -79,7 +79,9 @@ def threads_by_default() -> int:
 
 def chunks(items: int, cost: float) -> list[Span]:
     """Cut so many items into chunks, each of which takes `cost` nanoseconds."""
-    parts = max(1, min(_MOST, items, 1 + int(items * cost / (1000.0 * _setting.grain))))
+    parts = min(_MOST, items, 1 + int(items * cost / (1000.0 * _setting.grain)))
+    if parts <= 1:
+        return [(0, 0, items)]
     bounds = [part * items // parts for part in range(parts + 1)]
     return [(part, bounds[part], bounds[part + 1]) for part in range(parts)]
 
