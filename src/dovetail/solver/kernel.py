@@ -168,7 +168,7 @@ def kernel(function: _Function, **options: bool) -> _Function:
 
 
 def mapped(function: _Function) -> _Function:
-    """A kernel that runs beside others (threads.py): it does not hold Python's lock, which costs each call 0.1 µs."""
+    """A kernel that runs beside others (threads.py): it does not hold Python's lock."""
     return kernel(function, nogil=True)
 
 
