@@ -28,9 +28,7 @@ __all__ = ["GRAIN", "Span", "chunks", "in_phase", "map_chunks", "processors", "s
 Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
-GRAIN = (
-    250.0  # [µs] of work from which on it is cut: to wake a thread takes 20 to 50, a call some (benchmarks/cores.py)
-)
+GRAIN = 250.0  # [µs] of work from which on it is cut; finding contacts of a pile of 1,000 in 20 chunks costs 13 % more
 _MOST = 32  # chunks of one call: enough for the last ones of many threads to end together
 
 
