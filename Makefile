@@ -9,7 +9,10 @@ SPEED  := $(if $(QUICK),--quick)
 # engines to compare with that are left out where there is no wheel for this machine
 RIVALS := drake newton pybullet
 
-.PHONY: demo test lint docs bench verify wheel clean
+# robot files of public packages, in an environment of their own; what does not install is left out
+ROBOTS := gymnasium gymnasium-robotics robosuite dm_control pybullet pin example-robot-data
+
+.PHONY: demo test lint docs bench verify robots wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo
@@ -18,7 +21,15 @@ test: $(VENV)/.installed-test
 	$(BIN)/python -m dovetail warmup
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)-robots/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-robots
+	$(VENV)-robots/bin/python -m pip install --quiet --editable '.[robots]'
+	for package in $(ROBOTS); do \
+	    $(VENV)-robots/bin/python -m pip install --quiet --no-deps $$package || echo "no $$package"; \
+	done
+	touch $@
+
+$(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -33,6 +44,9 @@ bench: $(VENV)/.installed-bench
 
 verify: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/verify.py $(SPEED)
+
+robots: $(VENV)-robots/.installed
+	$(VENV)-robots/bin/python benchmarks/robots.py
 
 # with kernels for this kind of machine, in dist/
 wheel: $(VENV)/.installed
@@ -66,4 +80,4 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-robots build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

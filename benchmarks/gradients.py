@@ -3,13 +3,15 @@
     python benchmarks/gradients.py
 
 Forward is the recorded rollout, with the tolerances that a tape asks for, and `plain` the same steps without a tape, at
-the tolerances of the config. Minima over rounds that take turns.
+the tolerances of the config. Processor time, minima over rounds that take turns. Then the Jacobians of a step, and
+what a tape keeps.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from dovetail.constitution import AffineBodyConstitution, AffineBodySphericalJoi
 from dovetail.geometry import halfplane, label_surface, trimesh
 from dovetail.geometry.rows import rows_to_transforms
 
-ROUNDS, STEPS = 3, 20
+ROUNDS, STEPS = 8, 20
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 SIDES = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
 
@@ -81,18 +83,18 @@ def measure(name: str, build: Any, settle: int = 0) -> None:
     residual = contacts = 0.0
     for _ in range(ROUNDS):
         world.restore(start)
-        clock = time.perf_counter()
+        clock = time.process_time()
         for _ in range(STEPS):
             world.advance()
-        times["plain"] = min(times["plain"], time.perf_counter() - clock)
+        times["plain"] = min(times["plain"], time.process_time() - clock)
         world.restore(start)
-        clock = time.perf_counter()
+        clock = time.process_time()
         tape = world.rollout(STEPS)
-        times["forward"] = min(times["forward"], time.perf_counter() - clock)
+        times["forward"] = min(times["forward"], time.process_time() - clock)
         ones = np.ones((STEPS + 1, *tape.Q.shape[1:]))
-        clock = time.perf_counter()
+        clock = time.process_time()
         residual = tape.backward(ones).residual.max()
-        times["backward"] = min(times["backward"], time.perf_counter() - clock)
+        times["backward"] = min(times["backward"], time.process_time() - clock)
         contacts = world.report.contacts
     per = {key: 1e3 * value / STEPS for key, value in times.items()}
     print(
@@ -101,8 +103,28 @@ def measure(name: str, build: Any, settle: int = 0) -> None:
     )
 
 
+def measure_step(name: str, strength: float) -> None:
+    """Jacobians of a step of 32 links by all of their 768 numbers; memory of a rollout."""
+    world = chain(strength, links=32)
+    tape, least = world.rollout(3), np.inf
+    for _ in range(ROUNDS):
+        clock = time.process_time()
+        rows = len(tape.step_jacobians(1)[0])
+        least = min(least, time.process_time() - clock)
+    tracemalloc.start()
+    tape = world.rollout(200)
+    kept = tracemalloc.get_traced_memory()[0] / 200 / 33
+    tracemalloc.stop()
+    print(
+        f"{name:24s} Jacobians {1e3 * least:6.1f} ms, {1e6 * least / rows:.0f} µs a row   "
+        f"{kept:.0f} B per body and step"
+    )
+
+
 if __name__ == "__main__":
     measure("chain 100, penalty, bdf1", lambda: chain(100.0))
     measure("chain 100, exact, bdf1", lambda: chain(np.inf))
     measure("chain 100, exact, ctr", lambda: chain(np.inf, "ctr"))
     measure("pile 125, bdf1", pile, 40)
+    measure_step("chain 32, penalty, bdf1", 100.0)
+    measure_step("chain 32, exact, bdf1", np.inf)

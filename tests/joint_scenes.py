@@ -21,21 +21,26 @@ import numpy as np
 from dovetail import Engine, Scene, World
 from dovetail.constitution import (
     AffineBodyConstitution,
+    AffineBodyD6Joint,
+    AffineBodyJointArmature,
     AffineBodyJointDamper,
     AffineBodyJointDrive,
     AffineBodyJointFriction,
     AffineBodyJointLimit,
+    AffineBodyJointSpring,
     Joint,
     constitution_classes,
 )
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra
 from dovetail.constitution.joint.extra import Drive, JointLimit, JointLoad
+from dovetail.constitution.joint.spherical import MeasuredSphericalJoint
 from dovetail.core import AffineBodyStateAccessorFeature
 from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot, trimesh
 from dovetail.world.simulation import Simulation
 
 __all__ = [
     "JOINTS",
+    "MEMBERS",
     "TIGHT",
     "Bench",
     "Joined",
@@ -55,6 +60,12 @@ JOINTS: dict[int, type[Joint]] = {
     uid: cls for uid, cls in constitution_classes().items() if uid < 2**32 and issubclass(cls, Joint)
 }
 """All joints of the specification by UID: a new one is in here the day it is listed."""
+
+MEMBERS: dict[str, type[Joint]] = {
+    "driven ball": MeasuredSphericalJoint,
+    **{f"D6 {free}": AffineBodyD6Joint.with_free(*free.split()) for free in ("x rz", "y ry", "y z rx rz", "rx ry rz")},
+}
+"""Joints that share a UID with another one, which their geometries tell from it."""
 
 LOOSE_FIT = 0.3
 """Half the spread of what `everything_on` asks for [m or rad]: limits are violated and aims missed by about this."""
@@ -121,6 +132,8 @@ def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[
                 AffineBodyJointDrive: (rng.uniform(1e5, 1e6, n), rng.uniform(1e2, 1e3, n), rng.uniform(1e3, 1e5, n)),
                 AffineBodyJointDamper: (rng.uniform(1e2, 1e3, n),),
                 AffineBodyJointFriction: (rng.uniform(10, 100, n), rng.uniform(0.1, 1.0, n)),
+                AffineBodyJointArmature: (rng.uniform(0.1, 1.0, n),),
+                AffineBodyJointSpring: (rng.uniform(1e4, 1e5, n), low),
             }[extra]
             extra().apply_to(sc, *numbers, coordinate=word.attribute)
             if extra is AffineBodyJointDrive:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dovetail import builtin, constitution, core, errors, geometry, unit
     from dovetail.core import Animation, Engine, Scene, SceneIO, World
     from dovetail.errors import DovetailError as Exception
+    from dovetail.fit import identify, optimise
     from dovetail.geometry import AngleAxis, Quaternion, Transform, view
     from dovetail.logger import Logger
     from dovetail.picture import Camera
@@ -89,6 +90,8 @@ __all__ = [
     "errors",
     "geometry",
     "grid",
+    "identify",
+    "optimise",
     "rollout",
     "sweep",
     "unit",
@@ -99,6 +102,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "core": ("Animation", "Engine", "Scene", "SceneIO", "World"),
+    "fit": ("identify", "optimise"),
     "geometry": ("AngleAxis", "Quaternion", "Transform", "view"),
     "logger": ("Logger",),
     "picture": ("Camera",),

@@ -268,6 +268,8 @@ class ConstitutionUIDCollection(UIDRegister):
         (24, "ExternalArticulationConstraint", Constraint),
         (25, "AffineBodyFixedJoint", InterAffineBody),
         (26, "AffineBodySphericalJoint", InterAffineBody),
+        (27, "AffineBodyDrivingSphericalJoint", Constraint),
+        (28, "AffineBodyD6Joint", InterAffineBody),
         (666, "AffineBodyExternalForce", Constraint),
         (667, "AffineBodyPrismaticJointExternalForce", Constraint),
         (668, "AffineBodyRevoluteJointExternalForce", Constraint),
@@ -285,6 +287,8 @@ class ConstitutionUIDCollection(UIDRegister):
         (10103, "AffineBodyJointFriction", Constraint),
         (10104, "AffineBodyJointLimit", InterAffineBody),
         (10105, "AffineBodyJointCoupling", Constraint),
+        (10106, "AffineBodyJointArmature", Constraint),
+        (10107, "AffineBodyJointSpring", Constraint),
     )
 
 

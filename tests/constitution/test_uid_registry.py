@@ -50,7 +50,7 @@ def test_every_registered_uid_has_a_class():
     ("base", "uids"),
     [
         (constitution.Constraint, {16, 24, 667, 668}),
-        (constitution.InterAffineBodyConstitution, {18, 20, 25, 26}),
+        (constitution.InterAffineBodyConstitution, {18, 20, 25, 26, 28}),
         (constitution.InterAffineBodyExtraConstitution, {669, 670}),
     ],
 )

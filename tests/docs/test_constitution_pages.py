@@ -60,6 +60,12 @@ def extra(kind, *arguments):
     return sc
 
 
+def driven_ball():
+    sc = joint(c.AffineBodySphericalJoint)
+    c.AffineBodyDrivingSphericalJoint().apply_to(sc)
+    return sc
+
+
 def on_hinge(kind, *arguments):
     sc = joint(c.AffineBodyRevoluteJoint)
     kind().apply_to(sc, *arguments)
@@ -105,12 +111,15 @@ MADE_BY = {
     "external_body_force.md": ([lambda: on_body(c.AffineBodyExternalBodyForce, [0, 0, 1])], "bodies.md"),
     "driving_revolute_joint.md": ([lambda: extra(c.AffineBodyDrivingRevoluteJoint)], "revolute_joint.md"),
     "driving_prismatic_joint.md": ([lambda: extra(c.AffineBodyDrivingPrismaticJoint)], "prismatic_joint.md"),
+    "driving_spherical_joint.md": ([driven_ball], "spherical_joint.md"),
     "revolute_joint_limit.md": ([lambda: extra(c.AffineBodyRevoluteJointLimit, 0, 1)], "revolute_joint.md"),
     "prismatic_joint_limit.md": ([lambda: extra(c.AffineBodyPrismaticJointLimit, 0, 1)], "prismatic_joint.md"),
     "revolute_joint_torque.md": ([lambda: extra(c.AffineBodyRevoluteJointExternalForce)], "revolute_joint.md"),
     "prismatic_joint_force.md": ([lambda: extra(c.AffineBodyPrismaticJointExternalForce)], "prismatic_joint.md"),
     "joint_drive.md": ([lambda: on_hinge(c.AffineBodyJointDrive)], "revolute_joint.md"),
     "joint_damper.md": ([lambda: on_hinge(c.AffineBodyJointDamper, 1.0)], "revolute_joint.md"),
+    "joint_armature.md": ([lambda: on_hinge(c.AffineBodyJointArmature, 1.0)], "revolute_joint.md"),
+    "joint_spring.md": ([lambda: on_hinge(c.AffineBodyJointSpring, 1.0)], "revolute_joint.md"),
     "joint_coupling.md": ([coupling], None),
     "joint_limit.md": ([lambda: on_hinge(c.AffineBodyJointLimit, 0, 1)], "revolute_joint.md"),
     "joint_friction.md": ([lambda: on_hinge(c.AffineBodyJointFriction, 1.0)], "revolute_joint.md"),
@@ -128,6 +137,7 @@ MADE_BY = {
             "distance": c.AffineBodyDistanceJoint,
             "point_on_line": c.AffineBodyPointOnLineJoint,
             "screw": c.AffineBodyScrewJoint,
+            "d6": c.AffineBodyD6Joint.with_free("x", "y", "z", "rx", "ry", "rz"),
         }.items()
     },
 }

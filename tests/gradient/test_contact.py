@@ -18,20 +18,23 @@ TIGHT = {name.replace("/", "__"): value for name, value in TIGHT_TAPE.items()}
 
 
 def pile(
-    count=3, method="bdf1", mu=0.0, kappa=0.0, density=0.0, gravity=0.0, adaptive=False, memory=0, mesh=BOX, tilt=0.1
-):
+    count=3, method="bdf1", mu=0.0, kappa=0.0, density=0.0, gravity=0.0, adaptive=False, memory=0, mesh=BOX, tilt=0.1,
+    sizes=(0.0, 0.0), ground=0.0,
+):  # fmt: skip
     """Boxes one above the other, askew, that begin to move; parameters are changes of logarithms."""
     stage = Stage(
         G + gravity, d_hat=0.01, dt=0.01, integrator__type=method, contact__friction__memory=memory,
         contact__eps_velocity=0.05, **TIGHT,
     )  # fmt: skip
     stage.material(0.4 * np.exp(mu), None if adaptive else 1e7 * np.exp(kappa))
-    stage.ground()
+    stage.ground(ground)
     for k in range(count):
         T = pose((0.1 * k, 0.05 * k, 0.135 + 0.28 * k))
         T[:3, :3] = np.eye(3) if k == 0 else rotation((1, 0.3, 0.2 * k), tilt)
         velocity = (0.5 - 0.2 * k, 0.1, -0.3 - 0.7 * k)
-        stage.add(f"body {k}", scaled(mesh, 0.25), [T], velocity=velocity, density=1000.0 * np.exp(density))
+        stage.add(
+            f"body {k}", scaled(mesh, 0.25 + sizes[k % 2]), [T], velocity=velocity, density=1000.0 * np.exp(density)
+        )
     return stage.world
 
 
@@ -70,6 +73,34 @@ def test_edges_points_and_faces():
     assert (found.Q * along).sum() == pytest.approx(problem.slope(1e-7, dQ=along), rel=1e-5)
 
 
+@pytest.mark.parametrize("method", ["bdf1", "bdf2"])
+def test_a_change_before_a_step_in_touch_has_the_same_effect_forwards_and_backwards(method):
+    tape = pile(2, method).rollout(10)
+    dQ, dV, dF, by_Q, by_V = np.random.default_rng(2).normal(size=(5, 2, 4, 3))
+    for k in (6, 9):
+        back, ahead = tape.step_vjp(k, by_Q, by_V), tape.step_jvp(k, dQ, dV, dF)
+        found = (by_Q * ahead[0]).sum() + (by_V * ahead[1]).sum()
+        expected = (back.Q * dQ).sum() + (back.V * dV).sum() + (back.forces[k] * dF).sum()
+        assert found == pytest.approx(expected, rel=1e-7)  # differences of friction have nine digits
+
+
+@pytest.mark.parametrize("mesh", [BOX, TETRAHEDRON])
+def test_sizes_of_bodies_that_touch_and_the_height_of_the_ground(mesh):
+    """Vertices of surfaces; a larger body is heavier, too. None begins at the very range of the ground."""
+
+    def build(p=(0.0, 0.0, 0.0)):
+        return pile(2, mesh=mesh, sizes=p[:2], ground=p[2] - 1e-3)
+
+    problem = Problem(build, 12)
+    tape = problem.tape()
+    assert tape._frames[-1].contacts > 1
+    by_p = tape.backward(problem.by_Q, problem.by_V, surfaces=True).design(build, np.zeros(3))
+    for k in range(3):
+        assert by_p[k] == pytest.approx(problem.slope(1e-6, p=np.eye(3)[k]), rel=1e-5), k
+    with pytest.raises(GradientError, match=r"vertices of surfaces that touch \(ask backward for surfaces=True"):
+        tape.backward(problem.by_Q).design(build, np.zeros(3))
+
+
 def test_an_arm_pushes_a_box():
     def build(exact=True):
         bench = Bench(
@@ -95,10 +126,36 @@ def test_an_arm_pushes_a_box():
 
 
 def test_what_is_not_known_of_contact_is_refused_by_name():
-    with pytest.raises(GradientError, match="friction with a memory; set contact/friction/memory = 0"):
+    with pytest.raises(GradientError, match="friction with a memory; call rollout with smooth=True"):
         pile(1, memory=1).rollout(10)
-    with pytest.raises(GradientError, match="integrator ctr in touch"):
+    with pytest.raises(GradientError, match=r"integrator ctr in touch .*; call rollout with smooth=True"):
         pile(1, "ctr").rollout(10)
+
+
+def test_a_smooth_rollout_of_any_scene_is_that_of_bdf1_without_memory():
+    """The defaults of Sim, which have no gradients in touch, are left for the steps that are recorded."""
+    usual, plain = pile(2, "ctr", memory=1), pile(2)
+    tape, other = usual.rollout(12, smooth=True), plain.rollout(12)
+    assert usual.report.contacts > 0
+    assert np.array_equal(tape.Q, other.Q) and np.array_equal(tape.V, other.V)
+    by_Q = np.random.default_rng(0).normal(size=tape.Q.shape)
+    assert np.array_equal(tape.backward(by_Q).V, other.backward(by_Q).V)
+    usual.advance()
+    assert usual._simulation.scheme.last.is_consistent and usual._simulation.contact.stick is not None
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_checkpoints_of_a_pile_are_computed_again_bit_for_bit(smooth):
+    whole, parts = (pile(2, "ctr" if smooth else "bdf1", memory=int(smooth)) for _ in range(2))
+    first, second = whole.rollout(11, smooth=smooth), parts.rollout(11, smooth=smooth, every=4)
+    assert np.array_equal(first.Q, second.Q) and np.array_equal(first.V, second.V)
+    by_Q = np.random.default_rng(0).normal(size=first.Q.shape)
+    found = [tape.backward(by_Q, by_Q) for tape in (first, second)]
+    for name in ("Q", "V", "forces", "log_mu", "log_density", "residual"):
+        assert np.array_equal(getattr(found[0], name), getattr(found[1], name)), name
+    for world in (whole, parts):  # which go on as if nothing had been computed again
+        world.advance()
+    assert np.array_equal(whole._simulation.state.Q, parts._simulation.state.Q)
 
 
 @pytest.mark.parametrize("goes_back", [False, True])

@@ -11,6 +11,7 @@ from mechanisms import bricard, slider_crank
 from dovetail.constitution import (
     AffineBodyExternalBodyForce,
     AffineBodyJointCoupling,
+    AffineBodyJointDrive,
     AffineBodyRevoluteJoint,
     AffineBodyRevoluteJointLimit,
     AffineBodySphericalJoint,
@@ -20,6 +21,7 @@ from dovetail.errors import GradientError
 from dovetail.extend import Parameter, Term, VertexJoint, energy
 
 G = (0.0, 0.0, -9.81)
+LOOSE = {"newton/velocity_tol": 1e-2, "newton/transrate_tol": 1e-1}
 
 
 def close(found, expected, error=1e-6, noise=1e-9):
@@ -143,6 +145,27 @@ def test_forces_and_soft_transforms():
     assert close((found.aims[:, 0, 0] * way).sum(), problem.slope(1e-3, control=aim))
 
 
+@pytest.mark.parametrize("method", ["bdf1", "ctr"])
+def test_shapes_of_both_kinds(method):
+    """Soft bodies that spin, one of each potential, joined by a ball."""
+
+    def build(kappa=(0.0, 0.0), density=(0.0, 0.0)):
+        bench, bodies = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=G), []
+        for k, potential in enumerate(("OrthoPotential", "ARAP")):
+            given = {"kappa": 1e5 * np.exp(kappa[k]), "density": 500.0 * np.exp(density[k]), "potential": potential}
+            bodies.append(bench.box(f"box {k}", (0.3, 0.2, 0.1), (0.4 * k, 0, 0), spin=(1.0, 2.0 - k, 0.5), **given))
+        bench.join(AffineBodySphericalJoint, bodies[:1], bodies[1:], [(0.2, 0, 0)], strength=100.0)
+        return bench.world
+
+    problem = Problem(build, 6)
+    found, along = problem.gradients(), np.random.default_rng(0).normal(size=(2, 4, 3))
+    assert close((found.V * along).sum(), problem.slope(1e-3, dV=along))
+    assert close((found.Q * along).sum(), problem.slope(1e-4, dQ=along))
+    for k, one in enumerate(np.eye(2)):
+        assert close(found.log_kappa[k], problem.slope(1e-2, kappa=one))
+        assert close(found.log_density[k], problem.slope(1e-2, density=one))
+
+
 class _Cubic(Term):
     function = "gradient_test_cubic"
     stencil = (("c", -1, 1),)
@@ -213,12 +236,37 @@ def test_a_tape_leaves_the_world_as_it_was(method, strength, goes_back):
     assert np.array_equal(states[0].Q, states[1].Q) and np.array_equal(states[0].V, states[1].V)
 
 
+@pytest.mark.parametrize("method, strength", [("bdf1", 100.0), ("ctr", np.inf)])
+def test_steps_that_are_not_recorded_are_what_they_are_without_tapes(method, strength):
+    """Tolerances, sweeps and blocks of recorded steps are gone with them, bit for bit."""
+    recorded, plain = chain(method, strength, **LOOSE), chain(method, strength, **LOOSE)
+    start = recorded.world.state()
+    tape = recorded.world.rollout(5, every=2)
+    tape.backward(np.ones_like(tape.Q[0]))
+    recorded.world.restore(start)
+    for bench in (recorded, plain):
+        bench.run(5)
+    found, expected = (bench.world._simulation.state for bench in (recorded, plain))
+    assert np.array_equal(found.Q, expected.Q) and np.array_equal(found.V, expected.V)
+    assert not np.array_equal(found.Q, tape.Q[-1])  # which was computed more accurately
+
+
 def test_a_loss_of_the_end_alone_is_one_of_all_states():
     tape = chain().world.rollout(3)
     by_end = np.random.default_rng(0).normal(size=(5, 4, 3))
     by_all = np.zeros((4, 5, 4, 3))
     by_all[-1] = by_end
     assert np.array_equal(tape.backward(by_end).V, tape.backward(by_all).V, equal_nan=True)
+
+
+def test_a_loss_of_transforms_is_one_of_states():
+    tape, by = chain().world.rollout(3), np.random.default_rng(0).normal(size=(4, 4, 4))
+    T = tape.transform("link 2")
+    assert np.array_equal(T[:, :3, 3], tape.Q[:, 3, 0]) and np.array_equal(T[:, :3, 1], tape.Q[:, 3, 2])
+    by_Q = np.zeros((4, 5, 4, 3))
+    by_Q[:, 3, 0], by_Q[:, 3, 1:] = by[:, :3, 3], by[:, :3, :3].swapaxes(1, 2)
+    found, expected = tape.backward(dL_dT={"link 2": by}), tape.backward(by_Q)
+    assert np.array_equal(found.V, expected.V, equal_nan=True)
 
 
 @pytest.mark.parametrize("method", ["bdf1", "ctr"])
@@ -241,10 +289,44 @@ def test_jacobians_of_a_step(method):
     wide, narrow = ((end(h) - end(-h)) / (2 * h) for h in (2e-3, 1e-3))
     found = A @ np.concatenate([1e-3 * dQ[1:].ravel(), dV[1:].ravel()])
     assert np.allclose(found, (4 * narrow - wide) / 3, rtol=1e-6, atol=1e-8 * np.abs(found).max())
+    forward = np.concatenate([each[1:].ravel() for each in tape.step_jvp(0, 1e-3 * dQ, dV)])
+    # the start of ctr is differentiated by differences, which see 1e-13 of its round-off over steps of 1e-5
+    assert np.allclose(forward, found, rtol=1e-7, atol=1e-8 * np.abs(found).max())
+    assert np.allclose(np.stack(tape.step_jvp(0, dF=dQ))[:, 1:].ravel(), B @ dQ[1:].ravel(), rtol=1e-6, atol=1e-9)
     by_end = rng.normal(size=(2, 3, 4, 3))
     back = tape.step_vjp(0, *by_end)
     assert np.allclose(by_end[:, 1:].ravel() @ A, np.concatenate([back.Q[1:].ravel(), back.V[1:].ravel()]))
     assert np.allclose(by_end[:, 1:].ravel() @ B, back.forces[0, 1:].ravel())
+
+
+@pytest.mark.parametrize("method", ["bdf2", "ctr"])
+def test_checkpoints_call_controls_again_and_leave_attributes_alone(method):
+    """A hinge whose target moves on in every third step: what is set once stays until it is set again."""
+
+    def record(every):
+        bench = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=G)
+        base, arm = bench.box("base", fixed=True), bench.box("arm", (0.5, 0.1, 0.1), (0.3, 0, 0), kappa=1e7)
+        drive = [lambda sc: AffineBodyJointDrive().apply_to(sc, 50.0, 3.0, 1e3)]
+        ends = (0.05, -0.1, 0), (0.05, 0.1, 0)
+        bench.join(AffineBodyRevoluteJoint, [base], [arm], *ends, strength=np.inf, extras=drive, name="hinge")
+        world = bench.world
+        edges = next(slot for slot, _ in world.scene.geometries if slot.object_name == "hinge").geometry.edges
+
+        def controls(k):
+            if k % 3 == 0:
+                edges["drive/target"] = 0.1 * k
+
+        return world.rollout(10, controls, every=every), edges
+
+    (whole, _), (parts, edges) = record(0), record(4)
+    assert np.array_equal(whole.Q, parts.Q)
+    by_Q = np.random.default_rng(0).normal(size=whole.Q.shape)
+    found = [tape.backward(by_Q) for tape in (whole, parts)]
+    for name in ("drive/target", "drive/damping"):
+        assert np.array_equal(found[0]["hinge", name], found[1]["hinge", name])
+    assert np.array_equal(found[0].log_density, found[1].log_density)
+    assert np.array_equal(whole.step_jacobians(2)[0], parts.step_jacobians(2)[0])
+    assert edges["drive/target"][0] == 0.9  # as the last step has left it
 
 
 def test_what_is_not_differentiable_is_refused_by_name():

@@ -12,6 +12,7 @@ from joint_scenes import JOINTS, TIGHT, Bench, cross_matrix, random_rotation
 
 from dovetail.constitution import (
     AffineBodyCylindricalJoint,
+    AffineBodyD6Joint,
     AffineBodyDistanceJoint,
     AffineBodyExternalBodyForce,
     AffineBodyFixedJoint,
@@ -42,6 +43,7 @@ def motions(kind, axis):
         AffineBodyRevoluteJoint: [turn],
         AffineBodyPrismaticJoint: [shift],
         AffineBodyFixedJoint: [],
+        AffineBodyD6Joint: [],
         AffineBodyCylindricalJoint: [shift, turn],
         AffineBodyPlanarJoint: [[*n, *zero], [*b, *zero], turn],
         AffineBodyUniversalJoint: [turn, [*zero, *n]],
@@ -160,6 +162,7 @@ def test_a_gap_is_reported_where_the_bodies_are_pulled_apart():
     expected = {
         AffineBodySphericalJoint: (np.linalg.norm(offset), 0.0),
         AffineBodyFixedJoint: (np.linalg.norm(offset), turn),
+        AffineBodyD6Joint: (np.linalg.norm(offset), turn),
         AffineBodyRevoluteJoint: (max(np.linalg.norm(offset), np.linalg.norm(tip)), turn),
         AffineBodyPrismaticJoint: (np.linalg.norm(offset[:2]), turn),
         AffineBodyCylindricalJoint: (np.linalg.norm(offset[:2]), turn),

@@ -113,7 +113,7 @@ def test_kernels_over_chunks_agree_with_one_chunk():
                 "pairs": contact.candidates.pairs, "numbers": contact.candidates.numbers, "share": np.array(share),
                 "islands": probe.model.islands.of.copy(), "marks": probe.model.islands.marks.copy(),
                 "load": rub.load[: rub.count], "force": force, "gradient": gradient, "rubbed": rubbed, "E": E,
-                "on bodies": rub.on_bodies(contact.turning, Q, moved, force, probe.h),
+                "on bodies": rub.on_bodies(Q, moved, force, probe.h),
                 "near": near_bodies(contact.scene, Room(contact.scene), fixed, budget, Q),
                 "soon": np.unique(contact.touching(s), axis=0), "work": np.array(work),
                 "reach": np.unique(contact.candidates.pairs[reach, PAIR]),

@@ -98,6 +98,20 @@ def test_several_steps_at_once_are_as_many_steps():
     assert one.frame.tolist() == [7, 7, 7] and np.allclose(one.time, 0.07)
 
 
+def test_targets_of_all_worlds_are_what_each_drive_is_told():
+    worlds, others = (Worlds(arm, 2) for _ in range(2))
+    values = np.arange(6.0).reshape(2, 3) / 10
+    worlds.target = values
+    for mechanism, row in zip(others.mechanisms, values, strict=True):
+        mechanism.target = row
+    assert np.array_equal(worlds.target, values) and np.array_equal(others.target, values)
+    assert [c.drive.target for c in worlds.mechanisms[1].coordinates] == values[1].tolist()
+    first = worlds.mechanisms[0].coordinates[0].drive
+    first.target_velocity = 0.5  # a drive that runs at a speed is told to hold a position again
+    worlds.target = 0.2
+    assert first.target_velocity == 0.0 and first.stiffness > 0.0 and (worlds.target == 0.2).all()
+
+
 def test_states_go_back_bit_for_bit():
     worlds = Worlds(lander, 3)
     worlds.step(10)

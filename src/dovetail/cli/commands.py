@@ -82,7 +82,7 @@ def view(file: Positional[Path], /, host: str = "127.0.0.1", port: int = 8080, n
     """Play a recording in the browser, or look at a robot, with a slider for every joint.
 
     Args:
-        file: a recording that `--record` or a Recorder wrote, or the file of a robot (.urdf)
+        file: a recording that `--record` or a Recorder wrote, or the file of a robot (.urdf .xml)
         host: address to listen at; by default this machine alone can look
         port: port to listen at, or the next free one
         no_browser: only tell the address, do not open a tab
@@ -140,7 +140,7 @@ def check(
     """Look for what is wrong with a mesh, a scene or a robot: open, inside out, intersecting, thin, badly placed.
 
     Args:
-        file: a mesh (.obj .stl .ply .glb .msh), a scene (.py .toml .json) or a robot (.urdf)
+        file: a mesh (.obj .stl .ply .glb .msh), a scene (.py .toml .json) or a robot (.urdf .xml)
         d_hat: contact distance in m that thickness and gaps are compared with; default: 1 mm, or the scene's own
         scale: multiply the mesh by this first; 0.001 for one in mm
 

@@ -11,8 +11,9 @@ afterwards (`class_of`). UIDs below 2³² belong to the specification.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -29,6 +30,7 @@ __all__ = [
     "InterAffineBodyConstitution",
     "InterAffineBodyExtraConstitution",
     "class_of",
+    "class_on",
     "constitution_classes",
     "create_missing",
     "fill",
@@ -83,6 +85,12 @@ class IConstitution:
     def type(self) -> str:
         return ConstitutionUIDCollection.instance().find(self._uid).type
 
+    @classmethod
+    @checked(ArgumentType)
+    def on(cls, geometry: Geometry) -> builtins.type[Self]:
+        """What it is on this very geometry; some constitutions are a family, and a geometry says which one of it."""
+        return cls
+
     def check(self, geometry: Any, name: str = "") -> None:
         """Raise ConstitutionError if the attributes on `geometry`, of the object `name`, make no sense.
 
@@ -131,6 +139,11 @@ def class_of(uid: int) -> type[IConstitution]:
             "`class Mine(EdgeJoint, uid=2**32 + 1)`, and its module must be imported before it is looked up."
         )
     return found
+
+
+def class_on(geometry: Geometry) -> type[IConstitution]:
+    """The class of what a geometry carries, as it is there."""
+    return class_of(uid_of(geometry)).on(geometry)
 
 
 def constitution_classes() -> dict[int, type[IConstitution]]:

@@ -1,4 +1,4 @@
-"""The laws that drives, limits, dampers, friction and held coordinates are made of: words for φ of one scalar x.
+"""The laws that drives, springs, limits, dampers, friction, rotors and held coordinates are made of: words for φ(x).
 
 φ [kg·m²] is an energy times h², so −φ′/h² is the effort [N or N·m] along +x. xₙ is x at the start of the step.
 """
@@ -11,7 +11,19 @@ from typing import ClassVar
 
 from dovetail.constitution.terms import Law, Parameter
 
-__all__ = ["TARGET", "Damper", "DryFriction", "Hold", "Limit", "Servo", "SpeedServo", "Spring", "Stop"]
+__all__ = [
+    "TARGET",
+    "Armature",
+    "Damper",
+    "DryFriction",
+    "Elastic",
+    "Hold",
+    "Limit",
+    "Servo",
+    "SpeedServo",
+    "Spring",
+    "Stop",
+]
 
 
 TARGET = 2  # of the parameters of a servo, the one that is its target
@@ -178,3 +190,33 @@ class DryFriction(Law):
     @property
     def effort(self) -> str:
         return f"{self.prefix}friction/effort"
+
+
+@dataclass(frozen=True, slots=True)
+class Elastic(Law):
+    """φ = h²k/2 (x − x̃)²: the effort −k (x − x̃) of a spring that is at rest at x̃."""
+
+    prefix: str = ""
+    function: ClassVar[str] = "elastic"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        own = f"{self.prefix}spring/"
+        return (Parameter(f"{own}stiffness", sign="≥ 0"), Parameter(f"{own}rest", reported=True), Parameter(step=True))
+
+    @property
+    def effort(self) -> str:
+        return f"{self.prefix}spring/effort"
+
+
+@dataclass(frozen=True, slots=True)
+class Armature(Law):
+    """φ = c a/2 (x − x̃)²: the kinetic energy ½ a ẋ² as the integrator has it, with its weight c and prediction x̃."""
+
+    prefix: str = ""
+    function: ClassVar[str] = "armature"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        memory = (Parameter(value=0.0),) * 4
+        return (Parameter(f"{self.prefix}armature/inertia", sign="≥ 0"), Parameter(predicted=True), *memory)

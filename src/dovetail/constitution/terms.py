@@ -68,6 +68,7 @@ class Parameter:
     |---|---|
     | `start` | what the coordinate was at the start of the step (laws only) |
     | `step` | the length h of the step [s] |
+    | `predicted` | where the coordinate would go by itself: of laws that are inertia, times the integrator's weight |
     | `inertia` | that of the coordinate at init [kg or kg·m²] (laws only) |
     | `value` | a constant |
 
@@ -82,18 +83,20 @@ class Parameter:
     unbounded: bool = False
     sign: Literal["any", "≥ 0", "> 0"] = "any"
     inertia: bool = False
+    predicted: bool = False
     value: float | None = None
 
     def __post_init__(self) -> None:
-        flags = (self.times_mass, self.reported, self.start, self.step, self.unbounded, self.inertia)
+        flags = (self.times_mass, self.reported, self.start, self.step, self.unbounded, self.inertia, self.predicted)
         if not isinstance(self.attribute, str) or not all(isinstance(flag, bool) for flag in flags):
             raise ArgumentType(f"{shown(self)}: its attribute is text, and what it is or not is True or False.")
         if self.value is not None and number(self.value) is None:
             raise ArgumentType(f"Parameter: value = {shown(self.value)}; give a number.")
-        if (self.attribute != "") + self.start + self.step + self.inertia + (self.value is not None) != 1:
+        places = (self.start, self.step, self.inertia, self.predicted, self.attribute != "", self.value is not None)
+        if sum(places) != 1:
             raise ConstitutionError(
                 f"{shown(self, 300)}: a parameter comes from one place; give an attribute, a value, or one of start, "
-                "step, inertia."
+                "step, inertia, predicted."
             )
 
 
@@ -236,18 +239,23 @@ class Angle(Coordinate):
 
 @dataclass(frozen=True, slots=True)
 class Bearing(Angle):
-    """x = atan2(b_k·v, n_k·v) [rad]: where a direction v of one body points in the plane (n, b) of the owner k."""
+    """x = atan2(s b_k·v, n_k·v) [rad]: where a direction v of one body points in the plane (n, b) of the owner k.
+
+    s is the sign: −1 where it turns the other way round.
+    """
 
     n: str = "n"
     b: str = "b"
     direction: str = "n"
     owner: Owner = "left"
+    sign: float = 1.0
     function: ClassVar[str] = "bearing"
 
     @property
     def stencil(self) -> Stencil:
         other = "right" if self.owner == "left" else "left"
-        return ((self.n, *_OWN[self.owner]), (self.b, *_OWN[self.owner]), (self.direction, *_OWN[other]))
+        left, right = (self.sign * weight for weight in _OWN[self.owner])
+        return ((self.n, *_OWN[self.owner]), (self.b, left, right), (self.direction, *_OWN[other]))
 
 
 @dataclass(frozen=True, slots=True)

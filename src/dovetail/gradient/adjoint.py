@@ -8,20 +8,21 @@ With H x = q + δ v/h, q and v the adjoints of Qₙ₊₁ and Vₙ₊₁, that o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.gradient.bodies import BodySums, Costate, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.frame import Frame, Parameters
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
-from dovetail.gradient.start import StartAdjoint
+from dovetail.gradient.reel import Ends
+from dovetail.gradient.start import Begun, StartAdjoint
 from dovetail.gradient.sums import Sums
-from dovetail.gradient.touching import Touching, touching_at
+from dovetail.gradient.touching import Touching, Walk
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
@@ -30,134 +31,117 @@ from dovetail.typing import Array
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
-__all__ = ["Adjoint", "Costate", "Ends"]
+__all__ = ["Adjoint"]
 
 
-@dataclass(slots=True)
-class Costate:
-    """Adjoints (n, 4, 3) of Qₙ, Vₙ, and of Qₙ₋₁, Vₙ₋₁ as the step after the n-th sees them."""
+def _table(methods: Methods, bodies: Bodies) -> Array:
+    """Coefficients (n, 9) of the methods of bodies: α₀, α₁, β₀, β₁, σ of Q̃, and δ, δ₀, δ₁, ε of the new velocity.
 
-    Q: Array
-    V: Array
-    Q_before: Array
-    V_before: Array
-
-    @classmethod
-    def zero(cls, n: int) -> Costate:
-        return cls(*np.zeros((4, n, 4, 3)))
-
-
-@dataclass(slots=True)
-class Ends:
-    """States (n, 4, 3) of a step: before its start, at it, and at its end."""
-
-    Q_before: Array
-    V_before: Array
-    Q: Array
-    V: Array
-    Q_end: Array
-
-
-class _Coefficients:
-    """Coefficients of the methods of bodies, (n, 1, 1) each; those of quasi-static bodies have no past.
-
-    position (2), velocity (2), acceleration   α, β, σ of Q̃
-    rate (4)                                   δ, δ₀, δ₁, ε of the new velocity, 0 for fixed bodies
-    stays                                      1 for fixed bodies
+    Quasi-static bodies have no past, and fixed ones no velocity.
     """
-
-    def __init__(self, methods: Methods, bodies: Bodies) -> None:
-        free = (bodies.is_free != 0)[:, None, None]
-        dynamic = ((bodies.is_free * bodies.is_dynamic) != 0)[:, None, None]
-        table, rates = (each[methods.of].T[:, :, None, None] for each in (methods.prediction, methods.rates))
-        self.position = np.where(dynamic, table[0], 1.0), np.where(dynamic, table[1], 0.0)
-        self.velocity = np.where(dynamic, table[2], 0.0), np.where(dynamic, table[3], 0.0)
-        self.acceleration: Array = table[4]
-        self.rate = [np.where(free, each, 0.0) for each in rates[:4]]
-        self.stays = np.where(free, 0.0, 1.0)
+    free, dynamic = (bodies.is_free != 0)[:, None], ((bodies.is_free * bodies.is_dynamic) != 0)[:, None]
+    prediction, rates = methods.prediction[methods.of], methods.rates[methods.of]
+    place = np.where(dynamic, prediction[:, :4], (1.0, 0.0, 0.0, 0.0))
+    return np.hstack([place, prediction[:, 4:], np.where(free, rates[:, :4], 0.0)])
 
 
 class Adjoint:
-    """Steps of a simulation backwards; between `__enter__` and `__exit__` its model is not what it was."""
+    """Steps of a simulation backwards; between `__enter__` and `__exit__` its model is not what it was.
+
+    k, frame, ends, contact, begun    of the step at hand
+    """
 
     def __init__(self, simulation: Simulation, parameters: Parameters, sums: Sums) -> None:
-        self._simulation, self._parameters, self._sums = simulation, parameters, sums
-        self._model = simulation.model
-        self._system = AdjointSystem(self._model)
-        self._potential = PotentialAdjoint(simulation, sums)
-        bodies = self._model.bodies
-        self._free = (bodies.is_free != 0)[:, None, None]
-        self._last: tuple[Methods, _Coefficients] | None = None
-        self._start = StartAdjoint(simulation, self._system, self._potential.is_place)
+        self._simulation, self.parameters, self._sums = simulation, parameters, sums
+        self.model = simulation.model
+        self.system = AdjointSystem(self.model)
+        self.potential = PotentialAdjoint(simulation)
+        by, n = sums.constant, self.model.bodies.count
+        self._by_bodies = BodySums(mass=by["mass"], stiffness=by["stiffness"], gravity=by["gravity"])
+        self._last: tuple[Methods, Array] | None = None
+        self._room, self._costates = np.zeros((2, n, 4, 3)), (Costate.zero(n), Costate.zero(n))
+        self._start = StartAdjoint(simulation, self.system, self.potential.is_place)
 
     def __enter__(self) -> Adjoint:
-        coordinates = self._parameters.coordinates
-        self._kept = self._parameters.take(None), coordinates.reference.copy()
-        self._system.enter()
-        contact = self._model.contact
-        self._undo = None if contact is None else contact.keep()
-        self._later: tuple[Touching, float] | None = None
-        self._system.lay_out(np.zeros((0, 2), np.int64))
+        coordinates = self.parameters.coordinates
+        self._kept = self.parameters.take(None), coordinates.reference.copy()
+        self.system.enter()
+        contact = self.model.contact
+        self.walk = None if contact is None else Walk(contact)
+        self._later: tuple[Touching, int, float] | None = None
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._potential.finish()
         given, reference = self._kept
-        self._parameters.put(given)
-        self._parameters.coordinates.reference[:] = reference
-        self._system.leave()
-        if self._undo is not None:
-            self._undo()
+        self.parameters.put(given)
+        self.parameters.coordinates.reference[:] = reference
+        self.system.leave()
 
     def step(self, k: int, frame: Frame, ends: Ends, after: Costate) -> Costate:
-        """Adjoints at the start of step k from those at its end; gradients go to the sums."""
-        model, h, sums, methods = self._model, frame.h, self._sums, frame.methods
-        bodies, Q1 = model.bodies, ends.Q_end
-        self._parameters.put(frame.given)
-        reference = self._parameters.coordinates.reference
-        self._system.prepare(h, methods.weight)
-        reference[:] = frame.values[0]
-        a, V_start = model.loads.accelerations(ends.Q), ends.V
-        begun = self._start.begin(frame, ends.Q, ends.V, a) if methods.is_consistent else None
-        if begun is not None:
-            V_start, on = begun.V, (begun.active != 0)[:, None, None]
-            a = np.where(on, model.loads.accelerations(ends.Q + h * V_start) - begun.x / (h * h), begun.a)
-        reference[:] = frame.values[1]
-        Q_tilde = model.potential.Q_tilde
+        """Adjoints at the start of step k from those at its end; gradients go to the sums.
+
+        They are in one of two arrays that take turns.
+        """
+        self.at(k, frame, ends)
+        return self.pull(after)
+
+    def at(self, k: int, frame: Frame, ends: Ends) -> None:
+        """Go to step k: what it began with, and its Hessian, factored."""
+        model, h, methods = self.model, frame.h, frame.methods
+        self.k, self.frame, self.ends = k, frame, ends
+        self.parameters.put(frame.given)
+        self.system.prepare(h, methods.weight)
+        self._V_start, a, self.begun = self.begin(ends.Q, ends.V)
         predict(
-            methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, ends.Q, V_start, ends.Q_before,
-            ends.V_before, Q_tilde,
+            methods.prediction, methods.of, h, model.bodies.is_free, model.bodies.is_dynamic, a, ends.Q, self._V_start,
+            ends.Q_before, ends.V_before, model.potential.Q_tilde,
         )  # fmt: skip
-        contact = self._touch(frame, ends)
-        n = self._coefficients(methods)
-        x, nu = self._solve(k, h, Q1, contact, after.Q + n.rate[0] / h * after.V)
-        start_bar = self._potential.run(k, h, Q1, x, nu, sums)
-        c = model.potential.weights.c[:, None, None]
-        sums.constant["mass"] -= x @ (c * (Q1 - Q_tilde)).swapaxes(1, 2)
-        Q_tilde_bar = c * (bodies.mass @ x)
-        before = Costate(
-            after.Q_before + n.rate[1] / h * after.V + n.position[0] * Q_tilde_bar + n.stays * after.Q,
-            after.V_before.copy(),
-            n.rate[2] / h * after.V + n.position[1] * Q_tilde_bar,
-            h * n.velocity[1] * Q_tilde_bar,
-        )
-        if contact is not None:
-            contact.back(x, before.Q, sums)
-        a_bar = h * h * n.acceleration * Q_tilde_bar
-        V_bar = h * n.velocity[0] * Q_tilde_bar + n.rate[3] * after.V
+        self.contact = self._touch(frame, ends)
+        self.parameters.coordinates.reference[:] = frame.values[1]
+        g = self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
+        self.system.factor(k)
+        self._sums.residual[k] = self.system.newton_step(g) / h
+
+    def begin(self, Q: Array, V: Array, push: Array | float = 0.0) -> tuple[Array, Array, Begun | None]:
+        """Velocity and acceleration that the step at hand begins with at Q, V, push (n, 4, 3) an acceleration more.
+
+        The coordinates of joints are left on the branch that they are on at its start.
+        """
+        frame, loads = self.frame, self.model.loads
+        self.parameters.coordinates.reference[:] = frame.values[0]
+        a = loads.accelerations(Q) + push
+        if not frame.methods.is_consistent:
+            return V, a, None
+        begun = self._start.begin(frame, Q, V, a)
+        on, h = (begun.active != 0)[:, None, None], frame.h
+        end = loads.accelerations(Q + h * begun.V) + push
+        return begun.V, np.where(on, end - begun.x / (h * h), begun.a), begun
+
+    def pull(self, after: Costate) -> Costate:
+        """Adjoints at the start of the step at hand, from those at its end."""
+        model, sums, k, frame, ends, begun = self.model, self._sums, self.k, self.frame, self.ends, self.begun
+        h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
+        reference[:] = frame.values[1]
+        x, nu = self.system.solve(Q1, after.Q + table[:, 5, None, None] / h * after.V)
+        start_bar = self.potential.run(k, h, Q1, x, nu, sums)
+        before, c = self._costates[after is self._costates[0]], model.potential.weights.c
+        (a_bar, V_bar), Q_tilde = self._room, model.potential.Q_tilde
+        step_back(model.bodies, table, c, h, Q1, Q_tilde, x, after, before, (a_bar, V_bar), self._by_bodies)
+        if self.contact is not None:
+            self.contact.back(x, before.Q, sums)
         reference[:] = frame.values[0]
         if begun is None:
             self._loads(k, a_bar, ends.Q, before.Q)
             before.V += V_bar
             if start_bar.any():
-                coordinates, nothing = self._parameters.coordinates, np.zeros_like(Q1)
+                coordinates, nothing = self.parameters.coordinates, np.zeros_like(Q1)
                 value_adjoints(
                     coordinates, ends.Q, nothing, start_bar, np.zeros(coordinates.count), before.Q, nothing,
                     sums.constant["coordinates/W"],
                 )  # fmt: skip
             return before
-        at_end = np.zeros_like(Q1)
-        self._loads(k, np.where(on, a_bar, 0.0), ends.Q + h * V_start, at_end)
+        on, at_end = (begun.active != 0)[:, None, None], np.zeros_like(Q1)
+        self._loads(k, np.where(on, a_bar, 0.0), ends.Q + h * begun.V, at_end)
         V_bar += h * at_end
         of_Q, of_V, of_a = self._start.back(
             k, frame, begun, (ends.Q, ends.V), V_bar, np.where(on, a_bar, 0.0), start_bar, sums
@@ -167,38 +151,42 @@ class Adjoint:
         self._loads(k, np.where(on, of_a, a_bar), ends.Q, before.Q)
         return before
 
-    def _coefficients(self, methods: Methods) -> _Coefficients:
+    @property
+    def table(self) -> Array:
+        """Coefficients (n, 9) of the methods of the step at hand."""
+        return self._coefficients(self.frame.methods)
+
+    @property
+    def pulls_once(self) -> bool:
+        """Whether `pull` leaves nothing to be pulled again: the start of ctr takes the place of the factor."""
+        return self.begun is not None
+
+    def _coefficients(self, methods: Methods) -> Array:
         """Those of the last step if its methods were the same."""
         if self._last is None or self._last[0] is not methods:
-            self._last = methods, _Coefficients(methods, self._model.bodies)
+            self._last = methods, _table(methods, self.model.bodies)
         return self._last[1]
 
     def _touch(self, frame: Frame, ends: Ends) -> ContactAdjoint | None:
         """Contacts of a step, None where there are none."""
-        contact, h = self._model.contact, frame.h
+        contact, h = self.model.contact, frame.h
         if contact is None:
             return None
-        end = self._later[0] if self._later is not None and self._later[1] == h else touching_at(contact, ends.Q_end, h)
-        start = touching_at(contact, ends.Q, h) if frame.contacts else end.chosen(np.zeros(0, np.int64))
-        self._later = start, h
+        assert self.walk is not None
+        later = self._later
+        known = later is not None and later[1:] == (self.k + 1, h)
+        end = later[0] if later is not None and known else self.walk.to(ends.Q_end, h)
+        start = self.walk.to(ends.Q, h) if frame.contacts else self.walk.nowhere(ends.Q)
+        self._later = start, self.k, h
         return ContactAdjoint(contact, start, end, ends.Q, ends.Q_end, h) if start.count or end.count else None
-
-    def _solve(self, k: int, h: float, Q: Array, contact: ContactAdjoint | None, q: Array) -> tuple[Array, Array]:
-        """The adjoint x (n, 4, 3) and ν of a step to Q with the adjoint q there; what Newton has left is measured."""
-        g = self._system.assemble(self._model.potential.bare(Q), contact)
-        self._system.factor(k)
-        self._sums.residual[k] = self._system.newton_step(g) / h
-        return self._system.solve(Q, q)
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""
-        sums, bodies = self._sums, self._model.bodies
-        a_bar = np.where(self._free, a_bar, 0.0)
-        sums.constant["gravity"] += a_bar[:, 0]
-        F_bar = bodies.mass_inverse @ a_bar
+        sums, F_bar = self._sums, np.empty_like(a_bar)
+        fall_back(self.model.bodies, a_bar, self._by_bodies, F_bar)
         sums.steps["forces"][k] += F_bar
-        if self._model.loads.act:
-            by_loads = self._model.loads.accelerations(Q) - self._model.loads.free_fall
+        if self.model.loads.act:
+            by_loads = self.model.loads.accelerations(Q) - self.model.loads.free_fall
             sums.constant["mass"] -= F_bar @ by_loads.swapaxes(1, 2)  # of M⁻¹F
         for n, load in enumerate(self._simulation.joints.lowered.loads):
             values, W_bar = load_adjoints(load, Q, F_bar, Q_bar)

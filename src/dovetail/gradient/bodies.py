@@ -5,9 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.bodies import ORTHO, Bodies
+from dovetail.solver.kernel import kernel
+from dovetail.solver.record import Record, f8
 from dovetail.typing import Array
 
-__all__ = ["shape_gradients"]
+__all__ = ["BodySums", "Costate", "fall_back", "ortho_product", "shape_gradients", "step_back"]
+
+
+class Costate(Record):
+    """Adjoints (n, 4, 3) of Qₙ, Vₙ, and of Qₙ₋₁, Vₙ₋₁ as the step after the n-th sees them."""
+
+    Q: Array = f8(3)
+    V: Array = f8(3)
+    Q_before: Array = f8(3)
+    V_before: Array = f8(3)
+
+    @classmethod
+    def zero(cls, n: int) -> Costate:
+        return cls(**dict(zip(cls.fields, np.zeros((4, n, 4, 3)), strict=True)))
+
+
+class BodySums(Record):
+    """Gradients by moments (n, 4, 4), stiffness (n,) and gravity (n, 3) of bodies."""
+
+    mass: Array = f8(3)
+    stiffness: Array = f8(1)
+    gravity: Array = f8(2)
 
 
 def shape_gradients(bodies: Bodies, Q: Array) -> Array:
@@ -20,3 +43,72 @@ def shape_gradients(bodies: Bodies, Q: Array) -> Array:
         U[:, :, -1] *= np.linalg.det(U @ Vt)[:, None]
         out[others, 1:] = 2.0 * (A[others] - U @ Vt)
     return out
+
+
+@kernel
+def ortho_product(Q: Array, x: Array, b: int) -> float:
+    """x·∂‖AᵀA − 1‖²/∂A of body b: 4 Σ G_ij a_j·x_i."""
+    total = 0.0
+    for i in range(1, 4):
+        for j in range(1, 4):
+            G = -1.0 if i == j else 0.0
+            along = 0.0
+            for z in range(3):
+                G += Q[b, i, z] * Q[b, j, z]
+                along += Q[b, j, z] * x[b, i, z]
+            total += 4.0 * G * along
+    return total
+
+
+@kernel
+def step_back(
+    bodies: Bodies, table: Array, c: Array, h: float, Q: Array, Q_tilde: Array, x: Array, after: Costate,
+    before: Costate, accelerations: tuple[Array, Array], sums: BodySums,
+) -> None:  # fmt: skip
+    """before ← adjoints of the start of a step to Q, whose equations have the adjoint x, from those `after` it.
+
+    table (n, 9) has α₀, α₁, β₀, β₁, σ, δ, δ₀, δ₁, ε; `accelerations` ← adjoints (n, 4, 3) of a and of what Q̃ takes for
+    Vₙ. Shapes of ARAP are left out.
+    """
+    mass, is_free, model, (a_bar, V_bar) = bodies.mass, bodies.is_free, bodies.model, accelerations
+    mass_bar, stiffness_bar, late_Q, late_V = sums.mass, sums.stiffness, after.Q, after.V
+    earlier_Q, earlier_V = after.Q_before, after.V_before
+    Q_bar, Vn_bar, Q_before, V_before = before.Q, before.V, before.Q_before, before.V_before
+    pull = np.empty((4, 3))
+    for b in range(len(Q)):
+        a0, a1, b0, b1, s, _, d0, d1, carry = table[b]
+        stays, weight = 0.0 if is_free[b] else 1.0, c[b]
+        if model[b] == ORTHO:
+            stiffness_bar[b] -= h * h * ortho_product(Q, x, b)
+        for i in range(4):
+            for z in range(3):
+                pull[i, z] = 0.0
+            for j in range(4):
+                along = 0.0
+                for z in range(3):
+                    pull[i, z] += weight * mass[b, i, j] * x[b, j, z]
+                    along += x[b, i, z] * (Q[b, j, z] - Q_tilde[b, j, z])
+                mass_bar[b, i, j] -= weight * along
+        for i in range(4):
+            for z in range(3):
+                v, t = late_V[b, i, z], pull[i, z]
+                Q_bar[b, i, z] = earlier_Q[b, i, z] + d0 / h * v + a0 * t + stays * late_Q[b, i, z]
+                Vn_bar[b, i, z] = earlier_V[b, i, z]
+                Q_before[b, i, z] = d1 / h * v + a1 * t
+                V_before[b, i, z] = h * b1 * t
+                a_bar[b, i, z] = h * h * s * t
+                V_bar[b, i, z] = h * b0 * t + carry * v
+
+
+@kernel
+def fall_back(bodies: Bodies, a_bar: Array, sums: BodySums, F_bar: Array) -> None:
+    """F_bar (n, 4, 3) ← adjoint of forces on bodies, from that of the accelerations g + M⁻¹F."""
+    inverse = bodies.mass_inverse
+    for b in range(len(a_bar)):
+        for z in range(3):
+            if bodies.is_free[b]:
+                sums.gravity[b, z] += a_bar[b, 0, z]
+            for i in range(4):
+                F_bar[b, i, z] = 0.0
+                for j in range(4):
+                    F_bar[b, i, z] += inverse[b, i, j] * a_bar[b, j, z]

@@ -1,53 +1,53 @@
-"""Contact in an adjoint: gradient and true Hessian of barriers and lagged friction, and what the lag passes back.
+"""Contact in an adjoint: barriers at the end of a step, lagged friction, and what the lag passes back.
 
-    barrier     κ m b(D), D = |r|²      ∇²D = 2(JᵀJ − Bᵀ G⁻¹ B)       J = c ⊗ 1, B and G as in touching.py
-    friction    μN f₀(|u|),  u = P c(Q − Qₙ),  P = 1 − n nᵀ            N, P and c are those at Qₙ
-
-Newton's method keeps the part of ∇²D along n alone; here all of it counts: without it gradients are wrong by half.
+friction    μN f₀(|u|),  u = P c(Q − Qₙ),  P = 1 − n nᵀ            N, P and c are those at Qₙ
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from dovetail.gradient.barriers import add_barriers, add_form, barrier_work, edges_of, slopes_of_cross
 from dovetail.gradient.sums import Sums
-from dovetail.gradient.touching import Moving, Touching, edges, moving
+from dovetail.gradient.surfaces import add_barrier_shapes, add_friction_shapes
+from dovetail.gradient.touching import Touching, Walk
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.contact import Contact
-from dovetail.solver.contact.kinds import X0
+from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, THICKNESS, X0
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
-from dovetail.solver.linear.ordering import NO_BLOCK, flipped
-from dovetail.typing import Array, Indices
+from dovetail.solver.linear.ordering import block_of
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["ContactAdjoint"]
 
 
 class ContactAdjoint:
-    """Contacts of one step: those at its end, and at its start, from where friction lags."""
+    """Contacts of one step from Q to Q_end: those at its end, and at its start, from where friction `lags`."""
 
     def __init__(self, contact: Contact, start: Touching, end: Touching, Q: Array, Q_end: Array, h: float) -> None:
-        self._scene, self._end, self._Q, self._Q_end = contact.scene, end, Q, Q_end
-        self._mass = contact._mass
-        _, first, _ = start.barrier()
-        load = -2.0 * start.mu * np.sqrt(start.D) * first * start.weight * start.kappa
-        rubs = (load > 0.0) & contact._with_friction
-        moving(self._scene, start, Q)  # for the step before this one, too
-        self._start, self._load = start.chosen(rubs), load[rubs]
-        t = self._start
-        self._epsilon, self._d = contact._eps_velocity * h, np.sqrt(t.D)
-        self._n = t.r / self._d[:, None]
-        self._move = np.einsum("ki,kix->kx", t.c, t.images(Q_end - Q))
-        self._slip = self._across(self._move)
-        self._y = np.sqrt((self._slip**2).sum(axis=1))
-        eps, slow = self._epsilon, self._y < self._epsilon
-        y = np.where(slow, 1.0, self._y)
-        self._f1 = np.where(slow, (2.0 - self._y / eps) / eps, 1.0 / y)  # f₀′/y, and its slope
-        self._f1_slope = np.where(slow, -1.0 / eps**2, -1.0 / y**2)
+        self._contact, self._start, self._end, self._Q, self._Q_end = contact, start, end, Q, Q_end
+        self._epsilon, self._h = contact.eps_velocity * h, h
+        self.lags = contact.has_friction and start.count > 0
 
-    def _across(self, x: Array) -> Array:
-        """P x (k, 3)."""
-        return np.asarray(x - (self._n * x).sum(axis=1)[:, None] * self._n)
+    @property
+    def range(self) -> float:
+        """The shortest range of a barrier [m]."""
+        return float(self._contact.scene.d_hat.min())
+
+    def lag(self, walk: Walk | None, Q: Array) -> Array:
+        """Gradient (n, 12) at the end of the step of friction that lags from Q instead."""
+        assert walk is not None
+        g = np.zeros((len(Q), 12))
+        add_friction_gradient(walk.to(Q, self._h), self._epsilon, Q, self._Q_end, g)
+        return g
+
+    def fits(self, blocks: Blocks) -> bool:
+        """Whether there is a block for every contact."""
+        return all(blocks.has(t.count, t.bodies) for t in (self._start, self._end))
 
     @property
     def pairs(self) -> Indices:
@@ -58,67 +58,39 @@ class ContactAdjoint:
 
     def assemble(self, blocks: Blocks) -> None:
         """Add gradient and true Hessian at the end of the step."""
-        t = self._end
-        if t.count:
-            _add_barriers(self._scene, t, self._Q_end, blocks)
-        t = self._start
-        if t.count:
-            along = np.divide(self._f1_slope, self._y, out=np.zeros_like(self._y), where=self._y > 0.0)
-            inner = self._f1[:, None, None] * (np.eye(3) - self._n[:, :, None] * self._n[:, None])
-            inner += along[:, None, None] * self._slip[:, :, None] * self._slip[:, None]
-            _add_gradient(t, t.c[:, :, None] * ((self._load * self._f1)[:, None] * self._slip)[:, None], blocks.g)
-            M = self._load[:, None, None] * inner
-            add_terms(
-                t.bodies, _places(t, blocks), t.c, t.c, M, np.zeros((t.count, 0, 24)), np.zeros((t.count, 0)), blocks
-            )
+        if self._end.count:
+            add_barriers(self._end, self._contact.scene, self._Q_end, blocks)
+        if self.lags:
+            _add_friction(self._start, self._epsilon, self._Q, self._Q_end, blocks)
+            add_friction_gradient(self._start, self._epsilon, self._Q, self._Q_end, blocks.g)
 
     def back(self, x: Array, Q_bar: Array, sums: Sums) -> None:
         """Q_bar −= ∂(x·g)/∂Qₙ of lagged friction; gradients by friction and stiffness of materials go to the sums."""
+        scene = self._contact.scene
         if self._end.count:
-            t = self._end
-            g = _barrier_gradient(self._scene, t, self._Q_end)
-            self._tell(t, (g * t.images(x)).sum(axis=(1, 2)), sums)
-        if self._start.count:
-            by_Q, work = self._lag(x)
-            t = self._start
-            _scatter(t.bodies, -by_Q, Q_bar)
-            self._tell(t, work, sums)
-            np.add.at(sums.log_mu, _materials(self._scene, t), -work)
+            work = np.empty(self._end.count)
+            barrier_work(self._end, scene, self._Q_end, x, work)
+            self._tell(self._end, work, sums)
+            if sums.vertices is not None:
+                add_barrier_shapes(self._end, scene, self._Q_end, x, sums.vertices, sums.planes)
+        if self.lags:
+            work = np.empty(self._start.count)
+            parts = np.zeros((0 if sums.vertices is None else len(work), 5, 3))
+            _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work, parts)
+            if sums.vertices is not None:
+                move = self._Q_end - self._Q
+                add_friction_shapes(self._start, scene, self._Q, move, x, parts, sums.vertices, sums.planes)
+            self._tell(self._start, work, sums)
+            np.add.at(sums.log_mu, _materials(scene, self._start), -work)
 
     def _tell(self, t: Touching, work: Array, sums: Sums) -> None:
         """Gradients by ln κ of contacts with x·g (k,); that of adaptive ones is a multiple of the larger mass."""
-        np.add.at(sums.log_contact_kappa, _materials(self._scene, t), np.where(t.adaptive, 0.0, -work))
-        a, b = t.bodies.T
-        heavier = np.where((b >= 0) & (self._mass[b] > self._mass[a]), b, a)
-        np.add.at(sums.log_mass, heavier[t.adaptive], -work[t.adaptive])
-
-    def _lag(self, x: Array) -> tuple[Array, Array]:
-        """∂/∂Qₙ (k, 8, 3) of x·g of friction, and x·g itself (k,)."""
-        t, n, load, f1, move = self._start, self._n, self._load, self._f1, self._move
-        push = np.einsum("ki,kix->kx", t.c, t.images(x))
-        slip, pushed = self._slip, self._across(push)
-        inner = (slip * pushed).sum(axis=1)
-        along = np.divide(self._f1_slope * inner, self._y, out=np.zeros_like(inner), where=self._y > 0.0)
-        by_move = load[:, None] * (f1[:, None] * pushed + along[:, None] * slip)
-        by_push = (load * f1)[:, None] * slip
-        n_move, n_push = (n * move).sum(axis=1)[:, None], (n * push).sum(axis=1)[:, None]
-        by_n = -load[:, None] * (f1[:, None] * (n_push * move + n_move * push) + along[:, None] * n_move * move)
-        work = load * f1 * inner
-        _, first, second = t.barrier()
-        # μN = −2μmκ d b′, by D
-        by_D = work * (0.5 / t.D + second / first)
-        by_r = (by_n - (n * by_n).sum(axis=1)[:, None] * n) / self._d[:, None]
-        by_r[t.is_plane] = 0.0  # whose normal stays
-        by_Q = t.c[:, :, None] * (2.0 * by_D[:, None] * t.r + by_r - by_move)[:, None]
-        m: Moving = moving(self._scene, t, self._Q)
-        moved, pushed = m.c @ t.images(self._Q_end - self._Q), m.c @ t.images(x)
-        by_alpha = (moved * by_move[:, None] + pushed * by_push[:, None] + m.r * by_r[:, None]).sum(axis=2)
-        by_Q -= np.einsum("kf,kfix->kix", np.einsum("kfe,ke->kf", m.inverse, by_alpha), m.B)
-        bent = t.slope > 0.0
-        if bent.any():
-            scale = (work * t.slope / t.weight)[bent, None, None]
-            by_Q[bent] += scale * _cross(self._scene, t.chosen(bent), self._Q)[1]
-        return by_Q, work
+        adaptive: Flags = t.numbers[:, KAPPA] < 0.0
+        np.add.at(sums.log_contact_kappa, _materials(self._contact.scene, t), np.where(adaptive, 0.0, -work))
+        if adaptive.any():
+            (a, b), mass = t.bodies.T, self._contact.mass
+            heavier = np.where((b >= 0) & (mass[b] > mass[a]), b, a)
+            np.add.at(sums.log_mass, heavier[adaptive], -work[adaptive])
 
 
 def _materials(scene: ContactScene, t: Touching) -> tuple[Indices, Indices]:
@@ -126,141 +98,148 @@ def _materials(scene: ContactScene, t: Touching) -> tuple[Indices, Indices]:
     a, b = t.bodies.T
     planes = np.clip(t.pairs[:, X0 + 1], 0, max(len(scene.plane_material) - 1, 0))
     on_plane = scene.plane_material[planes] if len(scene.plane_material) else planes
-    a, b = scene.material[a], np.where(t.is_plane, on_plane, scene.material[b])
+    a, b = scene.material[a], np.where(t.pairs[:, KIND] == POINT_PLANE, on_plane, scene.material[b])
     return np.minimum(a, b), np.maximum(a, b)
 
 
-def _cross(scene: ContactScene, t: Touching, Q: Array) -> tuple[Array, Array]:
-    """The edges u, v (2, k, 3) of pairs of edges, and ∇|u × v|² (k, 8, 3); 0 for other kinds."""
-    e = edges(scene, t)
-    uv = (e @ t.images(Q)).swapaxes(0, 1)
-    u, v = uv
-    on_u = 2.0 * ((v * v).sum(axis=1)[:, None] * u - (u * v).sum(axis=1)[:, None] * v)
-    on_v = 2.0 * ((u * u).sum(axis=1)[:, None] * v - (u * v).sum(axis=1)[:, None] * u)
-    return uv, e[:, 0, :, None] * on_u[:, None] + e[:, 1, :, None] * on_v[:, None]
-
-
-def _barrier_gradient(scene: ContactScene, t: Touching, Q: Array) -> Array:
-    """Gradient (k, 8, 3) of κ m b(D)."""
-    value, first, _ = t.barrier()
-    g: Array = t.c[:, :, None] * ((2.0 * t.weight * t.kappa * first)[:, None] * t.r)[:, None]
-    bent = t.slope > 0.0
-    if bent.any():
-        _, cross = _cross(scene, t.chosen(bent), Q)
-        g[bent] += (t.kappa * value * t.slope)[bent, None, None] * cross
-    return g
-
-
-def _add_barriers(scene: ContactScene, t: Touching, Q: Array, blocks: Blocks) -> None:
-    """Add gradient and Hessian of κ m b(D): multiples of ½∇D and of both rows of B, G⁻¹ = L Lᵀ, and of JᵀJ."""
-    value, first, second = t.barrier()
-    scale = t.weight * t.kappa
-    _add_gradient(t, _barrier_gradient(scene, t, Q), blocks.g)
-    along = (t.c[:, :, None] * t.r[:, None]).reshape(-1, 24)
-    # a half-plane has the distance along its normal alone
-    unit = np.where(t.is_plane[:, None, None], t.r[:, :, None] * t.r[:, None] / t.D[:, None, None], np.eye(3))
-    m, push = moving(scene, t, Q), 2.0 * scale * first
-    l0 = np.sqrt(m.inverse[:, 0, 0])
-    l1 = np.divide(m.inverse[:, 1, 0], l0, out=np.zeros_like(l0), where=l0 > 0.0)
-    l2 = np.sqrt(np.maximum(m.inverse[:, 1, 1] - l1 * l1, 0.0))
-    B = m.B.reshape(-1, 2, 24)
-    w = np.stack([along, l0[:, None] * B[:, 0] + l1[:, None] * B[:, 1], l2[:, None] * B[:, 1]], axis=1)
-    places, s = _places(t, blocks), np.stack([4.0 * scale * second, -push, -push], axis=1)
-    add_terms(t.bodies, places, t.c, t.c, push[:, None, None] * unit, w, s, blocks)
-    bent = t.slope > 0.0
-    if bent.any():
-        some = t.chosen(bent)
-        _add_mollified(scene, some, places[bent], Q, along[bent], (value[bent], first[bent]), blocks)
-
-
-def _add_mollified(
-    scene: ContactScene, t: Touching, places: Indices, Q: Array, along: Array, b: tuple[Array, Array], blocks: Blocks
-) -> None:
-    """Add what the mollifier m(c), c = |u × v|², brings: κ(b m″ ∇c∇cᵀ + m′b′(∇c∇Dᵀ + ∇D∇cᵀ) + b m′ ∇²c)."""
-    (u, v), cross = _cross(scene, t, Q)
-    e, c, (value, first) = edges(scene, t), cross.reshape(-1, 24), b
-    mixed = t.kappa * t.slope * first  # ∇D is twice `along`, and x yᵀ + y xᵀ half of the squares of x ± y
-    s = np.stack([-2.0 / t.width**2 * t.kappa * value, mixed, -mixed], axis=1)
-    w = np.stack([c, c + along, c - along], axis=1)
-    scale, one = (t.kappa * value * t.slope)[:, None, None], np.eye(3)
-    uu, vv, uv = ((a * b).sum(axis=1)[:, None, None] for a, b in ((u, u), (v, v), (u, v)))
-    on_u, on_v = 2.0 * (vv * one - _square(v, v)), 2.0 * (uu * one - _square(u, u))
-    between = 4.0 * _square(u, v) - 2.0 * uv * one - 2.0 * _square(v, u)
-    none = w[:, :0], s[:, :0]
-    first_row, second_row = np.ascontiguousarray(e[:, 0]), np.ascontiguousarray(e[:, 1])
-    for c, d, M, (vectors, sizes) in (
-        (first_row, first_row, on_u, (w, s)),
-        (second_row, second_row, on_v, none),
-        (first_row, second_row, between, none),
-        (second_row, first_row, between.swapaxes(1, 2), none),
-    ):
-        add_terms(t.bodies, places, c, d, np.ascontiguousarray(scale * M), vectors.copy(), sizes.copy(), blocks)
-
-
-def _square(a: Array, b: Array) -> Array:
-    """a bᵀ (k, 3, 3)."""
-    return np.asarray(a[:, :, None] * b[:, None])
-
-
-def _places(t: Touching, blocks: Blocks) -> Indices:
-    """The block (k,) of the two bodies of each contact, see linear/ordering.py."""
-    place = np.full(t.count, NO_BLOCK)
-    met = np.flatnonzero((t.bodies[:, 1] >= 0) & (t.bodies[:, 0] != t.bodies[:, 1]))
-    found = np.full(len(met), NO_BLOCK)
-    blocks.locate(np.ascontiguousarray(t.bodies[met, 0]), np.ascontiguousarray(t.bodies[met, 1]), found)
-    place[met] = found
-    return place
-
-
-def _add_gradient(t: Touching, by: Array, g: Array) -> None:
-    """g (n, 12) += gradients (k, 8, 3) on both bodies."""
-    _scatter(t.bodies, by, g.reshape(-1, 4, 3))
-
-
 @kernel
-def _scatter(bodies: Indices, by: Array, out: Array) -> None:
-    """out (n, 4, 3) += by (k, 8, 3) on the bodies (k, 2)."""
-    for k in range(len(bodies)):
-        for side in range(2):
-            b = bodies[k, side]
+def _image(t: Touching, k: int, row: Array, X: Array, out: Array) -> None:
+    """out (3,) ← row (8,) on the bodies of contact k, of X (n, 4, 3)."""
+    a, b = t.bodies[k, 0], t.bodies[k, 1]
+    for x in range(3):
+        out[x] = 0.0
+        for i in range(4):
+            out[x] += row[i] * X[a, i, x]
             if b >= 0:
-                for i in range(4):
-                    for x in range(3):
-                        out[b, i, x] += by[k, 4 * side + i, x]
+                out[x] += row[4 + i] * X[b, i, x]
 
 
 @kernel
-def _add_block(c: Array, d: Array, M: Array, w: Array, s: Array, first: int, second: int, target: Array) -> None:
-    """target (12, 12) += c dᵀ ⊗ M + Σ s w wᵀ, rows of side `first` and columns of side `second`."""
-    for i in range(4):
-        for j in range(4):
-            weight = c[4 * first + i] * d[4 * second + j]
-            for x in range(3):
-                for z in range(3):
-                    target[3 * i + x, 3 * j + z] += weight * M[x, z]
-    for f in range(len(s)):
-        for i in range(12):
-            value = s[f] * w[f, 12 * first + i]
-            for j in range(12):
-                target[i, j] += value * w[f, 12 * second + j]
+def _frozen(t: Touching, k: int, Q: Array, Q_end: Array, n: Array, move: Array, slip: Array, room: Array) -> float:
+    """n, move = c(Q_end − Q) and slip = P move (3,) of contact k; returns the load μN, 0 where there is no friction."""
+    d = math.sqrt(t.D[k])
+    _, first, _ = barrier(t.D[k], t.numbers[k, THICKNESS], t.numbers[k, D_HAT])
+    load: float = -2.0 * t.numbers[k, MU] * d * first * t.weight[k] * t.kappa[k]
+    if not load > 0.0:
+        return 0.0
+    _image(t, k, t.c[k], Q_end, move)
+    _image(t, k, t.c[k], Q, room)
+    along = 0.0
+    for x in range(3):
+        n[x] = t.r[k, x] / d
+        move[x] -= room[x]
+        along += n[x] * move[x]
+    for x in range(3):
+        slip[x] = move[x] - along * n[x]
+    return load
 
 
 @kernel
-def add_terms(
-    bodies: Indices, places: Indices, c: Array, d: Array, M: Array, w: Array, s: Array, blocks: Blocks
-) -> None:
-    """Add Hessians c dᵀ ⊗ M + Σ s w wᵀ of contacts to the blocks; c, d (k, 8), M (k, 3, 3), w (k, f, 24), s (k, f)."""
-    D, U = blocks.D, blocks.U
-    for k in range(len(bodies)):
-        a, b, place = bodies[k, 0], bodies[k, 1], places[k]
-        _add_block(c[k], d[k], M[k], w[k], s[k], 0, 0, D[a])
-        if b < 0:
+def _slopes(slip: Array, epsilon: float) -> tuple[float, float]:
+    """f₀′/y at y = |slip|, and its derivative over y."""
+    y = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1] + slip[2] * slip[2])
+    if y >= epsilon:
+        return 1.0 / y, -1.0 / (y * y * y)
+    return (2.0 - y / epsilon) / epsilon, -1.0 / (epsilon * epsilon * y) if y > 0.0 else 0.0
+
+
+@kernel
+def _add_friction(t: Touching, epsilon: float, Q: Array, Q_end: Array, blocks: Blocks) -> None:
+    """Add the Hessian at Q_end of friction that lags from Q, where the contacts are."""
+    position, row_start, column = blocks.position, blocks.row_start, blocks.column
+    n, move, slip, room = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    rows, M, space = np.empty((1, 8)), np.empty((1, 1, 3, 3)), np.empty((1, 3, 3))
+    for k in range(len(t.D)):
+        load = _frozen(t, k, Q, Q_end, n, move, slip, room)
+        if load == 0.0:
             continue
-        _add_block(c[k], d[k], M[k], w[k], s[k], 1, 1, D[b])
-        if a == b:
-            _add_block(c[k], d[k], M[k], w[k], s[k], 0, 1, D[a])
-            _add_block(c[k], d[k], M[k], w[k], s[k], 1, 0, D[a])
-        elif place >= 0:
-            _add_block(c[k], d[k], M[k], w[k], s[k], 0, 1, U[place])
-        elif place != NO_BLOCK:
-            _add_block(c[k], d[k], M[k], w[k], s[k], 1, 0, U[flipped(place)])
+        f1, bend = _slopes(slip, epsilon)
+        for i in range(8):
+            rows[0, i] = t.c[k, i]
+        for x in range(3):
+            for z in range(3):
+                M[0, 0, x, z] = load * (f1 * ((1.0 if x == z else 0.0) - n[x] * n[z]) + bend * slip[x] * slip[z])
+        a, b = t.bodies[k, 0], t.bodies[k, 1]
+        place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
+        add_form(blocks, a, b, place, 1, rows, M, space)
+
+
+@kernel
+def add_friction_gradient(t: Touching, epsilon: float, Q: Array, Q_end: Array, g: Array) -> None:
+    """g (n, 12) += gradient at Q_end of friction that lags from Q, where the contacts are."""
+    n, move, slip, room = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for k in range(len(t.D)):
+        load = _frozen(t, k, Q, Q_end, n, move, slip, room)
+        if load == 0.0:
+            continue
+        f1, _ = _slopes(slip, epsilon)
+        for i in range(8 if t.bodies[k, 1] >= 0 else 4):
+            for x in range(3):
+                g[t.bodies[k, i // 4], 3 * (i % 4) + x] += t.c[k, i] * load * f1 * slip[x]
+
+
+@kernel
+def _dot(a: Array, b: Array) -> float:
+    product: float = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return product
+
+
+@kernel
+def _lag(
+    t: Touching, scene: ContactScene, epsilon: float, Q: Array, Q_end: Array, y: Array, Q_bar: Array, work: Array,
+    parts: Array,
+) -> None:  # fmt: skip
+    """Q_bar −= ∂/∂Qₙ of y·g of friction; work (k,) ← y·g.
+
+    parts (k, 5, 3), if there are any, ← its derivatives by the images of c, c₁, c₂ at Qₙ, and of c at y and Q_end − Qₙ.
+    """
+    n, move, slip, room, push = np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    by_move, by_push, by_r, by_alpha = np.empty(3), np.empty(3), np.empty(3), np.empty(2)
+    rows, uv, slopes = np.empty((2, 8)), np.empty((2, 3)), np.empty((2, 3))
+    for k in range(len(t.D)):
+        work[k] = 0.0
+        load = _frozen(t, k, Q, Q_end, n, move, slip, room)
+        if load == 0.0:
+            continue
+        f1, bend = _slopes(slip, epsilon)
+        _image(t, k, t.c[k], y, push)
+        n_move, n_push = _dot(n, move), _dot(n, push)
+        inner = _dot(slip, push)
+        along = bend * inner
+        work[k] = load * f1 * inner
+        turned = 0.0
+        for x in range(3):
+            by_move[x] = load * (f1 * (push[x] - n_push * n[x]) + along * slip[x])
+            by_push[x] = load * f1 * slip[x]
+            by_r[x] = -load * (f1 * (n_push * move[x] + n_move * push[x]) + along * n_move * move[x])
+            turned += n[x] * by_r[x]
+        _, first, second = barrier(t.D[k], t.numbers[k, THICKNESS], t.numbers[k, D_HAT])
+        by_D = work[k] * (0.5 / t.D[k] + second / first)  # μN = −2μmκ d b′
+        for x in range(3):
+            by_r[x] = 0.0 if t.pairs[k, KIND] == POINT_PLANE else (by_r[x] - turned * n[x]) / math.sqrt(t.D[k])
+        for e in range(2):
+            _image(t, k, t.c_e[k, e], Q_end, push)
+            _image(t, k, t.c_e[k, e], Q, room)
+            by_alpha[e] = _dot(push, by_move) - _dot(room, by_move) + _dot(t.r_e[k, e], by_r)
+            _image(t, k, t.c_e[k, e], y, push)
+            by_alpha[e] += _dot(push, by_push)
+        bent = t.slope[k] > 0.0
+        if bent:
+            edges_of(t, scene, k, Q, rows, uv)
+            slopes_of_cross(uv, slopes)
+        w0 = t.inverse[k, 0, 0] * by_alpha[0] + t.inverse[k, 0, 1] * by_alpha[1]
+        w1 = t.inverse[k, 1, 0] * by_alpha[0] + t.inverse[k, 1, 1] * by_alpha[1]
+        for x in range(3):
+            room[x] = 2.0 * by_D * t.r[k, x] + by_r[x] - w0 * t.r_e[k, 0, x] - w1 * t.r_e[k, 1, x]
+            if len(parts):
+                parts[k, 0, x], parts[k, 1, x], parts[k, 2, x] = room[x], -w0 * t.r[k, x], -w1 * t.r[k, x]
+                parts[k, 3, x], parts[k, 4, x] = by_push[x], by_move[x]
+        for i in range(8 if t.bodies[k, 1] >= 0 else 4):
+            b = t.bodies[k, i // 4]
+            for x in range(3):
+                by = t.c[k, i] * (room[x] - by_move[x])
+                by -= (w0 * t.c_e[k, 0, i] + w1 * t.c_e[k, 1, i]) * t.r[k, x]
+                if bent:
+                    scale = work[k] * t.slope[k] / t.weight[k]
+                    by += scale * (rows[0, i] * slopes[0, x] + rows[1, i] * slopes[1, x])
+                Q_bar[b, i % 4, x] -= by

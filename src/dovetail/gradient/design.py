@@ -98,9 +98,12 @@ def _weights(base: dict[str, Array], frames: list[Frame], sums: Sums, start: tup
     if "laws" in base:
         found["laws"] = np.where(_written(base["laws"], loads, frames), np.nan, sums.law_steps.sum(axis=0))
     if "surfaces" in base:
-        touched = any(frame.contacts for frame in frames)
-        for name in ("surfaces", "half-planes"):
-            found[name] = np.full_like(base[name], np.nan if touched else 0.0)
+        unknown = np.nan if any(frame.contacts for frame in frames) else 0.0
+        found["surfaces"], found["half-planes"] = (
+            np.full_like(base[name], unknown) for name in ("surfaces", "half-planes")
+        )
+        if sums.vertices is not None:
+            found["surfaces"], found["half-planes"][: len(sums.planes)] = sums.vertices, sums.planes
         found["log mu"], found["log contact kappa"] = sums.log_mu, sums.log_contact_kappa
     return found
 
@@ -115,11 +118,14 @@ def _written(base: Array, place: int, frames: list[Frame]) -> Flags:
 
 
 def _refuse(name: str, index: tuple[int, ...]) -> None:
+    asked = "ask backward for surfaces=True"
     what = {
-        "Q": "poses of fixed bodies", "V": "velocities of fixed bodies", "surfaces": "vertices of surfaces that touch",
-        "half-planes": "half-planes that are touched",
+        "Q": "poses of fixed bodies",
+        "V": "velocities of fixed bodies",
+        "surfaces": f"vertices of surfaces that touch ({asked}; nearly parallel edges have none)",
+        "half-planes": f"half-planes that are touched ({asked}; those that turn have none)",
         "laws": "parameters of drives, limits or dampers that controls have written to",
-    }  # fmt: skip
+    }
     said = what.get(name, f"'{name}'")
     raise GradientError(
         f"Gradients.design: p[{', '.join(map(str, index))}] changes {said}; no gradient by that is known."

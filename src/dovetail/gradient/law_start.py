@@ -33,7 +33,7 @@ _THIRD = 1e-4  # of F, in differences of ∇²x
 @kernel
 def _loss(laws: Laws, i: int, h: float, ratio: float, t: Array, room: Array, d: Array) -> float:
     """ℓ of acting coordinate i with numbers t: rates along the motions, value, compliance, second rate."""
-    weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], h, ratio, room, d)
+    weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], 0, h, ratio, room, d)
     late = rate_slope(laws, i, t[_VALUE], t[_VHAT], h, room, d)
     push = slope + late + h * h * weight * t[_BEND]
     loss: float = t[_MU2] * push - t[_MU1] * moved / h - weight * (t[_MU1] * t[_X1] + t[_MU2] * t[_X2])
@@ -45,7 +45,7 @@ def _set_linear(
     laws: Laws, i: int, h: float, ratio: float, t: Array, room: Array, d: Array, bars: Array, k: int
 ) -> None:
     """bars[k] += derivatives of ℓ by the numbers that it is linear in."""
-    weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], h, ratio, room, d)
+    weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], 0, h, ratio, room, d)
     late = rate_slope(laws, i, t[_VALUE], t[_VHAT], h, room, d)
     bars[k, _MU1] += -moved / h - weight * t[_X1]
     bars[k, _X1] -= weight * t[_MU1]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows
+from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, pull_back_slope
 from dovetail.solver.joint.function import call_law
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
-__all__ = ["law_adjoints", "steps_of", "value_adjoints"]
+__all__ = ["law_adjoints", "law_tangents", "steps_of", "value_adjoints"]
 
 _PLACE = 1e-8  # step of differences by a parameter that is a value of the coordinate [m or rad], which laws may bend at
 _SHARE = 1e-4  # of other parameters, which laws are smooth or linear in
@@ -40,6 +40,38 @@ def _slope(laws: Laws, m: int, x: float, at: int, count: int, j: int, shift: flo
 
 
 @kernel
+def _turn(laws: Laws, m: int, x: float, at: int, count: int, j: int, h: float, room: Array, d: Array) -> float:
+    """∂φ′/∂p_j of law m at x by differences with the step h, at four points: the error is of fourth order in it."""
+    near = _slope(laws, m, x, at, count, j, h, room, d) - _slope(laws, m, x, at, count, j, -h, room, d)
+    far = _slope(laws, m, x, at, count, j, 2.0 * h, room, d) - _slope(laws, m, x, at, count, j, -2.0 * h, room, d)
+    return (8.0 * near - far) / (12.0 * h)
+
+
+@kernel
+def law_tangents(laws: Laws, steps: Array, Q: Array, dp: Array, g: Array) -> None:
+    """g (n, 12) += what Σ s φ′(x; p) ∇x changes by at Q where parameters change by dp."""
+    c = laws.coordinates
+    size = 3 * c.widest
+    F, dx, d2x, J = np.empty(size), np.empty(size), np.empty(size * size), np.empty((2, 12))
+    d, room = np.zeros(3), np.empty(laws.longest + 1)
+    for i in range(len(laws.acting)):
+        k, total = laws.acting[i], 0.0
+        n = gather_rows(c, k, Q, F)
+        x = coordinate_at(c, k, 1.0, F, n, dx, d2x)
+        for e in range(laws.first[i], laws.first[i + 1]):
+            m = laws.law[e]
+            at = laws.at[m]
+            end = laws.at[m + 1] if m + 1 < len(laws.at) else len(laws.p)
+            for j in range(at, end):
+                if dp[j] != 0.0:
+                    total += laws.scale[m] * dp[j] * _turn(laws, m, x, at, end - at, j - at, steps[j], room, d)
+        pull_back_slope(c, k, dx, J)
+        for a in range(12):
+            g[c.left[k], a] += total * J[0, a]
+            g[c.right[k], a] += total * J[1, a]
+
+
+@kernel
 def law_adjoints(laws: Laws, steps: Array, Q: Array, y: Array, p_bar: Array, W_bar: Array) -> None:
     """p_bar ← −∂/∂p, W_bar −= ∂/∂W of Σ s φ′(x; p) (∇x·y) at Q."""
     c = laws.coordinates
@@ -62,13 +94,7 @@ def law_adjoints(laws: Laws, steps: Array, Q: Array, y: Array, p_bar: Array, W_b
             for j in range(end - at):
                 p_bar[at + j] = 0.0
                 if np.isfinite(laws.p[at + j]):
-                    # four points: the error is of fourth order in the step
-                    h = steps[at + j]
-                    near = _slope(laws, m, x, at, end - at, j, h, room, d)
-                    near -= _slope(laws, m, x, at, end - at, j, -h, room, d)
-                    far = _slope(laws, m, x, at, end - at, j, 2.0 * h, room, d)
-                    far -= _slope(laws, m, x, at, end - at, j, -2.0 * h, room, d)
-                    p_bar[at + j] = -s * along * (8.0 * near - far) / (12.0 * h)
+                    p_bar[at + j] = -s * along * _turn(laws, m, x, at, end - at, j, steps[at + j], room, d)
             d[0] = 0.0
             d[1] = 0.0
             call_law(laws.address[m], x, laws.p, at, d)

@@ -13,6 +13,8 @@ has dL/dθ = −x·∂(∇E + Jᵀm)/∂θ − ν·∂C/∂θ for everything tha
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from dovetail.errors import GradientError
@@ -27,6 +29,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["AdjointSystem"]
 
 _SHAPE = (-1, 4, 3)
+_blocks: WeakKeyDictionary[Model, Blocks] = WeakKeyDictionary()  # laying them out takes as long as some steps
 
 
 class AdjointSystem:
@@ -34,13 +37,19 @@ class AdjointSystem:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.blocks = Blocks(model.bodies.is_fixed)
+        if model not in _blocks:
+            _blocks[model] = Blocks(model.bodies.is_fixed)
+        self.blocks = _blocks[model]
         self._active: Indices = model.bodies.is_free
         self._none = np.zeros((0, 3))
 
     def enter(self) -> None:
         """Take the place of the blocks of Newton's directions."""
         self._kept, self._model.directions.blocks = self._model.directions.blocks, self.blocks
+        if self.blocks.laid_out:
+            self._model.potential.add_constant(self.blocks)
+        else:
+            self.lay_out(np.zeros((0, 2), np.int64))
 
     def lay_out(self, touching: Indices) -> None:
         """Have blocks for joints and these pairs of bodies (k, 2)."""
@@ -66,7 +75,7 @@ class AdjointSystem:
     def assemble(self, at: Evaluation, contact: ContactAdjoint | None) -> Array:
         """Have the true Hessian at a state; the gradient there (n, 12), zero but for what Newton has left."""
         potential = self._model.potential
-        if contact is not None and not self.blocks.has(len(contact.pairs), contact.pairs):
+        if contact is not None and not contact.fits(self.blocks):
             self.lay_out(contact.pairs)
         if potential.laws is not None:
             potential.laws.parabolas = 0
@@ -94,7 +103,8 @@ class AdjointSystem:
 
         Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
         """
-        return float(np.abs(self.blocks.solve(self._active, g)).max(initial=0.0))
+        step = self.blocks.solve(self._active, g)
+        return float(max(step.max(initial=0.0), -step.min(initial=0.0)))
 
     def solve(self, Q: Array, q: Array, active: Indices | None = None, scaled: bool = True) -> tuple[Array, Array]:
         """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = 0, with the matrix last factored; x = 0 for fixed bodies.
@@ -107,14 +117,20 @@ class AdjointSystem:
         exact = self._model.potential.exact
         if exact is None:
             return x.reshape(_SHAPE), self._none
-        size = float(np.abs(x).max(initial=0.0)) if scaled else 1.0
+        size = float(max(x.max(initial=0.0), -x.min(initial=0.0))) if scaled else 1.0
         size = size or 1.0
         x /= size  # joints are closed to an absolute tolerance
         exact.restrict(Q, self.blocks, active, x)
         left, (points, slides) = np.empty_like(exact.restraint), (exact.points, exact.slides)
         after = points.count - points.exact
         apply_rows(points, active, x, 0, left)
-        apply_rows(slides, active, x, after, left)
-        apply_combined(exact.combined, active, x, after + slides.count - slides.exact, left)
+        if slides.count:
+            apply_rows(slides, active, x, after, left)
+        if exact.combined.count:
+            apply_combined(exact.combined, active, x, after + slides.count - slides.exact, left)
         left -= exact.constraints.bend
-        return (x * size).reshape(_SHAPE), (exact.constraints.K[:, None] * left - exact.restraint) * size
+        left *= exact.constraints.K[:, None]
+        left -= exact.restraint
+        x *= size
+        left *= size
+        return x.reshape(_SHAPE), left

@@ -12,9 +12,10 @@ import numpy as np
 
 from dovetail.gradient.bodies import shape_gradients
 from dovetail.gradient.laws import law_adjoints, steps_of, value_adjoints
-from dovetail.gradient.rows import RowAdjoints
+from dovetail.gradient.rows import row_adjoints
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.terms import term_adjoints
+from dovetail.solver.bodies import ORTHO
 from dovetail.solver.joint.entries import Entries
 from dovetail.typing import Array
 
@@ -27,11 +28,10 @@ __all__ = ["PotentialAdjoint", "entry_rates"]
 class PotentialAdjoint:
     """The part of adjoints that is the same for all integrators."""
 
-    def __init__(self, simulation: Simulation, sums: Sums) -> None:
+    def __init__(self, simulation: Simulation) -> None:
         self._bodies, self._potential = simulation.model.bodies, simulation.model.potential
-        self._lowered, by = simulation.joints.lowered, sums.constant
-        self._points = RowAdjoints(self._potential.points, by["points/W"], by["points/K"])
-        self._slides = RowAdjoints(self._potential.slides, by["slides/W"], by["slides/K"])
+        self._lowered = simulation.joints.lowered
+        self._arap = np.flatnonzero(self._bodies.model != ORTHO)
         laws = self._potential.laws
         self.is_place = np.zeros(0 if laws is None else len(laws.p), np.bool_)
         for use in self._lowered.law_uses:
@@ -40,21 +40,17 @@ class PotentialAdjoint:
             at = laws.at[use.laws.rows][use.rows]
             self.is_place[at[:, None] + np.flatnonzero(columns)] = True
 
-    def finish(self) -> None:
-        """Have everything in the sums."""
-        self._points.finish()
-        self._slides.finish()
-
     def run(self, k: int, h: float, Q: Array, x: Array, nu: Array, sums: Sums) -> Array:
         """Add the gradients of step k, of length h, at its end Q; the adjoint (c,) of what laws take for xₙ."""
         potential, lowered, constant, steps = self._potential, self._lowered, sums.constant, sums.steps
-        shapes = shape_gradients(self._bodies, Q)
-        constant["stiffness"] -= h * h * (x * shapes).sum(axis=(1, 2))
+        if len(self._arap):
+            shapes = x * shape_gradients(self._bodies, Q)
+            constant["stiffness"][self._arap] -= h * h * shapes[self._arap].sum(axis=(1, 2))
         first = 0
-        for rows, adjoints in ((potential.points, self._points), (potential.slides, self._slides)):
-            last = first + rows.count - rows.exact
-            adjoints.add(nu[first:last], Q, x)
-            first = last
+        for name, rows in (("points", potential.points), ("slides", potential.slides)):
+            if rows.count:
+                row_adjoints(rows, nu, first, Q, x, constant[f"{name}/W"], constant[f"{name}/K"])
+                first += rows.count - rows.exact
         start_bar = np.zeros(lowered.coordinates.count)
         if (laws := potential.laws) is not None:
             p_bar = np.zeros_like(laws.p)

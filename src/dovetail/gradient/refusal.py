@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["refuse_scene", "refuse_step"]
 
-_TOUCH = "the integrator ctr in touch (held steps, docs/integrators.md); use integrator/type = bdf1 or bdf2"
+_SMOOTH = (
+    "call rollout with smooth=True, which takes the steps it records as bdf1 with friction that remembers nothing, or "
+    "build the scene with integrator/type = bdf1 and contact/friction/memory = 0"
+)
 
 
-def refuse_scene(simulation: Simulation) -> None:
-    """Refuse a scene that cannot be differentiated, whatever its steps will be."""
+def refuse_scene(simulation: Simulation, smooth: bool) -> None:
+    """Refuse a scene that cannot be differentiated, whatever its steps will be; `smooth` ones are taken as bdf1."""
     tolerances, lowered = simulation.tolerances, simulation.joints.lowered
     if tolerances.early_exit >= 0:
         _refuse("newton/semi_implicit/enable = 1: its steps end before a minimum; set it to 0")
@@ -28,7 +31,11 @@ def refuse_scene(simulation: Simulation) -> None:
         _refuse("restitution: blows change velocities after a step; set it to 0")
     if simulation.articulations.contributions:
         _refuse("external articulations (UID 24), which another model moves; leave them out")
-    if simulation.scheme.integrator.is_consistent and lowered.terms:
+    if simulation.contact is not None and simulation.contact.scene.rolling.any():
+        _refuse("friction against rolling; set it to 0")
+    if lowered.laws is not None and len(lowered.laws.rotors):
+        _refuse("reflected inertia (armature) of joints; leave it out")
+    if not smooth and simulation.scheme.integrator.is_consistent and lowered.terms:
         names = ", ".join(f"'{terms.function.name}'" for terms in lowered.terms)
         _refuse(f"the integrator ctr with energies of users ({names}); use integrator/type = bdf1 or bdf2")
 
@@ -38,7 +45,7 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
     methods, state, contact, where = frame.methods, simulation.state, simulation.contact, f"step {k} has "
     if methods.is_consistent:
         if methods.some_held or state.lagging.any():
-            _refuse(where + _TOUCH)
+            _refuse(where + f"the integrator ctr in touch (held steps, docs/integrators.md); {_SMOOTH}")
         if simulation.model.potential.soft_transforms.count:
             _refuse(where + "soft transforms under the integrator ctr; use integrator/type = bdf1 or bdf2")
     changed = frame.ratio != 1.0
@@ -68,7 +75,7 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
         _refuse(where + "contacts that are eased in; begin with bodies farther apart, or set contact/ease_in = 0")
     if contact.friction.count:
         if contact.stick is not None:
-            _refuse(where + "friction with a memory; set contact/friction/memory = 0")
+            _refuse(where + f"friction with a memory; {_SMOOTH}")
         rubbing = contact.friction.bodies[: contact.friction.count]
         thick = rubbing[(contact.scene.thickness[rubbing] > 0.0) & (rubbing >= 0)]
         if thick.size:

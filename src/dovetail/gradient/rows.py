@@ -11,62 +11,68 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.gradient.vectors import across, cross
 from dovetail.solver.joint.rows import Rows
+from dovetail.solver.joint.stencil import gather
+from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
-__all__ = ["RowAdjoints", "stacked"]
-
-
-_TOGETHER = 64  # steps whose gradients are found at once
+__all__ = ["row_adjoints", "stacked"]
 
 
 def stacked(rows: Rows, Q: Array) -> Array:
-    """[Q_i; Q_j] (…, k, 8, 3) of the bodies of all rows, for Q (…, n, 4, 3)."""
-    return np.concatenate([Q[..., rows.left, :, :], Q[..., rows.right, :, :]], axis=-2)
+    """[Q_i; Q_j] (k, 8, 3) of the bodies of all rows."""
+    return np.concatenate([Q[rows.left], Q[rows.right]], axis=1)
 
 
-class RowAdjoints:
-    """Adds up the gradients by W and K of some rows, many steps at a time."""
-
-    def __init__(self, rows: Rows, W_bar: Array, K_bar: Array) -> None:
-        self._rows, self._W_bar, self._K_bar = rows, W_bar, K_bar
-        self._steps: list[tuple[Array, Array, Array, Array]] = []
-
-    def add(self, nu: Array, Q: Array, x: Array) -> None:
-        """One step more, with the multipliers that the rows have now; nu (e, 3) are those of its exact rows."""
-        self._steps.append((self._rows.multiplier.copy(), nu, Q, x))
-        if len(self._steps) == _TOGETHER:
-            self.finish()
-
-    def finish(self) -> None:
-        """Have everything in the sums."""
-        if self._steps and self._rows.count:
-            W_bar, K_bar = _row_adjoints(self._rows, *(np.array(part) for part in zip(*self._steps, strict=True)))
-            self._W_bar += W_bar
-            self._K_bar += K_bar[: self._rows.exact]
-        self._steps.clear()
+@kernel
+def _add_cross(a: Array, i: int, b: Array, j: int, out: Array, k: int) -> None:
+    """out[k : k + 3] += a[i : i + 3] × b[j : j + 3]."""
+    out[k] += a[i + 1] * b[j + 2] - a[i + 2] * b[j + 1]
+    out[k + 1] += a[i + 2] * b[j] - a[i] * b[j + 2]
+    out[k + 2] += a[i] * b[j + 1] - a[i + 1] * b[j]
 
 
-def _row_adjoints(rows: Rows, multiplier: Array, nu: Array, Q: Array, x: Array) -> tuple[Array, Array]:
-    """W̄ (k, m, 8) and K̄ (k,), summed over steps, the first axis of multipliers, ν, states and adjoints."""
-    both, moved = stacked(rows, Q), stacked(rows, x)
-    F, dF = rows.W @ both, rows.W @ moved
-    exact = np.arange(rows.count) >= rows.exact
-    K = np.where(exact, 0.0, rows.K)[:, None]
-    held = np.zeros_like(multiplier)
-    held[:, rows.exact :] = nu
-    if rows.W.shape[1] == 1:
-        C, JdF = F[:, :, 0], dF[:, :, 0]
-        pull = multiplier + K * C
-        by_F, by_dF = (K * JdF + held)[:, :, None], pull[:, :, None]
-    else:
-        u, v, du, dv = F[:, :, 0], F[:, :, 1], dF[:, :, 0], dF[:, :, 1]
-        C, JdF = cross(u, v), cross(du, v) + cross(u, dv)
-        multiplier, held = across(v, multiplier), across(v, held)  # along v exact slides say nothing
-        pull = multiplier + K * C
-        turn = K * JdF + held
-        by_F = np.stack([cross(v, turn) + cross(dv, pull), cross(turn, u) + cross(pull, du)], axis=2)
-        by_dF = np.stack([cross(v, pull), cross(pull, u)], axis=2)
-    W_bar = by_F @ both.swapaxes(2, 3) + by_dF @ moved.swapaxes(2, 3)
-    return -W_bar.sum(axis=0), -np.where(exact, 0.0, (C * JdF).sum(axis=(0, 2)))
+@kernel
+def row_adjoints(rows: Rows, nu: Array, first: int, Q: Array, x: Array, W_bar: Array, K_bar: Array) -> None:
+    """W_bar (k, m, 8), K_bar (e,) −= derivatives of s; nu[first:] are the ν of exact rows."""
+    W, m = rows.W, rows.W.shape[1]
+    F, dF, by_F, by_dF = np.empty(3 * m), np.empty(3 * m), np.empty(3 * m), np.empty(3 * m)
+    C, rate, pull, turn = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for k in range(len(rows.left)):
+        left, right, K = rows.left[k], rows.right[k], rows.K[k]
+        gather(W, k, left, right, Q, F)
+        gather(W, k, left, right, x, dF)
+        for i in range(3):
+            C[i], rate[i] = (F[i], dF[i]) if m == 1 else (0.0, 0.0)
+        if m == 2:
+            _add_cross(F, 0, F, 3, C, 0)
+            _add_cross(dF, 0, F, 3, rate, 0)
+            _add_cross(F, 0, dF, 3, rate, 0)
+        if k < rows.exact:
+            for i in range(3):
+                pull[i], turn[i] = K * C[i], K * rate[i]
+                K_bar[k] -= C[i] * rate[i]
+        else:
+            for i in range(3):
+                pull[i], turn[i] = rows.multiplier[k, i], nu[first + k - rows.exact, i]
+            if m == 2:  # along v exact slides say nothing
+                square = F[3] * F[3] + F[4] * F[4] + F[5] * F[5]
+                along = (F[3] * pull[0] + F[4] * pull[1] + F[5] * pull[2]) / square
+                turned = (F[3] * turn[0] + F[4] * turn[1] + F[5] * turn[2]) / square
+                for i in range(3):
+                    pull[i] -= along * F[3 + i]
+                    turn[i] -= turned * F[3 + i]
+        for i in range(3 * m):
+            by_F[i], by_dF[i] = (turn[i], pull[i]) if m == 1 else (0.0, 0.0)
+        if m == 2:
+            _add_cross(F, 3, turn, 0, by_F, 0)
+            _add_cross(dF, 3, pull, 0, by_F, 0)
+            _add_cross(turn, 0, F, 0, by_F, 3)
+            _add_cross(pull, 0, dF, 0, by_F, 3)
+            _add_cross(F, 3, pull, 0, by_dF, 0)
+            _add_cross(pull, 0, F, 0, by_dF, 3)
+        for r in range(m):
+            for i in range(4):
+                for z in range(3):
+                    W_bar[k, r, i] -= by_F[3 * r + z] * Q[left, i, z] + by_dF[3 * r + z] * x[left, i, z]
+                    W_bar[k, r, 4 + i] -= by_F[3 * r + z] * Q[right, i, z] + by_dF[3 * r + z] * x[right, i, z]

@@ -24,7 +24,7 @@ from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.potential import entry_rates
 from dovetail.gradient.rows import stacked
 from dovetail.gradient.slide_start import slide_adjoints
-from dovetail.gradient.start_bodies import body_adjoints
+from dovetail.gradient.start_bodies import StartBodies
 from dovetail.gradient.sums import Sums
 from dovetail.solver.assembly.start import set_momentum, turn_to_acceleration
 from dovetail.solver.consistent import filter_of
@@ -35,7 +35,7 @@ from dovetail.typing import Array, Flags, Indices
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
-__all__ = ["StartAdjoint"]
+__all__ = ["Begun", "StartAdjoint"]
 
 MU1, X1, MU2, X2, VN, VHAT, VALUE, YIELDS, BEND, NUMBERS = range(10)
 """Columns of the adjoints of a coordinate: of its rates along six motions, of its value, of its compliance, and of its
@@ -58,6 +58,7 @@ class StartAdjoint:
 
     def __init__(self, simulation: Simulation, system: AdjointSystem, is_place: Flags) -> None:
         self._model, self._system, self._is_place = simulation.model, system, is_place
+        self._bodies = StartBodies(simulation.model)
 
     def begin(self, frame: Frame, Q: Array, V: Array, a: Array) -> Begun:
         """The start of a step from Q, V with the accelerations a by gravity and loads."""
@@ -118,7 +119,7 @@ class StartAdjoint:
         potential = model.potential
         mu1, nu1, mu2, nu2 = adjoints
         motions = (mu1, begun.V, mu2, begun.x)
-        Q_bar, V_bar = body_adjoints(model, begun.active, h, motions, Q, sums)
+        Q_bar, V_bar = self._bodies.pull(begun.active, h, motions, Q, sums)
         points, slides, exact = potential.points, potential.slides, potential.exact
         if points.exact and sums is not None:
             n, K = points.exact, points.K[: points.exact, None]

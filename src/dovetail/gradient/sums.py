@@ -22,10 +22,12 @@ class Sums:
     law_steps   (T + 2, ·) by parameters of laws, those of the two steps before the first one too
     log_mass    (n,) by the logarithm of a body's mass, of what is neither inertia nor a parameter of a joint
     log_mu, log_contact_kappa (m, m)   by the logarithms of friction and stiffness of pairs of contact elements i ≤ j
+    vertices (v, 3), planes (p, 3)     by vertices of surfaces, in their bodies, and points of half-planes; None unless
+                asked for
     residual    (T,) what Newton's method has left of each step, |H⁻¹g|/h [m/s, 1/s]
     """
 
-    def __init__(self, simulation: Simulation, steps: int) -> None:
+    def __init__(self, simulation: Simulation, steps: int, surfaces: bool = False) -> None:
         bodies, potential = simulation.model.bodies, simulation.model.potential
         lowered = simulation.joints.lowered
         self.constant = {name: np.zeros_like(array) for name, array in lowered_arrays(simulation).items()}
@@ -49,6 +51,11 @@ class Sums:
         self.steps["soft transform/aim"] = np.zeros((steps, n, 4, 3))
         materials = 0 if simulation.contact is None else len(simulation.contact.scene.mu)
         self.log_mu, self.log_contact_kappa = np.zeros((2, materials, materials))
+        self.vertices: Array | None = None
+        self.planes = np.zeros((0, 3))
+        if simulation.contact is not None and surfaces:
+            scene = simulation.contact.scene
+            self.vertices, self.planes = np.zeros_like(scene.V), np.zeros_like(scene.plane_point)
         self.log_mass, self.residual = np.zeros(n), np.zeros(steps)
 
 

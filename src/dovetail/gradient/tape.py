@@ -6,20 +6,23 @@ gradients = tape.backward(dL_dQ)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dovetail.errors import GradientError
-from dovetail.gradient.adjoint import Adjoint, Costate, Ends
-from dovetail.gradient.frame import Frame, Parameters
+from dovetail.gradient.adjoint import Adjoint
+from dovetail.gradient.bodies import Costate
 from dovetail.gradient.gradients import Gradients
 from dovetail.gradient.laws import value_adjoints
-from dovetail.gradient.refusal import refuse_scene, refuse_step
+from dovetail.gradient.reel import Reel, Timeline
+from dovetail.gradient.refusal import refuse_scene
 from dovetail.gradient.sums import Sums
+from dovetail.gradient.tangent import push_forward
 from dovetail.logger import Logger
+from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -27,12 +30,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Tape"]
 
-VELOCITY_TOL, TRANSRATE_TOL = 1e-8, 1e-7
-"""Tolerances [m/s, 1/s] of a rollout that is recorded, unless its scene asks for less. In contact Newton's method,
-which keeps a part of the Hessian, leaves some tenths of that, and gradients err by ten to a hundred times what is left;
-at the tolerances of the config those of a violently driven chain are wrong by a third."""
 RESIDUAL = 1e-6
 """What Newton's method may leave of a step [m/s, 1/s], |H⁻¹g|/h, before it is told that its gradient may be wrong."""
+
+
+class _Loss(NamedTuple):
+    """Derivatives of a loss by states, all (T + 1, …) or the last alone (1, …), and by coordinates (T + 1, c)."""
+
+    Q: Array | None
+    V: Array | None
+    x: Array | None
+    steps: int
+
+    def add(self, k: int, Q: Array, c: Coordinates, at: Costate, sums: Sums) -> None:
+        """Adjoints of state k, which is Q, += its derivatives."""
+        for bar, into in ((self.Q, at.Q), (self.V, at.V)):
+            if bar is not None and (len(bar) > 1 or k == self.steps):
+                into += bar[min(k, len(bar) - 1)]
+        if self.x is not None and self.x[k].any():
+            nothing, bar = np.zeros_like(Q), self.x[k]
+            value_adjoints(c, Q, nothing, bar, np.zeros(c.count), at.Q, nothing, sums.constant["coordinates/W"])
 
 
 class Tape:
@@ -41,21 +58,18 @@ class Tape:
     Q, V (T + 1, n, 4, 3)    states at the start and after every step
     """
 
-    def __init__(self, simulation: Simulation) -> None:
-        refuse_scene(simulation)
-        self._simulation, self._parameters = simulation, Parameters(simulation)
-        state = simulation.state
-        self._start = state.Q_before.copy(), state.V_before.copy(), state.dt_before > 0.0
-        self._values = self._parameters.coordinates.value.copy()
-        self._Q, self._V, self._frames = [state.Q.copy()], [state.V.copy()], list[Frame]()
+    def __init__(self, simulation: Simulation, timeline: Timeline, every: int = 0, smooth: bool = False) -> None:
+        refuse_scene(simulation, smooth)
+        self._simulation, self._reel = simulation, Reel(simulation, timeline, every, smooth)
+        self._parameters, self._frames = self._reel.parameters, self._reel.frames
 
     @property
     def Q(self) -> Array:
-        return np.array(self._Q)
+        return self._reel.states()[0]
 
     @property
     def V(self) -> Array:
-        return np.array(self._V)
+        return self._reel.states()[1]
 
     @property
     def steps(self) -> int:
@@ -71,14 +85,20 @@ class Tape:
         known = ", ".join(f"'{entry.slot.object_name}'" for entry in self._simulation.table.geometries)
         raise GradientError(f"Tape.body: there is no body '{name}'; there are {known}.")
 
+    def transform(self, body: Any) -> Array:
+        """Transforms (T + 1, 4, 4) of a body at the start and after every step, by its number, handle or name."""
+        Q = self._reel.states()[0][:, body if isinstance(body, int) else self.body(body)]
+        found = np.tile(np.eye(4), (len(Q), 1, 1))
+        found[:, :3, 3], found[:, :3, :3] = Q[:, 0], Q[:, 1:].swapaxes(1, 2)
+        return found
+
     def coordinate(self, joint: Any, attribute: str) -> Array:
         """A coordinate that joints report, such as "angle" or "distance", (T + 1, k) at the start and after every step.
 
         Angles go on over whole turns.
         """
         rows, shift = self._coordinate(joint, attribute)
-        values = [self._values, *(frame.values[1] for frame in self._frames)]
-        return np.array([each[rows] for each in values]) + shift
+        return np.array([each[rows] for each in self._reel.values]) + shift
 
     def _coordinate(self, joint: Any, attribute: str) -> tuple[slice, Array]:
         """Which of the solver's coordinates a joint reports under a name, and its offsets (k,)."""
@@ -92,75 +112,43 @@ class Tape:
         listed = ", ".join(known) or "none"
         raise GradientError(f"Tape: there is no coordinate ('{name}', '{attribute}'); there are {listed}.")
 
-    def record(self, steps: int, controls: Callable[[int], Any] | None, advance: Callable[[], Any]) -> None:
+    def record(self, steps: int, controls: Callable[[int], Any] | None) -> None:
         """Take steps and keep them; controls(k) is called before step k of the tape."""
-        simulation = self._simulation
-        directions, kept = simulation.model.directions, simulation.tolerances
-        sweep = directions.sweep
-        if simulation.scheme.integrator.is_consistent:
-            directions.sweep = None  # a sweep leaves small terms out of a start, which its derivatives would miss
-        simulation.tolerances = replace(
-            kept,
-            velocity_tol=min(kept.velocity_tol, VELOCITY_TOL),
-            transrate_tol=min(kept.transrate_tol, TRANSRATE_TOL),
-        )
-        try:
-            for _ in range(steps):
-                if controls is not None:
-                    controls(self.steps)
-                self._step(advance)
-        finally:
-            simulation.tolerances, directions.sweep = kept, sweep
-            if sweep is not None:
-                sweep.renew()
-                simulation.model.potential.renew()  # so that it is told the weights of the next step
-
-    def _step(self, advance: Callable[[], Any]) -> None:
-        simulation, state = self._simulation, self._simulation.state
-        if not (np.array_equal(state.Q, self._Q[-1]) and np.array_equal(state.V, self._V[-1])):
-            raise GradientError(
-                f"Tape: before step {self.steps} the state was written to, which tapes cannot see; begin a new rollout."
-            )
-        before, values = state.dt_before, self._parameters.coordinates.value.copy()
-        advance()
-        report = simulation.last[1]
-        assert report is not None
-        last = self._frames[-1] if self._frames else None
-        frame = Frame(
-            report.dt, report.dt / (before or report.dt), simulation.scheme.last,
-            self._parameters.take(None if last is None else last.given),
-            (values, self._parameters.coordinates.value.copy()), self._parameters.switches, report.contacts,
-        )  # fmt: skip
-        refuse_step(simulation, self.steps, frame, last)
-        self._frames.append(frame)
-        self._Q.append(state.Q.copy())
-        self._V.append(state.V.copy())
+        self._reel.record(steps, controls)
 
     def backward(
         self,
         dL_dQ: ArrayLike | None = None,
         dL_dV: ArrayLike | None = None,
         dL_dx: Mapping[tuple[Any, str], ArrayLike] | None = None,
+        dL_dT: Mapping[Any, ArrayLike] | None = None,
+        surfaces: bool = False,
         strict: bool = False,
     ) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
-        dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`.
+        dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`, and dL_dT by
+        transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
+        With `surfaces`, `Gradients.design` knows the way by vertices of surfaces that touch.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
-        Q_bar, V_bar = self._given("dL_dQ", dL_dQ), self._given("dL_dV", dL_dV)
-        sums = Sums(self._simulation, self.steps)
-        self._add_coordinates(dL_dx or {}, Q_bar, sums)
-        at = Costate.zero(len(self._Q[0]))
-        at.Q += Q_bar[-1]
-        at.V += V_bar[-1]
-        with Adjoint(self._simulation, self._parameters, sums) as adjoint:
-            for k in range(self.steps - 1, -1, -1):
-                at = adjoint.step(k, self._frames[k], self._ends(k), at)
-                at.Q += Q_bar[k]
-                at.V += V_bar[k]
+        sums, at, reel = Sums(self._simulation, self.steps, surfaces), Costate.zero(self._shape[0]), self._reel
+        loss = _Loss(
+            self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}),
+            self._given("dL_dV", dL_dV),
+            self._by_coordinates(dL_dx or {}),
+            self.steps,
+        )
+        with reel.rewound():
+            loss.add(self.steps, reel.Q(self.steps), self._parameters.coordinates, at, sums)
+            for steps in reel.segments:
+                reel.load(steps)
+                with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+                    for k in reversed(steps):
+                        at = adjoint.step(k, self._frames[k], reel.ends(k), at)
+                        loss.add(k, reel.Q(k), self._parameters.coordinates, at, sums)
         self._judge(sums.residual, strict)
-        if not self._start[2]:  # without a past the state itself stands for it
+        if not reel.has_past:  # without a past the state itself stands for it
             at.Q += at.Q_before
             at.V += at.V_before
             at.Q_before[:] = at.V_before[:] = 0.0
@@ -168,11 +156,12 @@ class Tape:
 
     def step_vjp(self, k: int, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None) -> Gradients:
         """Gradients of a loss of the state after step k alone, (n, 4, 3) each: Q and V are by the state before it."""
-        sums, at = Sums(self._simulation, self.steps), Costate.zero(len(self._Q[0]))
-        at.Q += self._given("dL_dQ", dL_dQ)[-1]
-        at.V += self._given("dL_dV", dL_dV)[-1]
-        with Adjoint(self._simulation, self._parameters, sums) as adjoint:
-            found = adjoint.step(self._number(k), self._frames[k], self._ends(k), at)
+        sums, at = Sums(self._simulation, self.steps), Costate.zero(self._shape[0])
+        for bar, into in ((self._given("dL_dQ", dL_dQ), at.Q), (self._given("dL_dV", dL_dV), at.V)):
+            if bar is not None:
+                into += bar[-1]
+        with self._at(k, sums) as adjoint:
+            found = adjoint.pull(at)
         return Gradients(self._simulation, self._frames, sums, (found.Q, found.V, found.Q_before, found.V_before))
 
     def step_jacobians(self, k: int) -> tuple[Array, Array]:
@@ -180,34 +169,59 @@ class Tape:
 
         F are generalised forces on bodies in step k. A row is an adjoint step: 24f of them.
         """
-        frame, ends = self._frames[self._number(k)], self._ends(k)
-        free = np.flatnonzero(self._simulation.model.bodies.is_free)
-        size = 12 * len(free)
+        free, sums = np.flatnonzero(self._simulation.model.bodies.is_free), Sums(self._simulation, self.steps)
+        size, seed = 12 * len(free), Costate.zero(self._shape[0])
         A, B = np.zeros((2 * size, 2 * size)), np.zeros((2 * size, size))
-        for row in range(2 * size):
-            at, sums = Costate.zero(len(self._Q[0])), Sums(self._simulation, self.steps)
-            body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
-            (at.Q if row < size else at.V)[free[body], i, x] = 1.0
-            with Adjoint(self._simulation, self._parameters, sums) as adjoint:
-                found = adjoint.step(k, frame, ends, at)
-            A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
-            B[row] = sums.steps["forces"][k, free].ravel()
+        with self._at(k, sums) as adjoint:
+            forces = sums.steps["forces"][k]
+            for row in range(2 * size):
+                if row and adjoint.pulls_once:
+                    adjoint.at(k, adjoint.frame, adjoint.ends)
+                body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
+                into = seed.Q if row < size else seed.V
+                into[free[body], i, x] = 1.0
+                found = adjoint.pull(seed)
+                A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
+                B[row] = forces[free].ravel()
+                into[free[body], i, x] = forces[...] = 0.0
         return A, B
 
-    def _number(self, k: int) -> int:
+    def step_jvp(self, k: int, dQ: ArrayLike = 0.0, dV: ArrayLike = 0.0, dF: ArrayLike = 0.0) -> tuple[Array, Array]:
+        """How Q and V after step k change, (n, 4, 3) each, with the state before it and with forces F on bodies in it.
+
+        Changes of fixed bodies do not count.
+        """
+        shape = self._shape
+        free = (self._simulation.model.bodies.is_free != 0)[:, None, None]
+        given = []
+        for name, value in (("dQ", dQ), ("dV", dV), ("dF", dF)):
+            array = np.asarray(value, float)
+            if array.shape not in ((), shape):
+                raise GradientError(f"Tape.step_jvp: {name} has the shape {array.shape}; give {shape}.")
+            given.append(np.where(free, array, np.zeros(shape)))
+        with self._at(k, Sums(self._simulation, self.steps)) as adjoint:
+            return push_forward(adjoint, *given)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self._reel.Q(0).shape
+
+    @contextmanager
+    def _at(self, k: int, sums: Sums) -> Iterator[Adjoint]:
+        """An adjoint at step k."""
         if not 0 <= k < self.steps:
             raise GradientError(f"Tape: there is no step {k}; there are 0 to {self.steps - 1}.")
-        return k
+        with self._reel.rewound():
+            self._reel.load(next(steps for steps in self._reel.segments if k in steps))
+            with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+                adjoint.at(k, self._frames[k], self._reel.ends(k))
+                yield adjoint
 
-    def _ends(self, k: int) -> Ends:
-        Q, V = self._Q, self._V
-        before = (Q[k - 1], V[k - 1]) if k else self._start[:2]
-        return Ends(*before, Q[k], V[k], Q[k + 1])
-
-    def _add_coordinates(self, given: Mapping[tuple[Any, str], ArrayLike], Q_bar: Array, sums: Sums) -> None:
-        """Q_bar += what derivatives by coordinates of joints are by states."""
-        c = self._parameters.coordinates
-        bars = np.zeros((self.steps + 1, c.count))
+    def _by_coordinates(self, given: Mapping[tuple[Any, str], ArrayLike]) -> Array | None:
+        """Derivatives (T + 1, c) by all coordinates of joints, None without any."""
+        if not given:
+            return None
+        bars = np.zeros((self.steps + 1, self._parameters.coordinates.count))
         for (joint, attribute), by in given.items():
             rows, shift = self._coordinate(joint, attribute)
             wanted = (self.steps + 1, len(shift))
@@ -216,29 +230,35 @@ class Tape:
                     f"Tape.backward: dL_dx of '{attribute}' has the shape {np.shape(by)}; give {wanted}."
                 )
             bars[:, rows] += np.asarray(by, float)
-        nothing = np.zeros_like(Q_bar[0]), np.zeros(c.count)
-        for k in np.flatnonzero(bars.any(axis=1)).tolist():
-            value_adjoints(
-                c, self._Q[k], nothing[0], bars[k], nothing[1], Q_bar[k], nothing[0], sums.constant["coordinates/W"]
-            )
+        return bars
 
-    def _given(self, name: str, given: ArrayLike | None) -> Array:
-        shape = (self.steps + 1, *self._Q[0].shape)
-        found = np.zeros(shape)
+    def _with_transforms(self, Q_bar: Array | None, given: Mapping[Any, ArrayLike]) -> Array | None:
+        """Derivatives by states with those by transforms of bodies; the last row of a transform says nothing."""
+        if not given:
+            return Q_bar
+        found = np.zeros((self.steps + 1, *self._shape))
+        if Q_bar is not None:
+            found[-len(Q_bar) :] += Q_bar
+        for body, by in given.items():
+            D, number = np.asarray(by, float), body if isinstance(body, int) else self.body(body)
+            if D.shape != (self.steps + 1, 4, 4):
+                raise GradientError(f"Tape.backward: dL_dT has the shape {D.shape}; give {(self.steps + 1, 4, 4)}.")
+            found[:, number, 0] += D[:, :3, 3]
+            found[:, number, 1:] += D[:, :3, :3].swapaxes(1, 2)
+        return found
+
+    def _given(self, name: str, given: ArrayLike | None) -> Array | None:
+        """Derivatives by all states, (T + 1, n, 4, 3), or by the last (1, n, 4, 3)."""
         if given is None:
-            return found
-        array = np.asarray(given, float)
-        if array.shape == shape[1:]:
-            found[-1] = array
-        elif array.shape == shape:
-            found[:] = array
-        else:
+            return None
+        shape, array = (self.steps + 1, *self._shape), np.asarray(given, float)
+        if array.shape not in (shape, shape[1:]):
             raise GradientError(f"Tape.backward: {name} has the shape {array.shape}; give {shape} or {shape[1:]}.")
-        if not np.isfinite(found).all():
+        if not np.isfinite(array.sum()) and not np.isfinite(array).all():
             raise GradientError(
                 f"Tape.backward: {name} has numbers that are not finite; give the derivatives of a loss."
             )
-        return found
+        return array.reshape(-1, *shape[1:])
 
     def _judge(self, residual: Array, strict: bool) -> None:
         if not self.steps or residual.max() <= RESIDUAL:

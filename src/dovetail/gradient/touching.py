@@ -1,191 +1,215 @@
-"""Contacts of one state as arrays, with what their closest points do when bodies move.
+"""Contacts of one state, with what their closest points do when bodies move.
 
 A contact is r = ξ_a Q_a − ξ_b Q_b, with weights that depend on up to two parameters α, at which r is shortest:
-r·∂r/∂α = 0. Written with c = (ξ_a, −ξ_b) on the rows of both bodies, r = c Q and r_i = c_i Q, c_i = ∂c/∂α_i,
+r·∂r/∂α = 0. Written with c = (ξ_a, −ξ_b) on the rows of both bodies, r = c Q and r_e = c_e Q, c_e = ∂c/∂α_e,
 
-    G dα = −B·dQ,   B_i = c ⊗ r_i + c_i ⊗ r,   G_ij = r_i·r_j
+    G dα = −B·dQ,   B_e = c ⊗ r_e + c_e ⊗ r,   G_ef = r_e·r_f
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.kinds import (
-    D_HAT,
     EDGE_EDGE,
-    KAPPA,
     KIND,
-    MU,
     POINT_EDGE,
-    POINT_PLANE,
     POINT_TRIANGLE,
-    SHAPE,
-    THICKNESS,
     X0,
     A,
     B,
+    corners_of,
+    split_of,
 )
+from dovetail.solver.contact.motion import record_motion
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.typing import Array, Flags, Indices
+from dovetail.solver.islands import Islands
+from dovetail.solver.kernel import kernel
+from dovetail.solver.record import Record, f8, i8
+from dovetail.typing import Array, Indices
 
-__all__ = ["Moving", "Touching", "edges", "moving", "touching_at"]
+__all__ = ["Touching", "Walk", "corner", "set_weights"]
 
 _INSIDE = 1e-12  # weight at which a closest point counts as on the border of its feature
 
 
-@dataclass(slots=True)
-class Moving:
-    """How contacts follow their bodies: c_i, r_i (k, 2, 3), G⁻¹ (k, 2, 2), B (k, 2, 8, 3); 0 where nothing is free."""
+class Touching(Record):
+    """Contacts (k,) at a state; see solver/contact/active.py.
 
-    c: Array
-    r: Array
-    inverse: Array
-    B: Array
-
-
-@dataclass(slots=True)
-class Touching:
-    """Contacts (k,) at Q; see solver/contact/active.py.
-
-    bodies (k, 2), c (k, 8), r (k, 3), D (k,)     b = −1 for a half-plane
-    kappa, weight, slope, mu, thickness, d_hat (k,)
-    adaptive (k,), pairs (k, 8), width (k,)       candidates, and ε of their mollifier
-    moves                                         what `moving` has found
+    bodies (k, 2)                        b = −1 for a half-plane
+    c (k, 8), r (k, 3), D (k,)           weights, gap and its square
+    kappa, weight, slope (k,)            h²κ, mollifier m and m′
+    pairs (k, ·), numbers (k, ·)         candidates, see solver/contact/kinds.py
+    c_e (k, 2, 8), r_e (k, 2, 3)         how the closest points move, 0 where nothing is free
+    inverse (k, 2, 2)                    G⁻¹
     """
 
-    bodies: Indices
-    c: Array
-    r: Array
-    D: Array
-    kappa: Array
-    weight: Array
-    slope: Array
-    mu: Array
-    thickness: Array
-    d_hat: Array
-    adaptive: Flags
-    pairs: Indices
-    width: Array
-    moves: Moving | None = None
+    bodies: Indices = i8(2)
+    c: Array = f8(2)
+    r: Array = f8(2)
+    D: Array = f8(1)
+    kappa: Array = f8(1)
+    weight: Array = f8(1)
+    slope: Array = f8(1)
+    pairs: Indices = i8(2)
+    numbers: Array = f8(2)
+    c_e: Array = f8(3)
+    r_e: Array = f8(3)
+    inverse: Array = f8(3)
 
-    @property
-    def count(self) -> int:
-        return len(self.D)
-
-    @property
-    def is_plane(self) -> Flags:
-        return np.asarray(self.pairs[:, KIND] == POINT_PLANE)
-
-    def chosen(self, which: Flags | Indices) -> Touching:
-        """Some of them."""
-        moves = self.moves
-        some = None if moves is None else Moving(*(getattr(moves, name)[which] for name in moves.__slots__))
-        return Touching(**{name: getattr(self, name)[which] for name in self.__slots__ if name != "moves"}, moves=some)
-
-    def images(self, X: Array) -> Array:
-        """[X_a; X_b] (k, 8, 3); what stands for a half-plane does not count."""
-        return np.concatenate([X[self.bodies[:, 0]], X[self.bodies[:, 1]]], axis=1)
-
-    def barrier(self) -> tuple[Array, Array, Array]:
-        """b, b′, b″ by D (k,), for κ = 1: solver/contact/barrier.py."""
-        inner, outer = self.thickness**2, (self.thickness + self.d_hat) ** 2
-        x, gap = self.D - outer, self.D - inner
-        log = np.log(gap / (outer - inner))
-        return -x * x * log, -x * (2.0 * log + x / gap), -(2.0 * log + 4.0 * x / gap - (x / gap) ** 2)
+    def __init__(self, s: ActiveContacts, scene: ContactScene, Q: Array) -> None:
+        n = s.count
+        at = s.candidate[:n]
+        super().__init__(
+            bodies=s.bodies[:n].copy(), c=s.xi[:n].copy(), r=s.r[:n].copy(), D=s.squared[:n].copy(),
+            kappa=s.kappa[:n].copy(), weight=s.weight[:n].copy(), slope=s.slope[:n].copy(),
+            pairs=s.candidates.pairs[at], numbers=s.candidates.numbers[at], c_e=np.zeros((n, 2, 8)),
+            r_e=np.zeros((n, 2, 3)), inverse=np.zeros((n, 2, 2)),
+        )  # fmt: skip
+        self.count = n
+        _describe(self, scene, Q)
 
 
-def touching_at(contact: Contact, Q: Array, h: float) -> Touching:
-    """All contacts at Q of a step of length h, by a look of their own."""
-    contact.watch.forget()  # whatever is known is known elsewhere
-    s = contact.survey(Q, Q, h).active
-    n, candidates = s.count, s.candidates
-    at = s.candidate[:n]
-    pairs, numbers = candidates.pairs[at], candidates.numbers[at]
-    c = s.xi[:n].copy()
-    c[:, 4:] *= -1.0
-    c[pairs[:, B] < 0, 4:] = 0.0
-    return Touching(
-        s.bodies[:n].copy(), c, s.r[:n].copy(), s.squared[:n].copy(), s.kappa[:n].copy(), s.weight[:n].copy(),
-        s.slope[:n].copy(), numbers[:, MU].copy(), numbers[:, THICKNESS].copy(), numbers[:, D_HAT].copy(),
-        numbers[:, KAPPA] < 0.0, pairs.copy(), numbers[:, SHAPE].copy(),
-    )  # fmt: skip
+class Walk:
+    """Contacts of one state after another: candidates are looked for where states have gone too far for the last look.
+
+    It is a watch of its own, so that steps that follow find that of the contact as it was.
+    """
+
+    def __init__(self, contact: Contact) -> None:
+        n = len(contact.scene.material)
+        self._contact, self._active = contact, contact.contacts()
+        along = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+        self._together = Islands(np.ones(n, np.int64), along, np.zeros(n, np.int64))
+        self._together.alpha[:] = 1.0
+        self._ones, self._all = np.ones(n), np.ones(n, np.int64)
+        self._watch, self._Q = contact.watch, np.zeros((0, 4, 3))
+
+    def to(self, Q: Array, h: float) -> Touching:
+        """The contacts at Q of a step of length h."""
+        watch, contact = self._watch, self._contact
+        knows = len(self._Q) == len(Q) and not watch.is_short
+        if knows:
+            step = np.ascontiguousarray((self._Q - Q).reshape(-1, 12))
+            watch.update_candidates(self._Q, step, self._together, self._ones, self._active.count, self._all)
+            record_motion(watch, self._together)
+        if not knows or watch.is_short:  # what is cut short does not reach to the next state
+            self._watch = watch = contact.watch.query(Q)
+        self._Q = Q
+        contact.find(watch, Q, h, self._active, np.zeros(len(Q)))
+        return Touching(self._active, contact.scene, Q)
+
+    def nowhere(self, Q: Array) -> Touching:
+        """No contacts at all."""
+        return Touching(ActiveContacts(np.zeros((0, 3))), self._contact.scene, Q)
 
 
-def corner(scene: ContactScene, t: Touching, i: int, side: int) -> Array:
-    """Material position (k, 3) of vertex i of all candidates, on body a (side 0) or b (1)."""
-    body = t.pairs[:, B if side else A]
-    return np.asarray(scene.V[np.clip(t.pairs[:, X0 + i] - scene.x_base[body], 0, len(scene.V) - 1)])
+@kernel
+def corner(t: Touching, scene: ContactScene, k: int, i: int, side: int) -> tuple[float, float, float]:
+    """Material position of vertex i of contact k, on body a (side 0) or b (1)."""
+    V, at = scene.V, t.pairs[k, X0 + i] - scene.x_base[t.pairs[k, B if side else A]]
+    return V[at, 0], V[at, 1], V[at, 2]
 
 
-def edges(scene: ContactScene, t: Touching) -> Array:
-    """Material rows (k, 2, 8) of the edges u on body a and v on body b of pairs of edges; 0 for other kinds."""
-    out = np.zeros((t.count, 2, 8))
-    on = t.pairs[:, KIND] == EDGE_EDGE
-    out[on, 0, 1:4] = (corner(scene, t, 1, 0) - corner(scene, t, 0, 0))[on]
-    out[on, 1, 5:8] = (corner(scene, t, 3, 1) - corner(scene, t, 2, 1))[on]
-    return out
+@kernel
+def edge_weight(t: Touching, scene: ContactScene, k: int, i: int, side: int) -> float:
+    """Where the closest point of contact k is on the edge from vertex i to the next, 0 to 1."""
+    p0, p1, p2 = corner(t, scene, k, i, side)
+    q0, q1, q2 = corner(t, scene, k, i + 1, side)
+    u0, u1, u2 = q0 - p0, q1 - p1, q2 - p2
+    sign, first = 1.0 - 2.0 * side, 4 * side
+    along = (sign * t.c[k, first + 1] - p0) * u0 + (sign * t.c[k, first + 2] - p1) * u1
+    along += (sign * t.c[k, first + 3] - p2) * u2
+    weight: float = along / max(u0 * u0 + u1 * u1 + u2 * u2, 1e-300)
+    return weight
 
 
-def parameters(scene: ContactScene, t: Touching) -> tuple[Array, Flags]:
-    """c_i (k, 2, 8) of the parameters of the closest points, and which of them (k, 2) are free; the others are 0."""
-    out, free = np.zeros((t.count, 2, 8)), np.zeros((t.count, 2), np.bool_)
-    kind = t.pairs[:, KIND]
-    on = kind == EDGE_EDGE
-    if on.any():
-        e = edges(scene, t)
-        out[on, 0], out[on, 1] = e[on, 0], -e[on, 1]
-        s = _weight(t.c[:, 1:4] - corner(scene, t, 0, 0), e[:, 0, 1:4])
-        v = _weight(-t.c[:, 5:8] - corner(scene, t, 2, 1), e[:, 1, 5:8])
-        free[on] = np.stack([_is_inside(s), _is_inside(v)], axis=1)[on]
-    on = kind == POINT_EDGE
-    if on.any():
-        along = corner(scene, t, 2, 1) - corner(scene, t, 1, 1)
-        out[on, 0, 5:8] = -along[on]
-        free[on, 0] = _is_inside(_weight(-t.c[:, 5:8] - corner(scene, t, 1, 1), along))[on]
-    on = kind == POINT_TRIANGLE
-    if on.any():
-        x1, x2, x3 = (corner(scene, t, i, 1)[on] for i in (1, 2, 3))
-        sides = np.stack([x2 - x1, x3 - x1], axis=1)
-        point = -t.c[on, 5:8] - x1
-        v, w = np.linalg.solve(sides @ sides.swapaxes(1, 2), (sides @ point[:, :, None]))[:, :, 0].T
-        u = 1.0 - v - w
-        inside: Flags = np.asarray(np.stack([v, w, u], axis=1) > _INSIDE)
-        count: Indices = inside.sum(axis=1)
-        whole: Flags = count == 3
-        # on an edge the one parameter runs along it: w = 0 along ab, v = 0 along ac, u = 0 along bc
-        first = np.where(inside[:, 0, None], sides[:, 0], 0.0)
-        first = np.where((~inside[:, 0])[:, None], sides[:, 1], first)
-        first = np.where((~inside[:, 2])[:, None], sides[:, 1] - sides[:, 0], first)
-        rows = np.zeros((len(x1), 2, 8))
-        rows[:, 0, 5:8], rows[:, 1, 5:8] = np.where(whole[:, None], -sides[:, 0], -first), -sides[:, 1]
-        out[on] = rows
-        free[on] = np.stack([count >= 2, whole], axis=1)
-    out[~free] = 0.0
-    return out, free
+@kernel
+def triangle_weights(t: Touching, scene: ContactScene, k: int) -> tuple[float, float]:
+    """Weights v, w of the second and third vertex at the closest point of contact k in its triangle."""
+    p, q, s = corner(t, scene, k, 1, 1), corner(t, scene, k, 2, 1), corner(t, scene, k, 3, 1)
+    a = b = d = e = f = 0.0
+    for x in range(3):
+        first, second, point = q[x] - p[x], s[x] - p[x], -t.c[k, 5 + x] - p[x]
+        a += first * first
+        b += first * second
+        d += second * second
+        e += first * point
+        f += second * point
+    size = a * d - b * b
+    return (d * e - b * f) / size, (a * f - b * e) / size
 
 
-def _weight(point: Array, along: Array) -> Array:
-    """t of point = t · along (k,)."""
-    return np.asarray((point * along).sum(axis=1) / np.maximum((along * along).sum(axis=1), 1e-300))
+@kernel
+def set_weights(t: Touching, scene: ContactScene, k: int, w: Array) -> None:
+    """w (3, 4) ← weights of the vertices of contact k in c, and in the c_e along which its closest points may move.
+
+    On an edge of a triangle the one parameter runs along it: w = 0 along the first side, v = 0 along the second, u = 0
+    along the third.
+    """
+    kind = t.pairs[k, KIND]
+    for p in range(3):
+        for i in range(4):
+            w[p, i] = 0.0
+    w[0, 0] = 1.0
+    if kind == EDGE_EDGE:
+        along, other = edge_weight(t, scene, k, 0, 0), edge_weight(t, scene, k, 2, 1)
+        w[0, 0], w[0, 1], w[0, 2], w[0, 3] = 1.0 - along, along, other - 1.0, -other
+        if _INSIDE < along < 1.0 - _INSIDE:
+            w[1, 0], w[1, 1] = -1.0, 1.0
+        if _INSIDE < other < 1.0 - _INSIDE:
+            w[2, 2], w[2, 3] = 1.0, -1.0
+    elif kind == POINT_EDGE:
+        along = edge_weight(t, scene, k, 1, 1)
+        w[0, 1], w[0, 2] = along - 1.0, -along
+        if _INSIDE < along < 1.0 - _INSIDE:
+            w[1, 1], w[1, 2] = 1.0, -1.0
+    elif kind == POINT_TRIANGLE:
+        second, third = triangle_weights(t, scene, k)
+        first = 1.0 - second - third
+        w[0, 1], w[0, 2], w[0, 3] = -first, -second, -third
+        on_first, on_second, on_third = first > _INSIDE, second > _INSIDE, third > _INSIDE
+        inside = int(on_first) + int(on_second) + int(on_third)
+        if inside == 3:
+            w[1, 1], w[1, 2], w[2, 1], w[2, 3] = 1.0, -1.0, 1.0, -1.0
+        elif inside == 2:
+            w[1, 1 if on_first else 2] = 1.0
+            w[1, 3 if on_third else 2] = -1.0
 
 
-def _is_inside(t: Array) -> Flags:
-    return np.asarray((t > _INSIDE) & (t < 1.0 - _INSIDE))
-
-
-def moving(scene: ContactScene, t: Touching, Q: Array) -> Moving:
-    """The derivatives of closest points at Q, which are kept."""
-    if t.moves is not None:
-        return t.moves
-    c, free = parameters(scene, t)
-    both = t.images(Q)
-    r = c @ both
-    gram = r @ r.swapaxes(1, 2)
-    gram[:, [0, 1], [0, 1]] += ~free
-    inverse: Array = np.linalg.inv(gram).astype(float) * (free[:, :, None] & free[:, None])
-    made = t.c[:, None, :, None] * r[:, :, None] + c[..., None] * t.r[:, None, None]
-    t.moves = Moving(c, r, inverse, made)
-    return t.moves
+@kernel
+def _describe(t: Touching, scene: ContactScene, Q: Array) -> None:
+    """c ← with the sign of its body; c_e, r_e, G⁻¹ ← those at Q."""
+    c, c_e, r_e, inverse = t.c, t.c_e, t.r_e, t.inverse
+    w = np.empty((3, 4))
+    for k in range(len(c)):
+        a, b, kind = t.bodies[k, 0], t.bodies[k, 1], t.pairs[k, KIND]
+        for i in range(4, 8):
+            c[k, i] = -c[k, i] if b >= 0 else 0.0
+        set_weights(t, scene, k, w)
+        for i in range(corners_of(kind)):
+            side = 0 if i < split_of(kind) else 1
+            position = corner(t, scene, k, i, side)
+            for e in range(2):
+                for x in range(3):
+                    c_e[k, e, 4 * side + 1 + x] += w[1 + e, i] * position[x]
+        g00 = g01 = g11 = 0.0
+        for x in range(3):
+            for e in range(2):
+                for i in range(1, 4):
+                    r_e[k, e, x] += c_e[k, e, i] * Q[a, i, x]
+                    if b >= 0:
+                        r_e[k, e, x] += c_e[k, e, 4 + i] * Q[b, i, x]
+            g00 += r_e[k, 0, x] * r_e[k, 0, x]
+            g01 += r_e[k, 0, x] * r_e[k, 1, x]
+            g11 += r_e[k, 1, x] * r_e[k, 1, x]
+        size = g00 * g11 - g01 * g01
+        if g00 > 0.0 and g11 > 0.0:
+            inverse[k, 0, 0], inverse[k, 1, 1] = g11 / size, g00 / size
+            inverse[k, 0, 1] = inverse[k, 1, 0] = -g01 / size
+        elif g00 > 0.0:
+            inverse[k, 0, 0] = 1.0 / g00
+        elif g11 > 0.0:
+            inverse[k, 1, 1] = 1.0 / g11

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import dovetail
 from dovetail.constitution import AffineBodyConstitution, Joint
-from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.base import class_of, class_on, uid_of
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot, extract_surface
 from dovetail.io.cast import Cast
 from dovetail.io.recorded import Columns, FrameLayout, RecordedShape
@@ -209,7 +209,7 @@ def _joints(world: World) -> tuple[list[dict[str, Any]], list[Columns], list[Att
     found: list[dict[str, Any]] = []
     groups, sources = [], []
     for slot in joint_slots(world.scene):
-        kind = class_of(uid_of(slot.geometry))
+        kind = class_on(slot.geometry)
         assert issubclass(kind, Joint)
         elements = kind.elements(slot.geometry)
         rows = world.joint_frames(slot)

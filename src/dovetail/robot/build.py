@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dovetail.checked import number, shown
-from dovetail.doctor.finding import remark, warning
-from dovetail.errors import SceneError
+from dovetail.doctor.finding import warning
 from dovetail.geometry import SimplicialComplex
+from dovetail.robot.closing import close_loops
 from dovetail.robot.description import Joint, RobotDescription
+from dovetail.robot.free_joints import join_d6, join_rod, put_planes, start_motor
 from dovetail.robot.groups import Group, grouped
 from dovetail.robot.inertias import box_of, moments, speck
 from dovetail.robot.overlaps import overlapping
+from dovetail.robot.posture import start_of
 from dovetail.robot.robot import Frame, Robot
 from dovetail.robot.surfaces import Surfaces
 from dovetail.sim.body import Body
-from dovetail.sim.joint import MovingJoint, PrismaticJoint, RevoluteJoint, SimJoint
+from dovetail.sim.joint import PrismaticJoint, RevoluteJoint, SimJoint
 from dovetail.typing import Array
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ __all__ = ["Wishes", "build"]
 
 MakeBody = Callable[[SimplicialComplex, Array, float, dict[str, Any]], Body]
 """Makes a body of a mesh, its moments M̂, the volume of what resists deformation, and options of bodies."""
-
-_WITHIN = 0.01
-"""Of the range of a joint that 0 is outside of: how far from its nearer end it starts."""
 
 _DENSITY = 1000.0
 """Mass over volume [kg/m³] of what resists deformation: a link is as stiff as a solid of water's weight."""
@@ -51,74 +48,48 @@ class Wishes:
     """What a user asked for beside the file; see `Sim.robot`."""
 
     pose: Array
-    fixed_base: bool
+    fixed_base: bool | None
     collision: str | None
     self_collision: bool
     merge_fixed: bool
-    q: Mapping[str, float]
+    q: Mapping[str, Any] | str
     friction: float | None
     name: str
 
 
 def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> Robot:
     """Make the bodies and joints; `robot.findings` grow by what had to be decided."""
-    start = _posture(robot, wishes.q)
-    values, poses = robot.values(start), robot.poses(start, wishes.pose)
-    groups = grouped(robot, wishes.fixed_base, wishes.merge_fixed)
+    start, base = start_of(robot, wishes.q)
+    values, poses = robot.values(start), robot.poses(start, wishes.pose @ base)
+    groups = grouped(robot, not robot.is_free if wishes.fixed_base is None else wishes.fixed_base, wishes.merge_fixed)
     surfaces = Surfaces(wishes.collision or "hull", robot.findings)
     shapes: dict[str, SimplicialComplex | None] = dict.fromkeys(groups)
     if wishes.collision is not None:
         shapes = {name: surfaces.of_link(name, group.shapes(robot, "collisions")) for name, group in groups.items()}
     surfaces.tell()
-    bodies = {name: _body(make, robot, group, shapes[name], poses[name], wishes) for name, group in groups.items()}
+    bodies = {name: _body(make, robot, groups, name, shapes[name], poses[name], wishes) for name in groups}
     frames = {
         link: Frame(link, bodies[group.name], local) for group in groups.values() for link, local in group.poses.items()
     }
     joints: dict[str, SimJoint] = {}
-    for joint in robot.joints.values():
+    for joint in (*robot.joints.values(), *robot.loops.values()):
         left, right = frames[joint.parent].body, frames[joint.child].body
-        if left is not right and joint.kind != "floating":
-            joints[joint.name] = _join(sim, joint, left, right, poses[joint.child], values[joint.name], wishes.name)
+        if left is not right and joint.kind != "floating" and not (left.fixed and right.fixed):
+            made = joints[joint.name] = _join(sim, joint, left, right, poses, wishes.name)
+            if isinstance(made, RevoluteJoint | PrismaticJoint):
+                real = (frames[robot.bearer(joint.parent)].body, frames[robot.carried(joint.child)].body)
+                _equip(made, joint, float(values.get(joint.name, joint.reference)), *real)
     for joint in robot.joints.values():
         if joint.mimic is not None:
             leader, ratio, offset = robot.leader(joint)
             sim.couple(
                 joints[joint.name], joints[leader.name], ratio, offset, name=f"{wishes.name}/{joint.name} follows"
             )
+    close_loops(sim, robot, poses, {name: frame.body for name, frame in frames.items()}, wishes.name)
     touching = {name: body for name, body in bodies.items() if shapes[name] is not None}
-    _part(sim, robot, touching, joints, wishes)
+    put_planes(sim, robot, wishes.pose @ robot.upright, touching)
+    _part(sim, robot, touching, joints, wishes, {link: frame.body for link, frame in frames.items()})
     return Robot(sim, wishes.name, robot, bodies, joints, frames)
-
-
-# --- where it starts ----------------------------------------------------------------------------------------
-
-
-def _posture(robot: RobotDescription, given: Mapping[str, float]) -> dict[str, float]:
-    """q of the joints that lead: as given, else 0, or where 0 is beyond their limits a little inside of these."""
-    who = f"Sim.robot: robot '{robot.name}'"
-    found = {}
-    for name, value in given.items():
-        joint = robot.joints.get(name)
-        if joint is None or joint.kind not in ("revolute", "prismatic") or joint.mimic is not None:
-            free = [j.name for j in robot.joints.values() if j.kind in ("revolute", "prismatic") and j.mimic is None]
-            raise SceneError(
-                f"{who}: q has '{name}', which is no free hinge or slider of it; there are {', '.join(free)}."
-            )
-        q = number(value)
-        low, high = joint.limit or (-math.inf, math.inf)
-        if q is None or not math.isfinite(q) or not low <= q <= high:
-            raise SceneError(f"{who}: q['{name}'] = {shown(value)}; give a number from {low:g} to {high:g}.")
-        found[name] = q
-    for joint in robot.joints.values():
-        if joint.limit is None or joint.mimic is not None or joint.name in found:
-            continue
-        low, high = joint.limit
-        if not low <= 0.0 <= high:
-            near = _WITHIN * (high - low)
-            found[joint.name] = low + near if low > 0.0 else high - near
-            why = f"since 0 is beyond its limits {low:g} to {high:g}"
-            robot.findings.append(remark(f"joint '{joint.name}' starts at {found[joint.name]:.4g}, {why}"))
-    return found
 
 
 # --- bodies -------------------------------------------------------------------------------------------------
@@ -127,12 +98,15 @@ def _posture(robot: RobotDescription, given: Mapping[str, float]) -> dict[str, f
 def _body(
     make: MakeBody,
     robot: RobotDescription,
-    group: Group,
+    groups: dict[str, Group],
+    name: str,
     shape: SimplicialComplex | None,
     pose: Array,
     wishes: Wishes,
 ) -> Body:
+    group, carried = groups[name], groups.get(robot.carried(name))
     inertia = group.inertia or speck(1.0)  # of a base that is fixed, where it does not matter
+    borne = inertia if carried is None or carried.inertia is None else carried.inertia
     options: dict[str, Any] = {
         "name": f"{wishes.name}/{group.name}",
         "pos": pose[:3, 3],
@@ -141,34 +115,42 @@ def _body(
         "contact": shape is not None,
         "color": next((s.color for _, s in group.shapes(robot, "visuals") if s.color is not None), None),
     }
-    if wishes.friction is not None:
-        options["friction"] = wishes.friction
+    friction = robot.links[group.name].friction if wishes.friction is None else wishes.friction
+    if friction is not None:
+        options["friction"] = friction
+    if robot.links[group.name].restitution > 0.0:
+        options["restitution"] = robot.links[group.name].restitution
     mesh = box_of(inertia) if shape is None else shape
-    return make(mesh, moments(inertia), inertia.mass / _DENSITY, options)
+    return make(mesh, moments(inertia), borne.mass / _DENSITY, options)
 
 
 # --- joints -------------------------------------------------------------------------------------------------
 
 
-def _join(sim: Sim, joint: Joint, left: Body, right: Body, pose: Array, value: float, prefix: str) -> SimJoint:
-    place, axis, name = pose[:3, 3], pose[:3, :3] @ joint.axis, f"{prefix}/{joint.name}"
+def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Array], prefix: str) -> SimJoint:
+    pose = poses[joint.child]
+    place, axis, name = pose[:3, :3] @ joint.anchor + pose[:3, 3], pose[:3, :3] @ joint.axis, f"{prefix}/{joint.name}"
     if sim.scene.objects.find(name):  # a link has this name
         name += " joint"
     if joint.kind == "fixed":
         return sim.fixed(left, right, place, name=name)
+    if joint.kind == "ball":
+        return sim.spherical(left, right, place, name=name)
+    if joint.kind == "d6":
+        return join_d6(sim, joint, left, right, poses, name)
+    if joint.kind == "distance":
+        return join_rod(sim, joint, left, right, poses, name)
     if joint.kind == "planar":
         return sim.planar(left, right, place, axis, name=name)
-    made: RevoluteJoint | PrismaticJoint
     if joint.kind == "revolute":
-        made = sim.revolute(left, right, place, axis, name=name)
-    else:
-        made = sim.prismatic(left, right, axis, place, name=name)
-    _equip(made, joint, value)
-    return made
+        return sim.revolute(left, right, place, axis, name=name)
+    return sim.prismatic(left, right, axis, place, name=name)
 
 
-def _equip(made: MovingJoint, joint: Joint, value: float) -> None:
+def _equip(made: RevoluteJoint | PrismaticJoint, joint: Joint, value: float, left: Body, right: Body) -> None:
+    """Limits, springs and motors of a joint; left and right are what is on its ends, bodies between joints left out."""
     (coordinate,) = made.coordinates.values()
+    coordinate.make_firm_for(left, right)
     made.attributes[coordinate.word.offset] = value
     if joint.limit is not None:
         coordinate.limit = joint.limit
@@ -176,22 +158,39 @@ def _equip(made: MovingJoint, joint: Joint, value: float) -> None:
         coordinate.damping = joint.damping
     if joint.friction > 0.0:
         coordinate.friction = joint.friction
+    if joint.armature > 0.0:
+        coordinate.armature = joint.armature
+    if joint.spring > 0.0:
+        coordinate.spring, coordinate.rest = joint.spring, joint.rest
     if joint.mimic is None:
         drive = coordinate.drive
         drive.target = value  # which makes it firm
-        drive.stiffness = _YIELDING * drive.stiffness
-        drive.damping = _SETTLING * drive.stiffness
+        if joint.gains is None:
+            drive.stiffness = _YIELDING * drive.stiffness
+            drive.damping = _SETTLING * drive.stiffness
+        else:
+            drive.stiffness, drive.damping = joint.gains
         drive.max_effort, drive.max_velocity = joint.effort, joint.velocity
         drive.on = False
+    if joint.motor is not None:
+        start_motor(coordinate, joint.motor)
 
 
 # --- what may touch -----------------------------------------------------------------------------------------
 
 
 def _part(
-    sim: Sim, robot: RobotDescription, bodies: dict[str, Body], joints: dict[str, SimJoint], wishes: Wishes
+    sim: Sim,
+    robot: RobotDescription,
+    bodies: dict[str, Body],
+    joints: dict[str, SimJoint],
+    wishes: Wishes,
+    of: dict[str, Body],
 ) -> None:
-    """Let those pass through each other that overlap at the start, and tell; neighbours do so anyway."""
+    """Let those pass through each other that the file keeps apart, or that overlap at the start, which is told.
+
+    Neighbours do so anyway. `of` are the bodies of links.
+    """
     if not bodies or not sim.scene.config["contact/enable"]:
         return
     if not wishes.self_collision:
@@ -200,6 +199,15 @@ def _part(
         return
     links, shapes = list(bodies), [body.slot.geometry for body in bodies.values()]
     neighbours = {frozenset((joint.left, joint.right)) for joint in joints.values()}
+    title = {body: name for name, body in bodies.items()}
+    kept_apart: dict[str, set[str]] = {}
+    for pair in robot.apart:
+        first, second = sorted(title.get(of[link], "") for link in pair)
+        if first and first != second and frozenset((bodies[first], bodies[second])) not in neighbours:
+            kept_apart.setdefault(first, set()).add(second)
+            neighbours.add(frozenset((bodies[first], bodies[second])))
+    for name, excluded in kept_apart.items():
+        sim.no_contact(bodies[name], [bodies[other] for other in sorted(excluded)])
     masked: dict[str, list[str]] = {}
     for a, b in overlapping(shapes, float(sim.scene.config["contact/d_hat"])) if len(links) > 1 else []:
         one, other = bodies[links[a]], bodies[links[b]]

@@ -10,14 +10,27 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dovetail.doctor.finding import Finding
 from dovetail.errors import SceneError
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 
-__all__ = ["Inertia", "Joint", "Link", "Mimic", "RobotDescription", "Shape"]
+__all__ = [
+    "Axis",
+    "Closure",
+    "Inertia",
+    "Joint",
+    "Keyframe",
+    "Link",
+    "Mimic",
+    "Motor",
+    "RobotDescription",
+    "Shape",
+    "Triangles",
+]
 
 
 @dataclass(frozen=True)
@@ -44,9 +57,17 @@ class Inertia:
         return Inertia(mass, center, tensor)
 
 
+class Triangles(NamedTuple):
+    """A surface: corners (n, 3) [m] and the three of each face (m, 3)."""
+
+    vertices: Array
+    faces: Indices
+
+
 @dataclass(frozen=True)
 class Shape:
-    """A box (three edges), sphere (radius), cylinder or capsule (radius, length of the straight part along z) or mesh.
+    """A box (three edges), sphere (radius), cylinder or capsule (radius, length of the straight part along z),
+    ellipsoid (half axes) or mesh, of a file or as triangles.
 
     `size` are these lengths [m], of a mesh the factors of its three axes. `where` is its place in the file.
     """
@@ -57,17 +78,47 @@ class Shape:
     where: str
     file: Path | None = None
     color: Array | None = None
+    triangles: Triangles | None = None
+    fit: str = ""
+    """What the file wants a mesh to touch as: "hull", "boxes", or as `Sim.robot` is asked for."""
 
 
 @dataclass
 class Link:
-    """A body of the robot; without inertia it has no mass."""
+    """A body of the robot; without inertia it has no mass. One with a `carries` is none of the file: it is between the
+    joints of a link with several, and has a trace of the inertia of that.
+    """
 
     name: str
     where: str
     inertia: Inertia | None = None
     collisions: list[Shape] = field(default_factory=list)
     visuals: list[Shape] = field(default_factory=list)
+    carries: str = ""
+    friction: float | None = None
+    restitution: float = 0.0
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Two links that are held together beside the joints of the tree: "connect" at a point, or "weld".
+
+    `points` are where they carry the same point, `turn` (3, 3) how the second is turned in the frame of the first.
+    """
+
+    name: str
+    kind: str
+    links: tuple[str, str]
+    points: tuple[Array, Array]
+    turn: Array
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """A posture of the file: coordinates of joints, rotation vectors (3,) of balls, and the pose of the base."""
+
+    q: dict[str, Any]
+    base: Array
 
 
 @dataclass(frozen=True)
@@ -80,15 +131,49 @@ class Mimic:
 
 
 @dataclass
+class Motor:
+    """A controller with the effort k(x̃ − x) + c(ṽ − ẋ) [N·m or N], at most `effort`.
+
+    Where it is an acceleration, all of it is to be multiplied by the inertia of what is moved.
+    """
+
+    stiffness: float
+    damping: float
+    target: float
+    target_velocity: float
+    effort: float
+    is_acceleration: bool = False
+
+
+@dataclass
+class Axis:
+    """A free axis of a joint with several: its limit [rad or m], its motor, and where it starts."""
+
+    limit: tuple[float, float] | None = None
+    motor: Motor | None = None
+    start: float = 0.0
+
+
+@dataclass
 class Joint:
     """How a child hangs on its parent.
 
-    kind        "revolute" (with or without limit), "prismatic", "fixed", "floating" or "planar"
-    pose        of the child's frame in that of the parent, where the coordinate is 0
+    kind        "revolute" (with or without limit), "prismatic", "ball", "fixed", "floating", "planar", "d6", "distance"
+    pose        of the child's frame in that of the parent, where the coordinate is `reference`
     axis        unit vector in the child's frame: what it turns about, slides along, or is normal to its plane
+    anchor      where it is in the child's frame [m]
     limit       (lower, upper) [rad or m]
     effort      the strongest that its motor can be [N·m or N]; infinite where the file says none
     velocity    the fastest that its motor can be [rad/s or m/s]; infinite where the file says none
+    spring      stiffness of a spring [N·m/rad or N/m], at rest at `rest`
+    armature    inertia of its motor behind the gears [kg·m² or kg]
+    gains       stiffness and damping of its motor's controller; None where the file says none
+    motor       one that is on from the start
+    frame       (3, 3) of a d6: its axes x, y, z in the child's frame
+    axes        of a d6: those that are free, of x, y, z, rx, ry, rz
+    flipped     of a d6: the child is the left body, that coordinates are measured from
+    closes      it is no part of the tree, and closes a loop
+    touches     the file lets its links touch each other
     """
 
     name: str
@@ -104,28 +189,70 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
+    anchor: Array = field(default_factory=lambda: np.zeros(3))
+    reference: float = 0.0
+    spring: float = 0.0
+    rest: float = 0.0
+    armature: float = 0.0
+    gains: tuple[float, float] | None = None
+    motor: Motor | None = None
+    frame: Array = field(default_factory=lambda: np.eye(3))
+    axes: dict[str, Axis] = field(default_factory=dict)
+    flipped: bool = False
+    closes: bool = False
+    touches: bool = False
+    on_parent: Array = field(default_factory=lambda: np.eye(4))
+    """Pose of the joint's own frame in the parent's, where a file says it."""
 
-    def placed(self, q: float) -> Array:
-        """The child's pose in the parent's frame for a value of the coordinate; the planar one's first, along x."""
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it has the one coordinate of a hinge or slider."""
+        return self.kind in ("revolute", "prismatic")
+
+    def placed(self, q: Any) -> Array:
+        """The child's pose in the parent's frame for a value of the coordinate, of a ball a rotation vector (3,)."""
         from dovetail.geometry import AngleAxis
 
         moved = np.eye(4)
         if self.kind == "revolute":
-            moved[:3, :3] = AngleAxis(q, self.axis).matrix()
+            moved[:3, :3] = AngleAxis(float(q) - self.reference, self.axis).matrix()
         elif self.kind == "prismatic":
-            moved[:3, 3] = q * self.axis
+            moved[:3, 3] = (float(q) - self.reference) * self.axis
+        elif self.kind == "ball":
+            turn = np.zeros(3) + q
+            angle = float(np.linalg.norm(turn))
+            moved[:3, :3] = AngleAxis(angle, turn / angle).matrix() if angle else np.eye(3)
+        moved[:3, 3] += self.anchor - moved[:3, :3] @ self.anchor
         return np.asarray(self.pose @ moved)
 
 
 @dataclass
 class RobotDescription:
-    """Links and joints by name in the order of the file; `findings` tell what of the file was not honoured as it is."""
+    """Links and joints by name in the order of the file; `findings` tell what of the file was not honoured as it is.
+
+    base        pose of the root in the frame of the file
+    is_free     whether the file lets the root move
+    apart       pairs of links that do not touch, beside those that share a joint
+    closures    what closes loops
+    keyframes   postures by name
+    loops       joints beside the tree, by name
+    planes      points [m] and normals of half-spaces in the frame of the file
+    upright     pose of the frame of the file where z is up
+    """
 
     name: str
     file: Path
     links: dict[str, Link] = field(default_factory=dict)
     joints: dict[str, Joint] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    base: Array = field(default_factory=lambda: np.eye(4))
+    is_free: bool = False
+    apart: set[frozenset[str]] = field(default_factory=set)
+    closures: list[Closure] = field(default_factory=list)
+    keyframes: dict[str, Keyframe] = field(default_factory=dict)
+    loops: dict[str, Joint] = field(default_factory=dict)
+    planes: list[tuple[Array, Array]] = field(default_factory=list)
+    upright: Array = field(default_factory=lambda: np.eye(4))
 
     @property
     def root(self) -> str:
@@ -177,7 +304,7 @@ class RobotDescription:
         seen = [joint.name]
         while joint.mimic is not None:
             leader = self.joints.get(joint.mimic.leader)
-            if leader is None or leader.kind not in ("revolute", "prismatic"):
+            if leader is None or not leader.is_scalar:
                 what = "there is no such joint" if leader is None else f"that one is {leader.kind}"
                 raise SceneError(
                     f"{who}, {joint.where}: joint '{joint.name}' mimics '{joint.mimic.leader}', and {what}."
@@ -196,15 +323,27 @@ class RobotDescription:
             joint = self.joints[joint.mimic.leader]
         return joint, ratio, offset
 
-    def values(self, q: dict[str, float]) -> dict[str, float]:
+    def carried(self, link: str) -> str:
+        """The link of the file that a link between its joints carries, or the link itself."""
+        return self.links[link].carries or link
+
+    def bearer(self, link: str) -> str:
+        """The link of the file that bears a link between joints, or the link itself."""
+        above = {joint.child: joint.parent for joint in self.joints.values()}
+        while self.links[link].carries:
+            link = above[link]
+        return link
+
+    def values(self, q: dict[str, Any]) -> dict[str, Any]:
         """The coordinate of every joint for those of leaders; 0 where none is given."""
-        found = {}
+        found: dict[str, Any] = {}
         for joint in self.joints.values():
             leader, ratio, offset = self.leader(joint)
-            found[joint.name] = ratio * q.get(leader.name, 0.0) + offset
+            given = q.get(leader.name, 0.0)
+            found[joint.name] = given if leader is joint else ratio * float(given) + offset
         return found
 
-    def poses(self, q: dict[str, float], base: Array | None = None) -> dict[str, Array]:
+    def poses(self, q: dict[str, Any], base: Array | None = None) -> dict[str, Array]:
         """The frame of every link, with the root's at `base`, for coordinates of leaders."""
         values, found = self.values(q), {self.root: np.eye(4) if base is None else base}
         for joint in self.downwards():

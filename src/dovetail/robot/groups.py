@@ -9,7 +9,7 @@ import numpy as np
 from dovetail.doctor.finding import warning
 from dovetail.errors import SceneError
 from dovetail.robot.description import Inertia, Link, RobotDescription, Shape
-from dovetail.robot.inertias import made_possible, speck
+from dovetail.robot.inertias import made_possible, speck, trace_of
 from dovetail.typing import Array
 
 __all__ = ["Group", "grouped"]
@@ -61,8 +61,16 @@ def _weigh(robot: RobotDescription, groups: dict[str, Group]) -> None:
         link = robot.links[group.name]
         if group.inertia is not None:
             group.inertia = made_possible(link.name, link.where, group.inertia, robot.findings)
+        elif link.carries:
+            continue
         elif not group.fixed:
             _invent(robot, link, group, masses)
+    for group in groups.values():
+        carried = robot.links[group.name].carries
+        if carried:
+            inertia = groups[carried].inertia
+            assert inertia is not None
+            group.inertia = trace_of(inertia)
 
 
 def _invent(robot: RobotDescription, link: Link, group: Group, masses: list[float]) -> None:

@@ -14,18 +14,29 @@ from dovetail.robot.description import Inertia
 from dovetail.sim import shapes
 from dovetail.typing import Array
 
-__all__ = ["box_of", "made_possible", "moments", "speck"]
+__all__ = ["box_of", "made_possible", "moments", "speck", "trace_of"]
 
 _THINNEST = 1e-6
 """The least second moment of a body beside its largest: that of a rod a thousand times as long as thick."""
 
 _DUST = 1e-6  # m, radius of gyration below which a body has no size
+_TRACE = 1e-9
 _SPECK = 0.01  # m, radius of a body that has no size
 
 
 def speck(mass: float) -> Inertia:
     """A ball of 1 cm."""
     return Inertia(mass, np.zeros(3), 0.4 * mass * _SPECK**2 * np.eye(3))
+
+
+def trace_of(inertia: Inertia) -> Inertia:
+    """A billionth of an inertia, as a ball at the origin: of a body between the joints of another.
+
+    Less would leave joints open by more than a billionth of a metre, more be seen in mass matrices.
+    """
+    arm = inertia.center
+    whole = float(np.trace(inertia.tensor)) + 2.0 * inertia.mass * float(arm @ arm)
+    return Inertia(_TRACE * inertia.mass, np.zeros(3), _TRACE * whole / 3.0 * np.eye(3))
 
 
 def made_possible(link: str, where: str, given: Inertia, findings: list[Finding]) -> Inertia:

@@ -22,15 +22,17 @@ class Folders:
     given one itself, the package, and, where that has a package.xml, those beside it.
     """
 
-    def __init__(self, file: Path, given: Sequence[str | PathLike[str]] = ()) -> None:
+    def __init__(self, file: Path, given: Sequence[str | PathLike[str]] = (), above: int = 0) -> None:
+        """`above` is by how many folders the package of a file without a package.xml is above its own."""
         self._home = file.resolve().parent
         self._given = [Path(folder).resolve() for folder in given]
         for folder in self._given:
             if not folder.is_dir():
                 raise SceneError(f"reading '{file}': there is no folder '{folder}'; give folders that exist.")
-        above = (self._home, *self._home.parents)
-        packed = next((folder for folder in above if (folder / "package.xml").is_file()), None)
-        self._package = packed or (self._home.parent if self._home.name.lower() in _INNER else self._home)
+        upwards = (self._home, *self._home.parents)
+        packed = next((folder for folder in upwards if (folder / "package.xml").is_file()), None)
+        inner = self._home.parent if self._home.name.lower() in _INNER else self._home
+        self._package = packed or ([inner, *inner.parents][: above + 1][-1])
         self._beside = [] if packed is None else [packed.parent]
 
     def find(self, uri: str) -> Path:
@@ -39,9 +41,9 @@ class Folders:
         if not uri.strip() or "\0" in uri:
             raise ValueError("names no file")
         if not separator:
-            return self._inside(self._home / uri)
+            return self.inside(self._home / uri)
         if scheme == "file":
-            return self._inside(Path(rest))
+            return self.inside(Path(rest))
         if scheme not in ("package", "model"):
             raise ValueError(f"is a {scheme}:// address; only files of this machine are read")
         name, _, below = rest.lstrip("/").partition("/")
@@ -54,7 +56,8 @@ class Folders:
                 return found
         raise ValueError(f"was not found; give folders=[…] with the folder that has the package '{name}'")
 
-    def _inside(self, path: Path) -> Path:
+    def inside(self, path: Path) -> Path:
+        """The file, where it is in one of the folders; ValueError says what is wrong with it."""
         found = path.resolve()
         if not any(found.is_relative_to(folder) for folder in (self._package, *self._given)):
             raise ValueError(f"is outside of '{self._package}'; give folders=[…] with the folder that it is in")

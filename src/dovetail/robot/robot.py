@@ -61,8 +61,9 @@ class Robot(Mechanism):
     | `frames` | by the names of the file | where every link is, also those that are part of another's body |
     | `names`, `q`, `v`, `target`, … | | those of `Mechanism`; a joint that mimics another is in `joints` alone |
     | `base`, `pos`, `rot` | m | the first body, and where it is; setting them moves all of a robot with a free base |
+    | `keyframes` | rad or m | postures q that the file names; it starts in `home` |
     | `findings` | | what of the file was not honoured as it stands, and what was masked |
-    | `mass` | kg | of all bodies, the fixed ones included |
+    | `mass` | kg | of all links, the fixed ones included |
     """
 
     name: str
@@ -84,7 +85,7 @@ class Robot(Mechanism):
         free = [
             c
             for file_name, joint in joints.items()
-            if description.joints[file_name].mimic is None
+            if file_name in description.joints and description.joints[file_name].mimic is None
             for c in joint.coordinates.values()
         ]
         super().__init__(sim, free)
@@ -99,8 +100,15 @@ class Robot(Mechanism):
         return self.description.findings
 
     @property
+    def keyframes(self) -> dict[str, Array]:
+        return {
+            title: np.array([frame.q[name] for name in self.names], float)
+            for title, frame in self.description.keyframes.items()
+        }
+
+    @property
     def mass(self) -> float:
-        return sum(body.mass for body in self.bodies.values())
+        return sum(link.inertia.mass for link in self.description.links.values() if link.inertia is not None)
 
     @property
     def pos(self) -> Array:

@@ -6,7 +6,6 @@ import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,11 +14,11 @@ from dovetail.errors import DovetailError, MissingExtra, SceneError
 from dovetail.geometry import SimplicialComplex, SimplicialComplexIO, label_surface, make_round
 from dovetail.geometry import trimesh as triangle_mesh
 from dovetail.geometry.merge import merge
-from dovetail.robot.description import Shape
+from dovetail.robot.description import Shape, Triangles
 from dovetail.sim import shapes
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array
 
-__all__ = ["COLLISIONS", "Surfaces"]
+__all__ = ["COLLISIONS", "Surfaces", "hull"]
 
 COLLISIONS = ("hull", "mesh", "boxes")
 
@@ -30,11 +29,6 @@ _EXACT = 1e-3  # of its size: what sticks out less of a hull is left out
 
 _DETAIL = 2
 """Of round shapes beside others: 320 triangles of a ball, prisms with 32 sides."""
-
-
-class _Triangles(NamedTuple):
-    vertices: Array
-    faces: Indices
 
 
 class Surfaces:
@@ -78,6 +72,9 @@ class Surfaces:
             found = shapes.capsule(who, shape.size[0], shape.size[1], _DETAIL)
         elif shape.kind == "cylinder":
             found = shapes.cylinder(who, shape.size[0], shape.size[1], _DETAIL)
+        elif shape.kind == "ellipsoid":
+            found = shapes.sphere(who, 1.0, _DETAIL)
+            found.positions.edit()[...] *= shape.size
         elif shape.file is None:
             return None
         else:
@@ -88,9 +85,9 @@ class Surfaces:
         found.positions.edit()[...] = found.positions.values @ T[:3, :3].T + T[:3, 3]
         return found
 
-    def _mesh(self, link: str, shape: Shape, file: Path) -> _Triangles | None:
+    def _mesh(self, link: str, shape: Shape, file: Path) -> Triangles | None:
         try:
-            vertices, faces = self._read(file)
+            vertices, faces = shape.triangles or self._read(file)
         except MissingExtra:
             raise
         except DovetailError as error:
@@ -98,8 +95,9 @@ class Surfaces:
         vertices = vertices * shape.size
         if np.prod(shape.size) < 0.0:
             faces = faces[:, ::-1]
-        if self._collision == "mesh":
-            return _Triangles(vertices, faces)
+        fit = shape.fit or self._collision
+        if fit == "mesh":
+            return Triangles(vertices, faces)
         low, high = vertices.min(axis=0), vertices.max(axis=0)
         size = float((high - low).max())
         if not (high - low > 1e-6 * size).all():
@@ -108,19 +106,19 @@ class Surfaces:
                 warning(flaw, "it does not touch anything; give it a thickness, or collision='mesh'.")
             )
             return None
-        if self._collision == "boxes":
+        if fit == "boxes":
             box = shapes.box("a box", high - low)
-            return _Triangles(box.positions.values + (low + high) / 2, box.triangles.topo.values)
-        hull, cut = _hull(vertices)
+            return Triangles(box.positions.values + (low + high) / 2, box.triangles.topo.values)
+        found, cut = hull(vertices)
         self._cut = max(self._cut, (cut, file.name))
-        return hull
+        return found
 
 
-def _read(file: Path) -> _Triangles:
+def _read(file: Path) -> Triangles:
     """The triangles of a file [m]. A .dae is in its own unit, and its axes are taken as they are, as ROS does."""
     if file.suffix.lower() != ".dae":
         mesh = SimplicialComplexIO().read(file)
-        return _Triangles(np.asarray(mesh.positions.values, float), np.asarray(mesh.triangles.topo.values))
+        return Triangles(np.asarray(mesh.positions.values, float), np.asarray(mesh.triangles.topo.values))
     if find_spec("collada") is None:
         raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install 'dovetail[robots]'.")
     import trimesh
@@ -129,12 +127,12 @@ def _read(file: Path) -> _Triangles:
     try:
         mesh = trimesh.load(file, force="mesh")
         metre = 1.0 if unit is None else float(unit[1])
-        return _Triangles(np.asarray(mesh.vertices, float) * metre, np.asarray(mesh.faces))
+        return Triangles(np.asarray(mesh.vertices, float) * metre, np.asarray(mesh.faces))
     except Exception as error:
         raise SceneError(f"reading '{file}': it is damaged or not a .dae file ({error}).") from None
 
 
-def _hull(vertices: Array) -> tuple[_Triangles, float]:
+def hull(vertices: Array) -> tuple[Triangles, float]:
     """The convex hull of the corners that matter most, and by how much [m] others stick out of it.
 
     It begins with the outermost in some directions, and takes in what sticks out most of each triangle.
@@ -162,7 +160,7 @@ def _hull(vertices: Array) -> tuple[_Triangles, float]:
     a, b, c = (points[triangles[:, k]] for k in range(3))
     inward = np.einsum("ki,ki->k", np.cross(b - a, c - a), found.equations[:, :3]) < 0.0
     triangles[inward] = triangles[inward, ::-1]
-    return _Triangles(points, triangles), max(0.0, cut)
+    return Triangles(points, triangles), max(0.0, cut)
 
 
 @cache

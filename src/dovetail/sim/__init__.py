@@ -6,27 +6,24 @@ from dovetail.sim.body import Body
 from dovetail.sim.compound import Part, PartOptions
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.coupling import Coupling
+from dovetail.sim.d6_joint import D6Joint
 from dovetail.sim.drive import Drive
 from dovetail.sim.energy import Energy
-from dovetail.sim.joint import (
+from dovetail.sim.further_joints import (
     CylindricalJoint,
     DistanceJoint,
-    FixedJoint,
     PlanarJoint,
     PointOnLineJoint,
-    PrismaticJoint,
-    Reaction,
-    RevoluteJoint,
     ScrewJoint,
-    SimJoint,
-    SphericalJoint,
     UniversalJoint,
 )
+from dovetail.sim.joint import FixedJoint, PrismaticJoint, Reaction, RevoluteJoint, SimJoint
 from dovetail.sim.make_bodies import BodyOptions
 from dovetail.sim.make_joints import HoldOptions, JointOptions
 from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.run import Run
 from dovetail.sim.sim import Sim
+from dovetail.sim.spherical_joint import SphericalDrive, SphericalJoint
 from dovetail.sim.terrain import TerrainOptions
 
 __all__ = [
@@ -35,6 +32,7 @@ __all__ = [
     "Coordinate",
     "Coupling",
     "CylindricalJoint",
+    "D6Joint",
     "DistanceJoint",
     "Drive",
     "Energy",
@@ -53,6 +51,7 @@ __all__ = [
     "ScrewJoint",
     "Sim",
     "SimJoint",
+    "SphericalDrive",
     "SphericalJoint",
     "TerrainOptions",
     "UniversalJoint",

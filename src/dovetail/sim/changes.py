@@ -14,7 +14,7 @@ from dovetail.sim.coordinate import GRAVITY
 from dovetail.sim.coupling import Coupling
 from dovetail.sim.joint import SimJoint
 from dovetail.sim.make_bodies import BodyMaking
-from dovetail.sim.make_joints import JointMaking
+from dovetail.sim.make_free_joints import FreeJointMaking
 from dovetail.sim.readings import Readings
 from dovetail.sim.recording import Recording
 from dovetail.sim.start import resume, start
@@ -25,7 +25,7 @@ from dovetail.world.world_state import WorldState
 __all__ = ["Changes"]
 
 
-class Changes(BodyMaking, JointMaking):
+class Changes(BodyMaking, FreeJointMaking):
     """Bodies, joints and the world that runs them."""
 
     readings: Readings | None

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.checked import LARGEST, checked, number, shown
-from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointFriction, AffineBodyJointLimit, terms
+from dovetail.constitution import (
+    AffineBodyJointArmature,
+    AffineBodyJointDamper,
+    AffineBodyJointFriction,
+    AffineBodyJointLimit,
+    AffineBodyJointSpring,
+    terms,
+)
 from dovetail.errors import SceneError
 from dovetail.sim.burden import Burden
 from dovetail.sim.drive import Drive
@@ -17,6 +24,7 @@ from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.table import spell
 
 if TYPE_CHECKING:
+    from dovetail.sim.body import Body
     from dovetail.sim.joint import SimJoint
     from dovetail.sim.readings import Readings
 
@@ -36,8 +44,10 @@ class Coordinate(Handle):
     | `hard` | | True: limits are never crossed; False: ten times the weight goes 1 mrad or 1 ‰ of its size beyond |
     | `violation` | rad or m | how far outside its limits it is |
     | `drive` | | a motor, see `Drive` |
+    | `spring`, `rest` | N·m/rad or N/m, rad or m | a spring beside the drive, and where it is at rest; default 0 |
     | `damping` | N·m·s/rad or N·s/m | a resistance in proportion to the velocity |
     | `friction` | N·m or N | a resistance of constant size |
+    | `armature` | kg·m² or kg | inertia of the coordinate itself: a motor's rotor behind its gears |
     """
 
     joint: SimJoint
@@ -48,6 +58,7 @@ class Coordinate(Handle):
         self.joint = joint
         self.word = word
         self.drive = Drive(self)
+        self._ends: tuple[Body | None, Body] = joint.left, joint.right  # what it is made firm for
         self._readings: Readings | None = None  # once the world is there,
         self._row = 0  # with the place among its coordinates
 
@@ -101,13 +112,22 @@ class Coordinate(Handle):
     def inertia(self) -> float:
         """About what has to be moved [kg or kg·m²]: the lighter body that is free, at most about its longest axis."""
         found = []
-        for body in (self.joint.left, self.joint.right):
+        for body in self._ends:
             if body is None or body.fixed:
                 continue
             arm = body.center - self.joint.anchor
             turning = float(np.linalg.eigvalsh(body.inertia)[-1]) + body.mass * float(arm @ arm)
             found.append(body.mass if self.unit == "m" else turning)
-        return min(found)
+        return min(found) + self.armature
+
+    def make_firm_for(self, left: Body | None, right: Body) -> None:
+        """Have stops and drives as firm as these bodies need it: those of the joint are next to nothing."""
+        from dovetail.sim.body import Body
+
+        for body in (left, right):
+            if not isinstance(body, Body) and (body is not None or body is right):
+                raise SceneError(f"{self.who}: it cannot be made firm for {shown(body)}; give bodies.")
+        self._ends = left, right
 
     @property
     def burden(self) -> Burden:
@@ -166,7 +186,8 @@ class Coordinate(Handle):
     def _stop(self, width: float) -> float:
         """The strength s of a soft limit: a load f rests beyond the bound by e = w√(f h² w/(3s)), w the width."""
         w = width or 1.0
-        body = self.joint.right if not self.joint.right.fixed or self.joint.left is None else self.joint.left
+        left, right = self._ends
+        body = right if not right.fixed or left is None else left
         reach = np.linalg.norm(body.vertices - self.joint.anchor, axis=1).max()
         load, give = 10.0 * body.mass * GRAVITY, 1e-3 * float(np.ptp(body.vertices, axis=0).max())
         if self.unit == "rad":
@@ -186,11 +207,7 @@ class Coordinate(Handle):
 
     @damping.setter
     def damping(self, value: float) -> None:
-        number = self._at_least_zero("damping", value)
-        if not self.has("damper/damping"):
-            self.joint.sim.reopen()
-            AffineBodyJointDamper().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
-        self.set("damper/damping", number)
+        self._put(AffineBodyJointDamper(), "damper/damping", self._at_least_zero("damping", value))
 
     @property
     def friction(self) -> float:
@@ -198,11 +215,41 @@ class Coordinate(Handle):
 
     @friction.setter
     def friction(self, value: float) -> None:
-        number = self._at_least_zero("friction", value)
-        if not self.has("friction/max_effort"):
+        self._put(AffineBodyJointFriction(), "friction/max_effort", self._at_least_zero("friction", value))
+
+    @property
+    def armature(self) -> float:
+        return self.get("armature/inertia") if self.has("armature/inertia") else 0.0
+
+    @armature.setter
+    def armature(self, value: float) -> None:
+        self._put(AffineBodyJointArmature(), "armature/inertia", self._at_least_zero("armature", value))
+
+    @property
+    def spring(self) -> float:
+        return self.get("spring/stiffness") if self.has("spring/stiffness") else 0.0
+
+    @spring.setter
+    def spring(self, value: float) -> None:
+        self._put(AffineBodyJointSpring(), "spring/stiffness", self._at_least_zero("spring", value))
+
+    @property
+    def rest(self) -> float:
+        return self.get("spring/rest") if self.has("spring/rest") else 0.0
+
+    @rest.setter
+    def rest(self, value: float) -> None:
+        place = self.number("rest", value)
+        if not self.has("spring/rest"):
+            self.spring = 0.0
+        self.set("spring/rest", place)
+
+    def _put(self, kind: Any, name: str, value: float) -> None:
+        """Write the attribute `name` of something that the joint may not have yet."""
+        if not self.has(name):
             self.joint.sim.reopen()
-            AffineBodyJointFriction().apply_to(self.joint.slot.geometry, number, coordinate=self.name)
-        self.set("friction/max_effort", number)
+            kind.apply_to(self.joint.slot.geometry, value, coordinate=self.name)
+        self.set(name, value)
 
     @property
     def load(self) -> float | None:
@@ -217,17 +264,21 @@ class Coordinate(Handle):
 
     # --- attributes -----------------------------------------------------------------------------------------
 
+    def named(self, name: str) -> str:
+        """How an attribute of this coordinate is called among those of the joint."""
+        return f"{self.word.prefix}{name}"
+
     def has(self, name: str) -> bool:
         """Whether the joint has an attribute of this coordinate."""
-        return f"{self.word.prefix}{name}" in self.joint.attributes
+        return self.named(name) in self.joint.attributes
 
     def get(self, name: str) -> float:
         """An attribute of this coordinate."""
-        return float(self.joint.attributes.slot(f"{self.word.prefix}{name}").first)
+        return float(self.joint.attributes.slot(self.named(name)).first)
 
     def set(self, name: str, value: float) -> None:
         """Write an attribute of this coordinate."""
-        self.joint.attributes[f"{self.word.prefix}{name}"] = value
+        self.joint.attributes[self.named(name)] = value
 
     def number(self, what: str, value: Any) -> float:
         """A finite number that a user gave."""

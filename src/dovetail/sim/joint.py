@@ -12,11 +12,11 @@ from dovetail.constitution import (
     AffineBodyRevoluteJointExternalForce,
     Joint,
 )
-from dovetail.constitution.base import class_of, uid_of
+from dovetail.constitution.base import class_on
 from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.drive import Drive
-from dovetail.sim.given import inverse, positive
+from dovetail.sim.given import inverse
 from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
 from dovetail.typing import Array
@@ -26,19 +26,12 @@ if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
 
 __all__ = [
-    "CylindricalJoint",
-    "DistanceJoint",
     "FixedJoint",
     "MovingJoint",
-    "PlanarJoint",
-    "PointOnLineJoint",
     "PrismaticJoint",
     "Reaction",
     "RevoluteJoint",
-    "ScrewJoint",
     "SimJoint",
-    "SphericalJoint",
-    "UniversalJoint",
 ]
 
 
@@ -49,14 +42,14 @@ class Reaction(NamedTuple):
     torque: Array
 
 
-def _coordinate(name: str) -> property:
-    """The value of a coordinate, which may be set."""
+def _of_first(name: str) -> property:
+    """What the first coordinate of a joint has, which may be set."""
 
-    def get(joint: SimJoint) -> float:
-        return joint.coordinates[name].value
+    def get(joint: MovingJoint) -> Any:
+        return getattr(joint._first, name)
 
-    def put(joint: SimJoint, value: float) -> None:
-        joint.coordinates[name].value = value
+    def put(joint: MovingJoint, value: Any) -> None:
+        setattr(joint._first, name, value)
 
     return property(get, put)
 
@@ -87,9 +80,12 @@ class SimJoint(Handle):
         self.sim, self._slot = sim, slot
         self.left, self.right = left, right
         self._made = right.transform, point  # where it was made
-        constitution = class_of(uid_of(slot.geometry))
+        self._list_coordinates()
+
+    def _list_coordinates(self) -> None:
+        constitution = class_on(self._slot.geometry)
         assert issubclass(constitution, Joint)
-        self.attributes = constitution.elements(slot.geometry)
+        self.attributes = constitution.elements(self._slot.geometry)
         self.coordinates = {word.attribute: Coordinate(self, word) for word in constitution.coordinates()}
 
     @cached_property
@@ -174,12 +170,6 @@ class SimJoint(Handle):
         return html_table(f"{self.who} between {left} and {self.right.name}", self._rows())
 
 
-class SphericalJoint(SimJoint):
-    """A ball in a socket: one point of both bodies stays together, rotations are free."""
-
-    kind = "spherical joint"
-
-
 class FixedJoint(SimJoint):
     """A weld: no relative motion is left."""
 
@@ -194,8 +184,7 @@ class MovingJoint(SimJoint):
     | `velocity` | rad/s or m/s | |
     | `limit` | rad or m | (lower, upper); None if there is none |
     | `drive` | | `drive.target = …` and `drive.target_velocity = …`, see `Drive` |
-    | `spring` | N·m/rad or N/m | a spring instead of a drive: the drive's stiffness, at rest at its target |
-    | `damping`, `friction`, `hard`, `violation` | | see `Coordinate` |
+    | `spring`, `rest`, `damping`, `friction`, `armature`, `hard`, `violation` | | see `Coordinate` |
     | `axis` | | unit vector along the axis on the right body, world |
     """
 
@@ -221,49 +210,17 @@ class MovingJoint(SimJoint):
     def drive(self) -> Drive:
         return self._first.drive
 
-    @property
-    def limit(self) -> tuple[float, float] | None:
-        return self._first.limit
-
-    @limit.setter
-    def limit(self, bounds: tuple[float, float]) -> None:
-        self._first.limit = bounds
-
-    @property
-    def hard(self) -> bool:
-        return self._first.hard
-
-    @hard.setter
-    def hard(self, value: bool) -> None:
-        self._first.hard = value
+    limit = _of_first("limit")
+    hard = _of_first("hard")
+    spring = _of_first("spring")
+    rest = _of_first("rest")
+    damping = _of_first("damping")
+    friction = _of_first("friction")
+    armature = _of_first("armature")
 
     @property
     def violation(self) -> float:
         return self._first.violation
-
-    @property
-    def spring(self) -> float:
-        return self.drive.stiffness
-
-    @spring.setter
-    def spring(self, value: float) -> None:
-        self.drive.stiffness = value
-
-    @property
-    def damping(self) -> float:
-        return self._first.damping
-
-    @damping.setter
-    def damping(self, value: float) -> None:
-        self._first.damping = value
-
-    @property
-    def friction(self) -> float:
-        return self._first.friction
-
-    @friction.setter
-    def friction(self, value: float) -> None:
-        self._first.friction = value
 
 
 class RevoluteJoint(MovingJoint):
@@ -326,72 +283,3 @@ class PrismaticJoint(MovingJoint):
         """Make room for a force, which may come at any time."""
         AffineBodyPrismaticJointExternalForce().apply_to(geometry)
         geometry.edges["external_force/is_constrained"] = 1
-
-
-class CylindricalJoint(MovingJoint):
-    """A shaft in a sleeve: `distance` [m] along the axis and `angle` [rad] about it are free."""
-
-    kind = "cylindrical joint"
-
-    distance = _coordinate("distance")
-    angle = _coordinate("angle")
-
-
-class ScrewJoint(MovingJoint):
-    """A nut on a thread: with each turn of `angle` [rad] it goes ahead by the pitch in `distance` [m]."""
-
-    kind = "screw joint"
-
-    angle = _coordinate("angle")
-    distance = _coordinate("distance")
-
-
-class UniversalJoint(MovingJoint):
-    """A cross between two yokes: `angle` [rad] about the pin of the left body, `bend` about that of the right."""
-
-    kind = "universal joint"
-
-    angle = _coordinate("angle")
-    bend = _coordinate("bend")
-
-
-class PlanarJoint(MovingJoint):
-    """A puck on a table: slides in the plane across the axis (`x`, `y` [m]) and turns about it (`angle` [rad])."""
-
-    kind = "planar joint"
-
-    x = _coordinate("distance_n")
-    y = _coordinate("distance_b")
-    angle = _coordinate("angle")
-
-
-class PointOnLineJoint(MovingJoint):
-    """A bead on a wire: a point of the right body stays on a line of the left; `distance` [m] along it is free."""
-
-    kind = "point-on-line joint"
-
-    @property
-    def distance(self) -> float:
-        return self._first.value
-
-    @distance.setter
-    def distance(self, value: float) -> None:
-        self._first.value = value
-
-
-class DistanceJoint(MovingJoint):
-    """A rod with a ball at either end keeps two points `length` [m] apart; a winch changes the length while it runs."""
-
-    kind = "distance joint"
-
-    @property
-    def distance(self) -> float:
-        return self._first.value
-
-    @property
-    def length(self) -> float:
-        return float(self.attributes.slot("length").first)
-
-    @length.setter
-    def length(self, value: float) -> None:
-        self.attributes["length"] = positive(self.who, "length", value, "m")

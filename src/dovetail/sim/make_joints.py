@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -19,7 +20,6 @@ from dovetail.constitution import (
     AffineBodyPrismaticJoint,
     AffineBodyRevoluteJoint,
     AffineBodyScrewJoint,
-    AffineBodySphericalJoint,
     AffineBodyUniversalJoint,
     EdgeJoint,
     Joint,
@@ -29,25 +29,20 @@ from dovetail.geometry import SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.body import Body
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.coupling import Coupling
-from dovetail.sim.given import flag, positive, unit, vector
-from dovetail.sim.joint import (
+from dovetail.sim.further_joints import (
     CylindricalJoint,
     DistanceJoint,
-    FixedJoint,
-    MovingJoint,
     PlanarJoint,
     PointOnLineJoint,
-    PrismaticJoint,
-    RevoluteJoint,
     ScrewJoint,
-    SimJoint,
-    SphericalJoint,
     UniversalJoint,
 )
+from dovetail.sim.given import flag, positive, unit, vector
+from dovetail.sim.joint import FixedJoint, MovingJoint, PrismaticJoint, RevoluteJoint, SimJoint
 from dovetail.sim.making import Making, taken
 from dovetail.typing import Array, ArrayLike, Indices
 
-__all__ = ["HoldOptions", "JointMaking", "JointOptions"]
+__all__ = ["HoldOptions", "JointMaking", "JointOptions", "lever"]
 
 _SHORT = 1e-9  # axes of this length beside their place are looked at twice
 _FIRST = np.zeros(1, np.int64)  # every geometry has one instance
@@ -79,9 +74,10 @@ class JointOptions(HoldOptions, total=False):
     | `hard` | True: the limits are never crossed |
     | `drive` | a target [rad or m] to hold, or True for a drive that is off until it is given one |
     | `motor` | a speed [rad/s or m/s] to run at |
-    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made |
+    | `spring` | the stiffness [N·m/rad or N/m] of a spring that is at rest where the joint is made; see `joint.rest` |
     | `damping` | a resistance in proportion to the velocity [N·m·s/rad or N·s/m] |
     | `friction` | a resistance of constant size [N·m or N] |
+    | `armature` | inertia of the coordinate itself [kg·m² or kg]: a motor's rotor behind its gears |
     """
 
     limit: tuple[float, float] | None
@@ -91,6 +87,7 @@ class JointOptions(HoldOptions, total=False):
     spring: float
     damping: float
     friction: float
+    armature: float
 
 
 class _Ends(NamedTuple):
@@ -133,16 +130,6 @@ class JointMaking(Making):
         """A slider along `axis` through `pos` [m], by default the right body's place. Options: see `JointOptions`."""
         place = self._checked("Sim.prismatic", left, right).pos if pos is None else pos
         return self._moving(PrismaticJoint, AffineBodyPrismaticJoint(), left, right, place, axis, options)
-
-    def spherical(
-        self, left: Body | None, right: Body, pos: ArrayLike, **options: Unpack[HoldOptions]
-    ) -> SphericalJoint:
-        """A ball and socket at `pos` [m]. Options: see `HoldOptions`."""
-        who = "Sim.spherical"
-        ends = self._ends(who, left, right, options, AffineBodySphericalJoint)
-        place = vector(who, "pos", pos, "m")
-        joint = AffineBodySphericalJoint().create_geometry([place], *ends)
-        return self._join(SphericalJoint, who, options, joint, left, right, place)
 
     def fixed(
         self, left: Body | None, right: Body, pos: ArrayLike | None = None, **options: Unpack[HoldOptions]
@@ -283,7 +270,7 @@ class JointMaking(Making):
         who = f"Sim.{handle.kind.removesuffix(' joint').replace('-', '_')}"
         ends = self._ends(who, left, right, options, type(constitution))
         start, along = vector(who, "pos", pos, "m"), unit(who, "axis", axis)
-        along *= _lever(left, right)
+        along *= lever(left, right)
         key = type(constitution), ends.strengths[0]
         like = self._alike.get(key)
         if like is None or right.fixed or np.abs(along).max() < _SHORT * np.abs(start).max():
@@ -302,8 +289,12 @@ class JointMaking(Making):
 
     def _equipped(self, made: _Moving, options: JointOptions) -> _Moving:
         """The joint with what its options ask for; without a joint where it cannot have that."""
+        return self._kept(made, lambda: self._equip(made, options))
+
+    def _kept(self, made: _Joint, equip: Callable[[], None]) -> _Joint:
+        """The joint, after it was equipped; it is removed where that is refused."""
         try:
-            self._equip(made, options)
+            equip()
         except DovetailError:
             del self._joints[made.name]
             (owner,) = self._scene.objects.find(made.name)
@@ -326,13 +317,13 @@ class JointMaking(Making):
         if motor is not None:
             made.drive.target_velocity = motor
         if "spring" in options:
-            if made.drive.on:
-                raise SceneError(f"{made.who}: both a drive and a spring are given; a joint has one of them.")
             made.spring = options["spring"]
         if "damping" in options:
             made.damping = options["damping"]
         if "friction" in options:
             made.friction = options["friction"]
+        if "armature" in options:
+            made.armature = options["armature"]
 
     def _ends(self, who: str, left: Body | None, right: Body, options: Any, kind: type[Joint]) -> _Ends:
         self.reopen()
@@ -387,6 +378,6 @@ class JointMaking(Making):
         return self._anchor
 
 
-def _lever(left: Body | None, right: Body) -> float:
+def lever(left: Body | None, right: Body) -> float:
     """Length of a joint's axis [m], its lever against tilting: half the size of the smaller body."""
     return 0.5 * min(body.extent for body in (left, right) if body and body.extent > 0)

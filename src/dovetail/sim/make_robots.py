@@ -14,7 +14,7 @@ from dovetail.geometry import SimplicialComplex
 from dovetail.sim.body import Body
 from dovetail.sim.given import rotation_of, vector
 from dovetail.sim.make_bodies import BodyMaking
-from dovetail.sim.make_joints import JointMaking
+from dovetail.sim.make_free_joints import FreeJointMaking
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["RobotMaking"]
 
 
-class RobotMaking(BodyMaking, JointMaking):
+class RobotMaking(BodyMaking, FreeJointMaking):
     """The call that makes robots, and what it needs of a Sim."""
 
     @checked(SceneError)
@@ -33,8 +33,8 @@ class RobotMaking(BodyMaking, JointMaking):
         *,
         pos: ArrayLike = (0.0, 0.0, 0.0),
         rot: Any = None,
-        fixed_base: bool = True,
-        q: Mapping[str, float] | None = None,
+        fixed_base: bool | None = None,
+        q: Mapping[str, ArrayLike] | str | None = None,
         collision: str | None = "hull",
         self_collision: bool = True,
         merge_fixed: bool = True,
@@ -42,10 +42,12 @@ class RobotMaking(BodyMaking, JointMaking):
         friction: float | None = None,
         name: str = "",
     ) -> Robot:
-        """The robot in a URDF file, with its base at `pos` [m], turned to `rot`; see `Robot`, docs/robots.md.
+        """The robot in a URDF or MJCF file; see `Robot`, docs/robots.md.
 
-        fixed_base      False: the base is free to move
-        q               coordinates at the start by name [rad or m]; default 0, or within limits
+        pos, rot        where the file's frame is [m]: of a URDF that is the first link's
+        fixed_base      False: the base is free to move; default what the file says, which of a URDF is True
+        q               coordinates at the start by name [rad or m], or the name of a keyframe; default the keyframe
+                        `home`, or 0, or within limits
         collision       "hull": meshes touch as their convex hulls; "mesh": as they are; "boxes": as boxes around them;
                         None: nothing touches the robot
         self_collision  False: its links do not touch each other

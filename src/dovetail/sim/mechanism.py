@@ -14,7 +14,7 @@ from dovetail.sim.handle import Handle
 from dovetail.sim.inverse_kinematics import inverse_kinematics
 from dovetail.sim.table import spell
 from dovetail.sim.words import in_own_words
-from dovetail.typing import Array, ArrayLike, Flags
+from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from dovetail.sim.body import Body
@@ -35,6 +35,7 @@ class Mechanism(Handle):
 
     | property | unit | |
     |---|---|---|
+    | `coordinates` | | handles of them |
     | `names` | | of joints, with the coordinate behind a point where a joint has several |
     | `q`, `v` | rad or m, per s | coordinates and their rates |
     | `home` | rad or m | q in the state that `sim.reset()` goes to |
@@ -48,18 +49,19 @@ class Mechanism(Handle):
     """
 
     names: list[str]
+    coordinates: list[Coordinate]
 
     def __init__(self, sim: Sim, coordinates: list[Coordinate]) -> None:
         self._sim = sim
-        self._coordinates = coordinates
+        self.coordinates = coordinates
         self.names = [
-            c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self._coordinates
+            c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self.coordinates
         ]
         self._made: MechanismState | None = None
         self._live: Live | None = None  # whose it is
 
     def __len__(self) -> int:
-        return len(self._coordinates)
+        return len(self.coordinates)
 
     @property
     def sim(self) -> Sim:
@@ -70,9 +72,9 @@ class Mechanism(Handle):
     def _state(self) -> MechanismState:
         live = self._sim.world.live
         if self._made is None or self._live is not live:
-            for c in self._coordinates:
+            for c in self.coordinates:
                 self._sim.require_present(c.joint.who, c.joint.slot)
-            places = [live.coordinate(c.joint.slot, c.name) for c in self._coordinates]
+            places = [live.coordinate(c.joint.slot, c.name) for c in self.coordinates]
             self._made, self._live = live.mechanism(np.array(places, np.int64)), live
         return self._made
 
@@ -86,19 +88,19 @@ class Mechanism(Handle):
     def q(self, values: ArrayLike) -> None:
         q = self._given("q", values)
         for k in np.flatnonzero((q < self.limits[:, 0]) | (q > self.limits[:, 1]))[:1].tolist():
-            unit = self._coordinates[k].unit
+            unit = self.coordinates[k].unit
             raise SceneError(
                 f"Mechanism.q: '{self.names[k]}' would be at {q[k]:g} [{unit}], beyond its limits "
                 f"{spell(self.limits[k])}; stay within them."
             )
         for k in np.flatnonzero(np.abs(q - self.q) > _FARTHEST)[:1].tolist():
             raise SceneError(
-                f"Mechanism.q: '{self.names[k]}' = {q[k]:g} [{self._coordinates[k].unit}] is more than {_FARTHEST:g} "
+                f"Mechanism.q: '{self.names[k]}' = {q[k]:g} [{self.coordinates[k].unit}] is more than {_FARTHEST:g} "
                 "from where it is; go there in several steps."
             )
         Q, values, reached = self._state.reach(q)
         for k in self._state.misses(q, reached)[:1].tolist():
-            unit = self._coordinates[k].unit
+            unit = self.coordinates[k].unit
             how = "joints would stay open" if np.isnan(reached[k]) else f"{reached[k]:g} is as near as joints allow"
             raise SceneError(
                 f"Mechanism.q: '{self.names[k]}' cannot be at {q[k]:g} [{unit}] with the others where they are asked "
@@ -120,52 +122,47 @@ class Mechanism(Handle):
 
     @property
     def limits(self) -> Array:
-        return np.array([c.limit or (-np.inf, np.inf) for c in self._coordinates])
+        return np.array([c.limit or (-np.inf, np.inf) for c in self.coordinates]).reshape(-1, 2)
 
     # --- drives ---------------------------------------------------------------------------------------------
 
     @property
     def target(self) -> Array:
-        return np.array([c.drive.target for c in self._coordinates])
+        return np.array([c.drive.target for c in self.coordinates])
 
     @target.setter
     def target(self, values: ArrayLike) -> None:
-        for coordinate, value in zip(self._coordinates, self._given("target", values).tolist(), strict=True):
+        for coordinate, value in zip(self.coordinates, self._given("target", values).tolist(), strict=True):
             coordinate.drive.target = value
 
     def hold(self) -> None:
         """Have all drives hold the coordinates where they are now."""
-        for coordinate in self._coordinates:
+        for coordinate in self.coordinates:
             coordinate.drive.hold()
 
     @property
     def target_velocity(self) -> Array:
-        return np.array([c.drive.target_velocity for c in self._coordinates])
+        return np.array([c.drive.target_velocity for c in self.coordinates])
 
     @target_velocity.setter
     def target_velocity(self, values: ArrayLike) -> None:
-        for coordinate, value in zip(self._coordinates, self._given("target_velocity", values).tolist(), strict=True):
+        for coordinate, value in zip(self.coordinates, self._given("target_velocity", values).tolist(), strict=True):
             coordinate.drive.target_velocity = value
 
     @property
     def effort(self) -> Array:
-        return np.array([c.drive.effort + (c.load or 0.0) for c in self._coordinates])
+        return np.array([c.drive.effort + (c.load or 0.0) for c in self.coordinates])
 
     @effort.setter
     def effort(self, values: ArrayLike) -> None:
         given = self._given("effort", values).tolist()
-        for name in [name for name, c in zip(self.names, self._coordinates, strict=True) if c.load is None][:1]:
+        for name in [name for name, c in zip(self.names, self.coordinates, strict=True) if c.load is None][:1]:
             raise SceneError(
                 f"Mechanism.effort: '{name}' takes no effort; only hinges and sliders do. Drive the others, or leave "
                 "them out of the mechanism."
             )
-        for coordinate, value in zip(self._coordinates, given, strict=True):
+        for coordinate, value in zip(self.coordinates, given, strict=True):
             coordinate.load = value
-
-    @property
-    def driven(self) -> Flags:
-        """Which coordinates have a motor, on or off."""
-        return np.array([c.drive.present for c in self._coordinates])
 
     @property
     def settings(self) -> Array:
@@ -174,7 +171,7 @@ class Mechanism(Handle):
         Setting it brings all of them back, of drives and loads that there are.
         """
         rows = []
-        for c in self._coordinates:
+        for c in self.coordinates:
             drive = c.drive
             rows.append((drive.stiffness, drive.damping, drive.target, drive.target_velocity, c.load or 0.0))
         return np.array(rows)
@@ -183,7 +180,7 @@ class Mechanism(Handle):
     def settings(self, values: ArrayLike) -> None:
         size = 5 * len(self)
         rows = vector("Mechanism.settings", f"{size} numbers", values, size=size).reshape(-1, 5)
-        for c, (*gains, load) in zip(self._coordinates, rows.tolist(), strict=True):
+        for c, (*gains, load) in zip(self.coordinates, rows.tolist(), strict=True):
             if c.drive.present:
                 for name, value in zip(("stiffness", "damping", "target", "target_velocity"), gains, strict=True):
                     c.set(f"drive/{name}", value)

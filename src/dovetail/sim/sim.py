@@ -173,13 +173,16 @@ class Sim(Changes, RobotMaking):
                     recorder.write()
 
     @checked(SceneError)
-    def rollout(self, steps: int, controls: Callable[[int], Any] | None = None) -> Tape:
+    def rollout(
+        self, steps: int, controls: Callable[[int], Any] | None = None, *, every: int = 0, smooth: bool = False
+    ) -> Tape:
         """Compute so many steps and record them, so that they can be differentiated: see docs/gradients.md.
 
-        controls(k) is called before step k and may set targets, forces and other attributes.
+        controls(k) is called before step k and may set targets, forces and other attributes. `every` keeps checkpoints
+        instead of all states; `smooth` is for scenes in which bodies touch: `World.rollout` says what both do.
         """
         _forward("Sim.rollout", steps)
-        return self.world.rollout(steps, controls)
+        return self.world.rollout(steps, controls, every=every, smooth=smooth)
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:

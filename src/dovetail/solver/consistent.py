@@ -18,7 +18,7 @@ Nothing but Q, V and the last two targets is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +39,6 @@ from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows, start_forces
 from dovetail.solver.joint.rows import assemble_rows, linearise_rows
-from dovetail.solver.linear.ordering import Structure
 from dovetail.solver.model import Model
 from dovetail.solver.state import State
 from dovetail.typing import Array, Indices
@@ -87,10 +86,7 @@ def consistent_start(
             _solve(model, start, filter_of(model, lone, model.lone.blocks), model.lone.blocks, half, a, total, inner)
             rest = rest - lone
     if rest.any():
-        known = None if held is None else held.known
-        if known is None or not np.array_equal(known.active, rest):
-            known = filter_of(model, rest)
-        _solve(model, start, known, model.directions.blocks, half, a, total, inner)
+        _solve(model, start, filter_of(model, rest), model.directions.blocks, half, a, total, inner)
     if model.potential.laws is not None:
         accept_start(model.potential.laws, h, state.Q, V, methods.smooth)
     return V, total, inner
@@ -182,25 +178,6 @@ class Filter:
     active: Indices
     gradient: Array
     weight: Array
-    _kept: tuple[Structure, Array, Array, Array] | None = None
-
-    def keep(self, model: Model) -> Filter | None:
-        """One that can be restored when the blocks were used for something else; None where that is not so simple."""
-        blocks = model.directions.blocks
-        if blocks.net is not None or blocks.iterates(self.active):
-            return None
-        return replace(self, _kept=(blocks.structure, blocks.D.copy(), blocks.U.copy(), blocks.R.copy()))
-
-    def restore(self, model: Model) -> bool:
-        """Have it in the blocks again; False if these were laid out anew."""
-        blocks = model.directions.blocks
-        assert self._kept is not None
-        structure, D, U, R = self._kept
-        if blocks.structure is not structure:
-            return False
-        for into, kept in ((blocks.D, D), (blocks.U, U), (blocks.R, R)):
-            np.copyto(into, kept)
-        return True
 
 
 def filter_of(model: Model, active: Indices, blocks: Blocks | None = None) -> Filter:

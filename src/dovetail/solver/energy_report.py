@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.solver.bodies import ORTHO
 from dovetail.solver.joint.laws import law_energies
+from dovetail.solver.joint.rotors import rotor_energy
 from dovetail.solver.joint.rows import row_energies
 from dovetail.solver.model import Model
 from dovetail.solver.state import State
@@ -19,7 +20,7 @@ __all__ = ["energies"]
 def energies(model: Model, state: State, h: float) -> dict[str, float]:
     """Energies [J] by name.
 
-    kinetic          ½ V·M V of the bodies that have inertia; fixed and quasi-static ones have none
+    kinetic          ½ V·M V of the bodies that have inertia; fixed and quasi-static ones have none; ½ a ẋ² of rotors
     gravity          −m g·c, from the origin; of free bodies
     shape            κV‖A Aᵀ − 1‖² or κV‖A − R‖²
     joint            penalties, drives, limits and articulations, K x²/(2h²): a joint of strength K is a spring of K/h²;
@@ -31,7 +32,8 @@ def energies(model: Model, state: State, h: float) -> dict[str, float]:
     free = (bodies.is_fixed == 0) & (bodies.external_kinetic == 0)
     moving = free & (bodies.is_dynamic != 0)
     M, Q = bodies.mass, state.Q
-    V = state.velocity(M)[moving]
+    every = state.velocity(M)
+    V = every[moving]
     found = {
         "kinetic": 0.5 * float(np.einsum("nix,nij,njx->", V, M[moving], V)),
         "gravity": -float(np.einsum("nx,ni,nix->", bodies.gravity[free], M[free, 0], Q[free])),
@@ -45,6 +47,7 @@ def energies(model: Model, state: State, h: float) -> dict[str, float]:
     row_energies(potential.slides, Q, nobody, E)
     if potential.laws is not None:
         law_energies(potential.laws, Q, nobody, E, True)
+        found["kinetic"] += rotor_energy(potential.laws, Q, every)
     found["joint"] += float(E[0]) / (h * h)
     for other in potential.others:
         name = "soft_transform" if other is potential.soft_transforms else "joint"

@@ -208,10 +208,13 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
             left = int(numbers[LEFT])
             stays[:] = islands.alpha[:count]
         newton.at = there
+    some_waited = contact is not None and not np.array_equal(islands.unconverged, islands.is_free)
     islands.restart()
     if islands.count != count or stays.min() < 1.0:
         solution.restarts += int((stays < 1.0).sum())
         _send_back(newton, stays if islands.count == count else np.zeros(islands.count))
+    elif some_waited:
+        newton.at = potential.at(newton.at.Q)  # trials have left out the contacts of the others
 
 
 def _is_free(newton: Iteration, y: Array, count: int) -> bool:

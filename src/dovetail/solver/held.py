@@ -9,22 +9,31 @@ there; but all else, free flight and joints, enters by V̂ and Â as in ctr (int
 P, V̂ and Â know no contact, so the velocity that a step ends with lags behind by what contact adds in half a step. Where
 that lasts, the lag lasts too and does no harm. Where it turns with the motion, it has to be followed:
 
-    F = −∇barrier(Qₙ)     u = P⁻¹F as motions of rigid bodies     u′ that of the last step, turned along
-    w, w′ likewise, by the forces of friction in the last step and the one before
-    φ = max(0, 1 − (4r)⁴),  r = ‖Δ‖_M/‖u + w‖_M over all that contacts and joints connect: 0 at impacts
-    Δ = u − u′ + ½(w − w′),  y = P_c⁻¹ MΔ,    P_c = P + h²(Hessian of barrier and friction at Qₙ)
-    ℓ = −h²φ Σ S_ij (u + w)_i × v_j − ½hφ Σ d × F_w
+    f = M⁻¹(force that the last step had beyond Q̃) − ¼ of the inner forces of Â,  f′ that of the step before
+    w, w′ likewise, by friction that slides
+    φ = max(0, 1 − (4r)⁴),  r = ‖Δ‖_M/‖f‖_M over all that contacts and joints connect: 0 at impacts
+    Δ = f − f′ − ½(w − w′),  y = P_c⁻¹ MΔ,    P_c = P + h²(Hessian of barrier, friction and laws at Qₙ)
+    ℓ = −h²φ Σ S_ij f_i × v_j − ½hφ Σ d × F_w
     Vₙ ← Vₙ + M⁻¹(½ℓ × a_k on row k) − hφy
 
-S are second moments about the centre of mass, u_i, v_j rows of u and V, d how far the levers of the forces F_w of
-friction have gone in the last step. A barrier pushes with what it had to push with a step ago, along the normal of
-the end: hence all of u − u′. Friction that slides acts along the mean slip of the step, that is in its middle, with
-the load that stick.py foretells for it; but with the levers of the end, and h²w moves a body by twice of what it
-should: hence half of w − w′ and of d. Where friction sticks it sets the velocity by itself, and w − w′ is left out;
-for what rolls (roll.py), w is.
+S are second moments about the centre of mass, f_i, v_j rows of f and V, d how far the levers of the forces F_w of
+friction have gone in the last step. f is the force and the torque that M(Q − Q̃)/h² has on each body as a rigid one, so
+all that a step is held by is in it, contacts that stick, laws and stops among them, and it is that which has changed
+the velocity: the forces that barriers, friction and stops tell at Q are off by what Newton's method leaves.
 
-What depends on the velocity itself, curvatures, takes V̂ + h/2 φ(u + w). Laws of such mechanisms are left to the end of
-the step: trapezoidal ones make stiff drives swing against a contact. So they are implicit Euler there, as contact is.
+Why all of Δ: let A be the directions of the constraints, f = M⁻¹Aᵀλ and V = V_true − h/2 f. Constraints, rolling among
+them (roll.py), hold for the way of the step, so that it has the λ of its start, along the A of its end:
+
+    V′ = V_true − h/2 M⁻¹Aₙᵀλ + h M⁻¹Aₙ₊₁ᵀλ        wanted  V_true + h f_mid − h/2 fₙ₊₁ = V_true + h/2 M⁻¹Aₙᵀλ
+
+They differ by hΔ, as momenta in the world: torques, not rates of spins, are what is compared. P_c takes out of it what
+constraints set by themselves. Friction that slides acts along the mean slip of the step, that is in its middle, with
+the load that stick.py foretells for it; but with the levers of the end: hence half of w − w′ and of d. A spring of
+frequency ω, which P_c has in it, is followed as well: it keeps 1 − (ωh)⁴/2 of its amplitude in a step, and √2/(ωh)
+where it is stiff.
+
+What depends on the velocity itself, curvatures, takes V̂ + h/2 φf. Laws of such mechanisms are left to the end of the
+step: trapezoidal ones make stiff drives swing against a contact.
 
 Since h²/4 Â is part of Q̃, joints have a quarter of their forces in what is minimised. The rest, which they carry in Â,
 is added where forces are read (`State.carried`).
@@ -39,57 +48,30 @@ import numpy as np
 from dovetail.solver.assembly.start import spin_of
 from dovetail.solver.consistent import Filter, assemble_filter, factor_filter, filter_of
 from dovetail.solver.contact.normal import add_normal_gradient
-from dovetail.solver.integrator import Methods
+from dovetail.solver.contact.roll import Turning
+from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.islands import unite_pairs
+from dovetail.solver.joint.laws import assemble_laws
 from dovetail.solver.kernel import kernel
 from dovetail.solver.model import Model
+from dovetail.solver.rigid import rigid, rows_of
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Touch", "push", "set_rolling", "touch"]
+__all__ = ["Touch", "left_over", "push", "set_rolling", "touch"]
 
-_FADES = 4.0  # a change of u by a quarter of itself is an impact; chosen by random drops that must not gain energy
+_FADES = 4.0  # a change of f by a quarter of itself is an impact; chosen by random drops that must not gain energy
 _FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
 _STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
 _RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
 
 
 class Touch(NamedTuple):
-    """What touching adds to a start: V (n, 4, 3) instead of Vₙ, half of hφu, and u as accelerations (n, 6).
-
-    known is P, which the blocks have as a factor, where it was asked for.
-    """
+    """What touching adds to a start: V (n, 4, 3) instead of Vₙ, ½hφf; what pushes (n, 13), see `State.pushed`."""
 
     V: Array
     half: Array
     pushed: Array
-    known: Filter | None = None
-
-
-@kernel
-def _rigid(mass: Array, Q: Array, A: Array, out: Array) -> None:
-    """out (n, 6) ← acceleration of the centre of mass, and of the spin, of bodies that move with A (n, 4, 3)."""
-    S, w = np.empty((3, 3)), np.empty(3)
-    for b in range(len(Q)):
-        for x in range(3):
-            out[b, x] = A[b, 0, x]
-            for k in range(1, 4):
-                out[b, x] += mass[b, 0, k] / mass[b, 0, 0] * A[b, k, x]
-        spin_of(mass, Q, A, b, S, w)
-        for x in range(3):
-            out[b, 3 + x] = w[x]
-
-
-@kernel
-def _rows(mass: Array, Q: Array, w: Array, out: Array) -> None:
-    """out (n, 4, 3) ← rows of bodies whose centres of mass and spins move with w (n, 6): the inverse of `_rigid`."""
-    for b in range(len(Q)):
-        for x in range(3):
-            y, z = (x + 1) % 3, (x + 2) % 3
-            out[b, 0, x] = w[b, x]
-            for k in range(1, 4):
-                out[b, k, x] = w[b, 3 + y] * Q[b, k, z] - w[b, 3 + z] * Q[b, k, y]
-                out[b, 0, x] -= mass[b, 0, k] / mass[b, 0, 0] * out[b, k, x]
 
 
 @kernel
@@ -183,48 +165,64 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     friction.
     """
     contact, bodies, Q = model.contact, model.bodies, state.Q
-    V, n = state.V.copy(), bodies.count
-    half, pushed, rubbed = np.zeros_like(V), np.zeros((n, 6)), np.zeros((n, 6))
-    active = bodies.is_free * held
-    rest, moved, fresh = active - model.lone.among(active), state.moved, held & ~state.lagging
-    if not (rest.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < _STILL:
-        return Touch(V, half, state.pushed)  # a pile at rest: nothing turns
-    s = None if contact is None else contact.press(Q, h)
-    if contact is None or s is None or s.count == 0:
-        return Touch(V, half, np.hstack([pushed, rubbed]))
+    V, n, mass = state.V.copy(), bodies.count, bodies.mass
+    active, half, moved, fresh = bodies.is_free * held, np.zeros_like(V), state.moved, held & ~state.lagging
+    tied = active - model.lone.among(active)
+    if not (tied.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < _STILL:
+        return Touch(V, half, state.pushed[:, :13])  # a pile at rest: nothing turns
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
-    g, u, w, change = np.zeros((n, 12)), np.empty_like(V), np.zeros_like(V), np.empty_like(V)
-    add_normal_gradient(s, contact.scene, g)
-    known = filter_of(model, rest) if rest.any() else None
-    rubbing = state.rubbing
-    rolls = contact.turning.turn.any(axis=1)
-    if rolls.any():
-        # friction tells of rolling what a chord is shorter than an arc as well: followed, that would make a ball faster
-        rubbing, moved[rolls] = rubbing.copy(), 0.0
-        rubbing[rolls] = 0.0
-    if fresh.any():
-        rubbing = np.where(fresh[:, None], contact.drag(Q, V, h, s), rubbing)
+    u, change, (pushed, rubbed) = np.empty_like(V), np.empty_like(V), np.empty((2, n, 6))
+    rubbing = state.rubbing.copy()
+    if contact is not None:
+        rolls = contact.turning.turn.any(axis=1)
+        moved[rolls] = rubbing[rolls, 12:15] = 0.0
+    rigid(mass, Q, state.A, pushed)
+    pushed -= state.pushed[:, 13:]
+    if fresh.any() and contact is not None:
         moved[fresh] = h * V[fresh]
-    push(model, active, known, g / (-h * h), pushed, u)
-    if rubbing.any():
-        push(model, active, known, rubbing[:, :12], rubbed, w)
-    _lag(bodies.mass, fresh, h, a, u, w, V)
-    u += w
-    rubbed[rubbing[:, 15] == 0.0] = 0.0
-    pushed = np.hstack([pushed, rubbed])
-    differs, slid = pushed - state.pushed, (rubbed != 0.0) & (state.pushed[:, 6:] != 0.0)
-    _rows(bodies.mass, Q, differs[:, :6] + 0.5 * slid.any(axis=1, keepdims=True) * differs[:, 6:], change)
-    phi, follows, waits = _persistence(model, state, h, s.bodies, s.count, u, change)
+        pushed[fresh] = _begun(model, state, h, a, fresh, rubbing, V)[fresh]
+    pushed[active == 0] = 0.0
+    rigid(mass, Q, bodies.mass_inverse @ rubbing[:, :12].reshape(n, 4, 3), rubbed)
+    rows_of(mass, Q, pushed, u)
+    pushed = np.hstack([pushed, rubbed, rubbing[:, 15:]])
+    differs = pushed - state.pushed[:, :13]
+    as_before = differs[:, 12:] == 0.0  # as many contacts slide
+    rows_of(mass, Q, differs[:, :6] - 0.5 * as_before * differs[:, 6:12], change)
+    phi, follows, waits = _persistence(model, state, h, u, change)
     chosen = active * follows
     if chosen.any():
-        kept = None if known is None else known.keep(model)
-        y = _yield(model, state, chosen, bodies.mass @ change)
+        y = _yield(model, state, chosen, mass @ change)
         V -= (h * phi)[:, None, None] * y.reshape(n, 4, 3)
-        known = kept if kept is not None and kept.restore(model) else None
-    _twist(bodies.mass, bodies.mass_inverse, h, phi, Q, moved, rubbing, u, V)
+    _twist(mass, bodies.mass_inverse, h, phi, Q, moved, rubbing, u, V)
     half[:] = (0.5 * h * phi)[:, None, None] * u
-    pushed[waits] = state.pushed[waits]
-    return Touch(V, half, pushed, known)
+    pushed[waits] = state.pushed[waits, :13]
+    return Touch(V, half, pushed)
+
+
+def left_over(model: Model, Q: Array, inner: Array, held: Flags) -> Array:
+    """What potentials have to push bodies that are held with (n, 6) because of inner forces: a quarter of these."""
+    found = np.empty((len(Q), 6))
+    rigid(model.bodies.mass, Q, (1.0 - CARRIED) * inner, found)
+    found[~held] = 0.0
+    return found
+
+
+def _begun(model: Model, state: State, h: float, a: Array, fresh: Flags, rubbing: Array, V: Array) -> Array:
+    """What pushes bodies (n, 6) whose velocity was given; their V is made to lag, rubbing (n, 16) ← their friction."""
+    contact, Q, n = model.contact, state.Q, model.bodies.count
+    assert contact is not None
+    s, active = contact.press(Q, h), model.bodies.is_free * fresh
+    g, pushed, (u, w) = np.zeros((n, 12)), np.zeros((2, n, 6)), np.zeros((2, n, 4, 3))
+    if s.count == 0:
+        return pushed[0]
+    add_normal_gradient(s, contact.scene, g)
+    tied = active - model.lone.among(active)
+    known = filter_of(model, tied) if tied.any() else None
+    rubbing[fresh] = contact.drag(Q, V, h, s)[fresh]
+    push(model, active, known, g / (-h * h), pushed[0], u)
+    push(model, active, known, rubbing[:, :12], pushed[1], w)
+    _lag(model.bodies.mass, fresh, h, a, u, w, V)
+    return pushed[0] + pushed[1]
 
 
 def set_rolling(model: Model, state: State, h: float, V: Array, methods: Methods) -> None:
@@ -232,38 +230,34 @@ def set_rolling(model: Model, state: State, h: float, V: Array, methods: Methods
     contact, bodies = model.contact, model.bodies
     if contact is not None and (methods.some_held or contact.turning.turn.any()):
         rolling = bodies.is_free * methods.held * contact.scene.rolls
-        axis, turning = contact.scene.rolling_axis, contact.turning
-        _turns(bodies.mass, rolling, axis, h, state.Q, V, turning.turn, turning.centre)
+        _turns(bodies.mass, rolling, contact.scene.rolling_axis, h, state.Q, V, contact.turning)
 
 
 @kernel
-def _turns(mass: Array, active: Indices, axis: Array, h: float, Q: Array, V: Array, turn: Array, centre: Array) -> None:
-    """turn ← hω of active bodies, about the axis that they roll about; centre ← their centres of mass."""
-    S, w, along = np.empty((3, 3)), np.empty(3), np.empty(3)
+def _turns(mass: Array, active: Indices, axis: Array, h: float, Q: Array, V: Array, out: Turning) -> None:
+    """out ← hω of active bodies, and the axes that they are round about."""
+    S, w = np.empty((3, 3)), np.empty(3)
     for b in range(len(Q)):
         for x in range(3):
-            turn[b, x] = 0.0
+            out.turn[b, x] = 0.0
         if not active[b]:
             continue
         spin_of(mass, Q, V, b, S, w)
-        square = share = 0.0
+        square = 0.0
         for x in range(3):
-            along[x] = axis[b, 0] * Q[b, 1, x] + axis[b, 1] * Q[b, 2, x] + axis[b, 2] * Q[b, 3, x]
-            square += along[x] * along[x]
-            share += along[x] * w[x]
+            out.turn[b, x] = h * w[x]
+            out.axis[b, x] = axis[b, 0] * Q[b, 1, x] + axis[b, 1] * Q[b, 2, x] + axis[b, 2] * Q[b, 3, x]
+            square += out.axis[b, x] ** 2
         for x in range(3):
-            turn[b, x] = h * (w[x] if square == 0.0 else share / square * along[x])
-            centre[b, x] = Q[b, 0, x]
-            for k in range(1, 4):
-                centre[b, x] += mass[b, 0, k] / mass[b, 0, 0] * Q[b, k, x]
+            out.axis[b, x] /= max(np.sqrt(square), 1e-300)
 
 
 def push(model: Model, active: Indices, known: Filter | None, F: Array, pushed: Array, u: Array) -> None:
     """pushed (n, 6), u (n, 4, 3) ← motions of rigid bodies by the forces F (n, 12) on active bodies."""
     found = _response(model, known, F * active[:, None])
-    _rigid(model.bodies.mass, model.start.Q, found.reshape(u.shape), pushed)
+    rigid(model.bodies.mass, model.start.Q, found.reshape(u.shape), pushed)
     pushed[active == 0] = 0.0
-    _rows(model.bodies.mass, model.start.Q, pushed, u)
+    rows_of(model.bodies.mass, model.start.Q, pushed, u)
 
 
 def _response(model: Model, known: Filter | None, F: Array) -> Array:
@@ -277,12 +271,13 @@ def _response(model: Model, known: Filter | None, F: Array) -> Array:
     return found
 
 
-def _persistence(
-    model: Model, state: State, h: float, pairs: Indices, count: int, u: Array, change: Array
-) -> tuple[Array, Flags, Flags]:
+def _persistence(model: Model, state: State, h: float, u: Array, change: Array) -> tuple[Array, Flags, Flags]:
     """φ (n,); who is to follow the change, bodies of islands that move and would feel it; who is to feel it later."""
-    islands, bodies = model.islands, model.bodies
-    unite_pairs(islands.separate(), bodies.is_free, pairs, count)
+    islands, bodies, contact = model.islands, model.bodies, model.contact
+    parent = islands.separate()
+    if contact is not None:
+        s = contact.press(state.Q, h)
+        unite_pairs(parent, bodies.is_free, s.bodies, s.count)
     islands.number()
     sizes = np.empty((4, bodies.count))
     _measure(bodies.mass, bodies.half, bodies.is_free, u, change, state.Q_before, state.Q, sizes)
@@ -298,14 +293,17 @@ def _persistence(
 
 def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:
     """P_c⁻¹ r (n, 12) of active bodies."""
-    contact, directions, Q = model.contact, model.directions, state.Q
-    assert contact is not None
-    s = contact.press(Q, model.start.h)
-    if not directions.blocks.laid_out or not contact.fits(s, directions.blocks):
-        directions.lay_out(contact.touching(s))
+    contact, directions, laws, Q, h = model.contact, model.directions, model.potential.laws, state.Q, model.start.h
+    if contact is None:
+        directions.need_blocks()
+    elif not directions.blocks.laid_out or not contact.fits(contact.press(Q, h), directions.blocks):
+        directions.lay_out(contact.touching(contact.press(Q, h)))
     blocks = directions.blocks
     assemble_filter(model, model.start, active, blocks)
-    contact.add_resistance(Q, state.Q_before, model.start.h, s, active, blocks)
+    if laws is not None:
+        assemble_laws(laws, False, Q, blocks.g, blocks.D, blocks.U)
+    if contact is not None:
+        contact.add_resistance(Q, state.Q_before, h, contact.press(Q, h), active, blocks)
     factor_filter(model, active, blocks)
     np.copyto(blocks.g, r.reshape(-1, 12))
     return blocks.solve(active, blocks.g)

@@ -10,42 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import binding
 from numba import types
 from numba.core import dispatcher, typing
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
-from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
+from dovetail.solver.lean import lean
+from dovetail.solver.library import Bitcode, InnerPipeline
+
 __all__ = ["Inner"]
-
-
-class _Bitcode(JITCodeLibrary):  # type: ignore[misc]
-    """What a function compiles to, for linking into others only."""
-
-    @classmethod
-    def again(cls, codegen: Any, name: str, bitcode: bytes) -> _Bitcode:
-        """The library that `serialize_using_object_code` told."""
-        library = cls(codegen, name)
-        library._final_module = library._shared_module = binding.parse_bitcode(bitcode)
-        library._finalized = True
-        return library
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        self._finalized = True
-
-    def serialize_using_object_code(self) -> tuple[str, str, bytes]:
-        return self.name, "inner", self._get_module_for_linking().as_bitcode()
-
-
-class _Pipeline(Compiler):  # type: ignore[misc]
-    """Numba's stages, into such a library."""
-
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
-        super().__init__(typingctx, targetctx, _Bitcode(targetctx.codegen(), "inner"), *others)
 
 
 class _Compiler(dispatcher._FunctionCompiler):  # type: ignore[misc, name-defined]
@@ -58,7 +31,7 @@ class Inner:
     """A function as other kernels call it; has what Numba asks of a dispatcher for that."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], files: Any) -> None:
-        self._compiler = _Compiler(function, cpu_target, options, {}, _Pipeline)
+        self._compiler = _Compiler(function, cpu_target, options, {}, InnerPipeline)
         self._cache = files
         self._compiled: dict[tuple[Any, ...], Any] = {}
 
@@ -77,7 +50,7 @@ class Inner:
 
     def compile(self, args: tuple[Any, ...]) -> None:
         """Make it for these types, or find it on disk."""
-        with global_compiler_lock:
+        with lean():
             if args in self._compiled:
                 return
             target = cpu_target.target_context
@@ -93,7 +66,7 @@ class Inner:
         """What `CompileResult._rebuild` does for functions that can be run."""
         name, _, bitcode = library
         fields = dict.fromkeys(CompileResult._fields)
-        fields |= {"library": _Bitcode.again(target.codegen(), name, bitcode), "fndesc": fndesc}
+        fields |= {"library": Bitcode.again(target.codegen(), name, bitcode), "fndesc": fndesc}
         return CompileResult(**{**fields, "environment": environment, "signature": signature})
 
 

@@ -13,7 +13,17 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array
 
-__all__ = ["SLACK", "damp", "keep_from_inverting", "measure", "move", "set_limits", "shorten", "total_by_island"]
+__all__ = [
+    "SLACK",
+    "damp",
+    "keep_from_inverting",
+    "measure",
+    "move",
+    "set_limits",
+    "shorten",
+    "total_by_island",
+    "unstretch",
+]
 
 _TURN = -0.5  # cosine between two directions below which the second one turns back
 SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
@@ -98,8 +108,8 @@ def shorten(s: Islands, halve: bool) -> int:
 
 
 @kernel
-def _unstretch(y: Array, alpha: float, b: int, Q: Array) -> None:
-    """A ← A (1 − G/(2 + tr G)), G = α²yᵀy, of one body: see `move`."""
+def unstretch(y: Array, alpha: float, b: int, Q: Array, at: int) -> None:
+    """A ← A (1 − G/(2 + tr G)), G = α²yᵀy of body b, A that of Q[at]: see `move`."""
     y0, y1, y2 = y[b, 3:6], y[b, 6:9], y[b, 9:12]
     xx = y0[0] * y0[0] + y0[1] * y0[1] + y0[2] * y0[2]
     yy = y1[0] * y1[0] + y1[1] * y1[1] + y1[2] * y1[2]
@@ -109,10 +119,10 @@ def _unstretch(y: Array, alpha: float, b: int, Q: Array) -> None:
     yz = y1[0] * y2[0] + y1[1] * y2[1] + y1[2] * y2[2]
     part = alpha * alpha / (2.0 + alpha * alpha * (xx + yy + zz))
     for x in range(3):
-        a0, a1, a2 = Q[b, 1, x], Q[b, 2, x], Q[b, 3, x]
-        Q[b, 1, x] = a0 - part * (xx * a0 + xy * a1 + xz * a2)
-        Q[b, 2, x] = a1 - part * (xy * a0 + yy * a1 + yz * a2)
-        Q[b, 3, x] = a2 - part * (xz * a0 + yz * a1 + zz * a2)
+        a0, a1, a2 = Q[at, 1, x], Q[at, 2, x], Q[at, 3, x]
+        Q[at, 1, x] = a0 - part * (xx * a0 + xy * a1 + xz * a2)
+        Q[at, 2, x] = a1 - part * (xy * a0 + yy * a1 + yz * a2)
+        Q[at, 3, x] = a2 - part * (xz * a0 + yz * a1 + zz * a2)
 
 
 @kernel
@@ -134,7 +144,7 @@ def move(s: Islands, y: Array, Q: Array, out: Array) -> None:
             for x in range(3):
                 out[b, i, x] = Q[b, i, x] - share * y[b, 3 * i + x]
         if m >= 0 and s.curved[m]:
-            _unstretch(y, share, b, out)
+            unstretch(y, share, b, out, b)
 
 
 @kernel

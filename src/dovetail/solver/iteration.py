@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from dovetail.errors import NotFinite, SolverError
+from dovetail.solver.contact.swing import swing
 from dovetail.solver.convergence import close_finished
 from dovetail.solver.floor import PATIENCE, Floor
 from dovetail.solver.iterate import damp, keep_from_inverting, shorten
@@ -58,6 +59,7 @@ class Iteration:
         self.at: Evaluation
         self._last_y = np.zeros((0, 12))
         self._floor: Floor | None = None
+        self._swings = True
         if self.guards:
             self.islands.marks[:] = 0 if model.stops is None else model.stops.bodies
         self.islands.begin()
@@ -153,6 +155,7 @@ class Iteration:
                 self.free_share(y)
                 if touches:
                     self._learn_from_contact(y)
+                    self._swing(y, exact)
             potential.run(DECIDE, y, self.at, trial)
             if touches:
                 damp(islands, y, self._last_y)
@@ -233,6 +236,14 @@ class Iteration:
         if not len(self._last_y):
             self._last_y = np.zeros_like(y)
 
+    def _swing(self, y: Array, found: bool) -> None:
+        """Let y turn bodies without stretching them; no more in this step once no share of such a step was found."""
+        contact, contacts, mass = self.model.contact, self.at.contacts, self.model.bodies.mass
+        assert contact is not None and contacts is not None
+        self._swings = self._swings and found
+        if self._swings and swing(self.islands, mass, contacts, contacts.count, self.at.Q, y):
+            contact.keep_apart(self.at, y, self.islands)
+
     def end_early(self, not_taken: Array, left: int) -> int:
         """Semi-implicit steps: end islands of which enough was taken; not_taken (n,) is the share that was not."""
         islands, m = self.islands, self.islands.count
@@ -260,9 +271,8 @@ class Iteration:
         start, contact = self.potential.bare(self.Q_start), self.model.contact
         E_barrier = np.zeros(0)
         if contact is not None:
-            assert start.contacts is not None
             E_barrier = np.zeros(len(y))
-            if not contact.begin(self.Q_start, y, self.h, self.islands, start.contacts, E_barrier):
+            if not contact.begin(start, y, self.h, self.islands, E_barrier):
                 raise SolverError(
                     "surfaces intersect or touch at the start of the step; bodies were placed into each other from "
                     "outside"

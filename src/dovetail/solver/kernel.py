@@ -36,6 +36,8 @@ from numba.core.registry import CPUDispatcher
 
 from dovetail.solver.inner import Inner
 from dovetail.solver.kernel_files import KernelFiles
+from dovetail.solver.lean import lean
+from dovetail.solver.library import Pipeline
 from dovetail.solver.shipped import shipped_level
 
 __all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
@@ -147,9 +149,13 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
     """Compiled for Python by itself, and for other kernels by `inner`."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=options)
+        super().__init__(function, targetoptions=options, pipeline_class=Pipeline)
         self._cache = _files(function)
         self.inner = Inner(function, options, _files(function, rebuild=Inner.rebuild))
+
+    def compile(self, signature: Any) -> Any:
+        with lean():
+            return super().compile(signature)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self.inner.get_call_template(args, kws)
@@ -175,10 +181,18 @@ def mapped(function: _Function) -> _Function:
 _POINTER = types.CPointer(types.float64)
 
 
+class _Callback(CFunc):
+    """A C function."""
+
+    def compile(self) -> None:
+        with lean():
+            super().compile()
+
+
 def callback(function: Callable[..., Any], pointers: tuple[bool, ...]) -> Any:
     """A C function returning a double, not compiled yet; argument k is a double pointer or a double."""
     arguments = tuple(_POINTER if pointer else types.float64 for pointer in pointers)
-    made: Any = CFunc(function, (arguments, types.float64), {}, _OPTIONS)
+    made: Any = _Callback(function, (arguments, types.float64), {}, _OPTIONS, pipeline_class=Pipeline)
     made._cache = _files(function)
     return made
 

@@ -65,7 +65,7 @@ class Model:
             with_terms[other.pairs()] = True
         self.never_held = self.islands.mechanisms_of(with_terms)
         self.nobody = np.zeros(bodies.count, np.bool_)
-        self.untouched = np.zeros((bodies.count, 12)), np.zeros((potential.row_count, 3))
+        self.untouched = np.zeros((bodies.count, 19)), np.zeros((potential.row_count, 3))
         self.unrubbed = np.zeros((bodies.count, 16))
         self.lone = LoneBodies(potential)
 

@@ -1,26 +1,27 @@
 """Kernels compiled by several processes at once, before they are needed.
 
-A task is given to a worker when all that it calls is on disk, where the worker finds it: nothing is compiled twice.
-Those with the longest way to go come first. Workers are processes of their own that run this module and nothing of the
-user's program. What a worker leaves undone, because it does not start or ends too early, is compiled by this process.
+A task is begun when all that it calls is on disk, where others find it: nothing is compiled twice. Those with the
+longest way to go come first. This process compiles as well, and at once, while the others start; they are processes of
+their own that run this module and nothing of the user's program. What one of them leaves undone, because it does not
+start or ends too early, somebody else compiles.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
-import queue
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from numba.core.errors import NumbaError
 
 from dovetail.solver.kernel import cache_directory
+from dovetail.solver.lean import uncollected
 from dovetail.solver.manifest import Task, tasks
 from dovetail.solver.threads import processors
 
@@ -57,28 +58,29 @@ def _is_kept(task: Task) -> bool:
 def precompile(ahead: Sequence[Task], tell: Callable[[int], None]) -> None:
     """Compile tasks that are not on disk, callees first; `tell` hears how many are done, also while nothing changes.
 
-    By this process where there is one processor, little to do, or no process to be had; where nothing can be kept, not
-    at all.
+    By this process alone where there is one processor, little to do, or no process to be had; where nothing can be
+    kept, not at all.
     """
     directory = cache_directory("dovetail.solver.kernel")
     if directory is None or not _is_writable(directory.parent):
         return
-    rest = {task.number: task for task in ahead}
-    count = min(processors(), len(ahead))
+    plan, workers = _Plan(ahead), list[_Worker]()
     # what calls itself otherwise is a program with Python in it, and would start again
     is_python = Path(sys.executable or "").stem.lower().startswith("python")
-    if is_python and count > 1 and sum(task.seconds for task in ahead) > _WORTH:
-        said: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
-        workers = [_Worker(said, n) for n in range(count)]
-        try:
-            _share_out(rest, workers, said, tell)
-        finally:
-            for worker in workers:
-                worker.end()
-    for n in list(rest):
-        with contextlib.suppress(NumbaError, TypeError):  # of another version of the sources
-            rest.pop(n).compile()
-        tell(len(ahead) - len(rest))
+    if is_python and sum(task.seconds for task in ahead) > _WORTH:
+        workers = [_Worker(plan) for _ in range(min(processors(), len(ahead)) - 1)]
+    try:
+        with uncollected():
+            while plan.left:
+                task = plan.take(0.2)
+                if task is not None:
+                    with contextlib.suppress(NumbaError, TypeError):  # of another version of the sources
+                        tasks()[task].compile()
+                    plan.done(task)
+                tell(len(ahead) - plan.left)
+    finally:
+        for worker in workers:
+            worker.end()
 
 
 def _is_writable(root: Path) -> bool:
@@ -87,11 +89,50 @@ def _is_writable(root: Path) -> bool:
     return os.access(root, os.W_OK)
 
 
-class _Worker:
-    """A process that compiles tasks by number; what it says, and at last that it has ended, goes to a queue."""
+class _Plan:
+    """Which task is next, for whoever asks."""
 
-    def __init__(self, said: queue.SimpleQueue[tuple[int, str]], number: int) -> None:
-        self._said, self._number = said, number
+    def __init__(self, ahead: Sequence[Task]) -> None:
+        self._waits = {task.number: set(task.needs) & {other.number for other in ahead} for task in ahead}
+        way = {task.number: task.seconds for task in ahead}
+        for task in reversed(ahead):  # from callers to what they call
+            for need in self._waits[task.number]:
+                way[need] = max(way[need], tasks()[need].seconds + way[task.number])
+        self._todo = sorted(way, key=lambda n: -way[n])
+        self._change = threading.Condition()
+        self.left = len(ahead)
+
+    def take(self, seconds: float | None = None) -> int | None:
+        """The next that can be compiled; None if there is none for so long, or nothing is left to do."""
+        with self._change:
+            self._change.wait_for(lambda: self.left == 0 or self._next() is not None, seconds)
+            found = self._next()
+            if found is not None:
+                self._todo.remove(found)
+            return found
+
+    def _next(self) -> int | None:
+        return next((n for n in self._todo if not self._waits[n]), None)
+
+    def done(self, task: int) -> None:
+        """It is on disk."""
+        with self._change:
+            self.left -= 1
+            for others in self._waits.values():
+                others.discard(task)
+            self._change.notify_all()
+
+    def undone(self, task: int) -> None:
+        """It is for somebody else."""
+        with self._change:
+            self._todo.insert(0, task)
+            self._change.notify_all()
+
+
+class _Worker:
+    """A process that compiles tasks by number, and a thread that gives them to it."""
+
+    def __init__(self, plan: _Plan) -> None:
         self._process: subprocess.Popen[str] | None = None
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen(
@@ -102,20 +143,22 @@ class _Worker:
                 text=True,
                 bufsize=1,
             )
-        threading.Thread(target=self._listen, daemon=True).start()
+            threading.Thread(target=self._give, args=(self._process, plan), daemon=True).start()
 
-    def _listen(self) -> None:
-        if self._process is not None:
-            assert self._process.stdout is not None
-            with contextlib.suppress(ValueError, OSError):  # closed meanwhile
-                for line in self._process.stdout:
-                    self._said.put((self._number, line.strip()))
-        self._said.put((self._number, "end"))
-
-    def give(self, task: int) -> None:
-        assert self._process is not None and self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended, as it will be heard
-            self._process.stdin.write(f"{task}\n")
+    @staticmethod
+    def _give(process: subprocess.Popen[str], plan: _Plan) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        task = None
+        with contextlib.suppress(ValueError, OSError):  # closed meanwhile
+            while process.stdout.readline():
+                if task is not None:
+                    plan.done(task)
+                task = plan.take()
+                if task is None:
+                    return
+                process.stdin.write(f"{task}\n")
+        if task is not None:
+            plan.undone(task)
 
     def end(self) -> None:
         if self._process is not None:
@@ -126,38 +169,10 @@ class _Worker:
                     stream.close()  # type: ignore[union-attr]
 
 
-def _share_out(rest: dict[int, Task], workers: list[_Worker], said: Any, tell: Callable[[int], None]) -> None:
-    """Give tasks to workers until all are done, or nobody is left who works; takes out of `rest` what is done."""
-    waits = {n: {need for need in task.needs if need in rest} for n, task in rest.items()}
-    way = {n: task.seconds for n, task in rest.items()}
-    for n in reversed(rest):  # from callers to what they call
-        for need in waits[n]:
-            way[need] = max(way[need], rest[need].seconds + way[n])
-    todo = sorted(rest, key=lambda n: -way[n])
-    total, alive, idle = len(rest), set(range(len(workers))), set[int]()
-    while alive - idle:  # somebody starts or compiles
-        with contextlib.suppress(queue.Empty):
-            number, line = said.get(timeout=0.2)
-            idle.add(number)
-            if line == "end":
-                alive.discard(number)
-                idle.discard(number)
-            elif line != "ready":
-                rest.pop(int(line), None)
-                for others in waits.values():
-                    others.discard(int(line))
-            for worker in sorted(idle):
-                ready = next((n for n in todo if not waits[n]), None)
-                if ready is not None:
-                    todo.remove(ready)
-                    idle.discard(worker)
-                    workers[worker].give(ready)
-        tell(total - len(rest))
-
-
 def work() -> None:
     """What a worker does: read numbers of tasks, compile them, say so."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started it, and who ends this
+    gc.disable()  # all that it makes it keeps
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     out.write("ready\n")

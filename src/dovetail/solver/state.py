@@ -11,7 +11,7 @@ from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["State"]
+__all__ = ["State", "rates_after"]
 
 
 @kernel
@@ -42,6 +42,14 @@ def _commit(
         for i in range(4):
             for x in range(3):
                 Q_out[b, i, x] = new[b, i, x]
+
+
+def rates_after(methods: Methods, h: float, is_free: Indices, Q_before: Array, Q: Array, Q_end: Array) -> Array:
+    """V (n, 4, 3) after a step of length h from Q to Q_end, as `State.commit` finds it, of methods without a start."""
+    out, nothing = (np.empty_like(Q), np.empty_like(Q), np.empty_like(Q)), np.zeros_like(Q)
+    start = nothing, nothing
+    _commit(methods.rates, methods.of, h, methods.weight, is_free, Q_end, nothing, start, Q, Q_before, out)
+    return out[1]
 
 
 @kernel
@@ -79,12 +87,12 @@ class State:
 
     Q, V                 rows [p; A e₁; A e₂; A e₃] [m, –] and their rates [m/s, 1/s]; where they lag, see `velocity`
     Q_before, V_before   one step earlier; equal to Q and V at the start
-    A                    internal acceleration −M⁻¹∇(potentials) over the last step; only shapes the first guess
+    A                    internal acceleration −M⁻¹∇(potentials) over the last step, for the first guess and for held.py
     knocked (n,)         bodies that touched something or a hard limit in the last step; told to two-step methods
     lagging (n,)         bodies whose V is that of a step in touch, see held.py
-    pushed (n, 12)       acceleration of the centre of mass and of the spin by what they touch, at the start of it: by
-                         barriers, and by friction that slides
-    rubbing (n, 16)      forces of friction in that step, see `Contact.commit`
+    pushed (n, 19)       acceleration of the centre of mass and torque about it, at the start of it, by all that a body
+                         is held by; by friction that slides, and in how many contacts; a quarter of those by joints
+    rubbing (n, 16)      friction that slides in that step, see `Contact.commit`
     carried (r, 3)       forces of joint rows in that step besides their multipliers [N, or N·m for directions]
     dt_before            length of the last step [s]; 0 at the start
 
@@ -111,7 +119,7 @@ class State:
         """Bodies at Q with velocity V whose history begins now, with so many rows of joints."""
         nobody = np.zeros(len(Q), np.bool_)
         return cls(
-            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 12)),
+            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 19)),
             np.zeros((len(Q), 16)), np.zeros((rows, 3)),
         )  # fmt: skip
 

@@ -14,8 +14,9 @@ from dovetail.errors import NewtonStalled
 from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
-from dovetail.solver.held import set_rolling, touch
+from dovetail.solver.held import left_over, set_rolling, touch
 from dovetail.solver.integrator import Methods
+from dovetail.solver.joint.rotors import commit_rotors, predict_rotors
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
 from dovetail.solver.predict import first_guess, predict
@@ -124,6 +125,9 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     predict(
         methods.prediction, methods.of, h, bodies.is_free, bodies.is_dynamic, a, Q, V_start, Q_before, V_before, Q_tilde
     )
+    laws = model.potential.laws
+    if laws is not None and len(laws.rotors):
+        predict_rotors(laws, methods, bodies, h, (Q, V_start, a, inner), (Q_before, V_before))
     # what pushes a body that touches something is known from the last step alone
     A_guess = inner if held is None else np.where(methods.held[:, None, None], state.A, inner)
     first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
@@ -133,7 +137,9 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = TRIALS if state.dt_before > 0.0 else 0
     solution = minimise(model, Q, Q_guess, h, tolerances, trials)
-    by_touch = model.untouched if held is None else (held.pushed, model.start.carried.copy())
+    by_touch = model.untouched
+    if held is not None:
+        by_touch = np.hstack([held.pushed, left_over(model, Q, inner, methods.held)]), model.start.carried.copy()
     return _Attempt(methods, Q_before, (V_start, a), by_touch, Q_tilde, solution)
 
 
@@ -169,6 +175,11 @@ def step(
         trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
         rubbing, touched,
     )  # fmt: skip
+    laws = model.potential.laws
+    if laws is not None and len(laws.rotors):
+        commit_rotors(laws, trial.methods, model.bodies, h, state, touched, trial.Q_before)
+    if model.contact is not None:
+        model.contact.arrive(work.Q, state.Q)
     bounce(model, state, h)
     model.commit(h, report.converged)
     return report

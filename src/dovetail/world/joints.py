@@ -124,6 +124,8 @@ class Joints:
             coordinates.value[:] = values
         coordinates.reference[:] = coordinates.value
         self._refresh.forget()
+        if self._lowered.laws is not None:
+            self._lowered.laws.forget_rates()
         self.commit(state)
         self._refresh.shift(coordinates.value - before)
         self.publish(state)

@@ -102,9 +102,12 @@ class Kinematics:
         return self.island.rates(Q, self._moves(at, rates[:, None], others, root[:, None])[:, :, 0])[0]
 
     def mass_matrix(self, Q: Array) -> Array:
-        """Nᵀ M N (k, k) [kg, kg·m, kg·m²]."""
-        V = self._columns(Q, self.twists(Q))
+        """Nᵀ M N (k, k) [kg, kg·m, kg·m²], with the inertia of coordinates themselves."""
+        at = self.island.posture(Q, self._reference())
+        N = self._moves(at, np.eye(len(self._mine)), 0.0, 0.0)
+        V, rates = self._columns(Q, N), at.J_x @ N.reshape(-1, N.shape[2])
         mass = np.einsum("kbia,bij,lbja->kl", V, self._bodies.mass[self.island.bodies], V)
+        mass += (rates.T * self.island.armature()) @ rates
         return np.asarray((mass + mass.T) / 2)
 
     def bias(self, Q: Array, rates: Array) -> Array:
@@ -120,7 +123,9 @@ class Kinematics:
         acceleration = (self.island.rates(Q, change)[0] + self.island.rates(Q, twist)[1])[bodies]
         acceleration[:, 0] -= self._bodies.gravity[bodies]
         force = np.einsum("bij,bja->bia", self._bodies.mass[bodies], acceleration)
-        return np.asarray(np.einsum("kbia,bia->k", self._columns(Q, N), force))
+        spun = self.island.armature() * (at.J_x @ change.reshape(-1) + at.bend_x)
+        efforts = np.einsum("kbia,bia->k", self._columns(Q, N), force)
+        return np.asarray(efforts + (at.J_x @ N.reshape(-1, N.shape[2])).T @ spun)
 
     def _columns(self, Q: Array, N: Array) -> Array:
         """Rates (k, n, 4, 3) of the island's Q that twists (n, 6, k) are."""

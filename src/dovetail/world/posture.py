@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.constitution.laws import Hold
+from dovetail.constitution.laws import Armature, Hold
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array, Flags, Indices
@@ -170,6 +170,14 @@ class Island:
         J_c = _skew(u) @ J[:, 1] - _skew(v) @ J[:, 0]
         C = np.cross(u, v).reshape(-1)
         return np.repeat(rows.joint[mine], 3), C, J_c.reshape(3 * k, 6 * n), bend.reshape(-1)
+
+    def armature(self) -> Array:
+        """Inertia (m,) [kg or kg·m²] of the coordinates themselves."""
+        out = np.zeros(self._lowered.coordinates.count)
+        for use in self._lowered.law_uses:
+            if isinstance(use.word, Armature):
+                out[use.laws.of[use.rows]] += use.entry.elements.slot(use.word.parameters[0].attribute).values
+        return np.asarray(out[self.rows])
 
     def _combined(self) -> tuple[Array, Array]:
         """W and c of W x = c: coordinates that joints hold, and couplings, as they are now."""

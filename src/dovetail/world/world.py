@@ -147,21 +147,25 @@ class World:
         self._engine.last_step = simulation.last
 
     @checked(WorldError)
-    def rollout(self, steps: int, controls: Callable[[int], Any] | None = None) -> Tape:
+    def rollout(
+        self, steps: int, controls: Callable[[int], Any] | None = None, *, every: int = 0, smooth: bool = False
+    ) -> Tape:
         """Compute so many frames and record them, so that they can be differentiated: see docs/gradients.md.
 
         controls(k) is called before step k and may write attributes. Newton's tolerances are tightened meanwhile.
+
+        With `every`, no more than each so many-th state is kept; the steps between are computed again when they are
+        needed, and controls are called again. With `smooth`, steps are taken as bdf1, with friction that remembers
+        nothing: contact under ctr, and friction with a memory, have no gradients otherwise.
         """
         simulation = self._initialised("rollout")
+        if every < 0:
+            raise GradientError(f"World.rollout: every = {every}; give a number of steps, or 0 to keep all of them.")
         from dovetail.gradient.tape import Tape
+        from dovetail.world.timeline import WorldTimeline
 
-        def advance() -> None:
-            self.advance()
-            if self._simulation is not simulation:
-                raise GradientError("World.rollout: geometries were added or removed; begin a new rollout after that.")
-
-        tape = Tape(simulation)
-        tape.record(steps, controls, advance)
+        tape = Tape(simulation, WorldTimeline(self, lambda: self._simulation is simulation), every, smooth)
+        tape.record(steps, controls)
         return tape
 
     def sync(self) -> None:

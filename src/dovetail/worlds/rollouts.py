@@ -107,9 +107,9 @@ def _controls(found: Array | None, controls: Any, n: int, k: int) -> Array:
 
 def _require_drives(worlds: Worlds) -> None:
     for number, mechanism in enumerate(worlds.mechanisms):
-        for place in np.flatnonzero(~mechanism.driven)[:1].tolist():
+        for name in [n for n, c in zip(mechanism.names, mechanism.coordinates, strict=True) if not c.drive.present][:1]:
             raise SceneError(
-                f"rollout: '{mechanism.names[place]}' of world {number} has no drive to be given targets; make it with "
+                f"rollout: '{name}' of world {number} has no drive to be given targets; make it with "
                 'drive=…, leave it out of the mechanism, or take control="effort".'
             )
 

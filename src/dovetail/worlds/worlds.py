@@ -22,6 +22,7 @@ from dovetail.sim.sim import Sim
 from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.contacts import Contacts
 from dovetail.world.world_state import WorldState
+from dovetail.worlds.targets import Targets
 
 __all__ = ["Build", "Worlds"]
 
@@ -72,6 +73,7 @@ class Worlds(Handle):
             if value < least:
                 raise SceneError(f"Worlds: {what} = {value}; give a whole number ≥ {least}.")
         self._sims: list[Sim] = []
+        self._targets: Targets | None = None
         self.mechanisms, self.failed, self._threads = [], {}, int(threads)
         for number, sequence in enumerate(np.random.SeedSequence(int(seed)).spawn(int(n))):
             self._make(number, build, np.random.default_rng(sequence), options)
@@ -223,11 +225,23 @@ class Worlds(Handle):
 
     @property
     def target(self) -> Array:
-        return self._get("target")
+        targets = self._drives
+        return self._get("target") if targets is None else targets.values
 
     @target.setter
     def target(self, values: ArrayLike) -> None:
-        self._set("target", values)
+        targets = self._drives
+        if targets is None or not targets.hold:
+            self._set("target", values)
+        else:
+            targets.values = self._rows("target", values, len(self))
+
+    @property
+    def _drives(self) -> Targets | None:
+        """All targets as one array, where all coordinates have drives."""
+        if self._targets is None and Targets.fit(self.mechanisms):
+            self._targets = Targets(self.mechanisms)
+        return self._targets
 
     @property
     def target_velocity(self) -> Array:

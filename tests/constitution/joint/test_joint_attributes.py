@@ -33,6 +33,7 @@ OWN = {
     20: {**DISTANCE, "velocity": 0.0},
     25: {},
     26: {},
+    28: {"frame/n": 0},
     10001: {**DISTANCE, "velocity": 0.0, **ANGLE, "angle/velocity": 0.0},
     10002: {**IN_PLANE, "velocity": 0.0, "distance_b/velocity": 0.0, **ANGLE, "angle/velocity": 0.0, "frame/n": 0},
     10003: {

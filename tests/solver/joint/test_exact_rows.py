@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from dense_blocks import assemble, gradient, hessian
-from joint_scenes import JOINTS, Bench, random_rotation
+from joint_scenes import JOINTS, MEMBERS, Bench, random_rotation
 
 from dovetail.constitution import AffineBodyDistanceJoint, AffineBodyScrewJoint, EdgeJoint
 from dovetail.constitution.terms import Coincide, Slide
@@ -26,6 +26,7 @@ class _Cylindrical(EdgeJoint, uid=2**32 + 9102):
 
 
 HELD = {**{cls.__name__: cls for cls in JOINTS.values()}, "one slide": _OneSidedSlide, "cylindrical": _Cylindrical}
+HELD |= MEMBERS
 CURVED = {AffineBodyDistanceJoint, AffineBodyScrewJoint}
 """Joints whose constraints are not quadratic."""
 
@@ -35,6 +36,7 @@ ROWS = {"AffineBodySphericalJoint": 3, "AffineBodyRevoluteJoint": 6, "AffineBody
 ROWS |= {"AffineBodyFixedJoint": 12, "one slide": 2, "cylindrical": 5}
 ROWS |= {"AffineBodyPointOnLineJoint": 2, "AffineBodyCylindricalJoint": 5, "AffineBodyPlanarJoint": 4}
 ROWS |= {"AffineBodyUniversalJoint": 4, "AffineBodyDistanceJoint": 1, "AffineBodyScrewJoint": 6}
+ROWS |= {"AffineBodyD6Joint": 12, **dict(zip(MEMBERS, (3, 4, 4, 2, 3), strict=True))}
 
 
 def mechanism(kind, seed=0):

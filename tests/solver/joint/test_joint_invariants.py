@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from dense_blocks import gradient, hessian
-from joint_scenes import JOINTS, Bench, cross_matrix, everything_on, random_rotation
+from joint_scenes import JOINTS, MEMBERS, Bench, cross_matrix, everything_on, random_rotation
 
 from dovetail import constitution as c
 from dovetail.constitution.joint.frame import anchors
@@ -24,10 +24,13 @@ REMOVED = {
     c.AffineBodyDistanceJoint: 1,
     c.AffineBodyPointOnLineJoint: 2,
     c.AffineBodyScrewJoint: 5,
+    c.AffineBodyD6Joint: 6,
+    **dict(zip(MEMBERS.values(), (3, 4, 4, 2, 3), strict=True)),
 }
 """Relative motions of two rigid bodies that a joint takes away; a new joint gets its row here."""
 
-joints = pytest.mark.parametrize("kind", JOINTS.values(), ids=[cls.__name__ for cls in JOINTS.values()])
+KINDS = {**{cls.__name__: cls for cls in JOINTS.values()}, **MEMBERS}
+joints = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 seeds = pytest.mark.parametrize("seed", range(4))
 
 

@@ -69,8 +69,9 @@ class Joint(InterAffineBodyConstitution):
     local_points: ClassVar[dict[str, str]]
     """Arguments of create_geometry in the world form, and in the local form with the attribute of each."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        if cls.uids and "uid" not in kwargs and {"terms", "coordinate", "further"} & vars(cls).keys():
+    def __init_subclass__(cls, member: bool = False, **kwargs: Any) -> None:
+        """`member` of a family that shares a UID, see `on`."""
+        if cls.uids and not member and "uid" not in kwargs and {"terms", "coordinate", "further"} & vars(cls).keys():
             raise ConstitutionError(
                 f"{cls.__name__}: it is not what uid {cls.uids[0]}, {class_of(cls.uids[0]).__name__}, stands for; "
                 f"claim one of its own, class {cls.__name__}(…, uid=2**32 + 1)."
@@ -148,7 +149,7 @@ class Joint(InterAffineBodyConstitution):
         collection = self.elements(geometry)
         place = Place(type(self).__name__, "joint", collection.size(), name)
         place.positive("strength_ratio", collection.slot("strength_ratio").values, infinite=_EXACT)
-        for coordinate in self.coordinates():
+        for coordinate in self.on(geometry).coordinates():
             place.numbers(coordinate.offset, collection.slot(coordinate.offset).values, coordinate.unit)
 
     @classmethod

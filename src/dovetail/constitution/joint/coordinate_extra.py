@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Protocol
 
 from dovetail import builtin
-from dovetail.constitution.base import class_of, mark, uid_of
+from dovetail.constitution.base import class_on, mark, uid_of
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.joint.extra import JointExtra
 from dovetail.constitution.place import Place
@@ -29,7 +29,7 @@ class Target:
 
     def __init__(self, who: str, sc: SimplicialComplex, name: str = "", of: str = "") -> None:
         uid = uid_of(sc)
-        kind = class_of(uid) if uid else None
+        kind = class_on(sc) if uid else None
         if kind is None or not issubclass(kind, Joint) or not kind.coordinates():
             found = "no joint" if kind is None else f"{kind.__name__} ({uid}), which reports no coordinate"
             raise Place(who, "joint", 0, of).error(

@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail import builtin
 from dovetail.checked import shown
-from dovetail.constitution.base import Constraint, class_of, mark, uid_of
+from dovetail.constitution.base import Constraint, class_on, mark, uid_of
 from dovetail.constitution.joint.base import Joint
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Articulation
@@ -84,5 +84,5 @@ class ExternalArticulationConstraint(Constraint, uid=(24, _CARRIER)):
 
 def _joint_with_coordinate(geometry: Any) -> type[Joint] | None:
     uid = uid_of(geometry)
-    cls = class_of(uid) if uid else Joint
+    cls = class_on(geometry) if uid else Joint
     return cls if issubclass(cls, Joint) and cls.coordinate is not None else None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from dovetail.checked import checked
 from dovetail.constitution.joint.base import Slots, VertexJoint
+from dovetail.constitution.rotations import Turn
 from dovetail.constitution.terms import Coincide
-from dovetail.geometry import SimplicialComplex
+from dovetail.errors import ArgumentType
+from dovetail.geometry import Geometry, SimplicialComplex
 from dovetail.typing import ArrayLike
 
-__all__ = ["AffineBodySphericalJoint"]
+__all__ = ["AffineBodySphericalJoint", "MeasuredSphericalJoint"]
 
 
 class AffineBodySphericalJoint(VertexJoint, uid=26):
@@ -19,6 +22,12 @@ class AffineBodySphericalJoint(VertexJoint, uid=26):
     """
 
     terms = (Coincide("c"),)
+
+    @classmethod
+    @checked(ArgumentType)
+    def on(cls, geometry: Geometry) -> type[AffineBodySphericalJoint]:
+        measured = isinstance(geometry, SimplicialComplex) and "rotation_x" in geometry.vertices
+        return MeasuredSphericalJoint if measured else cls
 
     @overload
     def create_geometry(
@@ -46,3 +55,15 @@ class AffineBodySphericalJoint(VertexJoint, uid=26):
     def create_geometry(self, *given: Any, **named: Any) -> SimplicialComplex:
         """A point cloud with a vertex per joint, from anchors (n, 3) [m] in the world or in the bodies."""
         return self._create(given, named)
+
+
+def _turn(axis: str, rows: str) -> Turn:
+    name = f"rotation_{axis}"
+    return Turn(name, f"init_{name}", prefix=f"{name}/", t=rows[0], n=rows[1], b=rows[2])
+
+
+class MeasuredSphericalJoint(AffineBodySphericalJoint, member=True):
+    """One that reports the rotation vector: what a spherical joint with a drive (27) is."""
+
+    coordinate = _turn("x", "tnb")
+    further = (_turn("y", "nbt"), _turn("z", "btn"))

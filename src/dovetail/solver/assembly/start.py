@@ -44,6 +44,7 @@ __all__ = [
     "scatter",
     "set_momentum",
     "spin_of",
+    "turn_of",
     "turn_to_acceleration",
 ]
 
@@ -60,7 +61,7 @@ def _share(k: float, largest_moment: float) -> float:
 
 
 @kernel
-def _turn(mass: Array, Q: Array, b: int, r: Array, S: Array, w: Array) -> None:
+def turn_of(mass: Array, Q: Array, b: int, r: Array, S: Array, w: Array) -> None:
     """S (3×3) ← second moments of body b in world axes; w (3) ← ω = J⁻¹τ, τ the torque of r (3×3) on rows 1 to 3."""
     m = mass[b, 0, 0]
     for x in range(3):
@@ -101,7 +102,7 @@ def spin_of(mass: Array, Q: Array, V: Array, b: int, S: Array, w: Array) -> None
     """w (3) ← ω of body b, which has the angular momentum of V; S (3×3) ← its second moments in world axes."""
     r = np.empty((3, 3))
     _weigh(mass, V, b, r)
-    _turn(mass, Q, b, r, S, w)
+    turn_of(mass, Q, b, r, S, w)
 
 
 @kernel
@@ -185,7 +186,7 @@ def _aim(
     _add_curvature(filtered, h, mass, Q, V, b, g, 0)
     r, S, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     _weigh(mass, V, b, r)
-    _turn(mass, Q, b, r, S, w)
+    turn_of(mass, Q, b, r, S, w)
     soft = 2.0 * filtered + (S[0, 0] + S[1, 1] + S[2, 2]) / 3.0
     _uncouple(S, w, soft, Q, b, r)
     for i in range(4):
@@ -201,7 +202,7 @@ def _aim(
             r[i, x] = -g[0, 3 + 3 * i + x]
             for j in range(3):
                 r[i, x] += h * h * (mass[b, 1 + i, 1 + j] - share * mass[b, 0, 1 + j]) * a[b, 1 + j, x]
-    _turn(mass, Q, b, r, S, w)
+    turn_of(mass, Q, b, r, S, w)
     _uncouple(S, w, soft, Q, b, r)
     for i in range(4):
         for x in range(3):

@@ -14,9 +14,11 @@ import math
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
-__all__ = ["MOLLIFIER", "barrier", "mollifier", "softened"]
+__all__ = ["MOLLIFIER", "adaptive", "barrier", "mollifier", "softened"]
 
 MOLLIFIER = 1e-3
+_ADAPTIVE = 20.0  # adaptive κ: second derivative of the barrier at d̂/2, in units of m/h²
+_CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b′ at D = d̂²/4
 _THICK = 2.36  # curvature of the barrier at half its range, ξ = 0 beside ξ ≫ d̂: 15.1 and 6.39, in units of κ d̂²
 
 
@@ -33,6 +35,11 @@ def barrier(D: float, thickness: float, d_hat: float) -> tuple[float, float, flo
         -x * (2.0 * logarithm + x / gap),
         -(2.0 * logarithm + 4.0 * x / gap - x * x / (gap * gap)),
     )
+
+
+def adaptive(mass: Array, h: float) -> Array:
+    """κ d̂² of bodies (n,) whose contacts are adaptive, in a step of length h."""
+    return _ADAPTIVE / (_CURVATURE * h * h) * mass
 
 
 def softened(thickness: Array, d_hat: Array) -> Array:

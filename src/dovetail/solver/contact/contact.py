@@ -17,6 +17,7 @@ import numpy as np
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts, Chosen, find_active
 from dovetail.solver.contact.assembly import Assembly, assemble
+from dovetail.solver.contact.barrier import adaptive
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.ease import Ease
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Contact"]
 
-_ADAPTIVE = 20.0  # adaptive κ: second derivative of the barrier at d̂/2, in units of m/h²
-_CURVATURE = 15.1  # that derivative for κ = 1, in units of d̂²: 4D b″ + 2b′ at D = d̂²/4
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
 
@@ -73,20 +72,19 @@ class Contact:
         bodies = len(is_fixed)
         self._is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
-        self._mass = np.where(self._is_free != 0, mass, 0.0)
-        self._eps_velocity, self._with_friction = eps_velocity, friction
+        self.mass = np.where(self._is_free != 0, mass, 0.0)
+        self.eps_velocity, self.has_friction = eps_velocity, friction
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.friction = Frictions(bodies)
-        self.turning = Turning(turn=np.zeros((bodies, 3)), centre=np.zeros((bodies, 3)))
+        self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick = Stick() if friction and memory else None
         self.ease = ease
         self._assembly, self._chosen, self._threats = Assembly(bodies), Chosen(), Threats(bodies)
-        self._h2 = 0.0
+        self._h2, self._stiffness = 0.0, np.zeros(bodies)
         self._Q_start: Array = np.zeros((bodies, 4, 3))
-        self._stiffness = np.zeros(bodies)
         self._state: object = None  # what the watch has gone to
-        self._survey: ActiveContacts | None = None
+        self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
@@ -115,25 +113,33 @@ class Contact:
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
-    def begin(self, Q: Array, y: Array, h: float, islands: Islands, active: ActiveContacts, E: Array) -> bool:
-        """Start a step of length h at Q that is expected to be −y; False where surfaces intersect already.
+    def begin(self, at: Evaluation, y: Array, h: float, islands: Islands, E: Array) -> bool:
+        """Start a step of length h from a state that is expected to be −y; False where surfaces intersect already.
 
-        active, E (n,) ← contacts and energies of the barrier at Q, where friction is frozen.
+        Its contacts, E (n,) ← those at the state with the energies of the barrier; friction is frozen there.
         """
-        self._Q_start, self._surveyed = Q, (None, 0.0)
+        Q, surveyed, self._surveyed = at.Q, self._surveyed, (None, 0.0)
+        self._Q_start = Q
         if h * h != self._h2:
             self._h2 = h * h
-            self.friction.epsilon = self._eps_velocity * h
-            self._stiffness = self._adaptive(h)
+            self.friction.epsilon = self.eps_velocity * h
+            self._stiffness = adaptive(self.mass, h)
         self.watch.looks = 0
         self.stride.fill(math.inf)
         self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
         self._ease(self.watch, 0.0)
         self.friction.count = 0
+        assert at.contacts is not None
         if self.is_clear:
-            active.count, active.candidates, self.count_at_start = 0, self.watch.candidates, 0
+            at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
             return True
-        fine = self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+        if surveyed[0] is Q and surveyed[1] == h and self._survey.candidates is self.watch.candidates:
+            at.contacts, self._survey, self._state = self._survey, at.contacts, self._survey
+            active, fine = at.contacts, True
+            E += self._E_survey
+        else:
+            active = at.contacts
+            fine = self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
         if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
@@ -142,10 +148,6 @@ class Contact:
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
-
-    def _adaptive(self, h: float) -> Array:
-        """κ d̂² of a body whose contacts are adaptive, in a step of length h."""
-        return _ADAPTIVE / (_CURVATURE * h * h) * self._mass
 
     def _ease(self, watch: Watch, h: float) -> None:
         """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
@@ -156,15 +158,14 @@ class Contact:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
         self._ease(self.watch, h)
         E.fill(0.0)
-        self._find(self.watch, Q, active, self._everything, self._owner, E, self._stiffness, self._h2)
+        self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
 
     def _find(
-        self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, owner: Indices, E: Array,
-        stiffness: Array, h2: float,
-    ) -> bool:  # fmt: skip
+        self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, E: Array, stiffness: Array, h2: float
+    ) -> bool:
         self._state = active if watch is self.watch else None
         return find_active(
-            watch, watch.candidates, self.scene, stiffness, h2, Q, runs, owner, self._chosen, active, E
+            watch, watch.candidates, self.scene, stiffness, h2, Q, runs, self._owner, self._chosen, active, E
         )  # fmt: skip
 
     @property
@@ -180,7 +181,7 @@ class Contact:
         if self.is_clear:
             active.count, active.candidates = 0, self.watch.candidates
             return
-        if not self._find(self.watch, Q, active, unconverged, self._owner, E, self._stiffness, self._h2):
+        if not self._find(self.watch, Q, active, unconverged, E, self._stiffness, self._h2):
             E += math.inf
             return
         self.add_friction_energy(Q, unconverged, E)
@@ -198,15 +199,17 @@ class Contact:
     def press(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
         self.friction.count = 0
-        if self._surveyed[0] is Q and self._surveyed[1] == h and self._survey is not None:
-            return self._survey
-        return self.survey(Q, Q, h).active
+        return self._at(Q, h)
+
+    def _at(self, Q: Array, h: float) -> ActiveContacts:
+        """The contacts at Q, which need not be looked for where that was done last."""
+        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self.survey(Q, Q, h).active
 
     def add_resistance(
         self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
     ) -> None:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
-        self.friction.epsilon = self._eps_velocity * h
+        self.friction.epsilon = self.eps_velocity * h
         self._freeze(Q, h, s)
         slide_on(self.friction, self.friction.count, self.stick is not None, Q_before, Q)
         self._Q_start = Q
@@ -216,17 +219,17 @@ class Contact:
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
         """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
-        self.friction.epsilon = self._eps_velocity * h
+        self.friction.epsilon = self.eps_velocity * h
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
         Q_before = Q - h * V
-        found = self.friction.on_bodies(self.turning, Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
+        found = self.friction.on_bodies(Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
         self.friction.count = 0
         return found
 
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
-        if self._with_friction:
+        if self.has_friction:
             self.friction.freeze(s, self.scene, Q, self.turning)
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)
@@ -285,9 +288,14 @@ class Contact:
             unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self._threats)
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
-        s, watch = self._go_to(at), self.watch
+        watch = self.watch
         tightest(watch, islands)
         self.covered = islands.alpha[: islands.count].copy() if watch.is_short else self._whole[: islands.count]
+        self.keep_apart(at, y, islands)
+
+    def keep_apart(self, at: Evaluation, y: Array, islands: Islands) -> None:
+        """islands.alpha ← at most what of the step −y keeps all gaps open."""
+        s, watch = self._go_to(at), self.watch
         if watch.candidates.count:
             free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y)
 
@@ -298,7 +306,8 @@ class Contact:
         touched = np.zeros(len(self._owner) + 1, np.bool_)
         if self.is_clear and not self.watch.is_blind:
             return touched[:-1]
-        touched[self.survey(Q, Q, h).bodies] = True
+        s = self._at(Q, h)
+        touched[s.bodies[: s.count]] = True
         return touched[:-1]
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------
@@ -316,18 +325,23 @@ class Contact:
         self._renew()
 
     def commit(self, Q: Array, h: float) -> tuple[float, Array]:
-        """The step of length h has led to Q; returns the work done against friction [J], and its forces (n, 16).
+        """The step of length h has led to Q; returns the work done against friction [J], and what slides (n, 16).
 
-        Rows of forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; 1 if all
-        slide.
+        Rows of its forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; in how
+        many contacts.
         """
         force, work = self.friction.slips(self._Q_start, Q)
-        rubbing = self.friction.on_bodies(self.turning, self._Q_start, Q, force, h)
+        rubbing = self.friction.on_bodies(self._Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
         if self.ease is not None:
             self.ease.commit(h)
         return work / (h * h), rubbing
+
+    def arrive(self, Q: Array, state: Array) -> None:
+        """What the last step has led to, Q, is the state from now on."""
+        if self._surveyed[0] is Q:
+            self._surveyed = state, self._surveyed[1]
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
@@ -344,21 +358,21 @@ class Contact:
 
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
-        self._h2, self._state, self._survey, self._surveyed = 0.0, None, None, (None, 0.0)
+        self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
         bodies = len(self._owner)
         self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
         self._chosen, self._threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        if self._survey is None:
-            self._survey = self.contacts()
-        active, self._surveyed = self._survey, (Q, h)
-        watch = self.watch
+        active, E, watch = self._survey, self._E_survey, self.watch
+        E.fill(0.0)
         if watch.is_blind:
             watch = watch.query(Q)
             self._ease(watch, 0.0)
-        E = np.zeros(1)
-        nobody = np.zeros(len(Q), np.int64)
-        self._find(watch, Q, active, self._everything, nobody, E, self._adaptive(h), h * h)
-        return Survey(self.scene, active, float(E[0]), self.friction, Q, Q_start)
+        self._surveyed = (Q, h) if self.find(watch, Q, h, active, E) else (None, 0.0)
+        return Survey(self.scene, active, float(E.sum()), self.friction, Q, Q_start)
+
+    def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
+        """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
+        return self._find(watch, Q, active, self._everything, E, adaptive(self.mass, h), h * h)

@@ -117,13 +117,11 @@ class Frictions(Record):
         if self.count:
             map_chunks(_add_gradient, chunks(len(g), _COST * self.count / len(g)), self, force, g)
 
-    def on_bodies(self, turning: Turning, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
+    def on_bodies(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
         """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `_rub`."""
         found = np.zeros((len(Q), 16))
         if self.count:
-            found[:, 15] = 1.0
-            spans = chunks(len(Q), 2.0 * _COST * self.count / len(Q))
-            map_chunks(_rub, spans, self, turning, h * h, Q_start, Q, force, found)
+            map_chunks(_rub, chunks(len(Q), _COST * self.count / len(Q)), self, h * h, Q_start, Q, force, found)
         return found
 
 
@@ -184,7 +182,7 @@ def _freeze_friction(
                 if far != 0.0:
                     move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, row)
                 if kind == 0:
-                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), Q, frictions.xi, kept, row)
+                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), far, Q, frictions.xi, kept, row)
                     d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
             tangent = frictions.tangent[kept]
             tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
@@ -287,49 +285,36 @@ def _add_gradient(f: Frictions, force: Array, g: Array, span: Span) -> None:
 
 
 @mapped
-def _rub(
-    f: Frictions, turning: Turning, h2: float, Q_start: Array, Q: Array, force: Array, out: Array, span: Span
-) -> None:
-    """out (n, 16) += forces on some bodies, of which those F (k, 3) on bodies a of contacts are known, times h2.
+def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: Array, span: Span) -> None:
+    """out (n, 16) += forces on some bodies of contacts that slide; those F (k, 3) on bodies a are known, times h2.
 
-    Twelve numbers are their rows, −F on b; three are Σ d × F, d how far x has gone in the step; the last ← 0 where a
-    contact sticks. Where a body rolls, the point that touches stays behind: d is less by what it turns, hω across n,
-    times the lever.
+    Twelve numbers are their rows, −F on b; three are Σ d × F, d how far x has gone in the step; the last is how many.
     """
-    runs, turn, c = f.runs, turning.turn, turning.centre
+    runs, bodies = f.runs, f.bodies
     for b in range(span[1], span[2]):
         for e in range(runs.start[b], runs.start[b + 1]):
             for k in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
                 k = natural(k)
-                t, square = f.tangent[k], force[k, 0] ** 2 + force[k, 1] ** 2 + force[k, 2] ** 2
-                n0 = t[0, 1] * t[1, 2] - t[0, 2] * t[1, 1]
-                n1 = t[0, 2] * t[1, 0] - t[0, 0] * t[1, 2]
-                n2 = t[0, 0] * t[1, 1] - t[0, 1] * t[1, 0]
+                if force[k, 0] ** 2 + force[k, 1] ** 2 + force[k, 2] ** 2 < _CONE * f.load[k] * f.load[k]:
+                    continue
                 for side in range(2):
-                    if f.bodies[k, side] != b:
+                    if bodies[k, side] != b:
                         continue
                     first, scale = 4 * side, (1.0 - 2.0 * side) / h2
                     F0, F1, F2 = scale * force[k, 0], scale * force[k, 1], scale * force[k, 2]
-                    along = turn[b, 0] * n0 + turn[b, 1] * n1 + turn[b, 2] * n2
-                    e0, e1, e2 = turn[b, 0] - along * n0, turn[b, 1] - along * n1, turn[b, 2] - along * n2
-                    l0 = l1 = l2 = d0 = d1 = d2 = 0.0
+                    d0 = d1 = d2 = 0.0
                     for i in range(4):
                         w = f.xi[k, first + i]
-                        l0 += w * (Q_start[b, i, 0] - (c[b, 0] if i == 0 else 0.0))
-                        l1 += w * (Q_start[b, i, 1] - (c[b, 1] if i == 0 else 0.0))
-                        l2 += w * (Q_start[b, i, 2] - (c[b, 2] if i == 0 else 0.0))
                         d0 += w * (Q[b, i, 0] - Q_start[b, i, 0])
                         d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
                         d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])
                         out[b, 3 * i] += w * F0
                         out[b, 3 * i + 1] += w * F1
                         out[b, 3 * i + 2] += w * F2
-                    d0, d1, d2 = d0 - (e1 * l2 - e2 * l1), d1 - (e2 * l0 - e0 * l2), d2 - (e0 * l1 - e1 * l0)
-                    if square < _CONE * f.load[k] * f.load[k]:
-                        out[b, 15] = 0.0
                     out[b, 12] += d1 * F2 - d2 * F1
                     out[b, 13] += d2 * F0 - d0 * F2
                     out[b, 14] += d0 * F1 - d1 * F0
+                    out[b, 15] += 1.0
 
 
 @kernel

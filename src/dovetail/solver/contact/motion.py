@@ -46,7 +46,10 @@ def vertex_step(V: Array, v: int, y: Array, body: int, axis: int) -> float:
 
 @kernel
 def _bend(centre: Array, half: Array, Q: Array, y: Array, b: int) -> float:
-    """The most that a vertex of body b departs from a straight step where that is curved (`move` in iterate.py)."""
+    """The most that a vertex of body b departs from a straight step where that is curved (`move` in iterate.py).
+
+    Also where it is turned about a point of its own, and that of any share of the step (swing.py).
+    """
     trace = 0.0
     for i in range(1, 4):
         for x in range(3):
@@ -57,12 +60,13 @@ def _bend(centre: Array, half: Array, Q: Array, y: Array, b: int) -> float:
     for i in range(3):
         change = 0.0
         for j in range(3):
-            G = length = 0.0
+            G = before = after = 0.0
             for x in range(3):
                 G += y[b, 3 + 3 * i + x] * y[b, 3 + 3 * j + x]
-                length += (Q[b, 1 + j, x] - y[b, 3 + 3 * j + x]) ** 2
-            change += abs(G) * math.sqrt(length)
-        total += (abs(centre[b, i]) + half[b, i]) * change
+                before += Q[b, 1 + j, x] ** 2
+                after += (Q[b, 1 + j, x] - y[b, 3 + 3 * j + x]) ** 2
+            change += abs(G) * math.sqrt(max(before, after))
+        total += (abs(centre[b, i]) + 2.0 * half[b, i]) * change
     return total / (2.0 + trace)
 
 

@@ -15,6 +15,9 @@ slow ones are of second order, and a steady motion under a load stays what it is
 **Shares.** A stiffness enters the filter with the share y/(1 + y), y = φ″ ∇x·M⁻¹∇x = ω²h². What the change of
 parameters since the last two steps has changed in the slope is the motion of a target, but for what a change of gains
 has: a drive that is switched off lets go at once.
+
+**Inertia** (rotors.py) is mass that P and M share, also of bodies that are held: with weight a in P, aẋ in the momentum
+and, as a ẍ = a (∇x·Q̈ + V̂·∇²x V̂), the curvature that goes with its weight.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ import numpy as np
 from dovetail.solver.contribution import Start, motion
 from dovetail.solver.joint.coordinates import add_outer, compliance, coordinate_at, gather_rows, second_rate
 from dovetail.solver.joint.function import call_law
-from dovetail.solver.joint.laws import Laws, linearise_laws
+from dovetail.solver.joint.laws import EXCESS, Laws, linearise_laws
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
@@ -76,13 +79,22 @@ def _rate(J: Array, left: int, right: int, V: Array) -> float:
 
 @kernel
 def start_of(
-    laws: Laws, i: int, x: float, rate: float, yields: float, h: float, ratio: float, room: Array, d: Array
+    laws: Laws, i: int, x: float, rate: float, yields: float, held: int, h: float, ratio: float, room: Array, d: Array
 ) -> tuple[float, float, float]:
-    """Weight of ∇x∇xᵀ, slope along ∇x, and drift along it, of acting coordinate i at x; room, d (4, 3) are scratch."""
+    """Weight of ∇x∇xᵀ, slope along ∇x, and drift along it, of acting coordinate i at x; room, d (4, 3) are scratch.
+
+    Where bodies are held, that of inertia alone.
+    """
     now, last, earlier, whole = d[0], d[1], d[2], d[3]
     weight = slope = moved = 0.0
     for n in range(laws.first[i], laws.first[i + 1]):
         m = laws.law[n]
+        if laws.aim[m] >= 0:
+            weight += laws.p[laws.at[m]]
+            moved -= h * laws.p[laws.at[m]] * (rate + laws.p[laws.aim[m] + EXCESS])
+            continue
+        if held:
+            continue
         has_rate = laws.start[m] >= 0
         if has_rate and laws.step[m] < 0:
             continue  # knows no h, so its bodies take their steps as bdf1
@@ -135,12 +147,10 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
     for i in range(len(laws.acting)):
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
-        weight[i] = 0.0
-        if start.held[left] or start.held[right]:
-            continue
+        held = max(start.held[left], start.held[right])
         rate = _rate(J, left, right, start.V)
         yields = compliance(J, left, right, start.mass_inverse)
-        weight[i], slope, moved = start_of(laws, i, x, rate, yields, h, start.ratio, room, d)
+        weight[i], slope, moved = start_of(laws, i, x, rate, yields, held, h, start.ratio, room, d)
         if weight[i] == 0.0 and slope == 0.0 and moved == 0.0:
             continue
         add_outer(weight[i], left, right, c.block[k], J, D, U)
@@ -162,14 +172,13 @@ def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
         slope = 0.0
-        if start.held[left] or start.held[right]:
-            continue
         if weight[i] != 0.0:
             n = gather_rows(c, k, start.Q, F)
             gather_rows(c, k, start.V, dF)
             coordinate_at(c, k, 1.0, F, n, dx, d2x)
             slope += h * h * weight[i] * second_rate(n, d2x, dF)
-        slope += rate_slope(laws, i, x, _rate(J, left, right, start.V), h, room, d)
+        if not (start.held[left] or start.held[right]):
+            slope += rate_slope(laws, i, x, _rate(J, left, right, start.V), h, room, d)
         if slope != 0.0:
             for e in range(12):
                 g[left, e] += slope * J[0, e]

@@ -3,7 +3,7 @@
     E = Σ s φ(x)      g = φ′∇x      H = φ″∇x∇xᵀ + φ′∇²x  (the last part only if exact)
 
 All laws on one coordinate have the same ∇x, so they act as one law with the sums of φ′ and φ″. s is a scale, 1 but for
-laws that depend on the rate (law_start.py).
+laws that depend on the rate (law_start.py), or are inertia (rotors.py).
 """
 
 from __future__ import annotations
@@ -26,20 +26,26 @@ from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.solver.record import Record, f8, i8, integer, nested
 from dovetail.typing import Array, Indices
 
-__all__ = ["LawBatch", "Laws", "assemble_laws", "law_energies", "linearise_laws"]
+__all__ = ["EXCESS", "LawBatch", "Laws", "assemble_laws", "law_energies", "linearise_laws"]
+
+EXCESS = 3
+"""Places behind the prediction of what is inertia, by which its rate exceeds ∇x·V; see rotors.py."""
 
 
 class LawBatch:
     """One law on some coordinates `of` (m,); p (m, q) are its parameters, `past` (2, m, q) those of the last two steps.
 
-    starts, steps   columns of p that are xₙ and h, for a law that depends on the rate; −1 if there is none
+    start, step     columns of p that are xₙ and h, for a law that depends on the rate; −1 if there is none
+    aim             column of p that is a prediction, for a law that is inertia: see rotors.py
     is_stop         infinite beyond its bounds: see stops.py
 
     `Laws` puts all batches into common arrays; p, past and scale (m,) of a batch then are parts of these.
     """
 
-    def __init__(self, law: Law, of: Indices, p: Array, start: int = -1, step: int = -1, is_stop: bool = False) -> None:
-        self.law, self.start, self.step, self.is_stop = law, start, step, is_stop
+    def __init__(
+        self, law: Law, of: Indices, p: Array, start: int = -1, step: int = -1, is_stop: bool = False, aim: int = -1
+    ) -> None:
+        self.law, self.start, self.step, self.aim, self.is_stop = law, start, step, aim, is_stop
         self.of = np.ascontiguousarray(of, np.int64)
         self.p: Array = np.ascontiguousarray(p, float)
         self.past, self.scale = np.stack([self.p, self.p]), np.ones(len(self.of))
@@ -63,6 +69,7 @@ class Laws(Record):
     of, address (m,)      coordinate and function of each
     at (m,), p            its parameters begin at p[at]; `past` (2, …) has those of the last two steps
     start, step (m,)      places in p of xₙ and h, −1 if there are none
+    aim (m,)              place in p of the prediction of what is inertia, −1 elsewhere
     scale (m,)            s
     acting (a,)           coordinates that have a law; its laws are law[first[i]] … law[first[i + 1] − 1]
     longest               most parameters of a law
@@ -79,6 +86,7 @@ class Laws(Record):
     past: Array = f8(2)
     start: Indices = i8(1)
     step: Indices = i8(1)
+    aim: Indices = i8(1)
     scale: Array = f8(1)
     acting: Indices = i8(1)
     first: Indices = i8(1)
@@ -109,12 +117,13 @@ class Laws(Record):
 
         super().__init__(
             coordinates=coordinates, of=of, address=np.array(addresses, np.int64) if jit_enabled else addresses, at=at,
-            p=p, past=past, start=column("start"), step=column("step"), scale=scale, acting=acting,
+            p=p, past=past, start=column("start"), step=column("step"), aim=column("aim"), scale=scale, acting=acting,
             first=np.append(first, len(of)).astype(np.int64), law=law, longest=int(width.max(initial=0)),
             parabolas=1,
             J=np.zeros((len(acting), 2, 12)), x=np.zeros(len(acting)), slope=np.zeros(len(acting)),
             bend=np.zeros(len(acting)),
         )  # fmt: skip
+        self.rotors = np.flatnonzero(self.aim >= 0)  # laws that are inertia
         done, place = 0, 0
         for batch in batches:
             end = place + batch.p.size
@@ -139,6 +148,11 @@ class Laws(Record):
         bodies: Indices = np.unique(self.coordinates.pairs[self.of[(self.start >= 0) & (self.step < 0)]])
         return bodies
 
+    def forget_rates(self) -> None:
+        """Velocities were given from outside: those of rotors are what they make of them."""
+        for k in range(2):
+            self.p[self.aim[self.rotors] + EXCESS + k] = 0.0
+
     def add_forces(self, batches: Sequence[LawBatch], h: float, Q: Array, out: Array) -> None:
         """out[joint] −= generalised force [N, N·m] on the right body at the committed Q, of some batches."""
         for batch in batches:
@@ -151,7 +165,7 @@ def _evaluate(laws: Laws, i: int, x: float, stored: bool, d: Array) -> tuple[flo
     value = slope = bend = 0.0
     for n in range(laws.first[i], laws.first[i + 1]):
         m = laws.law[n]
-        if stored and laws.start[m] >= 0:
+        if stored and (laws.start[m] >= 0 or laws.aim[m] >= 0):
             continue  # what depends on the rate does work
         d[:] = 0.0
         value += laws.scale[m] * call_law(laws.address[m], x, laws.p, laws.at[m], d)
@@ -164,7 +178,7 @@ def _evaluate(laws: Laws, i: int, x: float, stored: bool, d: Array) -> tuple[flo
 def law_energies(laws: Laws, Q: Array, owner: Indices, E: Array, stored: bool = False) -> None:
     """E[owner] += Σ s φ(x) at Q; what belongs to a pair goes to the larger owner of the two.
 
-    `stored` leaves out laws that depend on the rate: they do work and store nothing.
+    `stored` leaves out laws that depend on the rate, which do work and store nothing, and inertia.
     """
     c = laws.coordinates
     size = 3 * c.widest

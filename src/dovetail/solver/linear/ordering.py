@@ -15,7 +15,17 @@ import numpy as np
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["NO_BLOCK", "Structure", "find_block", "flipped", "has_blocks", "locate", "structure_of", "without_fill"]
+__all__ = [
+    "NO_BLOCK",
+    "Structure",
+    "block_of",
+    "find_block",
+    "flipped",
+    "has_blocks",
+    "locate",
+    "structure_of",
+    "without_fill",
+]
 
 NO_BLOCK = -1
 """Where two bodies share no block, as one of them is fixed."""

@@ -53,7 +53,7 @@ def lower_joints(
     offset = 0
     for slot, _ in scene.geometries:
         if isinstance(slot, SimplicialComplexSlot) and (uid := uid_of(slot.geometry)) > 0:
-            kind = class_of(uid)
+            kind = class_of(uid).on(slot.geometry)
             if issubclass(kind, Joint):
                 entry = _geometry(slot, kind, offset, table, bodies, everywhere)
                 lowered.geometries.append(entry)

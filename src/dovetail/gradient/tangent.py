@@ -1,0 +1,70 @@
+"""One step forwards along a change of what it begins with: the tangent of a step.
+
+    H dQ + Jᵀdm = −(∂g/∂start) d(start),   J dQ = 0
+
+What a step takes from its start enters its equations g = 0 in three places, the prediction Q̃, the values that rate laws
+begin with, and lagged friction; each is differentiated by differences along the one direction. H and J are those of the
+adjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dovetail.gradient.adjoint import Adjoint
+from dovetail.gradient.laws import law_tangents, steps_of
+from dovetail.typing import Array
+
+__all__ = ["push_forward"]
+
+_STEP = 1e-5  # largest change of a state in differences, of a start, which is smooth
+_NEAR = 1e-5  # the same of contacts, in units of their range
+
+
+def _along(at: Callable[[float], Array], step: float) -> Array:
+    """Derivative at 0, by four points."""
+    return (8.0 * (at(step) - at(-step)) - (at(2.0 * step) - at(-2.0 * step))) / (12.0 * step)
+
+
+def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Array, Array]:
+    """Changes (n, 4, 3) of Q and V after the step that the adjoint is at, with those of Qₙ, Vₙ and forces in it.
+
+    The step before it stays: bdf2 looks back to Qₙ₋₁ and Vₙ₋₁ as they are.
+    """
+    frame, ends, model, table = adjoint.frame, adjoint.ends, adjoint.model, adjoint.table[:, :, None, None]
+    h, potential, push = frame.h, model.potential, model.bodies.mass_inverse @ dF
+    size = max(float(np.abs(dQ).max()), h * float(np.abs(dV).max()), h * h * float(np.abs(push).max()), 1e-300)
+    laws, contact, walk = potential.laws, adjoint.contact, adjoint.walk
+    rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
+
+    def start(s: float) -> Array:
+        """Velocity, acceleration, and values that rate laws begin with, all as one."""
+        Q = ends.Q + s * dQ
+        V, a, begun = adjoint.begin(Q, ends.V + s * dV, s * push)
+        if laws is None or not len(rates):
+            return np.concatenate([V.ravel(), a.ravel()])
+        c = laws.coordinates
+        x, J, _ = c.derivatives(Q, V)
+        flat = V.reshape(-1, 12)
+        speed = (J[:, 0] * flat[c.left]).sum(axis=1) + (J[:, 1] * flat[c.right]).sum(axis=1)
+        smooth = frame.methods.smooth[c.left] & frame.methods.smooth[c.right] & (begun is not None)
+        return np.concatenate([V.ravel(), a.ravel(), np.where(smooth, x + 0.5 * h * speed, x)])
+
+    moved, n = _along(start, _STEP / size), dQ.size
+    dV_start, da = moved[:n].reshape(dQ.shape), moved[n : 2 * n].reshape(dQ.shape)
+    # a start of ctr has taken the place of the factor
+    adjoint.at(adjoint.k, frame, ends)
+    dQ_tilde = table[:, 0] * dQ + h * table[:, 2] * dV_start + h * h * table[:, 4] * da
+    g = np.ascontiguousarray((potential.weights.c[:, None, None] * (model.bodies.mass @ dQ_tilde)).reshape(-1, 12))
+    if laws is not None and len(rates):
+        dp, out = np.zeros_like(laws.p), np.zeros_like(g)
+        dp[laws.start[rates]] = moved[2 * n :][laws.of[rates]]
+        law_tangents(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, out)
+        g -= out
+    if contact is not None and contact.lags and dQ.any():
+        step = _NEAR * contact.range / float(np.abs(dQ).max())
+        g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)
+    end, _ = adjoint.system.solve(ends.Q_end, g)
+    return end, (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start

@@ -1,0 +1,168 @@
+"""Spherical joints of a `Sim`: the rotation vector, and a motor that turns it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.constitution import AffineBodyDrivingSphericalJoint
+from dovetail.geometry import AngleAxis, Quaternion, SimplicialComplexSlot
+from dovetail.sim.drive import Drive
+from dovetail.sim.given import quaternion_of, vector
+from dovetail.sim.handle import Handle
+from dovetail.sim.joint import SimJoint
+from dovetail.sim.mechanism import Mechanism
+from dovetail.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from dovetail.sim.body import Body
+    from dovetail.sim.sim import Sim
+
+__all__ = ["SphericalDrive", "SphericalJoint"]
+
+
+class SphericalDrive(Handle):
+    """A motor on the rotation vector w of a ball and socket: on each component the effort k(w̃ − w) + c(ṽ − ẇ).
+
+    | property | unit | |
+    |---|---|---|
+    | `target` | rad | w̃ (3,); setting it makes the motor hold a rotation |
+    | `target_velocity` | rad/s | ṽ (3,), a rate of w; setting it makes the motor run at a speed |
+    | `stiffness`, `damping`, `max_effort`, `max_velocity` | | one number for all components, see `Drive` |
+    | `on` | | False: it does nothing, until it is set to True again |
+    | `effort` | N·m | (3,) what it exerted in the last step, dual to the rate of w: for w = 0 the torque |
+    """
+
+    def __init__(self, joint: SphericalJoint) -> None:
+        self._joint = joint
+
+    @property
+    def _parts(self) -> list[Drive]:
+        """The motors of the components, if there are any yet."""
+        return [coordinate.drive for coordinate in self._joint.coordinates.values()]
+
+    def _all(self, name: str, values: Any) -> None:
+        self._joint.measure()
+        for drive, value in zip(self._parts, values, strict=True):
+            setattr(drive, name, value)
+
+    def _three(self, name: str, value: ArrayLike, unit: str) -> None:
+        self._all(name, vector(self._joint.who, f"drive.{name}", value, unit))
+
+    def _read(self, name: str) -> Array:
+        return np.array([getattr(drive, name) for drive in self._parts] or np.zeros(3))
+
+    def _first(self, name: str, absent: float) -> float:
+        return float(getattr(self._parts[0], name)) if self._parts else absent
+
+    @property
+    def target(self) -> Array:
+        return self._read("target")
+
+    @target.setter
+    def target(self, value: ArrayLike) -> None:
+        self._three("target", value, "rad")
+
+    @property
+    def target_velocity(self) -> Array:
+        return self._read("target_velocity")
+
+    @target_velocity.setter
+    def target_velocity(self, value: ArrayLike) -> None:
+        self._three("target_velocity", value, "rad/s")
+
+    @property
+    def stiffness(self) -> float:
+        return self._first("stiffness", 0.0)
+
+    @stiffness.setter
+    def stiffness(self, value: float) -> None:
+        self._all("stiffness", [value] * 3)
+
+    @property
+    def damping(self) -> float:
+        return self._first("damping", 0.0)
+
+    @damping.setter
+    def damping(self, value: float) -> None:
+        self._all("damping", [value] * 3)
+
+    @property
+    def max_effort(self) -> float:
+        return self._first("max_effort", np.inf)
+
+    @max_effort.setter
+    def max_effort(self, value: float | None) -> None:
+        self._all("max_effort", [value] * 3)
+
+    @property
+    def max_velocity(self) -> float:
+        return self._first("max_velocity", np.inf)
+
+    @max_velocity.setter
+    def max_velocity(self, value: float) -> None:
+        self._all("max_velocity", [value] * 3)
+
+    @property
+    def on(self) -> bool:
+        return any(drive.on for drive in self._parts)
+
+    @on.setter
+    def on(self, value: bool) -> None:
+        self._all("on", [value] * 3)
+
+    @property
+    def effort(self) -> Array:
+        return self._read("effort")
+
+    def hold(self) -> None:
+        """Stay as the joint is now."""
+        self.target = self._joint.rotation
+
+    def __repr__(self) -> str:
+        return f"<drive of {self._joint.who}: {', '.join(map(repr, self._parts)) or 'none'}>"
+
+
+class SphericalJoint(SimJoint):
+    """A ball in a socket: one point of both bodies stays together, rotations are free.
+
+    | property | unit | |
+    |---|---|---|
+    | `rotation` | rad | rotation vector (3,) of the right body in the left, 0 at the start; less than half a turn |
+    | `drive` | | `drive.target = …`, see `SphericalDrive` |
+
+    Its components are along the axes that the world has where the joint is made, and that the left body carries on.
+    """
+
+    kind = "spherical joint"
+    drive: SphericalDrive
+
+    def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
+        super().__init__(sim, slot, left, right, point)
+        self.drive = SphericalDrive(self)
+        self._start = self._turned()
+
+    def measure(self) -> None:
+        """Make the rotation vector three coordinates, each with a motor that is off."""
+        if not self.coordinates:
+            self.sim.reopen()
+            AffineBodyDrivingSphericalJoint().apply_to(self._slot.geometry)
+            self._list_coordinates()
+
+    def _turned(self) -> tuple[Array, Array]:
+        """How both bodies are turned."""
+        left = np.eye(3) if self.left is None else Quaternion(quaternion_of(self.left.transform[:3, :3])).matrix()
+        return left, Quaternion(quaternion_of(self.right.transform[:3, :3])).matrix()
+
+    @property
+    def rotation(self) -> Array:
+        (left, right), (left_0, right_0) = self._turned(), self._start
+        turn = AngleAxis(Quaternion(quaternion_of(left_0 @ left.T @ right @ right_0.T)))
+        return np.asarray(turn.angle() * turn.axis()[:, 0])
+
+    @rotation.setter
+    def rotation(self, value: ArrayLike) -> None:
+        given = vector(self.who, "rotation", value, "rad")
+        self.measure()
+        Mechanism(self.sim, list(self.coordinates.values())).q = given

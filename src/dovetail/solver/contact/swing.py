@@ -1,0 +1,73 @@
+"""Steps that turn bodies in touch lead to where they are not stretched.
+
+A turn ω along a straight line stretches a body by ω²/2, which takes a stiff one more energy than the step gains: the
+line search halves it, and the next direction goes astray. Elsewhere such steps are curved (`move` in iterate.py), but
+collisions are looked for along straight ones. So y becomes the straight step to where the curve of α y ends, turned
+about the point x̄ where the body is touched most, since a barrier is stiffer than all else:
+
+    A ← A (1 − G/(2 + tr G)),  G = α²yᵀy      p such that p + A x̄ is where −α y leads to      x̄ = Σ w ξ̄/Σ w,  w = κ/D²
+
+Without contacts x̄ is the centre of mass. How far this departs from y is in the books (`bend` in motion.py), so that
+islands and candidates stay what they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.islands import Islands
+from dovetail.solver.iterate import unstretch
+from dovetail.solver.kernel import kernel
+from dovetail.typing import Array
+
+__all__ = ["swing"]
+
+_STRAIGHT = 1e-4  # turn [rad] of a body, below which the stretch by a straight step, 5e-9, does no harm
+_WILD = 1.0  # tr yᵀy, above which the books do not tell how far a share of the step departs from a straight one
+
+
+@kernel
+def _pivots(contacts: ActiveContacts, count: int, mass: Array) -> Array:
+    """Σ w (1, ξ̄) (n, 4) of every body over its contacts."""
+    pivot = np.zeros((len(mass), 4))
+    for k in range(count):
+        w = contacts.kappa[k] / (contacts.squared[k] * contacts.squared[k])
+        for side in range(2):
+            b = contacts.bodies[k, side]
+            if b >= 0:
+                for i in range(4):
+                    pivot[b, i] += w * contacts.xi[k, 4 * side + i]
+    for b in range(len(mass)):
+        if pivot[b, 0] == 0.0:
+            for i in range(4):
+                pivot[b, i] = mass[b, 0, i]
+    return pivot
+
+
+@kernel
+def swing(s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Array, y: Array) -> bool:
+    """y (n, 12) of guarded islands, of which α is free, as above; whether there are any. Exact joints stay closed."""
+    found, turned = False, np.empty((1, 4, 3))
+    pivot = _pivots(contacts, count, mass)
+    for b in range(len(s.of)):
+        m = s.of[b]
+        if m < 0 or not s.running[m] or not s.guarded[m] or s.has_exact[m] or s.size[m] <= 1.0:
+            continue
+        turn, trace, alpha = 0.0, 0.0, s.alpha[m]
+        for i in range(3, 12):
+            turn = max(turn, alpha * abs(y[b, i]))
+            trace += y[b, i] * y[b, i]
+        if turn <= _STRAIGHT or trace > _WILD:
+            continue
+        found = True
+        for i in range(4):
+            for x in range(3):
+                turned[0, i, x] = Q[b, i, x] - alpha * y[b, 3 * i + x]
+        unstretch(y, alpha, b, turned, 0)
+        for i in range(1, 4):
+            for x in range(3):
+                change = (Q[b, i, x] - turned[0, i, x]) / alpha - y[b, 3 * i + x]
+                y[b, 3 * i + x] += change
+                y[b, x] -= pivot[b, i] / pivot[b, 0] * change
+    return found

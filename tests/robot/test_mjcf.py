@@ -1,0 +1,260 @@
+"""MJCF robots written for the tests, one per feature, beside MuJoCo."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dovetail import Sim
+from dovetail.errors import DovetailError, SceneError
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs mujoco, which is 100 MB")
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "robots.py"
+_spec = importlib.util.spec_from_file_location("robots_compared", SCRIPT)
+compared = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(compared)
+
+LINK = '<inertial pos="0.1 0.02 -0.03" mass="2" fullinertia="0.03 0.04 0.05 0.001 -0.002 0.003"/>'
+SHAPES = '<geom type="box" size="0.1 0.02 0.03" pos="0.1 0 0" rgba="0.2 0.4 0.6 1"/>'
+
+
+def mjcf(body, more="", world=""):
+    return f'<mujoco model="toy"><worldbody>{world}{body}</worldbody>{more}</mujoco>'
+
+
+ARM = f"""
+<body name="upper" pos="0 0 1" euler="10 20 30">
+  <joint name="shoulder" axis="0 1 0.2" pos="0.01 0.02 0.03" range="-100 120" ref="15" damping="0.3" frictionloss="0.1"
+    armature="0.07" stiffness="2" springref="25"/>{LINK}{SHAPES}
+  <body name="fore" pos="0.3 0 0">
+    <joint name="lift" type="slide" axis="1 0 1" range="-0.2 0.3" armature="0.5"/>{LINK}
+    <body name="tool" pos="0.1 0 0.1" euler="0 45 0"><geom type="sphere" size="0.02" mass="0.3"/></body>
+  </body>
+</body>"""
+SEVERAL = f"""
+<body name="trunk" pos="0 0 1">
+  <joint name="x" type="slide" axis="1 0 0"/><joint name="z" type="slide" axis="0 0 1"/>
+  <joint name="tilt" axis="0 1 0"/>
+  {LINK}
+  <body name="leg" pos="0 0.1 -0.1">
+    <joint name="hip_x" axis="1 0 0"/><joint name="hip_z" axis="0 0 1" pos="0 0 0.02"/>
+    <joint name="hip_y" axis="0 1 0"/>{LINK}
+  </body>
+</body>"""
+BALL = f'<body name="b" pos="0 0 1"><joint name="ball" type="ball" pos="0 0 0.1"/>{LINK}</body>'
+FREE = f"""
+<body name="base" pos="0 0 2" euler="0 0 90"><freejoint/>{LINK}
+  <body name="leg" pos="0.2 0 0"><joint name="knee" axis="0 1 0"/>{LINK}</body>
+</body>"""
+GRIPPER = f"""
+<body name="one" pos="0 0 1"><joint name="lead" axis="0 0 1" range="-90 90" ref="10"/>{LINK}</body>
+<body name="two" pos="1 0 1"><joint name="follow" type="slide" axis="0 0 1"/>{LINK}</body>
+<body name="three" pos="2 0 1"><joint name="tied" axis="0 0 1"/>{LINK}</body>"""
+LOOP = """
+<body name="crank" pos="0 0 1"><joint name="a" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.02"/>
+  <body name="rod" pos="0 0 0.2"><joint name="b" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body>
+</body>
+<body name="rocker" pos="0.5 0 1"><joint name="c" axis="0 1 0"/>
+  <geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.02"/></body>"""
+ROPE = """<tendon><spatial name="rope" limited="true" range="0 1"><site site="s"/><site site="t"/></spatial></tendon>"""
+COUPLED = """<equality><joint joint1="follow" joint2="lead" polycoef="0.1 0.5 0 0 0"/><tendon tendon1="t"/></equality>
+<tendon><fixed name="t"><joint joint="tied" coef="2"/><joint joint="lead" coef="-1"/></fixed></tendon>"""
+FILES = {
+    "arm": mjcf(ARM),
+    "several joints": mjcf(SEVERAL),
+    "ball": mjcf(BALL),
+    "free": mjcf(FREE),
+    "gripper": mjcf(GRIPPER, COUPLED),
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(text):
+        file = tmp_path / "robot.xml"
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return make
+
+
+def load(write, text, **options):
+    sim = Sim(contact=False)
+    return sim, sim.robot(write(text), **options)
+
+
+def told(robot):
+    return "\n".join(f"{finding.text} {finding.advice}" for finding in robot.findings)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_moves_and_weighs_as_in_mujoco(write, name):
+    _, errors = compared.compare_mjcf(write(FILES[name]), [], postures=4)
+    # bodies between the joints of another weigh a billionth of it each
+    assert all(errors[key] <= bar for key, bar in compared.AGREES.items()), errors
+    assert errors["frames"] < 1e-12
+
+
+def test_joints_have_what_the_file_says(write):
+    _, robot = load(write, FILES["arm"])
+    hinge, slide = robot.joints["shoulder"], robot.joints["lift"]
+    assert robot.names == ["shoulder", "lift"]
+    assert hinge.limit == pytest.approx((math.radians(-100), math.radians(120)))
+    assert (hinge.damping, hinge.friction, hinge.armature, hinge.spring) == (0.3, 0.1, 0.07, 2.0)
+    assert hinge.rest == pytest.approx(math.radians(25))
+    assert slide.armature == 0.5
+    assert robot.q == pytest.approx([math.radians(15), 0.0])
+    assert robot.mass == pytest.approx(4.3)
+
+
+def test_bodies_between_joints_carry_loads_and_stops(write):
+    sim, robot = load(
+        write, mjcf(SEVERAL.replace('name="hip_y" axis', 'name="hip_y" range="-1 1" limited="true" axis'))
+    )
+    for name in ("x", "tilt", "hip_x", "hip_z"):
+        robot.joints[name].drive.hold()
+    sim.step(100)
+    assert robot.joints["z"].distance == pytest.approx(-9.81 / 2, rel=1e-9)  # all falls together for 1 s
+    robot.v = np.zeros(6)
+    robot.joints["z"].drive.hold()
+    sim.step(100)
+    stop = robot.joints["hip_y"]
+    assert stop.angle == pytest.approx(math.radians(1), abs=5e-3)  # the leg rests on its stop
+    assert max(joint.gap for joint in robot.joints.values()) < 1e-9  # of the order of the trace of mass
+    leg = robot.bodies["leg"]
+    assert np.allclose(leg.transform[:3, :3].T @ leg.transform[:3, :3], np.eye(3), atol=1e-3)  # it is stiff
+
+
+def test_motors_become_drives(write):
+    body = "".join(
+        f'<body name="{n}" pos="{k} 0 1"><joint name="{n}" axis="0 1 0"/>{LINK}</body>' for k, n in enumerate("pvmgo")
+    )
+    motors = """<actuator>
+      <position joint="p" kp="50" kv="3" forcerange="-20 20" gear="2"/><velocity joint="v" kv="4"/>
+      <motor joint="m" gear="10" ctrlrange="-1 0.5" ctrllimited="true"/>
+      <general joint="g" gainprm="7" biastype="affine" biasprm="0 -7 -0.5"/>
+      <general joint="o" gainprm="7" dyntype="integrator"/></actuator>"""
+    _, robot = load(write, mjcf(body, motors))
+    gains = {name: (joint.drive._resting, joint.drive.max_effort) for name, joint in robot.joints.items()}
+    assert gains["p"] == ((200.0, 12.0), 40.0)
+    assert gains["v"] == ((0.0, 4.0), math.inf)
+    assert gains["m"][1] == 10.0
+    assert gains["g"] == ((7.0, 0.5), math.inf)
+    assert "dynamics of actuator '4' of joint 'o' are not honoured" in told(robot)
+    assert not any(joint.drive.on for joint in robot.joints.values())
+
+
+def test_a_loop_is_closed_exactly(write):
+    more = '<equality><connect name="pin" body1="rod" body2="rocker" anchor="0.5 0 0"/></equality>'
+    sim, robot = load(write, mjcf(LOOP, more))
+    sim.step(50)
+    tip = robot.bodies["rod"].point((0.5, 0, 0))
+    assert np.linalg.norm(tip - robot.bodies["rocker"].point((0, 0, 0.2))) < 1e-9
+    assert abs(robot.joints["a"].angle - robot.joints["c"].angle) < 1e-6  # it is a parallelogram
+    assert abs(robot.joints["a"].velocity) < 10.0
+
+
+def test_a_weld_that_is_open_is_told_and_one_that_is_closed_holds(write):
+    two = "".join(f'<body name="{n}" pos="{x} 0 1"><freejoint/>{LINK}</body>' for n, x in (("a", 0), ("b", 0.3)))
+    sim, robot = load(write, mjcf(two, '<equality><weld body1="a" body2="b"/></equality>'))
+    before = np.linalg.inv(robot.bodies["a"].transform) @ robot.bodies["b"].transform
+    sim.step(5)
+    assert np.allclose(np.linalg.inv(robot.bodies["a"].transform) @ robot.bodies["b"].transform, before, atol=1e-9)
+    apart = '<equality><weld name="w" body1="a" body2="b" relpose="0 0 1 1 0 0 0"/></equality>'
+    assert "weld 'w' of 'a' and 'b' is open at the start" in told(load(write, mjcf(two, apart))[1])
+
+
+def test_keyframes_are_postures_by_name(write):
+    keys = '<keyframe><key name="home" qpos="0.3 0.1"/><key name="up" qpos="0.5 -0.1"/></keyframe>'
+    _, robot = load(write, mjcf(ARM, keys))
+    assert robot.q == pytest.approx([0.3, 0.1])
+    assert robot.home == pytest.approx([0.3, 0.1])
+    assert robot.keyframes["up"] == pytest.approx([0.5, -0.1])
+    assert load(write, mjcf(ARM, keys), q="up")[1].q == pytest.approx([0.5, -0.1])
+    with pytest.raises(SceneError, match="no keyframe 'down'; there are home, up"):
+        load(write, mjcf(ARM, keys), q="down")
+
+
+def test_a_free_base_is_placed_by_the_file_and_may_be_fixed(write):
+    _, robot = load(write, FILES["free"], pos=(1, 0, 0))
+    assert not robot.base.fixed
+    assert robot.pos == pytest.approx([1, 0, 2])
+    assert load(write, FILES["free"], fixed_base=True)[1].base.fixed
+
+
+def test_masks_excluded_pairs_and_parents_do_not_touch(write):
+    ball = '<geom type="sphere" size="0.05" contype="{}" conaffinity="{}"/>'
+    chain = f"""<body name="a" pos="0 0 1"><joint axis="0 1 0"/><joint axis="1 0 0"/>{ball.format(1, 1)}
+      <body name="b" pos="0.3 0 0"><joint axis="0 1 0"/><joint axis="1 0 0"/>{ball.format(1, 1)}
+        <body name="c" pos="0.3 0 0"><joint axis="0 1 0"/>{ball.format(1, 1)}
+          <body name="d" pos="0.3 0 0"><joint axis="0 1 0"/>{ball.format(2, 2)}</body></body></body></body>"""
+    sim = Sim()
+    robot = sim.robot(write(mjcf(chain, '<contact><exclude body1="a" body2="c"/></contact>')))
+    apart = {frozenset(pair) for pair in robot.description.apart}
+    assert frozenset("ab") in apart and frozenset("bc") in apart  # parents, through bodies between their joints
+    assert frozenset("ac") in apart  # excluded
+    assert frozenset("ad") in apart and frozenset("bd") in apart  # masks
+    free = sim.robot(write(mjcf(chain.replace('"2"', '"1"'))), pos=(5, 0, 0))
+    assert frozenset("ad") not in free.description.apart
+
+
+def test_shapes_to_look_at_do_not_touch(write):
+    body = f'<body pos="0 0 1"><joint/>{LINK}<geom type="box" size="1 1 1" contype="0" conaffinity="0"/>{SHAPES}</body>'
+    _, robot = load(write, mjcf(body))
+    (link,) = [link for link in robot.description.links.values() if link.inertia is not None]
+    assert len(link.visuals) == len(link.collisions) == 1
+    assert np.ptp(robot.bodies["body 1"].vertices, axis=0) == pytest.approx([0.2, 0.04, 0.06])
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("<robots/>", "begins with <robots>; an MJCF file begins with <mujoco>"),
+        ("<mujoco><worldbody><body/></mujoco>", "is not XML"),
+        (mjcf('<body><joint name="a"/></body>'), "MuJoCo refuses it: .*mass and inertia of moving bodies"),
+        (
+            mjcf(ARM, ROPE, '<site name="s"/><site name="t" pos="1 0 0"/>'),
+            "tendon 'rope' is a spatial tendon",
+        ),
+        (mjcf(ARM, '<actuator><muscle name="biceps" joint="shoulder"/></actuator>'), "actuator 'biceps' is a muscle"),
+        (
+            mjcf(GRIPPER, '<equality><joint joint1="follow" joint2="lead" polycoef="0 1 2 0 0"/></equality>'),
+            "a polynomial .* of 'lead'; only linear ones are known",
+        ),
+    ],
+)
+def test_what_is_not_known_is_refused_by_name(write, text, match):
+    with pytest.raises(SceneError, match=match):
+        load(write, text)
+
+
+def test_files_outside_of_its_folders_are_not_read(write, tmp_path):
+    (tmp_path / "secret.xml").write_text("<mujoco><option/></mujoco>", encoding="utf-8")
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    file = inner / "robot.xml"
+    file.write_text(
+        f'<mujoco><include file="../../secret.xml"/><worldbody>{ARM}</worldbody></mujoco>', encoding="utf-8"
+    )
+    with pytest.raises(SceneError, match=r"line 1: <include> has file=.*is outside of"):
+        Sim(contact=False).robot(file)
+    assert Sim(contact=False).robot(file, folders=[tmp_path]).names == ["shoulder", "lift"]
+
+
+def test_spoiled_files_are_robots_or_refused():
+    count = 200  # `benchmarks/robots.py --fuzz 10000` for more
+    seen = compared.fuzz([(".xml", text.replace("><", ">\n<")) for text in FILES.values()], count)
+    assert seen["robot"] + seen["refused"] == count
+    assert min(seen.values()) > count / 20  # both happen
+
+
+def test_without_mujoco_it_says_what_to_install(write, monkeypatch):
+    monkeypatch.setattr("dovetail.robot.mjcf.find_spec", lambda name: None)
+    with pytest.raises(DovetailError, match=r"MJCF needs mujoco; pip install 'dovetail\[robots\]'"):
+        load(write, FILES["arm"])
