@@ -119,7 +119,8 @@ def test_kernels_over_chunks_agree_with_one_chunk():
                 "reach": np.unique(contact.candidates.pairs[reach, PAIR]),
             })  # fmt: skip
     one, many = found
-    np.testing.assert_allclose(many.pop("work"), one.pop("work"), rtol=1e-12)
+    for name in ("work", "E"):
+        np.testing.assert_allclose(many.pop(name), one.pop(name), rtol=1e-12)
     assert_same_arrays(many, one)
 
 

@@ -17,8 +17,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.errors import ConfigError
@@ -42,15 +41,19 @@ class _Setting(threading.local):
 _setting = _Setting()
 
 
-@contextmanager
-def using(threads: int | None = None, grain: float | None = None) -> Iterator[None]:
+class using:  # noqa: N801
     """Within this, let `map_chunks` use so many threads, and chunks of so many microseconds; None: as before."""
-    before = _setting.threads, _setting.grain
-    _setting.threads, _setting.grain = threads or before[0], grain or before[1]
-    try:
-        yield
-    finally:
-        _setting.threads, _setting.grain = before
+
+    def __init__(self, threads: int | None = None, grain: float | None = None) -> None:
+        self._wanted = threads, grain
+
+    def __enter__(self) -> None:
+        threads, grain = self._wanted
+        self._before = before = _setting.threads, _setting.grain
+        _setting.threads, _setting.grain = threads or before[0], grain or before[1]
+
+    def __exit__(self, *_: object) -> None:
+        _setting.threads, _setting.grain = self._before
 
 
 def processors() -> int:
@@ -77,9 +80,10 @@ def threads_by_default() -> int:
 
 def chunks(items: int, cost: float) -> list[Span]:
     """Cut so many items into chunks, each of which takes `cost` nanoseconds."""
-    parts = min(_MOST, items, 1 + int(items * cost / (1000.0 * _setting.grain)))
-    if parts <= 1:
+    work = items * cost / (1000.0 * _setting.grain)
+    if work < 1.0 or items < 2:
         return [(0, 0, items)]
+    parts = min(_MOST, items, 1 + int(work))
     bounds = [part * items // parts for part in range(parts + 1)]
     return [(part, bounds[part], bounds[part + 1]) for part in range(parts)]
 
@@ -94,7 +98,9 @@ def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *ar
 
     If a chunk raises, no further ones are begun, and that is raised once none runs any more; Ctrl-C likewise.
     """
-    if len(spans) > 1:
+    if len(spans) == 1:
+        return [kernel(*arguments, spans[0])]
+    if spans:
         count = _setting.threads or threads_by_default()
         if count > 1 and _team.lock.acquire(blocking=False):
             try:

@@ -41,7 +41,7 @@ def _assemble(
 ) -> None:  # fmt: skip
     """Phases of `assemble`: span has where to begin and to end, among contacts and then frictions, or among bodies."""
     _, start, stop, phases = span
-    contacts, frictions = counts
+    contacts = counts[0]
     if phases & _TERMS:
         normal_terms(s, candidates, active, min(start, contacts), min(stop, contacts), room.normal)
         start, stop = max(start - contacts, 0), max(stop - contacts, 0)
@@ -51,12 +51,15 @@ def _assemble(
     if phases & _GATHER:
         W = np.zeros((2, 12, 12))
         start, stop = (span[1], span[2]) if phases == _GATHER else (0, len(active))
-        for b in range(start, stop):
-            if contacts:
-                add_terms(s.xi, s.bodies, room.normal, room.runs, b, blocks, W)
-                add_mollifiers(s, candidates, scene, room.normal, room.runs, b, blocks.g)
-            if frictions:
-                add_terms(f.xi, f.bodies, room.rubbing, f.runs, b, blocks, W)
+        for part in range(2):  # one call, of long code
+            if counts[part] == 0:
+                continue
+            xi, bodies = (s.xi, s.bodies) if part == 0 else (f.xi, f.bodies)
+            terms, runs = (room.normal, room.runs) if part == 0 else (room.rubbing, f.runs)
+            for b in range(start, stop):
+                add_terms(xi, bodies, terms, runs, b, blocks, W)
+                if part == 0:
+                    add_mollifiers(s, candidates, scene, terms, runs, b, blocks.g)
 
 
 def assemble(

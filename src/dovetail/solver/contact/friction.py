@@ -22,7 +22,7 @@ from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS, X0
 from dovetail.solver.contact.roll import Turning, move, roll
-from dovetail.solver.contact.rows import Terms, set_term
+from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel, mapped
@@ -109,6 +109,8 @@ class Frictions(Record):
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
         """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
         force = np.empty((self.count, 3))
+        if self.count == 0:
+            return force, 0.0
         lost = map_chunks(_slips, chunks(self.count, _COST), self, Q_start, Q, force)
         return force, float(sum(lost))
 
@@ -126,12 +128,10 @@ class Frictions(Record):
 
 
 @kernel
-def _factors(s: ActiveContacts, n: int, candidates: Candidates, scene: ContactScene) -> tuple[float, float]:
+def _factors(k: int, a: int, b: int, scale: float, candidates: Candidates, scene: ContactScene) -> tuple[float, float]:
     """μ and the lever c of rolling friction of a contact, times m h²κ: where they are 0 there is no friction."""
-    k, b, material = natural(s.candidate[n]), s.bodies[n, 1], scene.material
-    other = material[b] if b >= 0 else scene.plane_material[candidates.pairs[k, X0 + 1]]
-    scale = s.weight[n] * s.kappa[n]
-    return scale * candidates.numbers[k, MU], scale * scene.rolling[material[s.bodies[n, 0]], other]
+    other = scene.material[b] if b >= 0 else scene.plane_material[candidates.pairs[k, X0 + 1]]
+    return scale * candidates.numbers[k, MU], scale * scene.rolling[scene.material[a], other]
 
 
 @mapped
@@ -139,28 +139,32 @@ def _count_friction(s: ActiveContacts, candidates: Candidates, scene: ContactSce
     """How many rows `_freeze_friction` will make of some contacts."""
     count = 0
     for n in range(span[1], span[2]):
-        mu, lever = _factors(s, natural(n), candidates, scene)
+        n = natural(n)
+        scale = s.weight[n] * s.kappa[n]
+        mu, lever = _factors(natural(s.candidate[n]), s.bodies[n, 0], s.bodies[n, 1], scale, candidates, scene)
         count += (mu > 0.0) + (lever > 0.0)
     return count
 
 
 @mapped
 def _freeze_friction(
-    s: ActiveContacts, candidates: Candidates, scene: ContactScene, Q: Array, turning: Turning, frictions: Frictions,
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, Q: Array, turning: Turning, f: Frictions,
     first: Indices, span: Span,
 ) -> int:  # fmt: skip
     """Friction of some contacts at Q, from row first[part] on; how many: those that resist rolling follow theirs."""
     part, start, stop = span
-    kept, half_thickness = first[part], scene.thickness
+    kept, half_thickness, numbers = natural(first[part]), scene.thickness, candidates.numbers
+    xi, tangents, rolls, loads, carried = f.xi, f.tangent, f.roll, f.load, f.carried
+    bodies, rows, points, gap, candidate = f.bodies, f.candidate, s.xi, s.r, s.candidate
     for n in range(start, stop):
         n = natural(n)
-        factors = _factors(s, n, candidates, scene)
+        k, a, b, squared = natural(candidate[n]), natural(s.bodies[n, 0]), s.bodies[n, 1], s.squared[n]
+        factors = _factors(k, a, b, s.weight[n] * s.kappa[n], candidates, scene)
         if not (factors[0] > 0.0 or factors[1] > 0.0):
             continue
-        k, a, b, squared = natural(s.candidate[n]), natural(s.bodies[n, 0]), s.bodies[n, 1], s.squared[n]
-        _, slope, _ = barrier(squared, candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
+        _, slope, _ = barrier(squared, numbers[k, THICKNESS], numbers[k, D_HAT])
         d = math.sqrt(squared)
-        n0, n1, n2 = s.r[n, 0] / d, s.r[n, 1] / d, s.r[n, 2] / d
+        n0, n1, n2 = gap[n, 0] / d, gap[n, 1] / d, gap[n, 2] / d
         # the axis least along n gives a well-conditioned tangent
         if abs(n0) < 0.6:
             t0, t1, t2 = 0.0, n2, -n1
@@ -171,28 +175,27 @@ def _freeze_friction(
         for kind in range(2):
             if not factors[kind] > 0.0:
                 continue
-            d0 = d1 = d2 = 0.0
+            kept, d0, d1, d2 = natural(kept), 0.0, 0.0, 0.0
             for side in range(2):
                 body, row, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
                 for i in range(4):
-                    frictions.xi[kept, row + i] = s.xi[n, row + i] if kind == 0 else 0.0
+                    xi[kept, row + i] = points[n, row + i] if kind == 0 else 0.0
                 if body < 0:
                     continue
                 far = sign * half_thickness[body] if kind == 0 else 1.0
                 if far != 0.0:
-                    move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, row)
+                    move(Q, body, far * n0, far * n1, far * n2, xi, kept, row)
                 if kind == 0:
-                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), far, Q, frictions.xi, kept, row)
+                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), far, Q, xi, kept, row)
                     d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
-            tangent = frictions.tangent[kept]
+            tangent = tangents[kept]
             tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
             tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
             for t in range(2):
-                frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
-            frictions.load[kept] = -2.0 * d * slope * factors[kind]
-            frictions.carried[kept, 0] = frictions.carried[kept, 1] = 0.0
-            frictions.candidate[kept] = k
-            frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
+                rolls[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
+            loads[kept] = -2.0 * d * slope * factors[kind]
+            carried[kept, 0] = carried[kept, 1] = 0.0
+            bodies[kept, 0], bodies[kept, 1], rows[kept] = a, b, k
             kept += 1
     return kept - first[part]
 
@@ -238,19 +241,23 @@ def _energies(
     """Phases of `Frictions.add_energy`: span has the rows from where to where, and the phases."""
     _, start, stop, phases = span
     epsilon, xi, tangent, bodies, load, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
-    energy = f.energy
+    energy, roll, whole = f.energy, f.roll, phases == _EACH | _SUM
     if phases & _EACH:
         for k in range(start, stop):
             k = natural(k)
             a, b = natural(bodies[k, 0]), bodies[k, 1]
-            energy[k] = 0.0
+            if not whole:
+                energy[k] = 0.0
             if runs[a] or (b >= 0 and runs[b]):
-                u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
+                u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
                 u, v = u + carried[k, 0], v + carried[k, 1]
                 y = math.sqrt(u * u + v * v)
                 f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
-                energy[k] = load[k] * f0
-    if phases & _SUM:
+                if whole:
+                    E[owner[a] if b < 0 else max(owner[a], owner[b])] += load[k] * f0
+                else:
+                    energy[k] = load[k] * f0
+    if phases == _SUM:
         for k in range(stop):
             a, b = natural(bodies[k, 0]), bodies[k, 1]
             E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
@@ -328,17 +335,17 @@ def friction_terms(
     of a body, stride (n,) [m], could do so, half of f₁ stands in for f₀″; f₁ itself would never lead over it.
     """
     epsilon, xi, tangent, bodies, loads, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
-    number, force = terms.number, terms.force
+    number, force, s, roll = terms.number, terms.force, terms.s, f.roll
     for k in range(start, stop):
         k = natural(k)
         a, b = natural(bodies[k, 0]), bodies[k, 1]
-        number[k] = -1
         if not (active[a] or (b >= 0 and active[b])):
+            number[k] = -1
             continue
-        u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
+        u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
         u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
-        load, t = loads[k], tangent[k]
+        load = loads[k]
         if y >= epsilon:
             f1, f2 = load / y, 0.0
             if y < max(stride[a], stride[b] if b >= 0 else 0.0):
@@ -347,15 +354,10 @@ def friction_terms(
             f1 = load * (2.0 - y / epsilon) / epsilon
             f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
-        number[k] = 0
-        for x in range(3):
-            force[k, x] = f1 * (u * t[0, x] + v * t[1, x])
         # across the slip, then along it
-        for direction in range(2):
-            stiffness, cs, ct = (f1, -cv, cu) if direction == 0 else (f2, cu, cv)
-            if stiffness > 0.0:
-                q = math.sqrt(stiffness)
-                set_term(
-                    terms, k, q * (cs * t[0, 0] + ct * t[1, 0]), q * (cs * t[0, 1] + ct * t[1, 1]),
-                    q * (cs * t[0, 2] + ct * t[1, 2]),
-                )  # fmt: skip
+        number[k] = 2 if f2 > 0.0 else 1
+        across, along = math.sqrt(f1), math.sqrt(max(f2, 0.0))
+        for x in range(3):
+            t0, t1 = tangent[k, 0, x], tangent[k, 1, x]
+            force[k, x] = f1 * (u * t0 + v * t1)
+            s[k, 0, x], s[k, 1, x] = across * (cu * t1 - cv * t0), along * (cu * t0 + cv * t1)

@@ -17,7 +17,7 @@ from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
-from dovetail.solver.contact.rows import Terms, set_term
+from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force, list_runs
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel, mapped
@@ -76,22 +76,21 @@ def normal_terms(
 ) -> None:
     """Terms of some contacts ← gradient and Hessian of the barrier; none where neither body is active."""
     bodies, candidate, numbers, r = s.bodies, s.candidate, candidates.numbers, s.r
-    number, force = terms.number, terms.force
+    number, force, direction = terms.number, terms.force, terms.s
+    squares, weights, kappas = s.squared, s.weight, s.kappa
     for n in range(start, stop):
         n = natural(n)
         a, b, k = natural(bodies[n, 0]), bodies[n, 1], natural(candidate[n])
-        number[n] = -1
         if not (active[a] or (b >= 0 and active[b])):
+            number[n] = -1
             continue
-        squared, scale = s.squared[n], s.weight[n] * s.kappa[n]
+        squared, scale = squares[n], weights[n] * kappas[n]
         _, first, second = barrier(squared, numbers[k, THICKNESS], numbers[k, D_HAT])
-        number[n] = 0
+        # b_dd n nᵀ = (4 b″ + 2 b′/D) r rᵀ
+        q = math.sqrt(max(scale * (4.0 * second + 2.0 * first / squared), 0.0))
+        number[n] = 1 if weights[n] >= _WEAK else 0
         for x in range(3):
-            force[n, x] = 2.0 * scale * first * r[n, x]
-        if s.weight[n] >= _WEAK:
-            # b_dd n nᵀ = (4 b″ + 2 b′/D) r rᵀ
-            q = math.sqrt(max(scale * (4.0 * second + 2.0 * first / squared), 0.0))
-            set_term(terms, n, q * r[n, 0], q * r[n, 1], q * r[n, 2])
+            force[n, x], direction[n, 0, x] = 2.0 * scale * first * r[n, x], q * r[n, x]
 
 
 _TERMS, _RUNS, _GATHER = (1 << phase for phase in range(3))

@@ -18,7 +18,7 @@ from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
-__all__ = ["Terms", "add_terms", "set_term"]
+__all__ = ["Terms", "add_terms"]
 
 
 class Terms(Record):
@@ -40,14 +40,6 @@ class Terms(Record):
         if size > len(self.force):
             self.s, self.number = np.empty((2 * size, 2, 3)), np.empty(2 * size, np.int64)
             self.force = np.empty((2 * size, 3))
-
-
-@kernel
-def set_term(terms: Terms, k: int, x: float, y: float, z: float) -> None:
-    """Contact k has one more term, s = (x, y, z)."""
-    s, term = terms.s, terms.number[k]
-    s[k, term, 0], s[k, term, 1], s[k, term, 2] = x, y, z
-    terms.number[k] = term + 1
 
 
 @kernel
@@ -81,25 +73,30 @@ def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, bloc
     """
     D, U, g, position = blocks.D, blocks.U, blocks.g, blocks.position
     first, of, start, number, force, s = runs.first, runs.of, runs.start, terms.number, terms.force, terms.s
-    here, rows = position[b], 0
-    for e in range(start[b], start[b + 1]):
-        run = natural(of[e])
-        other = bodies[first[run], 0] if bodies[first[run], 1] == b else bodies[first[run], 1]
-        there = position[other] if other >= 0 and other != b else -1
-        block = find_block(blocks.row_start, blocks.column, here, there) if 0 <= here < there else -1
-        if block >= 0 and rows > 0:
-            _flush(D, b, U, -1, W, rows)
-            rows = 0
-        for k in range(first[run], first[run + 1]):
+    here, rows, end, block, waiting = position[b], 0, start[b + 1], -1, -1
+    for e in range(start[b], end + 1):
+        low, high, other = 0, 1, -1  # after the last run, once more: what waits is added at one place, of long code
+        if e < end:
+            run = natural(of[e])
+            low, high = first[run], first[run + 1]
+            other = bodies[low, 0] if bodies[low, 1] == b else bodies[low, 1]
+            there = position[other] if other >= 0 and other != b else -1
+            block = find_block(blocks.row_start, blocks.column, here, there) if 0 <= here < there else -1
+        for k in range(low, high):
             k = natural(k)
-            if number[k] < 0:
-                continue
-            add_force(xi, bodies, k, force, 1.0, b, g)
-            if here < 0:
-                continue
-            mine = 0 if bodies[k, 0] == b else 4
-            for term in range(number[k]):
-                rows = natural(rows)
+            if e < end:
+                if number[k] < 0:
+                    continue
+                add_force(xi, bodies, k, force, 1.0, b, g)
+                if here < 0:
+                    continue
+            for term in range(number[k] if e < end else 1):
+                if rows > 0 and (rows == 12 or block != waiting or e == end):
+                    _flush(D, b, U, waiting, W, rows)
+                    rows = 0
+                if e == end:
+                    break
+                rows, waiting, mine = natural(rows), block, 0 if bodies[k, 0] == b else 4
                 _set_row(xi, k, mine, s, term, W, 0, rows)
                 if block >= 0 or other == b:
                     _set_row(xi, k, 4 - mine, s, term, W, 1, rows)
@@ -108,11 +105,3 @@ def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, bloc
                         W[0, rows, i] -= W[1, rows, i]
                         W[1, rows, i] = 0.0
                 rows += 1
-                if rows == 12:
-                    _flush(D, b, U, block, W, rows)
-                    rows = 0
-        if block >= 0 and rows > 0:
-            _flush(D, b, U, block, W, rows)
-            rows = 0
-    if rows > 0:
-        _flush(D, b, U, -1, W, rows)
