@@ -22,7 +22,18 @@ from typing import Any
 
 from dovetail.errors import ConfigError
 
-__all__ = ["GRAIN", "Span", "chunks", "in_phase", "map_chunks", "processors", "settle", "threads_by_default", "using"]
+__all__ = [
+    "GRAIN",
+    "Span",
+    "alone",
+    "chunks",
+    "in_phase",
+    "map_chunks",
+    "processors",
+    "settle",
+    "threads_by_default",
+    "using",
+]
 
 Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
@@ -86,6 +97,11 @@ def chunks(items: int, cost: float) -> list[Span]:
     parts = min(_MOST, items, 1 + int(work))
     bounds = [part * items // parts for part in range(parts + 1)]
     return [(part, bounds[part], bounds[part + 1]) for part in range(parts)]
+
+
+def alone() -> bool:
+    """Whether the calling thread runs all chunks by itself."""
+    return (_setting.threads or threads_by_default()) == 1
 
 
 def in_phase(spans: Sequence[Span], phase: int) -> list[tuple[int, int, int, int]]:
