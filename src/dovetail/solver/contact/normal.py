@@ -65,9 +65,7 @@ def add_mollifiers(
         for n in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
             n = natural(n)
             if slope[n] > 0.0 and number[n] >= 0:
-                k = s.candidate[n]
-                value, _, _ = barrier(s.squared[n], candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
-                _add_mollifier(s, n, s.kappa[n] * value * slope[n], candidates, scene, b, g)
+                _add_mollifier(s, n, s.energy[n] * slope[n] / s.weight[n], candidates, scene, b, g)  # κ b m′
 
 
 @kernel
