@@ -6,7 +6,8 @@ checked. Told for each scene:
 
     wall, ratio     median ms a step, `advance` and `retrieve`; time of one thread by time of so many
     processor       ms a step of all threads together, with one thread
-    in chunks       share of that which threads can share; the rest is serial
+    in chunks       share of that which threads can share; the rest is serial. One thread chooses and writes contacts in
+                    one pass, which is not counted: the share is some 10 % larger
     at most         ratio that this share allows (Amdahl)
     per contact     candidates by contacts, at the last frame
     memory          most that a process with one such world has had [GB]
