@@ -12,7 +12,7 @@ RIVALS := drake newton pybullet
 # robot files of public packages, in an environment of their own; what does not install is left out
 ROBOTS := gymnasium gymnasium-robotics robosuite dm_control pybullet pin example-robot-data
 
-.PHONY: demo test lint docs bench verify robots wheel clean
+.PHONY: demo test fuzz lint docs bench verify robots wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo

@@ -119,6 +119,19 @@ def _mechanism() -> Any:
     return sim
 
 
+def _loose() -> Any:
+    """A D6 joint and a driven ball, and on a hinge a motor with a rotor beside a spring."""
+    from dovetail import Sim
+
+    sim = Sim(dt=0.01, contact=False)
+    links = [sim.box((0.2, 0.04, 0.04), pos=(0.2 * k + 0.1, 0, 0)) for k in range(3)]
+    sim.d6(None, links[0], (0, 0, 0), x=(-0.01, 0.01), rx="free", ry="driven", rz="free")
+    sim.spherical(links[0], links[1], pos=(0.2, 0, 0), drive=(0.1, 0.0, 0.1))
+    hinge = sim.revolute(links[1], links[2], pos=(0.4, 0, 0), axis=(0, 1, 0), spring=1.0)
+    hinge.armature = 0.01
+    return sim
+
+
 def _example(path: Path) -> Callable[[], Any]:
     def build() -> Any:
         spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -144,7 +157,7 @@ def scenes() -> dict[str, Callable[[], Any]]:
         found[f"hinges, contact {integrator}"] = lambda i=integrator: _chain(4, integrator=i, contact=True)
         found[f"falling {integrator}"] = lambda i=integrator: _falling(integrator=i)
     found |= {name: _example(path) for path in sorted(EXAMPLES.glob("*.py")) for name in [path.stem]}
-    found |= {"net": _net, "conjugate": _conjugate, "mechanism": _mechanism}
+    found |= {"net": _net, "conjugate": _conjugate, "mechanism": _mechanism, "loose": _loose}
     found |= {f"arap {integrator}": lambda i=integrator: _arap(i) for integrator in ("ctr", "bdf1")}
     return {**found, **SCENES, "press": build}
 

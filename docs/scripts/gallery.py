@@ -67,6 +67,7 @@ GALLERY = {
     "12_gears_and_screw": Shot("Gears, screw and stop", (0, 300)),
     "13_integrators": Shot("A swing that lasts", (0, 30, 50)),
     "14_exact_four_bar": Shot("Four-bar that does not yield", (0, 8, 14)),
+    "15_spring_and_rotor": Shot("Spring, rotor, five locked axes", (0, 40, 74)),
     "20_screw_joint": Shot("A screw of your own", (0, 60)),
     "30_hinged_lid": Shot("Lid on its box", (0, 30, 50)),
     "31_drawer": Shot("Drawer with a catch", (0, 100)),

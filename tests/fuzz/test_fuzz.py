@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import sys
 import traceback
@@ -22,7 +23,7 @@ from fuzz.surface import MADE_BY_OTHERS, MODULES, Call, Stage
 from dovetail.errors import DovetailError
 from dovetail.sim import Sim
 
-CALLS = 20_000
+CALLS = 20_000 if os.environ.get("DOVETAIL_FUZZ") == "full" else 8_000  # `make fuzz` makes all of them
 CALLS_OF_A_STAGE = 1000
 CALLS_BETWEEN_STEPS = 100
 LONGEST = 30.0  # s for a call; a step takes 0.02 s, but the first one of a kind may have to compile

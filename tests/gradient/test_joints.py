@@ -9,6 +9,7 @@ import pytest
 from gradient_check import TIGHT_TAPE, Problem, relative
 from joint_scenes import JOINTS, Bench, axis_angle, extras_of
 
+from dovetail import Sim
 from dovetail.constitution import (
     AffineBodyDistanceJoint,
     AffineBodyFixedJoint,
@@ -89,16 +90,51 @@ def elements(world: Any, kind: type[Joint]) -> Any:
     return kind.elements(slot.geometry)
 
 
+def loose(method: str, push: float = 0.0) -> Any:
+    """A D6 joint and a driven ball, one after the other."""
+    sim = Sim(dt=0.01, contact=False, integrator=method, config=TIGHT_TAPE)
+    arm = sim.box((0.4, 0.1, 0.1), pos=(0.2, 0, 0), spin=(1.0, 0.5, 0.3), density=100.0)
+    hand = sim.box((0.3, 0.1, 0.1), pos=(0.55, 0, 0), density=100.0)
+    frame = sim.d6(None, arm, (0, 0, 0), x=(-1e-3, 1e-3), rx="free", ry="driven", rz="free")
+    drive = frame.coordinates["ry"].drive
+    drive.stiffness, drive.damping, drive.target = 20.0, 2.0, 0.2 + push
+    ball = sim.spherical(arm, hand, pos=(0.4, 0, 0), drive=(0.1, 0.2 + push, -0.1))
+    ball.drive.stiffness, ball.drive.damping = 10.0, 1.0
+    return sim.world
+
+
+@pytest.mark.parametrize("method", ["bdf1", "ctr"])
+def test_gradients_through_loose_joints_are_those_of_the_program(method):
+    """By the state at the start, and by targets that both drives are built with."""
+    problem = Problem(lambda **changes: loose(method, **changes), STEPS)
+    found = problem.gradients()
+    along = np.random.default_rng(1).normal(size=problem.by_Q.shape[1:])
+    along[~np.isfinite(found.V)] = 0.0
+    expected = problem.slope(1e-3, dV=along)  # a step far above the noise of 1e-12 m/s that exact joints have under ctr
+    assert abs(np.nansum(found.V * along) - expected) <= 1e-6 * abs(expected) + NOISE
+    by_push = found.design(lambda p: loose(method, p[0]), [0.0])[0]
+    expected = problem.slope(1e-4, push=1.0)
+    assert abs(by_push - expected) <= 1e-6 * abs(expected) + NOISE and expected != 0.0
+
+
 def test_every_coordinate_law_and_load_is_among_these_scenes():
-    """But for hard limits, which test_rollouts.py runs into: a new one is to be added to `mild`."""
+    """But for hard limits, which test_rollouts.py runs into, springs, and armature, which is refused.
+
+    A new one is to be added to `mild`.
+    """
     lowered = [scene(kind, "bdf1", 100.0)._simulation.joints.lowered for kind in JOINTS.values()]
+    lowered.append(loose("bdf1")._simulation.joints.lowered)
     ours = [
         {name for name, made in registry.items() if made.function.__module__.startswith("dovetail.solver")}
         for registry in (COORDINATES, LAWS)
     ]
     met = {name for name in ours[0] for each in lowered if COORDINATES[name].address in each.coordinates.address}
     assert met == ours[0]
-    assert {batch.law.name for each in lowered if each.laws for batch in each.laws.batches} == ours[1] - {"stop"}
+    assert {batch.law.name for each in lowered if each.laws for batch in each.laws.batches} == ours[1] - {
+        "stop",
+        "armature",
+        "elastic",
+    }
     assert {type(load) for each in lowered for load in each.loads} == {JointForces, JointTorques}
 
 

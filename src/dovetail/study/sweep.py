@@ -10,7 +10,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,13 @@ def sweep(
         return [table.rows[number] for number in range(len(todo))]
 
 
+def _dead(error: Exception) -> Future[Row]:
+    """The future of work that nobody has taken."""
+    future: Future[Row] = Future()
+    future.set_exception(error)
+    return future
+
+
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -110,10 +117,10 @@ class _Sweep:
     def _submit(self, number: int) -> None:
         try:
             future = self._workers.submit(work, self._run, number, self._cases[number], self._seed)
-        except BrokenExecutor as error:  # it died before it was asked; those that run hear of it below
-            future = Future()
-            future.set_exception(error)
         except Exception as error:
+            if isinstance(self._workers, Own):  # someone has just died; those that run hear of it below
+                self._running[_dead(error)] = number
+                return
             done = f"{len(self._table.rows):,} of {counted(len(self._cases), 'case')}"
             raise StudyError(
                 f"sweep: the executor takes no work ({type(error).__name__}: {error}); {done} are in "
