@@ -101,6 +101,7 @@ def ball_tree(depth: int, strength_ratio: float = np.inf) -> Scene:
 
 
 def start(scene: Scene, workspace: str) -> World:
+    scene.config["threads/count"] = 1
     world = World(Engine("cpu", workspace))
     world.init(scene)
     return world

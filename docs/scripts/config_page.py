@@ -50,6 +50,7 @@ _GROUPS = {
     "contact": "Contact",
     "collision_detection": "Collision detection",
     "cfl": "Step filter",
+    "threads": "Threads",
     "sanity_check": "Sanity checks",
     "extras": "Debugging and strictness",
     "diff_sim": "Differentiation",

@@ -17,7 +17,7 @@ from dovetail.scene.config_schema import KEYS, Interval
 
 OURS = {
     "joint/angle", "joint/exact", "integrator/bdf2_start", "integrator/bdf2_contact", "contact/joint_neighbours",
-    "contact/friction/memory", "contact/ease_in", "newton/direction",
+    "threads/count", "threads/grain", "contact/friction/memory", "contact/ease_in", "newton/direction",
 }  # fmt: skip
 """Keys that libuipc does not have."""
 

@@ -28,7 +28,7 @@ def print_versions() -> int:
     from rich.table import Table
 
     from dovetail.solver.kernel import cache_directory, jit_enabled
-    from dovetail.solver.precompile import processors
+    from dovetail.solver.threads import processors, threads_by_default
 
     table = Table(show_header=False)
     table.add_row("dovetail", __version__)
@@ -40,7 +40,7 @@ def print_versions() -> int:
         table.add_row(name, _version(name) or f"not installed: pip install 'dovetail\\[{extra}]'")
     table.add_row("kernel cache", _cache(cache_directory("dovetail.solver.kernel")))
     table.add_row("kernels", _kernels() if jit_enabled else "not compiled: NUMBA_DISABLE_JIT is set")
-    table.add_row("threads", "1: results are bit-identical from run to run")
+    table.add_row("threads", f"{threads_by_default()}: results are bit-identical for any number of them")
     Console().print(table)
     return OK
 

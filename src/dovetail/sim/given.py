@@ -12,7 +12,18 @@ from dovetail.errors import DovetailError, SceneError
 from dovetail.geometry import AngleAxis, Quaternion
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["color_of", "flag", "inverse", "positive", "quaternion_of", "rotation_of", "skew", "unit", "vector"]
+__all__ = [
+    "at_least_one",
+    "color_of",
+    "flag",
+    "inverse",
+    "positive",
+    "quaternion_of",
+    "rotation_of",
+    "skew",
+    "unit",
+    "vector",
+]
 
 _NAMED = {
     "black": "#202124",
@@ -46,6 +57,14 @@ def positive(who: str, what: str, value: Any, unit: str = "") -> float:
         raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give a number > 0.")
     if not 1.0 / LARGEST <= found <= LARGEST:
         raise SceneError(f"{who}: {what} = {found:g}{_in(unit)}; give a number from {1.0 / LARGEST:g} to {LARGEST:g}.")
+    return found
+
+
+def at_least_one(who: str, what: str, value: Any) -> int:
+    """A whole number from 1 on."""
+    found = whole(value)
+    if isinstance(value, (bool, np.bool_)) or found is None or not 1 <= found < 2**31:
+        raise SceneError(f"{who}: {what} = {shown(value)}; give a whole number from 1 on.")
     return found
 
 

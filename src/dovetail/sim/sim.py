@@ -18,7 +18,7 @@ from dovetail.picture import Camera
 from dovetail.sim.body import Body
 from dovetail.sim.changes import Changes
 from dovetail.sim.energy import Energy
-from dovetail.sim.given import positive, vector
+from dovetail.sim.given import at_least_one, positive, vector
 from dovetail.sim.joint import SimJoint
 from dovetail.sim.make_robots import RobotMaking
 from dovetail.sim.materials import Materials
@@ -73,6 +73,7 @@ class Sim(Changes, RobotMaking):
     | `contact` | False: nothing touches anything, which is faster |
     | `d_hat` | distance below which surfaces repel [m] |
     | `kappa` | stiffness of the bodies' shapes [Pa], see below |
+    | `threads` | of a step; None: all processors, or DOVETAIL_THREADS. Results are the same for any number |
     | `config` | further keys of the scene's configuration, docs/config.md |
 
     A load f at a lever L strains a body of volume V by f L/(8κV), and mechanisms are off in proportion; `body.strain`
@@ -91,6 +92,7 @@ class Sim(Changes, RobotMaking):
         contact: bool = True,
         d_hat: float = 1e-3,
         kappa: float = 1e8,
+        threads: int | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
@@ -107,6 +109,7 @@ class Sim(Changes, RobotMaking):
                 "contact/ease_in": 1,
                 "contact/joint_neighbours": 0,
                 "sanity_check/mode": "quiet",
+                "threads/count": 0 if threads is None else at_least_one("Sim", "threads", threads),
             }
         )
         for key, value in (config or {}).items():

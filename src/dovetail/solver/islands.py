@@ -39,6 +39,8 @@ def unite_pairs(parent: Indices, is_free: Indices, pairs: Indices, count: int) -
     """Unite the first `count` pairs of free bodies."""
     for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
+        if k > 0 and a == pairs[k - 1, 0] and b == pairs[k - 1, 1]:
+            continue  # contacts of a pair follow each other
         if b >= 0 and is_free[a] and is_free[b]:
             unite(parent, a, b)
 

@@ -40,7 +40,7 @@ from dovetail.solver.lean import lean
 from dovetail.solver.library import Pipeline
 from dovetail.solver.shipped import shipped_level
 
-__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel"]
+__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
@@ -164,12 +164,18 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
         return self.inner.get_overload(args)
 
 
-def kernel(function: _Function) -> _Function:
+def kernel(function: _Function, **options: bool) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
     if not jit_enabled:
         return function
-    made: Any = _Kernel(function, {**_OPTIONS, "nopython": True, "forceinline": True, "no_cfunc_wrapper": True})
+    fixed = {"nopython": True, "forceinline": True, "no_cfunc_wrapper": True}
+    made: Any = _Kernel(function, {**_OPTIONS, **fixed, **options})
     return cast(_Function, made)
+
+
+def mapped(function: _Function) -> _Function:
+    """A kernel that runs beside others (threads.py): it does not hold Python's lock."""
+    return kernel(function, nogil=True)
 
 
 _POINTER = types.CPointer(types.float64)

@@ -23,17 +23,13 @@ from numba.core.errors import NumbaError
 from dovetail.solver.kernel import cache_directory
 from dovetail.solver.lean import uncollected
 from dovetail.solver.manifest import Task, tasks
+from dovetail.solver.threads import processors
 
-__all__ = ["missing", "precompile", "processors"]
+__all__ = ["missing", "precompile"]
 
 _WORTH = 3.0
 """Seconds of compiling from which on it is worth starting processes."""
 _START = "import sys; sys.path[:0] = sys.argv[1:]; from dovetail.solver.precompile import work; work()"
-
-
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def missing(wanted: Sequence[Task]) -> list[Task]:
@@ -78,7 +74,7 @@ def precompile(ahead: Sequence[Task], tell: Callable[[int], None]) -> None:
             while plan.left:
                 task = plan.take(0.2)
                 if task is not None:
-                    with contextlib.suppress(NumbaError):  # of another version of the sources
+                    with contextlib.suppress(NumbaError, TypeError):  # of another version of the sources
                         tasks()[task].compile()
                     plan.done(task)
                 tell(len(ahead) - plan.left)

@@ -30,6 +30,7 @@ from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import State
 from dovetail.solver.step import StepReport, step
+from dovetail.solver.threads import settle, threads_by_default, using
 from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
@@ -64,6 +65,9 @@ class Simulation:
         """`past` ran the same scene before geometries were added or removed: what stayed goes on as it was."""
         constitutions = _check_constitutions(scene)
         config = scene.config
+        self._threads = config["threads/count"] or None, config["threads/grain"]
+        if self._threads[0] is None:
+            threads_by_default()  # which refuses what the environment may say
         if kernel.jit_enabled:
             first_compile(features(config, constitutions))
         self._scene = scene
@@ -150,12 +154,14 @@ class Simulation:
         undo = keep(self.model, self.state)
         self._copies.keep()
         try:
-            report = self._step(h)
+            with using(*self._threads):
+                report = self._step(h)
             self.version += 1
             self.last = frame, report
         except BaseException as error:
             while self.last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
+                    settle()
                     self._copies.undo()
                     self.joints.forget()
                     self._body_refresh.forget()
@@ -225,7 +231,8 @@ class Simulation:
         if self._couplings is not None:
             self._couplings.retrieve()
         if self._readback is not None:
-            self._readback.retrieve(self.state)
+            with using(*self._threads):
+                self._readback.retrieve(self.state)
 
     @property
     def _last_dt(self) -> float:
@@ -243,7 +250,8 @@ class Simulation:
         """Contacts of the present state."""
         if self._readback is None:
             return no_contacts(self.table.name)
-        return self._readback.contacts(self.state, self._last_dt)
+        with using(*self._threads):
+            return self._readback.contacts(self.state, self._last_dt)
 
     @property
     def readback(self) -> ContactReadback | None:
@@ -253,7 +261,8 @@ class Simulation:
     def survey(self) -> Survey:
         """Contacts of the present state as the solver sees them."""
         assert self.contact is not None
-        return self.contact.survey(self.state.Q, self.state.Q_before, self._last_dt)
+        with using(*self._threads):
+            return self.contact.survey(self.state.Q, self.state.Q_before, self._last_dt)
 
     @property
     def velocity(self) -> Array:

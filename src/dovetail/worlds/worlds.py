@@ -80,7 +80,7 @@ class Worlds(Handle):
         self.names = list(self.mechanisms[0].names)
 
     def _make(self, number: int, build: Build, rng: np.random.Generator, options: dict[str, Any]) -> None:
-        sim = Sim(**options)
+        sim = Sim(threads=1 if self._threads > 1 else None, **options)  # one level of threads is enough
         found = build(sim, rng)
         if found is None:
             found = sim.mechanism()

@@ -26,6 +26,7 @@ def describe(bench: BenchScene, strength_ratio: float = 100.0, integrator: str =
             "integrator/type": integrator,
             "contact/enable": int(bench.contact),
             "contact/d_hat": _D_HAT,
+            "threads/count": 1,
         }
     )
     scene.contact_tabular.default_model(bench.friction, 1e10)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from dovetail.solver.contact.barrier import barrier, mollifier
-from dovetail.solver.contact.candidates import Candidates, update_positions
+from dovetail.solver.contact.candidates import Candidates, move_vertices
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import (
     D_HAT,
@@ -26,15 +26,18 @@ from dovetail.solver.contact.kinds import (
     A,
     B,
 )
-from dovetail.solver.contact.known import Watched, at_least, follow, remember
+from dovetail.solver.contact.known import Watched, at_least, follow_bodies, follow_pairs, remember
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
+from dovetail.solver.threads import alone, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
-__all__ = ["FADED", "ActiveContacts", "find_active"]
+__all__ = ["FADED", "ActiveContacts", "Chosen", "find_active"]
 
 FADED = 1e-12  # weight below which a mollified pair of edges is left out: far below the accuracy of the energy
+_COST, _COST_OF_BODY, _COST_OF_VERTEX = 30.0, 40.0, 10.0  # [ns] of a candidate, to go to another state
 
 
 class ActiveContacts(Record):
@@ -43,7 +46,7 @@ class ActiveContacts(Record):
     xi (k, 8)                   ξ_a, ξ_b
     r (k, 3), squared (k,)      x_a − x_b [m], D = |r|² [m²]
     weight, slope (k,)          mollifier m and m′; 1 and 0 but for edges
-    kappa (k,)                  h²κ
+    kappa, energy (k,)          h²κ, m h²κ b
     bodies (k, 2)               a, b; −1 for a half-plane
     candidate (k,)              row of the candidates
     X                           positions of the candidates' vertices at that state
@@ -55,6 +58,7 @@ class ActiveContacts(Record):
     weight: Array = f8(1)
     slope: Array = f8(1)
     kappa: Array = f8(1)
+    energy: Array = f8(1)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
     X: Array = f8(2)
@@ -64,7 +68,8 @@ class ActiveContacts(Record):
         self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), r=np.empty((0, 3)), squared=np.empty(0), weight=np.empty(0), slope=np.empty(0),
-            kappa=np.empty(0), bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), X=X,
+            kappa=np.empty(0), energy=np.empty(0), bodies=np.empty((0, 2), np.int64),
+            candidate=np.empty(0, np.int64), X=X,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -72,7 +77,7 @@ class ActiveContacts(Record):
         if size > len(self.xi):
             size = 2 * size
             self.xi, self.r = np.empty((size, 8)), np.empty((size, 3))
-            self.squared, self.weight, self.slope, self.kappa = (np.empty(size) for _ in range(4))
+            self.squared, self.weight, self.slope, self.kappa, self.energy = (np.empty(size) for _ in range(5))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
 
 
@@ -94,44 +99,67 @@ def _write_points(
             xi[n, 5 + i] = (1.0 - u) * V[x[1] - base_b, i] + u * V[x[2] - base_b, i]
 
 
-@kernel
-def find_active(
-    watch: Watched, candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, Q: Array, runs: Indices,
-    owner: Indices, active: ActiveContacts, E: Array,
-) -> int:  # fmt: skip
-    """Go to Q; fill the active contacts from all candidates with a body that runs; E[owner] += energies.
+class Chosen(Record):
+    """Candidates that are contacts, those of a chunk from where it begins on, and what was measured of them.
 
-    stiffness (n,) gives κ d̂² of an adaptive contact, which −κ multiplies. Candidates of one point and one patch follow
-    each other; only the nearest of them is a contact. Distances of those that may be in reach are measured and
-    remembered, see known.py. Returns the number of contacts, or −1 where a gap is closed.
+    candidate (k,)    row of the candidates
+    measured (k, 8)   u, v, r, D and the mollifier m, m′
+    first (parts + 1,)   the contact that a chunk begins with; 0 where there is one chunk
     """
+
+    candidate: Indices = i8(1)
+    measured: Array = f8(2)
+    first: Indices = i8(1)
+
+    def __init__(self) -> None:
+        super().__init__(candidate=np.empty(0, np.int64), measured=np.empty((0, 8)), first=np.zeros(2, np.int64))
+
+    def make_room(self, size: int) -> None:
+        """Room for so many candidates; what was there is lost."""
+        if size > len(self.candidate):
+            self.measured, self.candidate = np.empty((2 * size, 8)), np.empty(2 * size, np.int64)
+
+
+@kernel
+def _end_of_group(pairs: Indices, numbers: Array, k: int) -> int:
+    """The first candidate from k on that is not of the same point and patch as the one before it."""
+    while 0 < k < len(pairs) and pairs[k, KIND] == POINT_TRIANGLE and pairs[k - 1, KIND] == POINT_TRIANGLE:
+        same = pairs[k, X0] == pairs[k - 1, X0] and pairs[k, B] == pairs[k - 1, B]
+        if not same or numbers[k, SHAPE] != numbers[k - 1, SHAPE]:
+            break
+        k += 1
+    return k
+
+
+@kernel
+def _choose(
+    watch: Watched, candidates: Candidates, scene: ContactScene, runs: Indices, X: Array, start: int, stop: int,
+    chosen: Chosen,
+) -> int:  # fmt: skip
+    """Choose the contacts among some candidates; how many, −1 where a gap is closed."""
     # fields of records are taken out of loops: kernels would load them again after each write
-    pairs, numbers, known, X, path = candidates.pairs, candidates.numbers, candidates.known, active.X, watch.path
-    squared, weights, slopes, kappas, r = active.squared, active.weight, active.slope, active.kappa, active.r
-    xi, bodies, candidate, V, x_base = active.xi, active.bodies, active.candidate, scene.V, scene.x_base
+    pairs, numbers, known, path = candidates.pairs, candidates.numbers, candidates.known, watch.path
     plane_normal, plane_point = scene.plane_normal, scene.plane_point
-    follow(watch, Q)
-    update_positions(watch.vertices, scene.V, Q, X)
-    count = 0
-    group_point = group_body = group_entry = -1
-    group_patch = -1.0
-    for k in range(len(pairs)):
-        kind, a, b = pairs[k, KIND], pairs[k, A], pairs[k, B]
+    rows, measured, first = chosen.candidate, chosen.measured, start
+    start, stop = _end_of_group(pairs, numbers, start), _end_of_group(pairs, numbers, stop)
+    count, group_point, group_body, group_entry, group_patch = first, -1, -1, -1, -1.0
+    for k in range(start, stop):
+        k = natural(k)
+        kind, a, b = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B]
         if not (runs[a] or (b >= 0 and runs[b])):
             continue
         d_hat, thickness = numbers[k, D_HAT], numbers[k, THICKNESS]
         if b >= 0 and at_least(pairs, known, k, path) >= d_hat + thickness:
             continue
-        m = owner[a] if b < 0 else max(owner[a], owner[b])
         reach = (d_hat + thickness) * (d_hat + thickness)
-        x0, x1, x2, x3 = pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3]
+        x0, x1, x2, x3 = natural(pairs[k, X0]), natural(pairs[k, X0 + 1]), pairs[k, X0 + 2], pairs[k, X0 + 3]
         u = v = cross = 0.0
         if kind == POINT_TRIANGLE:
-            u, v, r0, r1, r2 = point_triangle(X, x0, x1, x2, x3)
+            u, v, r0, r1, r2 = point_triangle(X, x0, x1, natural(x2), natural(x3))
         elif kind == EDGE_EDGE:
-            u, v, r0, r1, r2, cross = edge_edge(X, x0, x1, x2, x3)
+            u, v, r0, r1, r2, cross = edge_edge(X, x0, x1, natural(x2), natural(x3))
         elif kind == POINT_EDGE:
-            u, r0, r1, r2 = point_edge(X, x0, x1, x2)
+            u, r0, r1, r2 = point_edge(X, x0, x1, natural(x2))
         else:
             height, p = 0.0, x1
             for i in range(3):
@@ -145,31 +173,135 @@ def find_active(
             continue
         if not thickness * thickness < D:
             return -1
-        kappa = numbers[k, KAPPA]
-        if kappa < 0.0:
-            kappa *= -(stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])) / (d_hat * d_hat)
-        kappa *= h2
         entry, weight, slope = count, 1.0, 0.0
         if kind == POINT_TRIANGLE and group_point == x0 and group_body == b and group_patch == numbers[k, SHAPE]:
             # same point and patch: the nearer triangle takes the place of the other
-            if D >= squared[group_entry]:
+            if D >= measured[group_entry, 5]:
                 continue
-            old, _, _ = barrier(squared[group_entry], thickness, d_hat)
-            E[m] -= kappa * old
             entry = group_entry
-        elif kind == EDGE_EDGE:
-            weight, slope = mollifier(cross, numbers[k, SHAPE])
-            if weight < FADED:
-                continue
-            count += 1
         else:
-            if kind == POINT_TRIANGLE:
+            if kind == EDGE_EDGE:
+                weight, slope = mollifier(cross, numbers[k, SHAPE])
+                if weight < FADED:
+                    continue
+            elif kind == POINT_TRIANGLE:
                 group_point, group_body, group_patch, group_entry = x0, b, numbers[k, SHAPE], entry
             count += 1
-        value, _, _ = barrier(D, thickness, d_hat)
-        E[m] += weight * kappa * value
+        entry = natural(entry)
+        rows[entry] = k
+        measured[entry, 0], measured[entry, 1], measured[entry, 5] = u, v, D
+        measured[entry, 2], measured[entry, 3], measured[entry, 4] = r0, r1, r2
+        measured[entry, 6], measured[entry, 7] = weight, slope
+    return count - first
+
+
+@kernel
+def _write(
+    candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, chosen: Chosen, row: int, n: int,
+    end: int, active: ActiveContacts,
+) -> None:  # fmt: skip
+    """Contacts from n up to `end` ← what was chosen from a row on."""
+    pairs, numbers, rows, measured = candidates.pairs, candidates.numbers, chosen.candidate, chosen.measured
+    squared, weights, slopes, kappas, r = active.squared, active.weight, active.slope, active.kappa, active.r
+    xi, bodies, candidate, energy, V, x_base = (
+        active.xi, active.bodies, active.candidate, active.energy, scene.V, scene.x_base
+    )  # fmt: skip
+    for entry in range(n, end):
+        entry, row = natural(entry), natural(row)
+        k = natural(rows[row])
+        kind, a, b, D, weight = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B], measured[row, 5], measured[row, 6]
+        kappa, d_hat = numbers[k, KAPPA], numbers[k, D_HAT]
+        if kappa < 0.0:
+            kappa *= -(stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])) / (d_hat * d_hat)
+        kappa *= h2
+        value, _, _ = barrier(D, numbers[k, THICKNESS], d_hat)
+        energy[entry] = weight * kappa * value
         bodies[entry, 0], bodies[entry, 1], candidate[entry] = a, b, k
-        _write_points(xi, entry, V, x_base[a], x_base[b] if b >= 0 else 0, (x0, x1, x2, x3), kind, u, v)
-        r[entry, 0], r[entry, 1], r[entry, 2] = r0, r1, r2
-        squared[entry], weights[entry], slopes[entry], kappas[entry] = D, weight, slope, kappa
-    return count
+        x = (pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3])
+        base_b = x_base[b] if b >= 0 else 0
+        _write_points(xi, entry, V, x_base[a], base_b, x, kind, measured[row, 0], measured[row, 1])
+        r[entry, 0], r[entry, 1], r[entry, 2] = measured[row, 2], measured[row, 3], measured[row, 4]
+        squared[entry], weights[entry], slopes[entry], kappas[entry] = D, weight, measured[row, 7], kappa
+        row += 1
+
+
+_GO, _FOLLOW, _CHOOSE, _WRITE, _SUM = (1 << phase for phase in range(5))
+_ALL = _GO | _FOLLOW | _CHOOSE | _WRITE | _SUM
+
+
+@mapped
+def _find(
+    watch: Watched, candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, Q: Array, runs: Indices,
+    owner: Indices, chosen: Chosen, active: ActiveContacts, E: Array, span: tuple[int, int, int, int],
+) -> int:  # fmt: skip
+    """Phases of `find_active`: span has the part, where it begins and ends, and the phases.
+
+    Among bodies, then pairs and vertices, then candidates; sums, and all phases at once, are over all. Returns the
+    number of contacts, −1 where a gap is closed: if they are not chosen here, as many as first[part + 1] says.
+    """
+    part, start, stop, phases = span
+    whole = phases == _ALL
+    if phases & _GO:
+        follow_bodies(watch, Q, 0 if whole else start, len(Q) if whole else stop)
+    if phases & _FOLLOW:
+        last = max(len(watch.near), len(watch.vertices)) if whole else stop
+        follow_pairs(watch, 0 if whole else start, last)
+        move_vertices(watch.vertices, scene.V, Q, 0 if whole else start, last, active.X)
+    if not phases & (_CHOOSE | _WRITE | _SUM):
+        return 0
+    n, end = chosen.first[part], chosen.first[part + 1]
+    if phases & _CHOOSE:
+        end = n + _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
+    if end < n:
+        return -1
+    if phases & _WRITE:
+        _write(candidates, scene, stiffness, h2, chosen, start, n, end, active)
+    if phases & _SUM:
+        bodies, energy = active.bodies, active.energy
+        for k in range(end if whole else chosen.first[-1]):
+            a, b = natural(bodies[k, 0]), bodies[k, 1]
+            E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
+    return end - n
+
+
+def find_active(
+    watch: Watched, candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, Q: Array, runs: Indices,
+    owner: Indices, chosen: Chosen, active: ActiveContacts, E: Array,
+) -> bool:  # fmt: skip
+    """Go to Q; fill the active contacts from all candidates with a body that runs; E[owner] += energies.
+
+    stiffness (n,) gives κ d̂² of an adaptive contact, which −κ multiplies. Candidates of one point and one patch follow
+    each other; only the nearest of them is a contact. Distances of those that may be in reach are measured and
+    remembered, see known.py. False where a gap is closed. `chosen` is room to work in.
+    """
+    arguments = (watch, candidates, scene, stiffness, h2, Q, runs, owner, chosen, active, E)
+    size = candidates.count
+    spans = chunks(size, _COST)
+    chosen.make_room(size)
+    if len(chosen.first) != len(spans) + 1:
+        chosen.first = np.zeros(len(spans) + 1, np.int64)
+    active.candidates, active.count = candidates, 0
+    if len(spans) == 1:
+        active.make_room(size)
+        active.count = max(0, count := _find(*arguments, (0, 0, size, _ALL)))
+        return bool(count >= 0)
+    chosen.first[:] = 0
+    others = max(len(watch.near), len(watch.vertices))
+    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY), _GO), *arguments)
+    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX), _FOLLOW), *arguments)
+    if alone():  # where each chunk ends is known at once, and its candidates are still in the cache
+        active.make_room(size)
+        for part, span in enumerate(in_phase(spans, _CHOOSE | _WRITE)):
+            if (count := _find(*arguments, span)) < 0:
+                return False
+            chosen.first[part + 1] = chosen.first[part] + count
+    else:
+        counts = map_chunks(_find, in_phase(spans, _CHOOSE), *arguments)
+        if min(counts) < 0:
+            return False
+        np.cumsum(counts, out=chosen.first[1:])
+        active.make_room(int(chosen.first[-1]))
+        map_chunks(_find, in_phase(spans, _WRITE), *arguments)
+    active.count = int(chosen.first[-1])
+    _find(*arguments, (0, 0, 0, _SUM))
+    return True

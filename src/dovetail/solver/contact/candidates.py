@@ -11,10 +11,11 @@ import numpy as np
 
 from dovetail.solver.contact.kinds import KIND, X0, A, B, corners_of, split_of
 from dovetail.solver.kernel import kernel
+from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
-__all__ = ["Candidates", "list_vertices", "update_positions"]
+__all__ = ["Candidates", "list_vertices", "move_vertices", "update_positions"]
 
 
 class Candidates(Record):
@@ -65,9 +66,16 @@ def list_vertices(pairs: Indices, x_base: Indices, x_count: int) -> Indices:
 
 
 @kernel
-def update_positions(vertices: Indices, V: Array, Q: Array, X: Array) -> None:
-    """X ← world positions of the listed vertices."""
-    for k in range(len(vertices)):
-        x, b, v = vertices[k, 0], vertices[k, 1], vertices[k, 2]
+def move_vertices(vertices: Indices, V: Array, Q: Array, start: int, stop: int, X: Array) -> None:
+    """X ← world positions of some of the listed vertices."""
+    for k in range(start, min(stop, len(vertices))):
+        k = natural(k)
+        x, b, v = natural(vertices[k, 0]), natural(vertices[k, 1]), natural(vertices[k, 2])
         for a in range(3):
             X[x, a] = Q[b, 0, a] + V[v, 0] * Q[b, 1, a] + V[v, 1] * Q[b, 2, a] + V[v, 2] * Q[b, 3, a]
+
+
+@kernel
+def update_positions(vertices: Indices, V: Array, Q: Array, X: Array) -> None:
+    """X ← world positions of the listed vertices."""
+    move_vertices(vertices, V, Q, 0, len(vertices), X)

@@ -18,12 +18,15 @@ from dovetail.solver.contact.known import at_least, measure, squared_distance
 from dovetail.solver.contact.motion import vertex_step
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
+from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["free_share"]
 
 _ROUNDS = 200
+_COST = 8.0  # [ns] of a candidate
 
 
 @kernel
@@ -83,20 +86,22 @@ def _advance(kind: int, P: Array, dP: Array, thickness: float, landing: float, r
     return min(share, travelled)
 
 
-@kernel
-def free_share(
-    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array
-) -> None:
-    """alpha of islands ← at most the share of the step −y that keeps every gap of the island open.
-
-    Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
-    """
+@mapped
+def _free_share(
+    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array,
+    shares: Array, span: Span,
+) -> None:  # fmt: skip
+    """shares[part] ← `free_share` of some candidates."""
+    part, start, stop = span
     P, dP = np.empty((4, 3)), np.empty((4, 3))
     pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
     V, x_base, plane_point, plane_normal = scene.V, scene.x_base, scene.plane_point, scene.plane_normal
-    island, running, alpha = islands.of, islands.running, islands.alpha
-    for k in range(len(pairs)):
-        kind, a, b = pairs[k, KIND], pairs[k, A], pairs[k, B]
+    island, running, alpha = islands.of, islands.running, shares[part]
+    for m in range(islands.count):
+        alpha[m] = islands.alpha[m]
+    for k in range(start, stop):
+        k = natural(k)
+        kind, a, b = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B]
         m = island[a]
         if b >= 0 and island[b] >= 0:
             if m >= 0 and m != island[b]:
@@ -128,3 +133,17 @@ def free_share(
             continue
         _set_points(pairs, k, V, x_base, X, y, P, dP)
         alpha[m] = min(share, _advance(kind, P, dP, thickness, landing, gap - landing, share))
+
+
+def free_share(
+    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array
+) -> None:
+    """alpha of islands ← at most the share of the step −y that keeps every gap of the island open.
+
+    Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
+    """
+    spans, alpha = chunks(candidates.count, _COST), islands.alpha[: islands.count]
+    shares = alpha[None] if len(spans) == 1 else np.empty((len(spans), islands.count))
+    map_chunks(_free_share, spans, candidates, scene, X, path, need, islands, y, shares)
+    if len(spans) > 1:
+        np.min(shares, axis=0, out=alpha)

@@ -15,29 +15,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.active import ActiveContacts, find_active
+from dovetail.solver.contact.active import ActiveContacts, Chosen, find_active
+from dovetail.solver.contact.assembly import Assembly, assemble
 from dovetail.solver.contact.barrier import adaptive
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import free_share
 from dovetail.solver.contact.ease import Ease
-from dovetail.solver.contact.friction import (
-    Frictions,
-    add_friction,
-    freeze_friction,
-    friction_energy,
-    mark_bodies,
-    slide_on,
-)
+from dovetail.solver.contact.friction import Frictions, slide_on
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.motion import guard_uncovered, record_motion, tightest
-from dovetail.solver.contact.normal import add_normal_forces
 from dovetail.solver.contact.readback import Survey
 from dovetail.solver.contact.roll import Turning
-from dovetail.solver.contact.rows import HessianTerms, add_terms
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
-from dovetail.solver.contact.threat import unite_threatened
+from dovetail.solver.contact.threat import Threats, unite_threatened
 from dovetail.solver.contact.watch import Watch
 from dovetail.solver.islands import Islands, unite_pairs
 from dovetail.solver.kernel import kernel
@@ -52,17 +44,13 @@ _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, befo
 
 
 @kernel
-def _assemble(
-    s: ActiveContacts, counts: tuple[int, int], candidates: Candidates, scene: ContactScene, f: Frictions,
-    stride: Array, Q_start: Array, Q: Array, active: Indices, blocks: Blocks, terms: HessianTerms,
-) -> None:  # fmt: skip
-    """Add derivatives of barrier and friction; counts are the numbers of contacts and of frictions."""
-    for part in range(2):
-        if part == 0:
-            count = add_normal_forces(s, counts[0], candidates, scene, active, blocks.g, terms)
-        else:
-            count = add_friction(f, counts[1], stride, Q_start, Q, active, blocks.g, terms)
-        add_terms(count, terms, blocks)
+def _mark(bodies: Indices, count: int, out: Indices) -> None:
+    """out[b] ← 1 for the bodies in the first `count` rows."""
+    for k in range(count):
+        for side in range(2):
+            b = bodies[k, side]
+            if b >= 0 and (k == 0 or b != bodies[k - 1, side]):
+                out[b] = 1
 
 
 class Contact:
@@ -86,14 +74,13 @@ class Contact:
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
         self.mass = np.where(self._is_free != 0, mass, 0.0)
         self.eps_velocity, self.has_friction = eps_velocity, friction
-        self._rolls_freely = not scene.rolling.any()
         self.watch = Watch(scene, is_fixed, centre, half)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
-        self.friction = Frictions()
+        self.friction = Frictions(bodies)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick = Stick() if friction and memory else None
         self.ease = ease
-        self._terms = HessianTerms()
+        self._assembly, self._chosen, self._threats = Assembly(bodies), Chosen(), Threats(bodies)
         self._h2, self._stiffness = 0.0, np.zeros(bodies)
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._state: object = None  # what the watch has gone to
@@ -177,11 +164,9 @@ class Contact:
         self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, E: Array, stiffness: Array, h2: float
     ) -> bool:
         self._state = active if watch is self.watch else None
-        active.candidates = watch.candidates
-        active.make_room(watch.candidates.count)
-        count = find_active(watch, watch.candidates, self.scene, stiffness, h2, Q, runs, self._owner, active, E)
-        active.count = max(count, 0)
-        return bool(count >= 0)
+        return find_active(
+            watch, watch.candidates, self.scene, stiffness, h2, Q, runs, self._owner, self._chosen, active, E
+        )  # fmt: skip
 
     @property
     def is_clear(self) -> bool:
@@ -204,17 +189,12 @@ class Contact:
     def add_friction_energy(self, Q: Array, unconverged: Indices, E: Array) -> None:
         """E (n,) += μλ f₀ at Q."""
         if self.friction.count:
-            friction_energy(self.friction, self.friction.count, self._Q_start, Q, unconverged, self._owner, E)
+            self.friction.add_energy(self._Q_start, Q, unconverged, self._owner, E)
 
     def assemble(self, Q: Array, s: ActiveContacts, active: Indices, blocks: Blocks) -> None:
         """Add the derivatives of barrier and friction at Q, where the contacts are s, of active bodies."""
         if s.count or self.friction.count:
-            self._terms.make_room(max(s.count, 2 * self.friction.count))
-            counts = (s.count, self.friction.count)
-            _assemble(
-                s, counts, s.candidates, self.scene, self.friction, self.stride, self._Q_start, Q, active, blocks,
-                self._terms,
-            )  # fmt: skip
+            assemble(s, self.scene, self.friction, self.stride, self._Q_start, Q, active, blocks, self._assembly)
 
     def press(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
@@ -250,22 +230,21 @@ class Contact:
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
         if self.has_friction:
-            self.friction.make_room(s.count if self._rolls_freely else 2 * s.count)
-            self.friction.candidates = s.candidates
-            self.friction.count = freeze_friction(s, s.count, s.candidates, self.scene, Q, self.turning, self.friction)
+            self.friction.freeze(s, self.scene, Q, self.turning)
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)
 
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
-        if s.count or self.friction.count:
-            mark_bodies(s, s.count, self.friction, self.friction.count, out)
+        for contacts in (s, self.friction):
+            if contacts.count:
+                _mark(contacts.bodies, contacts.count, out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
-        candidates, near = self.candidates, np.empty(self.candidates.count, np.int64)
-        count = reaching(candidates, s.X, self.watch.path, _SOON, near)
-        pairs = np.concatenate([candidates.pairs[near[:count], A : B + 1], self.friction.bodies[: self.friction.count]])
+        near, runs = reaching(self.candidates, s.X, self.watch.path, _SOON), self.friction.runs
+        rubbing = self.friction.bodies[runs.first[: runs.count if self.friction.count else 0]]
+        pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], rubbing])
         pairs = pairs[pairs[:, 1] >= 0]
         n = len(self._owner)
         key = np.unique(np.minimum(*pairs.T) * n + np.maximum(*pairs.T))
@@ -306,10 +285,7 @@ class Contact:
         if watch.is_short:
             guard_uncovered(watch, guarded)
         if watch.candidates.count:
-            unite_threatened(
-                watch.candidates, self.scene, s.X, watch.path, watch.shift, watch.turn, watch.bend,
-                islands.unconverged, self._is_free, y, parent, guarded,
-            )  # fmt: skip
+            unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self._threats)
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         watch = self.watch
@@ -383,7 +359,9 @@ class Contact:
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
-        self.friction, self._terms = Frictions(), HessianTerms()
+        bodies = len(self._owner)
+        self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
+        self._chosen, self._threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""

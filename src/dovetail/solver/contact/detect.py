@@ -38,7 +38,9 @@ from dovetail.solver.contact.kinds import (
 from dovetail.solver.contact.near import near_elements
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
+from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["detect", "positions"]
@@ -47,6 +49,7 @@ __all__ = ["detect", "positions"]
 # all of two boxes in any case.
 _PER_ELEMENT = 16
 _ALL_OF_TWO_BOXES = 256
+_COST = 30.0  # [ns] of a candidate that is kept
 
 
 @kernel
@@ -98,11 +101,15 @@ def detect(
     size = first + old.count + len(new)
     into, values, distances = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
     into[:first], values[:first], distances[:first] = planes.pairs, planes.numbers, planes.known
-    count = int(
-        _merge(
-            old.pairs, old.numbers, old.known, new, numbers, known, place_of, first, into, values, distances
-        )
+    spans = chunks(old.count, _COST)
+    cuts = _cut(spans, old.pairs, new, place_of)
+    if len(spans) > 1:
+        cuts[1:, 2] = np.cumsum(map_chunks(_count_kept, spans, old.pairs, place_of, cuts)) + cuts[1:, 1]
+    cuts[:, 2] += first
+    ends = map_chunks(
+        _merge, spans, old.pairs, old.numbers, old.known, new, numbers, known, place_of, cuts, into, values, distances
     )  # fmt: skip
+    count = int(ends[-1])
     return Candidates(into[:count], values[:count], distances[:count])
 
 
@@ -130,25 +137,48 @@ def _found(
         room.grow_features(count)
 
 
-@kernel
+def _cut(spans: list[Span], old: Indices, new: Indices, place_of: Indices) -> Indices:
+    """Rows (parts + 1, 3): where the old and the new candidates of each chunk begin, at the first of a body pair; 0."""
+    rows = np.zeros((len(spans) + 1, 3), np.int64)
+    rows[-1, :2] = len(old), len(new)
+    for part, start, _ in spans[1:]:
+        rows[part, 0] = np.searchsorted(old[:, PAIR], old[start, PAIR])
+        ahead = place_of[max(old[start, PAIR], 0) : -1]
+        kept = np.flatnonzero(ahead >= 0)
+        rows[part, 1] = np.searchsorted(new[:, PAIR], ahead[kept[0]]) if len(kept) else len(new)
+    return rows
+
+
+@mapped
+def _count_kept(old: Indices, place_of: Indices, rows: Indices, span: Span) -> int:
+    """How many old candidates of a chunk are kept."""
+    count = 0
+    for i in range(rows[span[0], 0], rows[span[0] + 1, 0]):
+        count += place_of[old[natural(i), PAIR]] >= 0
+    return count
+
+
+@mapped
 def _merge(
     old_pairs: Indices, old_numbers: Array, old_known: Array, new_pairs: Indices, new_numbers: Array,
-    new_known: Array, place_of: Indices, count: int, pairs: Indices, numbers: Array, known: Array,
+    new_known: Array, place_of: Indices, rows: Indices, pairs: Indices, numbers: Array, known: Array, span: Span,
 ) -> int:  # fmt: skip
-    """pairs, numbers, known ← behind the first `count`, old candidates whose pair still has a place and new ones.
+    """pairs, numbers, known ← old candidates whose pair still has a place and new ones, of one chunk.
 
     They are sorted by body pair. place_of gives the new number of each old pair, in the same order, or −1 where its
-    candidates are to go. Returns how many there are then.
+    candidates are to go. rows are those of `_cut`, with where each chunk is to be written to. Returns where it ends.
     """
-    i = j = 0
-    while i < len(old_pairs) or j < len(new_pairs):
-        place = -1
-        if i < len(old_pairs):
+    part = span[0]
+    i, j, count = rows[part, 0], rows[part, 1], rows[part, 2]
+    old_end, new_end = rows[part + 1, 0], rows[part + 1, 1]
+    while i < old_end or j < new_end:
+        i, j, count, place = natural(i), natural(j), natural(count), -1
+        if i < old_end:
             place = place_of[old_pairs[i, PAIR]]
             if place < 0:
                 i += 1
                 continue
-        if j < len(new_pairs) and (place < 0 or new_pairs[j, PAIR] <= place):
+        if j < new_end and (place < 0 or new_pairs[j, PAIR] <= place):
             for e in range(8):
                 pairs[count, e] = new_pairs[j, e]
             for e in range(5):

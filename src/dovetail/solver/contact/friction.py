@@ -22,26 +22,20 @@ from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS, X0
 from dovetail.solver.contact.roll import Turning, move, roll
-from dovetail.solver.contact.rows import HessianTerms, set_term
+from dovetail.solver.contact.rows import Terms
+from dovetail.solver.contact.runs import Runs, add_force
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8, real
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
+from dovetail.solver.record import Record, f8, i8, nested, real
+from dovetail.solver.threads import Span, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
-__all__ = [
-    "Frictions",
-    "add_friction",
-    "add_friction_gradient",
-    "freeze_friction",
-    "friction_energy",
-    "friction_slips",
-    "mark_bodies",
-    "slide_on",
-]
-
+__all__ = ["Frictions", "friction_terms", "slide_on"]
 
 _CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
+_COST, _COST_TO_FREEZE = 25.0, 100.0  # [ns] of a row, of a contact
 
 
 class Frictions(Record):
@@ -54,6 +48,8 @@ class Frictions(Record):
     carried (k, 2)        u₀, which the contact begins the step with [m]
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
+    energy (k,)           of each, times h²
+    runs                  rows by body
     epsilon               ε [m]
     """
 
@@ -64,14 +60,17 @@ class Frictions(Record):
     carried: Array = f8(2)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
+    energy: Array = f8(1)
+    runs: Runs = nested(Runs)
     epsilon: float = real()
 
-    def __init__(self) -> None:
+    def __init__(self, bodies: int) -> None:
         self.count = 0
         self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
-            bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
+            bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)),
+            energy=np.empty(0), runs=Runs(bodies), epsilon=0.0,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -81,54 +80,91 @@ class Frictions(Record):
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll = np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.carried = np.empty((size, 2))
+            self.carried, self.energy = np.empty((size, 2)), np.empty(size)
+
+    def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
+        """Be the friction of the contacts s at Q."""
+        arguments = (s, s.candidates, scene, Q, turning, self)
+        spans = chunks(s.count, _COST_TO_FREEZE)
+        size = 2 * s.count if scene.rolling.any() else s.count
+        first = np.zeros(len(spans) + 1, np.int64)
+        if len(spans) > 1:
+            np.cumsum(map_chunks(_count_friction, spans, s, s.candidates, scene), out=first[1:])
+            size = int(first[-1])
+        self.make_room(size)
+        self.candidates = s.candidates
+        self.count = sum(map_chunks(_freeze_friction, spans, *arguments, first))
+        self.runs.list(self.bodies, self.count)
+
+    def add_energy(self, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array) -> None:
+        """E[owner] += μλ f₀(|u|) where a body runs."""
+        arguments = (self, Q_start, Q, runs, owner, E)
+        spans = chunks(self.count, _COST)
+        if len(spans) == 1:
+            _energies(*arguments, (0, 0, self.count, _EACH | _SUM))
+        else:
+            map_chunks(_energies, in_phase(spans, _EACH), *arguments)
+            _energies(*arguments, (0, 0, self.count, _SUM))
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
         """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
         force = np.empty((self.count, 3))
-        lost = friction_slips(self, self.count, Q_start, Q, force)
-        return force, float(lost)
+        if self.count == 0:
+            return force, 0.0
+        lost = map_chunks(_slips, chunks(self.count, _COST), self, Q_start, Q, force)
+        return force, float(sum(lost))
+
+    def add_gradient(self, force: Array, g: Array) -> None:
+        """g (n, 12) += gradient, of which the forces (count, 3) on bodies a are known."""
+        if self.count:
+            map_chunks(_add_gradient, chunks(len(g), _COST * self.count / len(g)), self, force, g)
 
     def on_bodies(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
-        """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `rub`."""
+        """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `_rub`."""
         found = np.zeros((len(Q), 16))
         if self.count:
-            rub(self, self.count, h * h, Q_start, Q, force, found)
+            map_chunks(_rub, chunks(len(Q), _COST * self.count / len(Q)), self, h * h, Q_start, Q, force, found)
         return found
 
 
 @kernel
-def mark_bodies(s: ActiveContacts, contacts: int, f: Frictions, frictions: int, out: Indices) -> None:
-    """out[b] ← 1 for the bodies of contacts and of friction."""
-    for k in range(contacts):
-        out[s.bodies[k, 0]] = 1
-        if s.bodies[k, 1] >= 0:
-            out[s.bodies[k, 1]] = 1
-    for k in range(frictions):
-        out[f.bodies[k, 0]] = 1
-        if f.bodies[k, 1] >= 0:
-            out[f.bodies[k, 1]] = 1
+def _factors(k: int, a: int, b: int, scale: float, candidates: Candidates, scene: ContactScene) -> tuple[float, float]:
+    """μ and the lever c of rolling friction of a contact, times m h²κ: where they are 0 there is no friction."""
+    other = scene.material[b] if b >= 0 else scene.plane_material[candidates.pairs[k, X0 + 1]]
+    return scale * candidates.numbers[k, MU], scale * scene.rolling[scene.material[a], other]
 
 
-@kernel
-def freeze_friction(
-    s: ActiveContacts, count: int, candidates: Candidates, scene: ContactScene, Q: Array, turning: Turning,
-    frictions: Frictions,
+@mapped
+def _count_friction(s: ActiveContacts, candidates: Candidates, scene: ContactScene, span: Span) -> int:
+    """How many rows `_freeze_friction` will make of some contacts."""
+    count = 0
+    for n in range(span[1], span[2]):
+        n = natural(n)
+        scale = s.weight[n] * s.kappa[n]
+        mu, lever = _factors(natural(s.candidate[n]), s.bodies[n, 0], s.bodies[n, 1], scale, candidates, scene)
+        count += (mu > 0.0) + (lever > 0.0)
+    return count
+
+
+@mapped
+def _freeze_friction(
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, Q: Array, turning: Turning, f: Frictions,
+    first: Indices, span: Span,
 ) -> int:  # fmt: skip
-    """Friction of the active contacts at Q; returns how many rows: those that resist rolling follow their contact."""
-    kept, half_thickness, material, rolling = 0, scene.thickness, scene.material, scene.rolling
-    for n in range(count):
-        k = s.candidate[n]
-        mu = candidates.numbers[k, MU]
-        squared = s.squared[n]
-        d = math.sqrt(squared)
-        _, first, _ = barrier(squared, candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
-        normal_force = -2.0 * d * first * s.weight[n] * s.kappa[n]
-        a, b = s.bodies[n, 0], s.bodies[n, 1]
-        lever = rolling[material[a], material[b] if b >= 0 else scene.plane_material[candidates.pairs[k, X0 + 1]]]
-        if not (mu + lever) * normal_force > 0.0:
+    """Friction of some contacts at Q, from row first[part] on; how many: those that resist rolling follow theirs."""
+    part, start, stop = span
+    kept, half_thickness, numbers = natural(first[part]), scene.thickness, candidates.numbers
+    xi, tangents, rolls, loads, carried = f.xi, f.tangent, f.roll, f.load, f.carried
+    bodies, rows, points, gap, candidate = f.bodies, f.candidate, s.xi, s.r, s.candidate
+    for n in range(start, stop):
+        n = natural(n)
+        k, a, b, squared = natural(candidate[n]), natural(s.bodies[n, 0]), s.bodies[n, 1], s.squared[n]
+        factors = _factors(k, a, b, s.weight[n] * s.kappa[n], candidates, scene)
+        if not (factors[0] > 0.0 or factors[1] > 0.0):
             continue
-        n0, n1, n2 = s.r[n, 0] / d, s.r[n, 1] / d, s.r[n, 2] / d
+        _, slope, _ = barrier(squared, numbers[k, THICKNESS], numbers[k, D_HAT])
+        d = math.sqrt(squared)
+        n0, n1, n2 = gap[n, 0] / d, gap[n, 1] / d, gap[n, 2] / d
         # the axis least along n gives a well-conditioned tangent
         if abs(n0) < 0.6:
             t0, t1, t2 = 0.0, n2, -n1
@@ -136,40 +172,38 @@ def freeze_friction(
             t0, t1, t2 = -n2, 0.0, n0
         length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
         t0, t1, t2 = t0 / length, t1 / length, t2 / length
-        for part in range(2):
-            load = normal_force * (mu if part == 0 else lever)
-            if not load > 0.0:
+        for kind in range(2):
+            if not factors[kind] > 0.0:
                 continue
-            d0 = d1 = d2 = 0.0
+            kept, d0, d1, d2 = natural(kept), 0.0, 0.0, 0.0
             for side in range(2):
-                body, first, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
+                body, row, sign = (a, 0, -1.0) if side == 0 else (b, 4, 1.0)
                 for i in range(4):
-                    frictions.xi[kept, first + i] = s.xi[n, first + i] if part == 0 else 0.0
+                    xi[kept, row + i] = points[n, row + i] if kind == 0 else 0.0
                 if body < 0:
                     continue
-                far = sign * half_thickness[body] if part == 0 else 1.0
+                far = sign * half_thickness[body] if kind == 0 else 1.0
                 if far != 0.0:
-                    move(Q, body, far * n0, far * n1, far * n2, frictions.xi, kept, first)
-                if part == 0:
-                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), far, Q, frictions.xi, kept, first)
+                    move(Q, body, far * n0, far * n1, far * n2, xi, kept, row)
+                if kind == 0:
+                    r0, r1, r2 = roll(turning, body, (n0, n1, n2), far, Q, xi, kept, row)
                     d0, d1, d2 = d0 - sign * r0, d1 - sign * r1, d2 - sign * r2
-            tangent = frictions.tangent[kept]
+            tangent = tangents[kept]
             tangent[0, 0], tangent[0, 1], tangent[0, 2] = t0, t1, t2
             tangent[1, 0], tangent[1, 1], tangent[1, 2] = n1 * t2 - n2 * t1, n2 * t0 - n0 * t2, n0 * t1 - n1 * t0
             for t in range(2):
-                frictions.roll[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
-            frictions.load[kept] = load
-            frictions.carried[kept, 0] = frictions.carried[kept, 1] = 0.0
-            frictions.candidate[kept] = k
-            frictions.bodies[kept, 0], frictions.bodies[kept, 1] = a, b
+                rolls[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
+            loads[kept] = -2.0 * d * slope * factors[kind]
+            carried[kept, 0] = carried[kept, 1] = 0.0
+            bodies[kept, 0], bodies[kept, 1], rows[kept] = a, b, k
             kept += 1
-    return kept
+    return kept - first[part]
 
 
 @kernel
 def _slip(xi: Array, t: Array, roll: Array, bodies: Indices, k: int, Q: Array, Q_start: Array) -> tuple[float, float]:
     """u − u₀ (2): how far the contact has slid since the start of the step [m]."""
-    a, b = bodies[k, 0], bodies[k, 1]
+    a, b = natural(bodies[k, 0]), bodies[k, 1]
     x = y = z = 0.0
     for i in range(4):
         w = xi[k, i]
@@ -197,29 +231,44 @@ def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Arr
             f.carried[k, 0], f.carried[k, 1] = u + du, v + dv
 
 
-@kernel
-def friction_energy(
-    f: Frictions, count: int, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array
+_EACH, _SUM = 1, 2
+
+
+@mapped
+def _energies(
+    f: Frictions, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array, span: tuple[int, int, int, int]
 ) -> None:
-    """E[owner] += μλ f₀(|u|) where a body runs."""
+    """Phases of `Frictions.add_energy`: span has the rows from where to where, and the phases."""
+    _, start, stop, phases = span
     epsilon, xi, tangent, bodies, load, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
-    for k in range(count):
-        a, b = bodies[k, 0], bodies[k, 1]
-        if not (runs[a] or (b >= 0 and runs[b])):
-            continue
-        m = owner[a] if b < 0 else max(owner[a], owner[b])
-        u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
-        u, v = u + carried[k, 0], v + carried[k, 1]
-        y = math.sqrt(u * u + v * v)
-        f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
-        E[m] += load[k] * f0
+    energy, roll, whole = f.energy, f.roll, phases == _EACH | _SUM
+    if phases & _EACH:
+        for k in range(start, stop):
+            k = natural(k)
+            a, b = natural(bodies[k, 0]), bodies[k, 1]
+            if not whole:
+                energy[k] = 0.0
+            if runs[a] or (b >= 0 and runs[b]):
+                u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
+                u, v = u + carried[k, 0], v + carried[k, 1]
+                y = math.sqrt(u * u + v * v)
+                f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
+                if whole:
+                    E[owner[a] if b < 0 else max(owner[a], owner[b])] += load[k] * f0
+                else:
+                    energy[k] = load[k] * f0
+    if phases == _SUM:
+        for k in range(stop):
+            a, b = natural(bodies[k, 0]), bodies[k, 1]
+            E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
 
 
-@kernel
-def friction_slips(f: Frictions, count: int, Q_start: Array, Q: Array, force: Array) -> float:
+@mapped
+def _slips(f: Frictions, Q_start: Array, Q: Array, force: Array, span: Span) -> float:
     """force (k, 3) ← friction force on body a, times h²; returns the work done against it in the step, times h²."""
     lost, epsilon, xi, tangent, bodies = 0.0, f.epsilon, f.xi, f.tangent, f.bodies
-    for k in range(count):
+    for k in range(span[1], span[2]):
+        k = natural(k)
         slid, aside = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
         u, v = slid + f.carried[k, 0], aside + f.carried[k, 1]
         y = math.sqrt(u * u + v * v)
@@ -231,64 +280,72 @@ def friction_slips(f: Frictions, count: int, Q_start: Array, Q: Array, force: Ar
     return lost
 
 
-@kernel
-def add_friction_gradient(f: Frictions, count: int, force: Array, g: Array) -> None:
-    """g += gradient, of which the forces (k, 3) on bodies a are known."""
-    for k in range(count):
-        a, b = f.bodies[k, 0], f.bodies[k, 1]
-        for i in range(4):
-            for x in range(3):
-                g[a, 3 * i + x] -= f.xi[k, i] * force[k, x]
-                if b >= 0:
-                    g[b, 3 * i + x] += f.xi[k, 4 + i] * force[k, x]
+@mapped
+def _add_gradient(f: Frictions, force: Array, g: Array, span: Span) -> None:
+    """g += ξ ⊗ −F of some bodies, F (k, 3) on bodies a."""
+    runs = f.runs
+    for b in range(span[1], span[2]):
+        for e in range(runs.start[b], runs.start[b + 1]):
+            for k in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
+                k = natural(k)
+                add_force(f.xi, f.bodies, k, force, -1.0, b, g)
 
 
-@kernel
-def rub(f: Frictions, count: int, h2: float, Q_start: Array, Q: Array, force: Array, out: Array) -> None:
-    """out (n, 16) += forces of contacts that slide, of which those F (k, 3) on bodies a are known, times h2.
+@mapped
+def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: Array, span: Span) -> None:
+    """out (n, 16) += forces on some bodies of contacts that slide; those F (k, 3) on bodies a are known, times h2.
 
     Twelve numbers are their rows, −F on b; three are Σ d × F, d how far x has gone in the step; the last is how many.
     """
-    for k in range(count):
-        if force[k, 0] ** 2 + force[k, 1] ** 2 + force[k, 2] ** 2 < _CONE * f.load[k] * f.load[k]:
-            continue
-        for side in range(1 if f.bodies[k, 1] < 0 else 2):
-            b, first, scale = f.bodies[k, side], 4 * side, (1.0 - 2.0 * side) / h2
-            F0, F1, F2 = scale * force[k, 0], scale * force[k, 1], scale * force[k, 2]
-            d0 = d1 = d2 = 0.0
-            for i in range(4):
-                w = f.xi[k, first + i]
-                d0 += w * (Q[b, i, 0] - Q_start[b, i, 0])
-                d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
-                d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])
-                out[b, 3 * i] += w * F0
-                out[b, 3 * i + 1] += w * F1
-                out[b, 3 * i + 2] += w * F2
-            out[b, 12] += d1 * F2 - d2 * F1
-            out[b, 13] += d2 * F0 - d0 * F2
-            out[b, 14] += d0 * F1 - d1 * F0
-            out[b, 15] += 1.0
+    runs, bodies = f.runs, f.bodies
+    for b in range(span[1], span[2]):
+        for e in range(runs.start[b], runs.start[b + 1]):
+            for k in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
+                k = natural(k)
+                if force[k, 0] ** 2 + force[k, 1] ** 2 + force[k, 2] ** 2 < _CONE * f.load[k] * f.load[k]:
+                    continue
+                for side in range(2):
+                    if bodies[k, side] != b:
+                        continue
+                    first, scale = 4 * side, (1.0 - 2.0 * side) / h2
+                    F0, F1, F2 = scale * force[k, 0], scale * force[k, 1], scale * force[k, 2]
+                    d0 = d1 = d2 = 0.0
+                    for i in range(4):
+                        w = f.xi[k, first + i]
+                        d0 += w * (Q[b, i, 0] - Q_start[b, i, 0])
+                        d1 += w * (Q[b, i, 1] - Q_start[b, i, 1])
+                        d2 += w * (Q[b, i, 2] - Q_start[b, i, 2])
+                        out[b, 3 * i] += w * F0
+                        out[b, 3 * i + 1] += w * F1
+                        out[b, 3 * i + 2] += w * F2
+                    out[b, 12] += d1 * F2 - d2 * F1
+                    out[b, 13] += d2 * F0 - d0 * F2
+                    out[b, 14] += d0 * F1 - d1 * F0
+                    out[b, 15] += 1.0
 
 
 @kernel
-def add_friction(
-    f: Frictions, count: int, stride: Array, Q_start: Array, Q: Array, active: Indices, g: Array, terms: HessianTerms
-) -> int:
-    """g += gradient; the Hessian (positive semi-definite by nature) as terms, see rows.py. Returns how many.
+def friction_terms(
+    f: Frictions, stride: Array, Q_start: Array, Q: Array, active: Indices, start: int, stop: int, terms: Terms
+) -> None:
+    """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); none where no body is active.
 
     With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ). Beyond ε the second term is zero: a
     step may then lead far over the point where the slip turns round, and the next one back. As long as the last step
     of a body, stride (n,) [m], could do so, half of f₁ stands in for f₀″; f₁ itself would never lead over it.
     """
-    kept, epsilon, xi, tangent, bodies, loads, carried = 0, f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
-    for k in range(count):
-        a, b = bodies[k, 0], bodies[k, 1]
+    epsilon, xi, tangent, bodies, loads, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
+    number, force, s, roll = terms.number, terms.force, terms.s, f.roll
+    for k in range(start, stop):
+        k = natural(k)
+        a, b = natural(bodies[k, 0]), bodies[k, 1]
         if not (active[a] or (b >= 0 and active[b])):
+            number[k] = -1
             continue
-        u, v = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
+        u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
         u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
-        load, t = loads[k], tangent[k]
+        load = loads[k]
         if y >= epsilon:
             f1, f2 = load / y, 0.0
             if y < max(stride[a], stride[b] if b >= 0 else 0.0):
@@ -297,20 +354,10 @@ def add_friction(
             f1 = load * (2.0 - y / epsilon) / epsilon
             f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
-        for i in range(4):
-            for x in range(3):
-                force = f1 * (u * t[0, x] + v * t[1, x])
-                g[a, 3 * i + x] += xi[k, i] * force
-                if b >= 0:
-                    g[b, 3 * i + x] -= xi[k, 4 + i] * force
         # across the slip, then along it
-        for direction in range(2):
-            stiffness, cs, ct = (f1, -cv, cu) if direction == 0 else (f2, cu, cv)
-            if stiffness > 0.0:
-                q = math.sqrt(stiffness)
-                set_term(
-                    terms, kept, xi, k, a, b, q * (cs * t[0, 0] + ct * t[1, 0]), q * (cs * t[0, 1] + ct * t[1, 1]),
-                    q * (cs * t[0, 2] + ct * t[1, 2]),
-                )  # fmt: skip
-                kept += 1
-    return kept
+        number[k] = 2 if f2 > 0.0 else 1
+        across, along = math.sqrt(f1), math.sqrt(max(f2, 0.0))
+        for x in range(3):
+            t0, t1 = tangent[k, 0, x], tangent[k, 1, x]
+            force[k, x] = f1 * (u * t0 + v * t1)
+            s[k, 0, x], s[k, 1, x] = across * (cu * t1 - cv * t0), along * (cu * t0 + cv * t1)

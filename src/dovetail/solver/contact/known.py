@@ -16,13 +16,27 @@ import numpy as np
 
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
-from dovetail.solver.contact.kinds import D_HAT, EDGE_EDGE, KIND, PAIR, POINT_TRIANGLE, THICKNESS, X0, B
+from dovetail.solver.contact.kinds import D_HAT, EDGE_EDGE, KIND, PAIR, POINT_TRIANGLE, THICKNESS, X0
 from dovetail.solver.contact.motion import Books
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
 from dovetail.solver.record import f8, i8
+from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
-__all__ = ["Watched", "at_least", "follow", "measure", "reaching", "remember", "squared_distance"]
+__all__ = [
+    "Watched",
+    "at_least",
+    "follow",
+    "follow_bodies",
+    "follow_pairs",
+    "measure",
+    "reaching",
+    "remember",
+    "squared_distance",
+]
+
+_COST = 10.0  # [ns] of a candidate
 
 
 @kernel
@@ -40,7 +54,7 @@ def squared_distance(kind: int, P: Array, x0: int, x1: int, x2: int, x3: int) ->
 @kernel
 def at_least(pairs: Indices, known: Array, k: int, path: Array) -> float:
     """A distance that candidate k between two bodies has at least."""
-    return known[k, 0] - (path[pairs[k, PAIR]] - known[k, 1])
+    return known[k, 0] - (path[natural(pairs[k, PAIR])] - known[k, 1])
 
 
 @kernel
@@ -54,29 +68,36 @@ def remember(pairs: Indices, known: Array, k: int, path: Array, distance: float)
 @kernel
 def measure(pairs: Indices, known: Array, k: int, X: Array, path: Array) -> float:
     """Distance of candidate k between two bodies; remembered."""
-    squared = squared_distance(pairs[k, KIND], X, pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3])
+    x0, x1, x2, x3 = pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3]
+    squared = squared_distance(pairs[k, KIND], X, natural(x0), natural(x1), natural(x2), natural(x3))
     remember(pairs, known, k, path, math.sqrt(squared))
     return known[k, 0]
 
 
 class Watched(Books):
-    """Books of motion with the state Q (n, 4, 3) last gone to, and the vertices (v, 3) that candidates speak of."""
+    """Books of motion with the state Q (n, 4, 3) last gone to, and the vertices (v, 3) that candidates speak of.
+
+    drift (n, 4) is the motion on the way there, of the centres and of corners beside it.
+    """
 
     Q: Array = f8(3)
+    drift: Array = f8(2)
     vertices: Indices = i8(2)
 
 
 @kernel
-def follow(watch: Watched, Q: Array) -> None:
-    """Go to the state Q: path of every near pair += relative motion up to there."""
-    centre, half, near, path, Q_before = watch.centre, watch.half, watch.near, watch.path, watch.Q
-    n = len(Q)
-    shift, turn = np.empty((n, 3)), np.empty(n)
-    for b in range(n):
+def follow_bodies(watch: Watched, Q: Array, start: int, stop: int) -> None:
+    """Go to the state Q with some bodies: drift ← how far the centres of their boxes move, and how far corners depart.
+
+    Paths are to follow.
+    """
+    centre, half, drift, Q_before = watch.centre, watch.half, watch.drift, watch.Q
+    for b in range(start, stop):
+        b = natural(b)
         for x in range(3):
-            shift[b, x] = Q[b, 0, x] - Q_before[b, 0, x]
+            drift[b, x] = Q[b, 0, x] - Q_before[b, 0, x]
             for i in range(3):
-                shift[b, x] += centre[b, i] * (Q[b, 1 + i, x] - Q_before[b, 1 + i, x])
+                drift[b, x] += centre[b, i] * (Q[b, 1 + i, x] - Q_before[b, 1 + i, x])
         # farthest that a corner of the box departs from its centre's motion; opposite corners do so alike
         largest = 0.0
         for corner in range(4):
@@ -89,27 +110,51 @@ def follow(watch: Watched, Q: Array) -> None:
                 value += third if corner & 2 else -third
                 total += value * value
             largest = max(largest, total)
-        turn[b] = math.sqrt(largest)
+        drift[b, 3] = math.sqrt(largest)
         for i in range(4):
             for x in range(3):
                 Q_before[b, i, x] = Q[b, i, x]
-    for k in range(len(near)):
-        a, b = near[k, 0], near[k, 1]
-        apart = 0.0
-        for x in range(3):
-            apart += (shift[a, x] - shift[b, x]) ** 2
-        path[k] += math.sqrt(apart) + turn[a] + turn[b]
 
 
 @kernel
-def reaching(candidates: Candidates, X: Array, path: Array, factor: float, out: Indices) -> int:
-    """out ← candidates between bodies nearer than a multiple of the barrier's range; returns how many."""
-    count, pairs, numbers, known = 0, candidates.pairs, candidates.numbers, candidates.known
-    for k in range(len(pairs)):
-        if pairs[k, B] < 0:
+def follow_pairs(watch: Watched, start: int, stop: int) -> None:
+    """Path of some near pairs += the relative motion of their bodies."""
+    near, path, drift = watch.near, watch.path, watch.drift
+    for k in range(start, min(stop, len(near))):
+        k = natural(k)
+        a, b = natural(near[k, 0]), natural(near[k, 1])
+        apart = 0.0
+        for x in range(3):
+            apart += (drift[a, x] - drift[b, x]) ** 2
+        path[k] += math.sqrt(apart) + drift[a, 3] + drift[b, 3]
+
+
+@kernel
+def follow(watch: Watched, Q: Array) -> None:
+    """Go to the state Q: path of every near pair += relative motion up to there."""
+    follow_bodies(watch, Q, 0, len(Q))
+    follow_pairs(watch, 0, len(watch.near))
+
+
+@mapped
+def _reaching(candidates: Candidates, X: Array, path: Array, factor: float, out: Indices, span: Span) -> int:
+    """out from where a chunk begins on ← candidates as of `reaching`; returns how many."""
+    _, start, stop = span
+    row, last, pairs, numbers, known = start, -1, candidates.pairs, candidates.numbers, candidates.known
+    for k in range(start, stop):
+        k = natural(k)
+        pair = pairs[k, PAIR]
+        if pair < 0 or pair == last:
             continue
         reach = factor * (numbers[k, D_HAT] + numbers[k, THICKNESS])
         if at_least(pairs, known, k, path) < reach and measure(pairs, known, k, X, path) < reach:
-            out[count] = k
-            count += 1
-    return count
+            out[row], last = k, pair
+            row += 1
+    return row - start
+
+
+def reaching(candidates: Candidates, X: Array, path: Array, factor: float) -> Indices:
+    """Candidates nearer than a multiple of the barrier's range, one or more of each body pair that has such."""
+    spans, out = chunks(candidates.count, _COST), np.empty(candidates.count, np.int64)
+    counts = map_chunks(_reaching, spans, candidates, X, path, factor, out)
+    return np.concatenate([out[start : start + count] for (_, start, _), count in zip(spans, counts, strict=True)])

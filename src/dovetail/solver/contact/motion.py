@@ -17,6 +17,7 @@ import numpy as np
 
 from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel
+from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
@@ -219,7 +220,7 @@ def pair_motion(w: Books, island: Indices) -> None:
     """need ← most that the bodies of each pair move relative to each other, whatever share of the step each takes."""
     near, shift, turn, commits, need, axis = w.near, w.shift, w.turn, w.commits, w.need, w.axis
     for k in range(len(near)):
-        a, b = near[k, 0], near[k, 1]
+        a, b = natural(near[k, 0]), natural(near[k, 1])
         apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
         together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
         if not together:
@@ -259,7 +260,7 @@ def record_motion(w: Books, islands: Islands) -> None:
         share = alpha[island[b]] if island[b] >= 0 else 1.0
         used[b] += share * motion[b] + (1.0 - share) * still
     for k in range(len(near)):
-        a, b = near[k, 0], near[k, 1]
+        a, b = natural(near[k, 0]), natural(near[k, 1])
         share_a = alpha[island[a]] if island[a] >= 0 else 0.0
         share_b = alpha[island[b]] if island[b] >= 0 else 0.0
         apart = _relative(axis, k, shift, a, share_a, b, share_b)

@@ -9,7 +9,9 @@ import numpy as np
 
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.surface import morton_order
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
+from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ __all__ = ["boxes_apart", "near_bodies", "near_elements"]
 
 _ORDER_LIFE = 16  # looks after which bodies are put in order along their curve again
 _FEW = 16  # elements of a body, such as a box, that are looked at without a tree
+_COST = 1500.0  # [ns] to find those near a body
 
 
 @kernel
@@ -44,12 +47,8 @@ def _body_boxes(
 
 
 @kernel
-def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, most: float, pairs: Indices) -> int:
-    """Pairs (a, b), a < b, of bodies whose boxes overlap, at least one free; how many, counted to just beyond `most`.
-
-    `order` lists the bodies along a space-filling curve; tree (2m − 1, 2, 3) receives the boxes of a complete
-    binary tree over it.
-    """
+def _grow_tree(order: Indices, box: Array, tree: Array) -> None:
+    """tree (2m − 1, 2, 3) ← boxes of a complete binary tree over bodies in this order."""
     leaves = (len(tree) + 1) // 2
     first = leaves - 1
     for k in range(leaves):
@@ -60,15 +59,28 @@ def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, mos
         for x in range(3):
             tree[node, 0, x] = min(tree[2 * node + 1, 0, x], tree[2 * node + 2, 0, x])
             tree[node, 1, x] = max(tree[2 * node + 1, 1, x], tree[2 * node + 2, 1, x])
-    stack = np.empty(128, np.int64)
+
+
+@mapped
+def _near_bodies(
+    order: Indices, box: Array, is_fixed: Indices, tree: Array, most: float, pairs: Indices, span: Span
+) -> int:
+    """pairs[part] ← (a, b), a < b, of bodies whose boxes overlap, at least one free, a among some in the order.
+
+    Returns how many, whether or not there is room for them, counted to just beyond `most`. `order` lists the bodies
+    along a space-filling curve.
+    """
+    part, start, stop = span
+    first = (len(tree) + 1) // 2 - 1
+    stack, found = np.empty(128, np.int64), pairs[part]
     count = 0
-    for k in range(len(order)):
-        a = order[k]
+    for k in range(start, stop):
+        a = natural(order[k])
         stack[0] = 0
         depth = 1
         while depth > 0:
             depth -= 1
-            node = stack[depth]
+            node = natural(stack[depth])
             apart = False
             for x in range(3):
                 if tree[node, 0, x] > box[a, 1, x] or tree[node, 1, x] < box[a, 0, x]:
@@ -86,9 +98,9 @@ def _near_bodies(order: Indices, box: Array, is_fixed: Indices, tree: Array, mos
             b = order[j]
             if is_fixed[a] and is_fixed[b]:
                 continue
-            if count < len(pairs):
-                pairs[count, 0] = min(a, b)
-                pairs[count, 1] = max(a, b)
+            if count < len(found):
+                found[count, 0] = min(a, b)
+                found[count, 1] = max(a, b)
             count += 1
             if count > most:
                 return count
@@ -239,8 +251,8 @@ def near_bodies(
     leaves = 1
     while leaves < len(solid):
         leaves *= 2
-    tree = np.empty((2 * leaves - 1, 2, 3))
-    pairs, least = np.empty((8 * len(solid) + 64, 2), np.int64), 0.5 * scene.d_hat
+    tree, spans, least = np.empty((2 * leaves - 1, 2, 3)), chunks(len(solid), _COST), 0.5 * scene.d_hat
+    pairs = np.empty((len(spans), 16 * len(solid) // len(spans) + 64, 2), np.int64)
     while True:
         margin = least + scene.thickness + budget
         _body_boxes(scene.shape_of, scene.tree_start, scene.low, scene.high, margin, Q, box)
@@ -249,14 +261,15 @@ def near_bodies(
         room.order_age = (room.order_age + 1) % _ORDER_LIFE
         # an old order makes for a worse tree, not for other pairs
         end = most if (budget > least).any() else math.inf
-        count = _near_bodies(room.order, box, is_fixed, tree, end, pairs)
-        if count > end:
+        _grow_tree(room.order, box, tree)
+        counts = map_chunks(_near_bodies, spans, room.order, box, is_fixed, tree, end, pairs)
+        if sum(counts) > end:
             np.clip(budget, None, np.maximum(0.5 * budget.max(), least), out=budget)
-        elif count > len(pairs):
-            pairs = np.empty((count, 2), np.int64)
+        elif max(counts) > pairs.shape[1]:
+            pairs = np.empty((len(spans), max(counts), 2), np.int64)
         else:
             break
-    key = pairs[:count, 0] * len(Q) + pairs[:count, 1]
+    key = np.concatenate([some[:k, 0] * len(Q) + some[:k, 1] for some, k in zip(pairs, counts, strict=True)])
     if len(scene.masked):
         key = key[~np.isin(key, scene.masked)]
     if len(scene.subscenes) > 1:

@@ -11,87 +11,120 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
-from dovetail.solver.contact.rows import HessianTerms, set_term
+from dovetail.solver.contact.rows import Terms
+from dovetail.solver.contact.runs import Runs, add_force, list_runs
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
+from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
-__all__ = ["add_normal_forces", "add_normal_gradient"]
+__all__ = ["add_mollifiers", "add_normal_gradient", "normal_terms"]
 
 _WEAK = 1e-6  # mollified pairs below this weight add no Hessian
+_COST = 50.0  # [ns] of a contact
 
 
 @kernel
 def _add_mollifier(
-    s: ActiveContacts, n: int, factor: float, candidates: Candidates, scene: ContactScene, g: Array
+    s: ActiveContacts, n: int, factor: float, candidates: Candidates, scene: ContactScene, b: int, g: Array
 ) -> None:
-    """g += factor ∂|u × v|² of contact n: 2(|v|² u − (u·v) v) on u and the same with u, v exchanged on v."""
-    a, b, k, X, V = s.bodies[n, 0], s.bodies[n, 1], s.candidate[n], s.X, scene.V
-    x0, x1 = candidates.pairs[k, X0], candidates.pairs[k, X0 + 1]
-    x2, x3 = candidates.pairs[k, X0 + 2], candidates.pairs[k, X0 + 3]
-    base_a, base_b = scene.x_base[a], scene.x_base[b]
-    uu = uv = vv = 0.0
-    for x in range(3):
-        u, v = X[x1, x] - X[x0, x], X[x3, x] - X[x2, x]
-        uu += u * u
-        uv += u * v
-        vv += v * v
-    for x in range(3):
-        u, v = X[x1, x] - X[x0, x], X[x3, x] - X[x2, x]
-        for i in range(3):
-            rest_a = V[x1 - base_a, i] - V[x0 - base_a, i]
-            rest_b = V[x3 - base_b, i] - V[x2 - base_b, i]
-            g[a, 3 + 3 * i + x] += 2.0 * factor * (vv * u - uv * v) * rest_a
-            g[b, 3 + 3 * i + x] += 2.0 * factor * (uu * v - uv * u) * rest_b
-
-
-@kernel
-def _push(
-    s: ActiveContacts, n: int, candidates: Candidates, scene: ContactScene, value: float, first: float, g: Array
-) -> None:
-    """g += gradient of one barrier with value b and slope b′."""
-    a, b, xi, r = s.bodies[n, 0], s.bodies[n, 1], s.xi, s.r
-    force = 2.0 * s.weight[n] * s.kappa[n] * first
-    for i in range(4):
+    """g[b] += factor ∂|u × v|² of contact n: 2(|v|² u − (u·v) v) on u and the same with u, v exchanged on v."""
+    k, X, V, base = s.candidate[n], s.X, scene.V, scene.x_base[b]
+    pairs = candidates.pairs
+    for side in range(2):
+        if s.bodies[n, side] != b:
+            continue
+        x0, x1 = pairs[k, X0 + 2 * side], pairs[k, X0 + 1 + 2 * side]
+        x2, x3 = pairs[k, X0 + 2 - 2 * side], pairs[k, X0 + 3 - 2 * side]
+        uv = vv = 0.0
         for x in range(3):
-            g[a, 3 * i + x] += force * xi[n, i] * r[n, x]
-            if b >= 0:
-                g[b, 3 * i + x] -= force * xi[n, 4 + i] * r[n, x]
-    if s.slope[n] > 0.0:
-        _add_mollifier(s, n, s.kappa[n] * value * s.slope[n], candidates, scene, g)
+            u, v = X[x1, x] - X[x0, x], X[x3, x] - X[x2, x]
+            uv += u * v
+            vv += v * v
+        for x in range(3):
+            u, v = X[x1, x] - X[x0, x], X[x3, x] - X[x2, x]
+            for i in range(3):
+                rest = V[x1 - base, i] - V[x0 - base, i]
+                g[b, 3 + 3 * i + x] += 2.0 * factor * (vv * u - uv * v) * rest
 
 
 @kernel
-def add_normal_gradient(s: ActiveContacts, count: int, candidates: Candidates, scene: ContactScene, g: Array) -> None:
-    """g += gradient of the barrier alone."""
-    for n in range(count):
-        k = s.candidate[n]
-        value, first, _ = barrier(s.squared[n], candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
-        _push(s, n, candidates, scene, value, first, g)
+def add_mollifiers(
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, terms: Terms, runs: Runs, b: int, g: Array
+) -> None:
+    """g[b] += gradients of the mollifiers of its contacts."""
+    slope, number = s.slope, terms.number
+    for e in range(runs.start[b], runs.start[b + 1]):
+        for n in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
+            n = natural(n)
+            if slope[n] > 0.0 and number[n] >= 0:
+                _add_mollifier(s, n, s.energy[n] * slope[n] / s.weight[n], candidates, scene, b, g)  # κ b m′
 
 
 @kernel
-def add_normal_forces(
-    s: ActiveContacts, count: int, candidates: Candidates, scene: ContactScene, active: Indices, g: Array,
-    terms: HessianTerms,
-) -> int:  # fmt: skip
-    """g += gradient of the barrier; its Hessian as terms, see rows.py. Returns how many terms there are."""
-    kept = 0
-    for n in range(count):
-        a, b, k = s.bodies[n, 0], s.bodies[n, 1], s.candidate[n]
+def normal_terms(
+    s: ActiveContacts, candidates: Candidates, active: Indices, start: int, stop: int, terms: Terms
+) -> None:
+    """Terms of some contacts ← gradient and Hessian of the barrier; none where neither body is active."""
+    bodies, candidate, numbers, r = s.bodies, s.candidate, candidates.numbers, s.r
+    number, force, direction = terms.number, terms.force, terms.s
+    squares, weights, kappas = s.squared, s.weight, s.kappa
+    for n in range(start, stop):
+        n = natural(n)
+        a, b, k = natural(bodies[n, 0]), bodies[n, 1], natural(candidate[n])
         if not (active[a] or (b >= 0 and active[b])):
+            number[n] = -1
             continue
-        squared = s.squared[n]
-        value, first, second = barrier(squared, candidates.numbers[k, THICKNESS], candidates.numbers[k, D_HAT])
-        _push(s, n, candidates, scene, value, first, g)
-        if s.weight[n] < _WEAK:
-            continue
+        squared, scale = squares[n], weights[n] * kappas[n]
+        _, first, second = barrier(squared, numbers[k, THICKNESS], numbers[k, D_HAT])
         # b_dd n nᵀ = (4 b″ + 2 b′/D) r rᵀ
-        scale = math.sqrt(max(s.weight[n] * s.kappa[n] * (4.0 * second + 2.0 * first / squared), 0.0))
-        set_term(terms, kept, s.xi, n, a, b, scale * s.r[n, 0], scale * s.r[n, 1], scale * s.r[n, 2])
-        kept += 1
-    return kept
+        q = math.sqrt(max(scale * (4.0 * second + 2.0 * first / squared), 0.0))
+        number[n] = 1 if weights[n] >= _WEAK else 0
+        for x in range(3):
+            force[n, x], direction[n, 0, x] = 2.0 * scale * first * r[n, x], q * r[n, x]
+
+
+_TERMS, _RUNS, _GATHER = (1 << phase for phase in range(3))
+
+
+@mapped
+def _gradient(
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, everybody: Indices, terms: Terms, runs: Runs,
+    count: int, g: Array, span: tuple[int, int, int, int],
+) -> None:  # fmt: skip
+    """Phases of `add_normal_gradient`: span has where to begin and to end, among contacts or among bodies."""
+    _, start, stop, phases = span
+    if phases & _TERMS:
+        normal_terms(s, candidates, everybody, start, stop, terms)
+    if phases & _RUNS:
+        list_runs(s.bodies, count, runs)
+    if phases & _GATHER:
+        start, stop = (start, stop) if phases == _GATHER else (0, len(g))
+        for b in range(start, stop):
+            for e in range(runs.start[b], runs.start[b + 1]):
+                for n in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
+                    n = natural(n)
+                    add_force(s.xi, s.bodies, n, terms.force, 1.0, b, g)
+            add_mollifiers(s, candidates, scene, terms, runs, b, g)
+
+
+def add_normal_gradient(s: ActiveContacts, scene: ContactScene, g: Array) -> None:
+    """g += gradient of the barrier alone."""
+    terms, runs, everybody = Terms(), Runs(len(g)), np.ones(len(g), np.int64)
+    terms.make_room(s.count)
+    runs.make_room(s.count)
+    arguments = (s, s.candidates, scene, everybody, terms, runs, s.count, g)
+    spans = chunks(s.count, _COST)
+    if len(spans) == 1:
+        _gradient(*arguments, (0, 0, s.count, _TERMS | _RUNS | _GATHER))
+        return
+    map_chunks(_gradient, in_phase(spans, _TERMS), *arguments)
+    _gradient(*arguments, (0, 0, 0, _RUNS))
+    map_chunks(_gradient, in_phase(chunks(len(g), _COST * s.count / len(g)), _GATHER), *arguments)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
-from dovetail.solver.contact.friction import Frictions, add_friction_gradient
+from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, POINT_TRIANGLE, SHAPE, THICKNESS, X0, B
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.scene import ContactScene
@@ -89,9 +89,9 @@ class Survey:
     def generalised_forces(self) -> Array:
         """G h² (n, 12) on every body, fixed ones included."""
         g = np.zeros((len(self.Q), 12))
-        add_normal_gradient(self.active, self.active.count, self.candidates, self.scene, g)
+        add_normal_gradient(self.active, self.scene, g)
         force, _ = self.friction.slips(self.Q_start, self.Q)
-        add_friction_gradient(self.friction, self.friction.count, force, g)
+        self.friction.add_gradient(force, g)
         return -g
 
     def net_forces(self, centre: Array, h: float) -> tuple[Array, Array]:

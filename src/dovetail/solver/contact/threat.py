@@ -7,23 +7,40 @@ import math
 import numpy as np
 
 from dovetail.solver.contact.candidates import Candidates
-from dovetail.solver.contact.kinds import D_HAT, KIND, THICKNESS, X0, A, B, corners_of, split_of
-from dovetail.solver.contact.known import at_least, measure
+from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
+from dovetail.solver.contact.known import Watched, at_least, measure
 from dovetail.solver.contact.motion import vertex_step
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.islands import unite
-from dovetail.solver.kernel import kernel
+from dovetail.solver.islands import Islands, unite
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
+from dovetail.solver.record import Record, f8, i8
+from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
-__all__ = ["unite_threatened"]
+__all__ = ["Threats", "unite_threatened"]
+
+_COST = 8.0  # [ns] of a candidate
 
 
-@kernel
-def _root(parent: Indices, a: int) -> int:
-    while parent[a] != a:
-        parent[a] = parent[parent[a]]
-        a = parent[a]
-    return a
+class Threats(Record):
+    """Room to look for threats in.
+
+    root, span (n,)   a member of the set that a body is in at first, −1 for a fixed one; most that a point of it moves
+    found             candidates that threaten, those of a chunk from where it begins on
+    rows (parts, 2)   where those of each chunk begin and end
+    """
+
+    root: Indices = i8(1)
+    span: Array = f8(1)
+    found: Indices = i8(1)
+    rows: Indices = i8(2)
+
+    def __init__(self, bodies: int) -> None:
+        super().__init__(
+            root=np.empty(bodies, np.int64), span=np.empty(bodies), found=np.empty(0, np.int64),
+            rows=np.zeros((1, 2), np.int64),
+        )  # fmt: skip
 
 
 @kernel
@@ -64,40 +81,99 @@ def _boxes_meet(
 
 
 @kernel
-def unite_threatened(
-    candidates: Candidates, scene: ContactScene, X: Array, path: Array, shift: Array, turn: Array, bend: Array,
-    unconverged: Indices, is_free: Indices, y: Array, parent: Indices, guarded: Indices,
-) -> None:  # fmt: skip
-    """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
-
-    guarded (n,) ← 1 for them, and for those that might so touch a half-plane or a fixed body. A candidate is ruled out
-    if its distance exceeds the range by more than both bodies move, or if the boxes that its two features sweep stay
-    apart by the range along some axis, also if the step is curved (bend, see motion.py).
-    """
-    box = np.empty((2, 2, 3))
-    span = np.empty(len(turn))  # most that a point of each body moves
-    for b in range(len(turn)):
+def _prepare(watch: Watched, islands: Islands, parent: Indices, threats: Threats) -> None:
+    root, span, shift, turn, is_free = threats.root, threats.span, watch.shift, watch.turn, islands.is_free
+    for b in range(len(span)):
         span[b] = turn[b] + math.sqrt(shift[b, 0] ** 2 + shift[b, 1] ** 2 + shift[b, 2] ** 2)
+        # a parent precedes its members
+        root[b] = -1 if not is_free[b] else b if parent[b] == b else root[parent[b]]
+
+
+@kernel
+def _seek(
+    candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, unconverged: Indices, y: Array,
+    guarded: Indices, start: int, stop: int, threats: Threats,
+) -> int:  # fmt: skip
+    """found ← those of some candidates that threaten who is not yet guarded and together; where they end."""
+    box = np.empty((2, 2, 3))
     pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
+    path, bend, root, span, found = watch.path, watch.bend, threats.root, threats.span, threats.found
     V, x_base = scene.V, scene.x_base
-    for k in range(len(pairs)):
-        a, b = pairs[k, A], pairs[k, B]
+    end, last = start, -1
+    for k in range(start, stop):
+        k = natural(k)
+        a, b, pair = natural(pairs[k, A]), pairs[k, B], pairs[k, PAIR]
         if not (unconverged[a] or (b >= 0 and unconverged[b])):
             continue
         reach = numbers[k, D_HAT] + numbers[k, THICKNESS]
         if b < 0:
             if not guarded[a] and _may_meet_plane(pairs, k, scene, X, y, reach + bend[a]):
-                guarded[a] = 1
+                found[end] = k
+                end += 1
             continue
-        both = is_free[a] and is_free[b]
         far = reach + span[a] + span[b]
-        if at_least(pairs, known, k, path) >= far:
+        if pair == last or at_least(pairs, known, k, path) >= far:
             continue
-        if guarded[a] and guarded[b] and (not both or _root(parent, a) == _root(parent, b)):
+        if guarded[a] and guarded[b] and (root[a] < 0 or root[b] < 0 or root[a] == root[b]):
             continue
         if measure(pairs, known, k, X, path) >= far:
             continue
         if _boxes_meet(pairs, k, V, x_base, X, y, reach + bend[a] + bend[b], box):
-            guarded[a] = guarded[b] = 1
-            if both:
-                unite(parent, a, b)
+            found[end], last = k, pair  # of one pair, one is enough
+            end += 1
+    return end
+
+
+_PREPARE, _SEEK, _UNITE = (1 << phase for phase in range(3))
+
+
+@mapped
+def _threatened(
+    candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, islands: Islands, y: Array,
+    parent: Indices, guarded: Indices, threats: Threats, span: tuple[int, int, int, int],
+) -> None:  # fmt: skip
+    """Phases of `unite_threatened` over some candidates: span has the part, where it begins and ends, and the phases.
+
+    Uniting is over all.
+    """
+    part, start, stop, phases = span
+    pairs, found, rows, is_free = candidates.pairs, threats.found, threats.rows, islands.is_free
+    if phases & _PREPARE:
+        _prepare(watch, islands, parent, threats)
+    if phases & _SEEK:
+        end = _seek(candidates, scene, X, watch, islands.unconverged, y, guarded, start, stop, threats)
+        rows[part, 0], rows[part, 1] = start, end
+    if phases & _UNITE:
+        for each in range(len(rows)):
+            for row in range(rows[each, 0], rows[each, 1]):
+                a, b = pairs[found[row], A], pairs[found[row], B]
+                guarded[a] = 1
+                if b >= 0:
+                    guarded[b] = 1
+                    if is_free[a] and is_free[b]:
+                        unite(parent, a, b)
+
+
+def unite_threatened(
+    candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, islands: Islands, y: Array,
+    parent: Indices, guarded: Indices, threats: Threats,
+) -> None:  # fmt: skip
+    """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
+
+    guarded (n,) ← 1 for them, and for those that might so touch a half-plane or a fixed body. A candidate is ruled out
+    if its distance exceeds the range by more than both bodies move, or if the boxes that its two features sweep stay
+    apart by the range along some axis, also if the step is curved (bend, see motion.py). `threats` is room to work in.
+    """
+    arguments = (candidates, scene, X, watch, islands, y, parent, guarded, threats)
+    size = candidates.count
+    spans = chunks(size, _COST)
+    if size > len(threats.found):
+        threats.found = np.empty(2 * size, np.int64)
+    if len(spans) != len(threats.rows):
+        threats.rows = np.zeros((len(spans), 2), np.int64)
+    if len(spans) == 1:
+        _threatened(*arguments, (0, 0, size, _PREPARE | _SEEK | _UNITE))
+        return
+    _threatened(*arguments, (0, 0, 0, _PREPARE))
+    map_chunks(_threatened, in_phase(spans, _SEEK), *arguments)
+    _threatened(*arguments, (0, 0, 0, _UNITE))

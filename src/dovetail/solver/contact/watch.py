@@ -66,7 +66,8 @@ class Watch(Watched):
             slack=np.zeros(0), spent=np.zeros(0), path=np.zeros(0), axis=np.zeros((0, 3)),
             shift=np.zeros((n, 3)), turn=np.zeros(n), bend=np.zeros(n), motion=np.zeros(n), need=np.zeros(0),
             commits=np.zeros(n, np.int64), planes=np.array([-1.0, 0.0, 0.0]), short=np.zeros(n, np.int64),
-            pair_short=np.zeros(0, np.int64), Q=np.zeros((n, 4, 3)), vertices=np.zeros((0, 3), np.int64),
+            pair_short=np.zeros(0, np.int64), Q=np.zeros((n, 4, 3)), drift=np.zeros((n, 4)),
+            vertices=np.zeros((0, 3), np.int64),
         )  # fmt: skip
         self.scene, self._is_fixed = scene, is_fixed
         self._room = Room(scene)

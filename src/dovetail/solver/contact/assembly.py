@@ -1,0 +1,82 @@
+"""Derivatives of contact and friction: each row's own first, then gathered body by body (runs.py, rows.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solver.blocks import Blocks
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.friction import Frictions, friction_terms
+from dovetail.solver.contact.normal import add_mollifiers, normal_terms
+from dovetail.solver.contact.rows import Terms, add_terms
+from dovetail.solver.contact.runs import Runs, list_runs
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.kernel import mapped
+from dovetail.solver.record import Record, nested
+from dovetail.solver.threads import chunks, in_phase, map_chunks
+from dovetail.typing import Array, Indices
+
+__all__ = ["Assembly", "assemble"]
+
+_COST_OF_TERMS, _COST_OF_ROWS = 50.0, 300.0  # [ns] of a contact or friction
+_TERMS, _RUNS, _GATHER = (1 << phase for phase in range(3))
+
+
+class Assembly(Record):
+    """Room to assemble in: what contacts and frictions add, and the runs of contacts."""
+
+    normal: Terms = nested(Terms)
+    rubbing: Terms = nested(Terms)
+    runs: Runs = nested(Runs)
+
+    def __init__(self, bodies: int) -> None:
+        super().__init__(normal=Terms(), rubbing=Terms(), runs=Runs(bodies))
+
+
+@mapped
+def _assemble(
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, f: Frictions, stride: Array, Q_start: Array,
+    Q: Array, active: Indices, blocks: Blocks, room: Assembly, counts: tuple[int, int], span: tuple[int, int, int, int],
+) -> None:  # fmt: skip
+    """Phases of `assemble`: span has where to begin and to end, among contacts and then frictions, or among bodies."""
+    _, start, stop, phases = span
+    contacts = counts[0]
+    if phases & _TERMS:
+        normal_terms(s, candidates, active, min(start, contacts), min(stop, contacts), room.normal)
+        start, stop = max(start - contacts, 0), max(stop - contacts, 0)
+        friction_terms(f, stride, Q_start, Q, active, start, stop, room.rubbing)
+    if phases & _RUNS:
+        list_runs(s.bodies, contacts, room.runs)
+    if phases & _GATHER:
+        W = np.zeros((2, 12, 12))
+        start, stop = (span[1], span[2]) if phases == _GATHER else (0, len(active))
+        for part in range(2):  # one call, of long code
+            if counts[part] == 0:
+                continue
+            xi, bodies = (s.xi, s.bodies) if part == 0 else (f.xi, f.bodies)
+            terms, runs = (room.normal, room.runs) if part == 0 else (room.rubbing, f.runs)
+            for b in range(start, stop):
+                add_terms(xi, bodies, terms, runs, b, blocks, W)
+                if part == 0:
+                    add_mollifiers(s, candidates, scene, terms, runs, b, blocks.g)
+
+
+def assemble(
+    s: ActiveContacts, scene: ContactScene, f: Frictions, stride: Array, Q_start: Array, Q: Array, active: Indices,
+    blocks: Blocks, room: Assembly,
+) -> None:  # fmt: skip
+    """Add derivatives of barrier and friction, where one of the bodies is active; `room` is to work in."""
+    room.normal.make_room(s.count)
+    room.rubbing.make_room(f.count)
+    room.runs.make_room(s.count)
+    rows, bodies = s.count + f.count, len(active)
+    arguments = (s, s.candidates, scene, f, stride, Q_start, Q, active, blocks, room, (s.count, f.count))
+    spans = chunks(rows, _COST_OF_TERMS)
+    if len(spans) == 1:
+        _assemble(*arguments, (0, 0, rows, _TERMS | _RUNS | _GATHER))
+        return
+    map_chunks(_assemble, in_phase(spans, _TERMS), *arguments)
+    _assemble(*arguments, (0, 0, 0, _RUNS))
+    spans = chunks(bodies, _COST_OF_ROWS * rows / bodies)
+    map_chunks(_assemble, in_phase(spans, _GATHER), *arguments)
