@@ -157,6 +157,7 @@ def scenes() -> dict[str, Callable[[], Any]]:
         found[f"hinges, contact {integrator}"] = lambda i=integrator: _chain(4, integrator=i, contact=True)
         found[f"falling {integrator}"] = lambda i=integrator: _falling(integrator=i)
     found |= {name: _example(path) for path in sorted(EXAMPLES.glob("*.py")) for name in [path.stem]}
+    found["falling, threads"] = lambda: _falling(threads=2, config={"threads/grain": 0.1})
     found |= {"net": _net, "conjugate": _conjugate, "mechanism": _mechanism, "loose": _loose}
     found |= {f"arap {integrator}": lambda i=integrator: _arap(i) for integrator in ("ctr", "bdf1")}
     return {**found, **SCENES, "press": build}
