@@ -21,15 +21,11 @@ test: $(VENV)/.installed-test
 	$(BIN)/python -m dovetail warmup
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-lint: $(VENV)-robots/.installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-robots
-	$(VENV)-robots/bin/python -m pip install --quiet --editable '.[robots]'
-	for package in $(ROBOTS); do \
-	    $(VENV)-robots/bin/python -m pip install --quiet --no-deps $$package || echo "no $$package"; \
-	done
-	touch $@
+# nonsense and spoilt files, several times as many as the tests have
+fuzz: $(VENV)/.installed-test
+	DOVETAIL_FUZZ=full $(BIN)/python -m pytest -q -n 2 tests/fuzz
 
-$(VENV)/.installed-dev
+lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -81,3 +77,11 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 
 clean:
 	rm -rf $(VENV) $(VENV)-robots build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)-robots/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-robots
+	$(VENV)-robots/bin/python -m pip install --quiet --editable '.[robots]'
+	for package in $(ROBOTS); do \
+	    $(VENV)-robots/bin/python -m pip install --quiet --no-deps $$package || echo "no $$package"; \
+	done
+	touch $@
