@@ -266,6 +266,8 @@ class Coordinate(Handle):
 
     def named(self, name: str) -> str:
         """How an attribute of this coordinate is called among those of the joint."""
+        if not isinstance(name, str):
+            raise SceneError(f"{self.who}: {shown(name)} is no name of an attribute; give a text.")
         return f"{self.word.prefix}{name}"
 
     def has(self, name: str) -> bool:
