@@ -23,7 +23,8 @@ from fuzz.surface import MADE_BY_OTHERS, MODULES, Call, Stage
 from dovetail.errors import DovetailError
 from dovetail.sim import Sim
 
-CALLS = 20_000 if os.environ.get("DOVETAIL_FUZZ") == "full" else 8_000  # `make fuzz` makes all of them
+ALL = 20_000  # enough that each was drawn
+CALLS = ALL if os.environ.get("DOVETAIL_FUZZ") == "full" else 8_000  # `make fuzz` makes all of them
 CALLS_OF_A_STAGE = 1000
 CALLS_BETWEEN_STEPS = 100
 LONGEST = 30.0  # s for a call; a step takes 0.02 s, but the first one of a kind may have to compile
@@ -155,7 +156,7 @@ def test_nonsense_is_refused_in_a_paragraph(tmp_path, monkeypatch):
     assert made >= CALLS
     assert not tally.complaints, f"{len(tally.complaints)} of {made} calls:\n" + "\n".join(tally.complaints[:40])
     assert tally.worked > made / 4  # it is not that everything is refused at the door
-    assert not missed(tally.made)
+    assert CALLS < ALL or not missed(tally.made)
 
 
 def missed(made: Counter[str]) -> set[str]:
