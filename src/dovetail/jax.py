@@ -35,7 +35,7 @@ class _Host:
         given = [np.asarray(each) for each in values]
         Q, V, tape = self._function(*given)
         self._last = [each.copy() for each in given], tape
-        return tuple(each.astype(given[0].dtype) for each in (Q, V))  # type: ignore[return-value]
+        return tuple(each.astype(given[0].dtype) for each in (Q, V))  # type: ignore[return-value]  # two of them
 
     def back(self, values: Any, by_states: Any) -> tuple[Array, ...]:
         given = [np.asarray(each) for each in values]

@@ -29,7 +29,7 @@ def _function() -> Any:
     except ImportError as error:
         raise MissingExtra("dovetail.torch: PyTorch is not installed; run: pip install torch") from error
 
-    class Rollout(torch.autograd.Function):  # type: ignore[misc]
+    class Rollout(torch.autograd.Function):  # type: ignore[misc]  # without torch it is Any
         @staticmethod
         def forward(ctx: Any, function: RolloutFunction, *tensors: Any) -> Any:
             Q, V, ctx.tape = function(*(each.detach().cpu().numpy() for each in tensors))
@@ -38,7 +38,7 @@ def _function() -> Any:
             return tuple(torch.as_tensor(each, dtype=dtype, device=device) for each in (Q, V))
 
         @staticmethod
-        @once_differentiable  # type: ignore[untyped-decorator]
+        @once_differentiable  # type: ignore[untyped-decorator]  # the same
         def backward(ctx: Any, dQ: Any, dV: Any) -> Any:
             by_states = (each.detach().cpu().numpy().astype(float) for each in (dQ, dV))
             found = ctx.function.pull(ctx.tape, *by_states)

@@ -16,7 +16,7 @@ from numba.core.compiler import Compiler
 __all__ = ["Bitcode", "InnerPipeline", "Pipeline"]
 
 
-class _Library(JITCodeLibrary):  # type: ignore[misc]
+class _Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
     """Machine code that Python calls."""
 
     def _optimize_functions(self, module: Any) -> None:
@@ -54,7 +54,7 @@ class Bitcode(_Library):
         return self.name, "inner", self._get_module_for_linking().as_bitcode()
 
 
-class Pipeline(Compiler):  # type: ignore[misc]
+class Pipeline(Compiler):  # type: ignore[misc]  # Numba has no types
     """Numba's stages, into machine code."""
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
@@ -63,7 +63,7 @@ class Pipeline(Compiler):  # type: ignore[misc]
         super().__init__(typingctx, targetctx, library, *others)
 
 
-class InnerPipeline(Compiler):  # type: ignore[misc]
+class InnerPipeline(Compiler):  # type: ignore[misc]  # Numba has no types
     """The same, into bitcode."""
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:

@@ -52,7 +52,7 @@ class _Setting(threading.local):
 _setting = _Setting()
 
 
-class using:  # noqa: N801
+class using:  # noqa: N801 - reads as what it does
     """Within this, let `map_chunks` use so many threads, and chunks of so many microseconds; None: as before."""
 
     def __init__(self, threads: int | None = None, grain: float | None = None) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from dovetail.errors import StudyError
 from dovetail.messages import counted
+from dovetail.solver.threads import processors
 from dovetail.study.cases import Case, Row, plain, work
 from dovetail.study.progress import Progress
 from dovetail.study.table import Table
@@ -59,7 +60,7 @@ def sweep(
     todo = [plain(case, f"case {number}") for number, case in enumerate(cases)]
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise StudyError(f"sweep: seed is {seed!r}; give a whole number from 0 on")
-    count = _processors() if processes is None else processes
+    count = processors() if processes is None else processes
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise StudyError(f"sweep: processes is {count!r}; give a whole number from 1 on")
     with Table(Path(out), todo, seed) as table:
@@ -71,12 +72,16 @@ def sweep(
                 with Progress(len(todo), table.rows.values(), show) as bar:
                     _Sweep(run, todo, seed, table, workers, bar).run(ahead)
             except KeyboardInterrupt:
-                done = f"{len(table.rows):,} of {counted(len(todo), 'case')}"
-                print(f"sweep: stopped; {done} are in {table.path}, run it again to go on", file=sys.stderr)
+                print(f"sweep: stopped; {_kept(table, todo)}", file=sys.stderr)
                 raise
             finally:
                 workers.close()
         return [table.rows[number] for number in range(len(todo))]
+
+
+def _kept(table: Table, cases: list[Case]) -> str:
+    """How far it has come, and what to do."""
+    return f"{len(table.rows):,} of {counted(len(cases), 'case')} are in {table.path}, run it again to go on"
 
 
 def _dead(error: Exception) -> Future[Row]:
@@ -84,10 +89,6 @@ def _dead(error: Exception) -> Future[Row]:
     future: Future[Row] = Future()
     future.set_exception(error)
     return future
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Sweep:
@@ -121,11 +122,8 @@ class _Sweep:
             if isinstance(self._workers, Own):  # someone has just died; those that run hear of it below
                 self._running[_dead(error)] = number
                 return
-            done = f"{len(self._table.rows):,} of {counted(len(self._cases), 'case')}"
-            raise StudyError(
-                f"sweep: the executor takes no work ({type(error).__name__}: {error}); {done} are in "
-                f"{self._table.path}, run it again to go on"
-            ) from error
+            said, kept = f"{type(error).__name__}: {error}", _kept(self._table, self._cases)
+            raise StudyError(f"sweep: the executor takes no work ({said}); {kept}") from error
         self._running[future] = number
 
     def _gather(self, seconds: float | None = None) -> None:

@@ -110,7 +110,7 @@ class Given:
 def ray_executor(**options: Any) -> Submits:
     """An executor on a ray cluster, which ray.init() has joined before; options are those of ray.remote."""
     try:
-        import ray  # type: ignore[import-not-found, unused-ignore]
+        import ray  # type: ignore[import-not-found, unused-ignore]  # no extra of ours
     except ImportError as error:
         raise MissingExtra("ray is not installed; pip install ray") from error
 
