@@ -59,13 +59,25 @@ def close_notice(page: Any) -> None:
 
 
 def place_of(page: Any, colour: str, upper_part: float = 1.0) -> np.ndarray:
-    """Where the middle of everything "green" or "blue" is in the upper part of the picture, (x, y) in pixels."""
+    """Where the middle of everything "green" or "blue" is in the upper part of the picture, (x, y) in pixels.
+
+    A page that is still being drawn is waited for, half a minute at most.
+    """
+    for _ in range(60):
+        box = page.locator("canvas").first.bounding_box()
+        box["height"] *= upper_part
+        places = _places(page.screenshot(clip=box), colour)
+        if len(places) > 30:
+            return places.mean(axis=0) + np.array([box["x"], box["y"]])
+        page.wait_for_timeout(500)
+    raise AssertionError(f"nothing {colour} is to be seen")
+
+
+def _places(png: bytes, colour: str) -> np.ndarray:
+    """Where a picture has the colour, (n, 2) in pixels."""
     import imageio.v3 as imageio
 
-    box = page.locator("canvas").first.bounding_box()
-    box["height"] *= upper_part
-    shot = imageio.imread(io.BytesIO(page.screenshot(clip=box)))[..., :3] / 255
+    shot = imageio.imread(io.BytesIO(png))[..., :3] / 255
     one, others = {"green": (1, (0, 2)), "blue": (2, (0, 1))}[colour]
     strong = (shot[..., one] > 0.35) & (shot[..., others].max(axis=-1) < 0.6 * shot[..., one])
-    assert strong.sum() > 30, f"nothing {colour} is to be seen"
-    return np.argwhere(strong)[:, ::-1].mean(axis=0) + np.array([box["x"], box["y"]])
+    return np.argwhere(strong)[:, ::-1]
