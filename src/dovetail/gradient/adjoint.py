@@ -3,7 +3,8 @@
     Q̃ = α₀ Qₙ + α₁ Qₙ₋₁ + h (β₀ Vₙ + β₁ Vₙ₋₁) + σ h² a         g = c M (Q − Q̃) + ∇(all else) = 0
     Vₙ₊₁ = (δ Q + δ₀ Qₙ + δ₁ Qₙ₋₁)/h
 
-With H x = q + δ v/h, q and v the adjoints of Qₙ₊₁ and Vₙ₊₁, that of Q̃ is c M x.
+With H x = q + δ v/h, q and v the adjoints of Qₙ₊₁ and Vₙ₊₁, that of Q̃ is c M x. A step in touch has more to tell the
+next one than Q and V (`Past` in frame.py): what of that depends on Qₙ₊₁ is part of q.
 """
 
 from __future__ import annotations
@@ -12,21 +13,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.gradient.bodies import BodySums, Costate, fall_back, step_back
+from dovetail.gradient.bodies import BodySums, Costate, PastBars, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
-from dovetail.gradient.frame import Frame, Parameters
+from dovetail.gradient.frame import Frame, Parameters, Past
+from dovetail.gradient.held import Grip, HeldAdjoint
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.reel import Ends
+from dovetail.gradient.rubbing import RubbingContact
 from dovetail.gradient.start import Begun, StartAdjoint
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching, Walk
+from dovetail.gradient.turning import TurnAdjoint
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -34,15 +38,16 @@ if TYPE_CHECKING:
 __all__ = ["Adjoint"]
 
 
-def _table(methods: Methods, bodies: Bodies) -> Array:
-    """Coefficients (n, 9) of the methods of bodies: α₀, α₁, β₀, β₁, σ of Q̃, and δ, δ₀, δ₁, ε of the new velocity.
+def _table(methods: Methods, bodies: Bodies, touched: Flags | None) -> Array:
+    """Coefficients (n, 10) of the methods of bodies: α₀, α₁, β₀, β₁, σ of Q̃, and δ, δ₀, δ₁, ε, η of the new velocity.
 
-    Quasi-static bodies have no past, and fixed ones no velocity.
+    Quasi-static bodies have no past, and fixed ones no velocity; touched (n,) touch something in the end.
     """
     free, dynamic = (bodies.is_free != 0)[:, None], ((bodies.is_free * bodies.is_dynamic) != 0)[:, None]
-    prediction, rates = methods.prediction[methods.of], methods.rates[methods.of]
+    of = methods.of if touched is None else methods.landing(touched)[0]
+    prediction, rates = methods.prediction[methods.of], methods.rates[of]
     place = np.where(dynamic, prediction[:, :4], (1.0, 0.0, 0.0, 0.0))
-    return np.hstack([place, prediction[:, 4:], np.where(free, rates[:, :4], 0.0)])
+    return np.hstack([place, prediction[:, 4:], np.where(free, rates, 0.0)])
 
 
 class Adjoint:
@@ -58,9 +63,10 @@ class Adjoint:
         self.potential = PotentialAdjoint(simulation)
         by, n = sums.constant, self.model.bodies.count
         self._by_bodies = BodySums(mass=by["mass"], stiffness=by["stiffness"], gravity=by["gravity"])
-        self._last: tuple[Methods, Array] | None = None
+        self._last: tuple[Methods, Flags | None, Array] | None = None
         self._room, self._costates = np.zeros((2, n, 4, 3)), (Costate.zero(n), Costate.zero(n))
         self._start = StartAdjoint(simulation, self.system, self.potential.is_place)
+        self._held = HeldAdjoint(simulation, self.system, self._start)
 
     def __enter__(self) -> Adjoint:
         coordinates = self.parameters.coordinates
@@ -91,12 +97,19 @@ class Adjoint:
         self.k, self.frame, self.ends = k, frame, ends
         self.parameters.put(frame.given)
         self.system.prepare(h, methods.weight)
+        self.contact = self._touch(frame, ends)
+        if self.contact is not None and not self.contact.fits(self.system.blocks):
+            self.system.lay_out(self.contact.pairs)
+        self._held.at(k, frame, ends.Q_before)
         self._V_start, a, self.begun = self.begin(ends.Q, ends.V)
         predict(
             methods.prediction, methods.of, h, model.bodies.is_free, model.bodies.is_dynamic, a, ends.Q, self._V_start,
             ends.Q_before, ends.V_before, model.potential.Q_tilde,
         )  # fmt: skip
-        self.contact = self._touch(frame, ends)
+        self.turns = TurnAdjoint(model, frame, ends.Q, self._V_start, self.begun)
+        if isinstance(self.contact, RubbingContact):
+            assert frame.past is not None
+            self.contact.freeze(frame.past, *self.turns.values)
         self.parameters.coordinates.reference[:] = frame.values[1]
         g = self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
         self.system.factor(k)
@@ -112,7 +125,12 @@ class Adjoint:
         a = loads.accelerations(Q) + push
         if not frame.methods.is_consistent:
             return V, a, None
-        begun = self._start.begin(frame, Q, V, a)
+        self.grip, half = None, np.zeros(1)
+        if frame.methods.some_held:
+            self.grip = self._held.begin(self.touching(Q), Q, V, a)
+            V = self.grip.V_start.value
+            half = half if self.grip.half is None else self.grip.half.value
+        begun = self._start.begin(frame, Q, V, a, half)
         on, h = (begun.active != 0)[:, None, None], frame.h
         end = loads.accelerations(Q + h * begun.V) + push
         return begun.V, np.where(on, end - begun.x / (h * h), begun.a), begun
@@ -122,13 +140,27 @@ class Adjoint:
         model, sums, k, frame, ends, begun = self.model, self._sums, self.k, self.frame, self.ends, self.begun
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
         reference[:] = frame.values[1]
-        x, nu = self.system.solve(Q1, after.Q + table[:, 5, None, None] / h * after.V)
+        q, past, c = after.Q + table[:, 5, None, None] / h * after.V, after.past, model.potential.weights.c
+        if past is not None:
+            pulled = (c * model.bodies.is_free)[:, None, None] / (h * h) * past.A
+            q += pulled
+            if isinstance(self.contact, RubbingContact):
+                q += self.contact.explicit(past)
+        x, nu = self.system.solve(Q1, q)
         start_bar = self.potential.run(k, h, Q1, x, nu, sums)
-        before, c = self._costates[after is self._costates[0]], model.potential.weights.c
+        before = self._costates[after is self._costates[0]]
         (a_bar, V_bar), Q_tilde = self._room, model.potential.Q_tilde
         step_back(model.bodies, table, c, h, Q1, Q_tilde, x, after, before, (a_bar, V_bar), self._by_bodies)
+        a_bar += (h * table[:, 9, None, None]) * after.V
+        if past is not None:
+            before.Q -= table[:, 0, None, None] * pulled
+            a_bar -= (h * h * table[:, 4, None, None]) * pulled
+            V_bar -= (h * table[:, 2, None, None]) * pulled
         if self.contact is not None:
             self.contact.back(x, before.Q, sums)
+        before.past = None
+        if frame.past is not None:
+            before.past = self._past_bars(frame.past)
         reference[:] = frame.values[0]
         if begun is None:
             self._loads(k, a_bar, ends.Q, before.Q)
@@ -141,31 +173,81 @@ class Adjoint:
                 )  # fmt: skip
             return before
         on, at_end = (begun.active != 0)[:, None, None], np.zeros_like(Q1)
-        self._loads(k, np.where(on, a_bar, 0.0), ends.Q + h * begun.V, at_end)
+        rubs = self.contact if isinstance(self.contact, RubbingContact) else None
+        of_Q, of_V, inner_bar = self.turns.back(past, rubs, sums)
+        before.Q += of_Q
+        V_bar += of_V
+        self._loads(k, np.where(on, a_bar - inner_bar, 0.0), ends.Q + h * begun.V, at_end)
         V_bar += h * at_end
-        of_Q, of_V, of_a = self._start.back(
-            k, frame, begun, (ends.Q, ends.V), V_bar, np.where(on, a_bar, 0.0), start_bar, sums
+        of_Q, of_V, of_a, half_bar = self._start.back(
+            k, frame, begun, ends.Q, V_bar, np.where(on, a_bar + inner_bar, 0.0), start_bar, sums
         )
         before.Q += of_Q + at_end
-        before.V += of_V
-        self._loads(k, np.where(on, of_a, a_bar), ends.Q, before.Q)
+        of_a = np.where(on, of_a, a_bar)
+        grip = self.grip
+        if grip is None:
+            before.V += of_V
+        else:
+            pushed_bar = np.zeros((len(Q1), 13)) if past is None else past.pushed[:, :13]
+            self._held.back(grip, (of_V, half_bar, pushed_bar), sums)
+            self._release(grip, before)
+            of_a = of_a + grip.a.slope
+        self._loads(k, of_a, ends.Q, before.Q)
         return before
+
+    def _past_bars(self, past: Past) -> PastBars:
+        """Adjoints of the past of a step, with what its friction takes from that."""
+        n, rubs = self.model.bodies.count, self.contact
+        force = np.zeros_like(past.force)
+        if isinstance(rubs, RubbingContact) and rubs.lags:
+            force += rubs.force.slope
+        return PastBars(
+            np.zeros((n, 4, 3)), np.zeros((n, 19)), np.zeros((n, 16)), np.zeros((n, 3)), np.zeros((n, 3)), past.keys,
+            force,
+        )  # fmt: skip
+
+    def _release(self, grip: Grip, before: Costate) -> None:
+        """before += what the start of a step in touch takes from the state and the past of it."""
+        past = before.past
+        assert past is not None
+        before.Q += grip.Q.slope
+        before.V += grip.V.slope
+        before.Q_before += grip.Q_before.slope
+        for node, bar in (
+            (grip.A, past.A), (grip.pushed, past.pushed), (grip.rubbing, past.rubbing), (grip.turn, past.turn),
+            (grip.axis, past.axis), (grip.force, past.force),
+        ):  # fmt: skip
+            bar += node.slope
+        if self.contact is not None:
+            told = set()
+            for closest, friction in grip.frictions:
+                log_kappa = np.zeros(closest.t.count) if closest in told else closest.log_kappa.slope[:, 0]
+                told.add(closest)
+                log_mu = None if friction is None else friction.log_mu_all.slope[:, 0]
+                self.contact.tell_friction(closest.t, log_kappa, log_mu, self._sums)
 
     @property
     def table(self) -> Array:
-        """Coefficients (n, 9) of the methods of the step at hand."""
-        return self._coefficients(self.frame.methods)
+        """Coefficients (n, 10) of the methods of the step at hand."""
+        return self._coefficients(self.frame.methods, self.frame.touched)
 
     @property
     def pulls_once(self) -> bool:
         """Whether `pull` leaves nothing to be pulled again: the start of ctr takes the place of the factor."""
-        return self.begun is not None
+        return self.begun is not None or isinstance(self.contact, RubbingContact)
 
-    def _coefficients(self, methods: Methods) -> Array:
+    def touching(self, Q: Array) -> Touching | None:
+        """The contacts at Q, at or near the start of the step at hand."""
+        if self.walk is None:
+            return None
+        known = self._later is not None and Q is self.ends.Q
+        return self._later[0] if self._later is not None and known else self.walk.to(Q, self.frame.h)
+
+    def _coefficients(self, methods: Methods, touched: Flags | None) -> Array:
         """Those of the last step if its methods were the same."""
-        if self._last is None or self._last[0] is not methods:
-            self._last = methods, _table(methods, self.model.bodies)
-        return self._last[1]
+        if self._last is None or self._last[0] is not methods or self._last[1] is not touched:
+            self._last = methods, touched, _table(methods, self.model.bodies, touched)
+        return self._last[2]
 
     def _touch(self, frame: Frame, ends: Ends) -> ContactAdjoint | None:
         """Contacts of a step, None where there are none."""
@@ -178,7 +260,10 @@ class Adjoint:
         end = later[0] if later is not None and known else self.walk.to(ends.Q_end, h)
         start = self.walk.to(ends.Q, h) if frame.contacts else self.walk.nowhere(ends.Q)
         self._later = start, self.k, h
-        return ContactAdjoint(contact, start, end, ends.Q, ends.Q_end, h) if start.count or end.count else None
+        if not (start.count or end.count):
+            return None
+        kind = ContactAdjoint if frame.past is None else RubbingContact
+        return kind(contact, start, end, ends.Q, ends.Q_end, h)
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""

@@ -22,7 +22,7 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import block_of
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["ContactAdjoint"]
+__all__ = ["ContactAdjoint", "add_forms"]
 
 
 class ContactAdjoint:
@@ -61,8 +61,11 @@ class ContactAdjoint:
         if self._end.count:
             add_barriers(self._end, self._contact.scene, self._Q_end, blocks)
         if self.lags:
-            _add_friction(self._start, self._epsilon, self._Q, self._Q_end, blocks)
-            add_friction_gradient(self._start, self._epsilon, self._Q, self._Q_end, blocks.g)
+            self._assemble_friction(blocks)
+
+    def _assemble_friction(self, blocks: Blocks) -> None:
+        _add_friction(self._start, self._epsilon, self._Q, self._Q_end, blocks)
+        add_friction_gradient(self._start, self._epsilon, self._Q, self._Q_end, blocks.g)
 
     def back(self, x: Array, Q_bar: Array, sums: Sums) -> None:
         """Q_bar −= ∂(x·g)/∂Qₙ of lagged friction; gradients by friction and stiffness of materials go to the sums."""
@@ -74,14 +77,23 @@ class ContactAdjoint:
             if sums.vertices is not None:
                 add_barrier_shapes(self._end, scene, self._Q_end, x, sums.vertices, sums.planes)
         if self.lags:
-            work = np.empty(self._start.count)
-            parts = np.zeros((0 if sums.vertices is None else len(work), 5, 3))
-            _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work, parts)
-            if sums.vertices is not None:
-                move = self._Q_end - self._Q
-                add_friction_shapes(self._start, scene, self._Q, move, x, parts, sums.vertices, sums.planes)
-            self._tell(self._start, work, sums)
-            np.add.at(sums.log_mu, _materials(scene, self._start), -work)
+            self._pull_friction(x, Q_bar, sums)
+
+    def _pull_friction(self, x: Array, Q_bar: Array, sums: Sums) -> None:
+        scene, work = self._contact.scene, np.empty(self._start.count)
+        parts = np.zeros((0 if sums.vertices is None else len(work), 5, 3))
+        _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work, parts)
+        if sums.vertices is not None:
+            move = self._Q_end - self._Q
+            add_friction_shapes(self._start, scene, self._Q, move, x, parts, sums.vertices, sums.planes)
+        self._tell(self._start, work, sums)
+        np.add.at(sums.log_mu, _materials(scene, self._start), -work)
+
+    def tell_friction(self, t: Touching, log_kappa: Array, log_mu: Array | None, sums: Sums) -> None:
+        """Gradients by materials of contacts with these derivatives (k,) by ln κ and ln μ."""
+        self._tell(t, -log_kappa, sums)
+        if log_mu is not None:
+            np.add.at(sums.log_mu, _materials(self._contact.scene, t), log_mu)
 
     def _tell(self, t: Touching, work: Array, sums: Sums) -> None:
         """Gradients by ln κ of contacts with x·g (k,); that of adaptive ones is a multiple of the larger mass."""
@@ -162,6 +174,18 @@ def _add_friction(t: Touching, epsilon: float, Q: Array, Q_end: Array, blocks: B
         a, b = t.bodies[k, 0], t.bodies[k, 1]
         place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
         add_form(blocks, a, b, place, 1, rows, M, space)
+
+
+@kernel
+def add_forms(bodies: Indices, c: Array, M: Array, blocks: Blocks) -> None:
+    """Add Σ c cᵀ ⊗ M of contacts with weights c (k, 8), that have the sign of their body, and M (k, 3, 3)."""
+    position, row_start, column = blocks.position, blocks.row_start, blocks.column
+    form, space = np.empty((1, 1, 3, 3)), np.empty((1, 3, 3))
+    for k in range(len(c)):
+        a, b = bodies[k, 0], bodies[k, 1]
+        form[0, 0] = M[k]
+        place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
+        add_form(blocks, a, b, place, 1, c[k : k + 1], form, space)
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dovetail.errors import GradientError
-from dovetail.gradient.frame import Frame, Parameters
+from dovetail.gradient.frame import Frame, Parameters, Past
 from dovetail.gradient.refusal import refuse_step
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.solution import Tolerances
@@ -135,6 +135,10 @@ class Reel:
                 f"Tape: before step {k} the state was written to, which tapes cannot see; begin a new rollout."
             )
         before = state.dt_before
+        contact, is_consistent = simulation.contact, simulation.scheme.integrator.is_consistent
+        rubs = contact is not None and (contact.stick is not None or bool(contact.scene.thickness.any()))
+        in_touch = rubs or (is_consistent and bool(simulation.model.guards))
+        past = Past.of(simulation) if in_touch else None
         self._timeline.advance()
         report, last = simulation.last[1], self.frames[k - 1] if k else None
         assert report is not None
@@ -142,6 +146,7 @@ class Reel:
         frame = Frame(
             report.dt, report.dt / (before or report.dt), simulation.scheme.last, given,
             (self.values[k], coordinates.value.copy()), self.parameters.switches, report.contacts,
+            simulation.state.knocked if is_consistent else None, past,
         )  # fmt: skip
         Q, V = simulation.state.Q.copy(), simulation.state.V.copy()
         if again:
@@ -170,7 +175,7 @@ class Reel:
                 frame = self.frames[k]
                 given: list[Any] = [None] * len(frame.given)
                 given[:place] = frame.given[:place]
-                self.frames[k] = replace(frame, given=given)
+                self.frames[k] = replace(frame, given=given, past=None)
             if self._loaded.start < k < self._loaded.stop - 1:
                 self._Q[k] = self._V[k] = None
 

@@ -1,0 +1,130 @@
+"""Contacts of a state as formulas that have derivatives (reverse.py): gaps, loads, and what barriers resist.
+
+Closest points move with the bodies, G dα = −B·dQ (touching.py). s_e = r·r_e with constant weights has the derivative B_e,
+so that α = −G⁻¹(s − s⁰) has the right one, and everything else follows from c + Σ α_e c_e.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.gradient.reverse import Graph, Node, add_up, dot, gathered, joined, unary
+from dovetail.gradient.touching import Touching, corner
+from dovetail.solver.contact.kinds import D_HAT, KIND, MU, POINT_PLANE, SHAPE, THICKNESS
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.typing import Array, Indices
+
+__all__ = ["Closest", "across", "image", "spread"]
+
+
+def image(c: Any, bodies: Indices, X: Any) -> Any:
+    """c (k, 8) on the rows of two bodies each, of X (n, 4, 3): (k, 3). Both may be nodes."""
+    rows = gathered(X, bodies) if isinstance(X, Node) else np.where((bodies >= 0)[:, :, None, None], X[bodies], 0.0)
+    return (c[:, None, :4] @ rows[:, 0])[:, 0] + (c[:, None, 4:] @ rows[:, 1])[:, 0]
+
+
+def across(n: Any, v: Any) -> Any:
+    """v without its part along unit vectors n."""
+    return v - n * dot(n, v)
+
+
+def _slopes_of_barrier(D: Array, thickness: Array, d_hat: Array) -> tuple[Array, Array, Array, Array]:
+    """b and its first three derivatives by D, for κ = 1; see solver/contact/barrier.py."""
+    inner, outer = thickness**2, (thickness + d_hat) ** 2
+    x, gap = D - outer, D - inner
+    log, ratio = np.log(gap / (outer - inner)), x / gap
+    return (
+        -x * x * log,
+        -x * (2.0 * log + ratio),
+        -(2.0 * log + 4.0 * ratio - ratio**2),
+        -(6.0 - 6.0 * ratio + 2.0 * ratio**2) / gap,
+    )
+
+
+class Closest:
+    """Contacts t at Q.
+
+    bodies (k, 2)                   −1 for a half-plane
+    c (k, 8), r (k, 3), D (k, 1)    nodes: weights with the sign of their body, gap, its square
+    n (k, 3), d (k, 1)              nodes: unit normal, and distance
+    log_kappa (k, 1)                node: a change of the logarithm of κ
+    scale (k, 1)                    node: m h²κ
+    """
+
+    def __init__(self, graph: Graph, t: Touching, scene: ContactScene, Q: Node) -> None:
+        self.t, self.bodies, self._Q = t, t.bodies, Q
+        on_plane = (t.pairs[:, KIND] == POINT_PLANE)[:, None]
+        fixed, rates = image(t.c, t.bodies, Q), [image(t.c_e[:, e], t.bodies, Q) for e in range(2)]
+        # the gap to a half-plane has no part along it; elsewhere this is what it is
+        gaps = joined([dot(fixed, rate) for rate in rates])
+        alpha = -(t.inverse @ (gaps - gaps.value)[:, :, None])[:, :, 0]
+        self.c = t.c + alpha[:, :1] * t.c_e[:, 0] + alpha[:, 1:] * t.c_e[:, 1]
+        self.d_value = np.sqrt(t.D)[:, None]
+        n = t.r / self.d_value
+        moved = image(self.c, t.bodies, Q)
+        moved = moved - moved.value
+        self.r = t.r + moved - np.where(on_plane, 1.0, 0.0) * across(n, moved)
+        self.D = dot(self.r, self.r)
+        self.d = unary(self.D, self.d_value, 0.5 / self.d_value)
+        self.n = self.r / self.d
+        self.log_kappa = graph.of(np.zeros((t.count, 1)))
+        numbers = t.numbers
+        self._b = _slopes_of_barrier(t.D[:, None], numbers[:, THICKNESS, None], numbers[:, D_HAT, None])
+        self.scale = t.kappa[:, None] * (1.0 + self.log_kappa) * self._mollifiers(scene)
+
+    def _mollifiers(self, scene: ContactScene) -> Any:
+        """m (k, 1) of edges that are nearly parallel, 1 for all else."""
+        t = self.t
+        bent = np.flatnonzero(t.slope > 0.0)
+        self.bent, self.edges = bent, np.zeros((len(bent), 2, 8))
+        if not len(bent):
+            return t.weight[:, None]
+        for row, k in enumerate(bent):
+            for side in range(2):
+                ends = [np.array(corner(t, scene, int(k), 2 * side + i, side)) for i in range(2)]
+                self.edges[row, side, 4 * side + 1 : 4 * side + 4] = ends[1] - ends[0]
+        u, v = (image(self.edges[:, side], t.bodies[bent], self._Q) for side in range(2))
+        self.uv = u, v
+        self.crossed = dot(u, u) * dot(v, v) - dot(u, v) * dot(u, v)
+        of_bent = unary(self.crossed, t.weight[bent, None], t.slope[bent, None])
+        plain = np.where(t.slope > 0.0, 0.0, t.weight)[:, None]
+        return plain + add_up(of_bent, bent, t.count)
+
+    def slope_of_barrier(self, order: int) -> Node:
+        """A derivative of b by D (k, 1)."""
+        return unary(self.D, self._b[order], self._b[order + 1])
+
+    def load(self, log_mu: Node) -> Node:
+        """μλ h² (k, 1)."""
+        return -2.0 * self.t.numbers[:, MU, None] * (1.0 + log_mu) * self.d * self.slope_of_barrier(1) * self.scale
+
+    def stiffness(self) -> Node:
+        """q² (k, 1) of what Newton's method has of barriers, q² r rᵀ."""
+        found = self.scale * (4.0 * self.slope_of_barrier(2) + 2.0 * self.slope_of_barrier(1) / self.D)
+        return found * ((found.value > 0.0) & (self.t.weight[:, None] >= 1e-6))
+
+    def forces(self, n: int) -> Node:
+        """The gradient of all barriers, rows (n, 4, 3)."""
+        t = self.t
+        by = 2.0 * self.scale * self.slope_of_barrier(1) * self.r
+        found = spread(self.c, by, t.bodies, n)
+        if not len(self.bent):
+            return found
+        u, v = self.uv
+        b = unary(self.D, self._b[0], self._b[1])
+        width = t.numbers[self.bent, SHAPE, None]
+        slope = unary(self.crossed, t.slope[self.bent, None], -2.0 / width**2)
+        kappa = t.kappa[self.bent, None] * (1.0 + gathered(self.log_kappa, self.bent))
+        pull = 2.0 * kappa * gathered(b, self.bent) * slope
+        first, second = dot(v, v) * u - dot(u, v) * v, dot(u, u) * v - dot(u, v) * u
+        for side, along in enumerate((first, second)):
+            found = found + spread(self.edges[:, side], pull * along, t.bodies[self.bent], n)
+        return found
+
+
+def spread(c: Any, F: Node, bodies: Indices, n: int) -> Node:
+    """Σ c ⊗ F on the rows (n, 4, 3) of the bodies of contacts, c (k, 8), F (k, 3)."""
+    rows = joined([(c[:, :4, None] * F[:, None])[:, None], (c[:, 4:, None] * F[:, None])[:, None]], axis=1)
+    return add_up(rows, bodies, n)

@@ -1,0 +1,233 @@
+"""Derivatives of formulas on arrays, backwards: what a formula did is kept in a graph, and gone through from its end.
+
+    graph = Graph()
+    x = graph.of(array)
+    y = dot(x, x)                    # kept as it is computed
+    graph.pull((y, by_y))            # x.bar += ∂(by_y · y)/∂x
+
+Where a value has its derivative by another rule, a barrier or the solution of a linear system, `unary` and `custom` put
+it in. Numbers that are no nodes of the graph are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.gradient import vectors
+from dovetail.typing import Array, Indices
+
+__all__ = [
+    "Graph",
+    "Node",
+    "add_up",
+    "cross",
+    "custom",
+    "divided",
+    "dot",
+    "gathered",
+    "joined",
+    "root",
+    "summed",
+    "unary",
+    "value_of",
+    "where",
+]
+
+Pull = Callable[[Array], None]
+
+
+def value_of(x: Any) -> Array:
+    """The numbers of a node, or of a constant."""
+    return x.value if isinstance(x, Node) else np.asarray(x, float)
+
+
+def _fit(bar: Array, shape: tuple[int, ...]) -> Array:
+    """A derivative by what was repeated along axes, summed over these."""
+    while bar.ndim > len(shape):
+        bar = bar.sum(axis=0)
+    for axis, size in enumerate(shape):
+        if size == 1 and bar.shape[axis] != 1:
+            bar = bar.sum(axis=axis, keepdims=True)
+    return bar
+
+
+class Node:
+    """An array that a graph knows, the derivative `bar` by it, and how it is passed on."""
+
+    __array_ufunc__ = None  # arrays leave operators to nodes
+
+    def __init__(self, graph: Graph, value: Array, pull: Pull | None = None) -> None:
+        self.graph, self.value, self.pull = graph, value, pull
+        self.bar: Array | None = None
+        graph.nodes.append(self)
+
+    def add(self, bar: Array) -> None:
+        """bar += one part of it."""
+        bar = _fit(bar, self.value.shape)
+        self.bar = bar.copy() if self.bar is None else self.bar + bar
+
+    @property
+    def slope(self) -> Array:
+        """The derivative by it, zero where nothing depends on it."""
+        return np.zeros_like(self.value) if self.bar is None else self.bar
+
+    def __add__(self, other: Any) -> Node:
+        return custom((self, other), self.value + value_of(other), lambda bar: (bar, bar))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Node:
+        return custom((self,), -self.value, lambda bar: (-bar,))
+
+    def __sub__(self, other: Any) -> Node:
+        return custom((self, other), self.value - value_of(other), lambda bar: (bar, -bar))
+
+    def __rsub__(self, other: Any) -> Node:
+        return custom((self, other), value_of(other) - self.value, lambda bar: (-bar, bar))
+
+    def __mul__(self, other: Any) -> Node:
+        a, b = self.value, value_of(other)
+        return custom((self, other), a * b, lambda bar: (bar * b, bar * a))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Node:
+        a, b = self.value, value_of(other)
+        return custom((self, other), a / b, lambda bar: (bar / b, -bar * a / (b * b)))
+
+    def __rtruediv__(self, other: Any) -> Node:
+        a, b = value_of(other), self.value
+        return custom((other, self), a / b, lambda bar: (bar / b, -bar * a / (b * b)))
+
+    def __matmul__(self, other: Any) -> Node:
+        """Products of many matrices."""
+        return _times(self, other)
+
+    def __rmatmul__(self, other: Any) -> Node:
+        return _times(other, self)
+
+    def __getitem__(self, at: Any) -> Node:
+        """A part, by slices, numbers and None."""
+
+        def pull(bar: Array) -> tuple[Array]:
+            whole = np.zeros_like(self.value)
+            whole[at] = bar
+            return (whole,)
+
+        return custom((self,), self.value[at], pull)
+
+
+class Graph:
+    """Nodes in the order in which they were computed."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+
+    def of(self, value: Array) -> Node:
+        """A node that nothing was computed for."""
+        return Node(self, np.asarray(value, float))
+
+    def pull(self, *seeds: tuple[Node, Array], after: int = 0) -> None:
+        """Go through what was computed, from nodes with given derivatives, back to node number `after`."""
+        for node, bar in seeds:
+            node.add(bar)
+        for node in reversed(self.nodes[after:]):
+            if node.pull is not None and node.bar is not None:
+                bar, node.bar = node.bar, None
+                node.pull(bar)
+
+
+def custom(parts: Sequence[Any], value: Array, pull: Callable[[Array], Sequence[Array | None]]) -> Node:
+    """A value of parts; pull turns the derivative by it into those by the parts, None where there is none."""
+    graph = next(part.graph for part in parts if isinstance(part, Node))
+
+    def pass_on(bar: Array) -> None:
+        for part, by in zip(parts, pull(bar), strict=True):
+            if isinstance(part, Node) and by is not None:
+                part.add(by)
+
+    return Node(graph, value, pass_on)
+
+
+def unary(x: Node, value: Array, slope: Array) -> Node:
+    """A function of each number of x, whose values and derivatives are known."""
+    return custom((x,), value, lambda bar: (bar * slope,))
+
+
+def root(x: Node) -> Node:
+    """√x, with the derivative 0 at 0."""
+    value = np.sqrt(x.value)
+    return unary(x, value, np.divide(0.5, value, out=np.zeros_like(value), where=value > 0.0))
+
+
+def _times(a: Any, b: Any) -> Node:
+    x, y = value_of(a), value_of(b)
+    return custom((a, b), x @ y, lambda bar: (bar @ y.swapaxes(-1, -2), x.swapaxes(-1, -2) @ bar))
+
+
+def dot(a: Any, b: Any) -> Node:
+    """a·b over the last axis, which stays as one of length 1."""
+    x, y = value_of(a), value_of(b)
+    return custom((a, b), (x * y).sum(axis=-1, keepdims=True), lambda bar: (bar * y, bar * x))
+
+
+def cross(a: Any, b: Any) -> Node:
+    """a × b over the last axis."""
+    x, y = np.broadcast_arrays(value_of(a), value_of(b))
+    return custom((a, b), vectors.cross(x, y), lambda bar: (vectors.cross(y, bar), vectors.cross(bar, x)))
+
+
+def summed(x: Node, axis: int) -> Node:
+    """The sum along an axis, which goes."""
+    shape = x.value.shape
+    return custom((x,), x.value.sum(axis=axis), lambda bar: (np.broadcast_to(np.expand_dims(bar, axis), shape),))
+
+
+def gathered(x: Node, at: Indices) -> Node:
+    """x[at] along the first axis, for numbers `at` of any shape; 0 where they are negative."""
+    known = at >= 0
+    mask = known.reshape(at.shape + (1,) * (x.value.ndim - 1))
+
+    def pull(bar: Array) -> tuple[Array]:
+        whole = np.zeros_like(x.value)
+        np.add.at(whole, at[known], bar[known])
+        return (whole,)
+
+    return custom((x,), np.where(mask, x.value[at], 0.0), pull)
+
+
+def add_up(x: Node, at: Indices, count: int) -> Node:
+    """(count, …): sums of x over the rows whose number `at` is the same; negative ones do not count."""
+    known = at >= 0
+    value = np.zeros((count, *x.value.shape[at.ndim :]))
+    np.add.at(value, at[known], x.value[known])
+    mask = known.reshape(at.shape + (1,) * (value.ndim - 1))
+    return custom((x,), value, lambda bar: (np.where(mask, bar[at], 0.0),))
+
+
+def joined(parts: Sequence[Any], axis: int = -1) -> Node:
+    """Arrays end to end along an axis."""
+    values = [value_of(part) for part in parts]
+    ends = np.cumsum([value.shape[axis] for value in values])[:-1]
+    return custom(parts, np.concatenate(values, axis=axis), lambda bar: np.split(bar, ends, axis=axis))
+
+
+def where(condition: Array, a: Any, b: Any) -> Node:
+    """a where a condition holds, which is no part of the derivative, b elsewhere."""
+    value = np.where(condition, value_of(a), value_of(b))
+    return custom((a, b), value, lambda bar: (np.where(condition, bar, 0.0), np.where(condition, 0.0, bar)))
+
+
+def divided(d: Any, N: Any) -> Node:
+    """x (…, 3) with x N = d, for N (…, 3, 3)."""
+    inverse = np.linalg.inv(value_of(N))
+    x: Array = (value_of(d)[..., None, :] @ inverse)[..., 0, :]
+
+    def pull(bar: Array) -> tuple[Array, Array]:
+        by_d = (inverse @ bar[..., None])[..., 0]
+        return by_d, -x[..., :, None] * by_d[..., None, :]
+
+    return custom((d, N), x, pull)
