@@ -175,8 +175,8 @@ class HeldAdjoint:
             add_up(moments.norm(grip.mass, each) * free, of, count) for each in (u, change)
         )
         some = all_of_it.value > 1e-300
-        ratio = FADES * FADES * changed / where(some, all_of_it, 1e-300)
-        ratio = where(ratio.value < 1.0, ratio, 1.0)
+        ratio = FADES * FADES * changed / where(some, all_of_it, 1.0)
+        ratio = where(some & (ratio.value < 1.0), ratio, (changed.value > 0.0) * 1.0)
         phi = gathered(1.0 - ratio * ratio, of)
         if choice.follows is None:
             arms = np.concatenate([np.ones((len(free), 1)), bodies.half], axis=1)

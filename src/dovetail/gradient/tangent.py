@@ -15,12 +15,15 @@ import numpy as np
 
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.laws import law_tangents, steps_of
+from dovetail.gradient.rubbing import RubbingContact
+from dovetail.gradient.turning import TurnAdjoint
 from dovetail.typing import Array
 
 __all__ = ["push_forward"]
 
 _STEP = 1e-5  # largest change of a state in differences, of a start, which is smooth
 _NEAR = 1e-5  # the same of contacts, in units of their range
+_HELD = 1e-4  # the same of a start in touch, whose linear systems have more round-off
 
 
 def _along(at: Callable[[float], Array], step: float) -> Array:
@@ -31,7 +34,7 @@ def _along(at: Callable[[float], Array], step: float) -> Array:
 def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Array, Array]:
     """Changes (n, 4, 3) of Q and V after the step that the adjoint is at, with those of Qₙ, Vₙ and forces in it.
 
-    The step before it stays: bdf2 looks back to Qₙ₋₁ and Vₙ₋₁ as they are.
+    The step before it stays: bdf2 looks back to Qₙ₋₁ and Vₙ₋₁ as they are, ctr in touch to what its steps remember.
     """
     frame, ends, model, table = adjoint.frame, adjoint.ends, adjoint.model, adjoint.table[:, :, None, None]
     h, potential, push = frame.h, model.potential, model.bodies.mass_inverse @ dF
@@ -39,20 +42,29 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     laws, contact, walk = potential.laws, adjoint.contact, adjoint.walk
     rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
 
+    rubs = contact if isinstance(contact, RubbingContact) and contact.lags else None
+
     def start(s: float) -> Array:
-        """Velocity, acceleration, and values that rate laws begin with, all as one."""
+        """Velocity, acceleration, friction that rolls or remembers, values that rate laws begin with, all as one."""
         Q = ends.Q + s * dQ
         V, a, begun = adjoint.begin(Q, ends.V + s * dV, s * push)
+        friction = np.zeros(0)
+        if rubs is not None:
+            touching = adjoint.touching(Q)
+            assert touching is not None
+            turns = TurnAdjoint(model, frame, Q, V, begun).values
+            friction = rubs.lag_from(touching, Q, *turns).ravel()
         if laws is None or not len(rates):
-            return np.concatenate([V.ravel(), a.ravel()])
+            return np.concatenate([V.ravel(), a.ravel(), friction])
         c = laws.coordinates
         x, J, _ = c.derivatives(Q, V)
         flat = V.reshape(-1, 12)
         speed = (J[:, 0] * flat[c.left]).sum(axis=1) + (J[:, 1] * flat[c.right]).sum(axis=1)
         smooth = frame.methods.smooth[c.left] & frame.methods.smooth[c.right] & (begun is not None)
-        return np.concatenate([V.ravel(), a.ravel(), np.where(smooth, x + 0.5 * h * speed, x)])
+        return np.concatenate([V.ravel(), a.ravel(), friction, np.where(smooth, x + 0.5 * h * speed, x)])
 
-    moved, n = _along(start, _STEP / size), dQ.size
+    held = contact is not None and (frame.methods.some_held or rubs is not None)
+    moved, n = _along(start, min(_STEP, _HELD * contact.range if held and contact else _STEP) / size), dQ.size
     dV_start, da = moved[:n].reshape(dQ.shape), moved[n : 2 * n].reshape(dQ.shape)
     # a start of ctr has taken the place of the factor
     adjoint.at(adjoint.k, frame, ends)
@@ -60,11 +72,13 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     g = np.ascontiguousarray((potential.weights.c[:, None, None] * (model.bodies.mass @ dQ_tilde)).reshape(-1, 12))
     if laws is not None and len(rates):
         dp, out = np.zeros_like(laws.p), np.zeros_like(g)
-        dp[laws.start[rates]] = moved[2 * n :][laws.of[rates]]
+        dp[laws.start[rates]] = moved[-laws.coordinates.count :][laws.of[rates]]
         law_tangents(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, out)
         g -= out
-    if contact is not None and contact.lags and dQ.any():
+    if rubs is not None:
+        g -= moved[2 * n : 3 * n].reshape(-1, 12)
+    elif contact is not None and contact.lags and dQ.any():
         step = _NEAR * contact.range / float(np.abs(dQ).max())
         g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)
     end, _ = adjoint.system.solve(ends.Q_end, g)
-    return end, (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start
+    return end, (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start + h * table[:, 9] * da
