@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.errors import GradientError
 from dovetail.gradient.bodies import BodySums, Costate, PastBars, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.frame import Frame, Parameters, Past
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
 __all__ = ["Adjoint"]
+
+_STEP = 1e-5  # largest change of Q in differences of loads, which are smooth
 
 
 def _table(methods: Methods, bodies: Bodies, touched: Flags | None) -> Array:
@@ -95,6 +98,11 @@ class Adjoint:
         """Go to step k: what it began with, and its Hessian, factored."""
         model, h, methods = self.model, frame.h, frame.methods
         self.k, self.frame, self.ends = k, frame, ends
+        if self._sums.vertices is not None and frame.past is not None and frame.contacts:
+            raise GradientError(
+                f"Tape.backward: surfaces=True knows no way through step {k}, which has the integrator ctr in touch, or "
+                "friction that remembers or acts on thick surfaces; call rollout with smooth=True, on meshes."
+            )
         self.parameters.put(frame.given)
         self.system.prepare(h, methods.weight)
         self.contact = self._touch(frame, ends)
@@ -115,8 +123,21 @@ class Adjoint:
         self.system.factor(k)
         self._sums.residual[k] = self.system.newton_step(g) / h
 
-    def begin(self, Q: Array, V: Array, push: Array | float = 0.0) -> tuple[Array, Array, Begun | None]:
-        """Velocity and acceleration that the step at hand begins with at Q, V, push (n, 4, 3) an acceleration more.
+    def begin(self, Q: Array, V: Array) -> tuple[Array, Array, Begun | None]:
+        """Velocity and acceleration that the step at hand begins with at Q, V, where the contacts are known."""
+        frame, half = self.frame, np.zeros(1)
+        self.grip: Grip | None = None
+        if frame.methods.is_consistent and frame.methods.some_held:
+            known = None if self._later is None else self._later[0]
+            self.grip = self._held.begin(known, Q, V, self.model.loads.accelerations(Q))
+            V = self.grip.V_start.value
+            half = half if self.grip.half is None else self.grip.half.value
+        return self.begin_with(Q, V, half)
+
+    def begin_with(
+        self, Q: Array, V: Array, half: Array, push: Array | float = 0.0
+    ) -> tuple[Array, Array, Begun | None]:
+        """The same with V and half (n, 4, 3) as touching makes them, push (n, 4, 3) an acceleration more.
 
         The coordinates of joints are left on the branch that they are on at its start.
         """
@@ -125,15 +146,19 @@ class Adjoint:
         a = loads.accelerations(Q) + push
         if not frame.methods.is_consistent:
             return V, a, None
-        self.grip, half = None, np.zeros(1)
-        if frame.methods.some_held:
-            self.grip = self._held.begin(self.touching(Q), Q, V, a)
-            V = self.grip.V_start.value
-            half = half if self.grip.half is None else self.grip.half.value
         begun = self._start.begin(frame, Q, V, a, half)
         on, h = (begun.active != 0)[:, None, None], frame.h
         end = loads.accelerations(Q + h * begun.V) + push
         return begun.V, np.where(on, end - begun.x / (h * h), begun.a), begun
+
+    def touch_ahead(self, dQ: Array, dV: Array, push: Array) -> tuple[Array, Array]:
+        """Changes of V and half as touching makes them, with those of the state and of accelerations."""
+        if self.grip is None:
+            return dV, np.zeros_like(dQ)
+        loads, Q, size = self.model.loads, self.ends.Q, max(float(np.abs(dQ).max()), 1e-300)
+        step = _STEP / size
+        da = (loads.accelerations(Q + step * dQ) - loads.accelerations(Q - step * dQ)) / (2.0 * step)
+        return self._held.ahead(self.grip, dQ, dV, da + push)
 
     def pull(self, after: Costate) -> Costate:
         """Adjoints at the start of the step at hand, from those at its end."""
@@ -235,13 +260,6 @@ class Adjoint:
     def pulls_once(self) -> bool:
         """Whether `pull` leaves nothing to be pulled again: the start of ctr takes the place of the factor."""
         return self.begun is not None or isinstance(self.contact, RubbingContact)
-
-    def touching(self, Q: Array) -> Touching | None:
-        """The contacts at Q, at or near the start of the step at hand."""
-        if self.walk is None:
-            return None
-        known = self._later is not None and Q is self.ends.Q
-        return self._later[0] if self._later is not None and known else self.walk.to(Q, self.frame.h)
 
     def _coefficients(self, methods: Methods, touched: Flags | None) -> Array:
         """Those of the last step if its methods were the same."""

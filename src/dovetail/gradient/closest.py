@@ -1,4 +1,4 @@
-"""Contacts of a state as formulas that have derivatives (reverse.py): gaps, loads, and what barriers resist.
+"""Contacts of a state as formulas that have derivatives (formulas.py): gaps, loads, and what barriers resist.
 
 Closest points move with the bodies, G dα = −B·dQ (touching.py). s_e = r·r_e with constant weights has the derivative B_e,
 so that α = −G⁻¹(s − s⁰) has the right one, and everything else follows from c + Σ α_e c_e.
@@ -6,17 +6,19 @@ so that α = −G⁻¹(s − s⁰) has the right one, and everything else follow
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.gradient.reverse import Graph, Node, add_up, dot, gathered, joined, unary
+from dovetail.gradient.barriers import add_forms
+from dovetail.gradient.formulas import Graph, Node, add_up, dot, gathered, joined, unary
 from dovetail.gradient.touching import Touching, corner
+from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.kinds import D_HAT, KIND, MU, POINT_PLANE, SHAPE, THICKNESS
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
-__all__ = ["Closest", "across", "image", "spread"]
+__all__ = ["Closest", "Form", "across", "image", "spread"]
 
 
 def image(c: Any, bodies: Indices, X: Any) -> Any:
@@ -41,6 +43,24 @@ def _slopes_of_barrier(D: Array, thickness: Array, d_hat: Array) -> tuple[Array,
         -(2.0 * log + 4.0 * ratio - ratio**2),
         -(6.0 - 6.0 * ratio + 2.0 * ratio**2) / gap,
     )
+
+
+class Form(NamedTuple):
+    """Σ c cᵀ ⊗ M of contacts: nodes c (k, 8), with the sign of their body, and M (k, 3, 3)."""
+
+    bodies: Indices
+    c: Node
+    M: Node
+
+    def work(self, x: Array, y: Array) -> Node:
+        """c x·M c y (k, 1) for motions x, y (n, 4, 3)."""
+        along = image(self.c, self.bodies, y)
+        return dot(image(self.c, self.bodies, x), (self.M @ along[:, :, None])[:, :, 0])
+
+    def add(self, share: float, blocks: Blocks) -> None:
+        """Add it to blocks, where c and M have gone on by a share of their change."""
+        c, M = (each.value + share * each.change for each in (self.c, self.M))
+        add_forms(self.bodies, np.ascontiguousarray(c), np.ascontiguousarray(M), blocks)
 
 
 class Closest:
@@ -100,10 +120,11 @@ class Closest:
         """μλ h² (k, 1)."""
         return -2.0 * self.t.numbers[:, MU, None] * (1.0 + log_mu) * self.d * self.slope_of_barrier(1) * self.scale
 
-    def stiffness(self) -> Node:
-        """q² (k, 1) of what Newton's method has of barriers, q² r rᵀ."""
-        found = self.scale * (4.0 * self.slope_of_barrier(2) + 2.0 * self.slope_of_barrier(1) / self.D)
-        return found * ((found.value > 0.0) & (self.t.weight[:, None] >= 1e-6))
+    def bends(self) -> Form:
+        """What Newton's method has of the Hessian of barriers, q² r rᵀ."""
+        q = self.scale * (4.0 * self.slope_of_barrier(2) + 2.0 * self.slope_of_barrier(1) / self.D)
+        q = q * ((q.value > 0.0) & (self.t.weight[:, None] >= 1e-6))
+        return Form(self.bodies, self.c, q[:, :, None] * (self.r[:, :, None] * self.r[:, None]))
 
     def forces(self, n: int) -> Node:
         """The gradient of all barriers, rows (n, 4, 3)."""

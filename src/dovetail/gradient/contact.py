@@ -22,7 +22,7 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import block_of
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["ContactAdjoint", "add_forms"]
+__all__ = ["ContactAdjoint"]
 
 
 class ContactAdjoint:
@@ -174,18 +174,6 @@ def _add_friction(t: Touching, epsilon: float, Q: Array, Q_end: Array, blocks: B
         a, b = t.bodies[k, 0], t.bodies[k, 1]
         place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
         add_form(blocks, a, b, place, 1, rows, M, space)
-
-
-@kernel
-def add_forms(bodies: Indices, c: Array, M: Array, blocks: Blocks) -> None:
-    """Add Σ c cᵀ ⊗ M of contacts with weights c (k, 8), that have the sign of their body, and M (k, 3, 3)."""
-    position, row_start, column = blocks.position, blocks.row_start, blocks.column
-    form, space = np.empty((1, 1, 3, 3)), np.empty((1, 3, 3))
-    for k in range(len(c)):
-        a, b = bodies[k, 0], bodies[k, 1]
-        form[0, 0] = M[k]
-        place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
-        add_form(blocks, a, b, place, 1, c[k : k + 1], form, space)
 
 
 @kernel

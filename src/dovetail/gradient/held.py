@@ -2,7 +2,7 @@
 
     (Qₙ, Vₙ, Aₙ, Qₙ₋₁; what pushed and rubbed; what rolled and what contacts remember)  ↦  V, ½hφf, what pushes
 
-They are written as formulas that have derivatives (reverse.py) but for y = P_c⁻¹MΔ, whose adjoint solves with the same
+They are written as formulas that have derivatives (formulas.py) but for y = P_c⁻¹MΔ, whose adjoint solves with the same
 matrix: with P_c μ = ȳ, MΔ gets μ, and everything in P_c the derivative of −μ·P_c y.
 """
 
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dovetail.gradient.closest import Closest, image
-from dovetail.gradient.contact import add_forms
+from dovetail.gradient.closest import Closest, Form
 from dovetail.gradient.frame import Frame, Past
 from dovetail.gradient.lagged import Lagged, Memory, Turns
 from dovetail.gradient.linear import AdjointSystem
-from dovetail.gradient.reverse import Graph, Node, add_up, cross, custom, dot, gathered, joined, root, summed, where
+from dovetail.gradient.formulas import Graph, Node, add_up, cross, custom, dot, gathered, joined, root, summed, where
 from dovetail.gradient.rigid import Moments, inverse_of
 from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
 __all__ = ["Grip", "HeldAdjoint"]
+
+_STEP = 1e-4  # largest change of Q in differences of P along a direction, in units of the range of contacts
 
 
 class Grip:
@@ -56,25 +57,18 @@ class Grip:
         self.frictions: list[tuple[Closest, Lagged | None]] = []  # whose materials have gradients
 
 
-class _Choice:
-    """What was decided at a state, and is no part of a derivative; see `touch` in solver/held.py."""
-
-    def __init__(self) -> None:
-        self.follows: Flags | None = None
-        self.waits: Flags | None = None
-
-
 class HeldAdjoint:
     """Steps in touch of a simulation; `at` is called for each, before the others."""
 
     def __init__(self, simulation: Simulation, system: AdjointSystem, start: StartAdjoint) -> None:
         self._model, self._system, self._start = simulation.model, system, start
         self._sums: Sums | None = None
+        contact = simulation.contact
+        self._range = 0.1 if contact is None else float(contact.scene.d_hat.min(initial=0.1))
 
     def at(self, k: int, frame: Frame, Q_before: Array) -> None:
         """Go to step k."""
         self._k, self._frame, self._Q_before = k, frame, Q_before
-        self._choice = _Choice()
 
     def begin(self, t: Touching | None, Q: Array, V: Array, a: Array) -> Grip:
         """What touching adds at Q, V with the acceleration a by loads, where the contacts are t."""
@@ -92,6 +86,11 @@ class HeldAdjoint:
         rolls = past.turn.any(axis=1)
         self._touch(grip, t, rolls, active, tied, fresh)
         return grip
+
+    def ahead(self, grip: Grip, dQ: Array, dV: Array, da: Array) -> tuple[Array, Array]:
+        """Changes of V_start and half (n, 4, 3) with the state and the acceleration by loads."""
+        grip.graph.push((grip.Q, dQ), (grip.V, dV), (grip.a, da))
+        return grip.V_start.change, np.zeros_like(dQ) if grip.half is None else grip.half.change
 
     def back(self, grip: Grip, bars: tuple[Array, Array, Array], sums: Sums) -> None:
         """Go back from the derivatives by V_start, half and pushes; gradients of parameters go to the sums."""
@@ -163,7 +162,7 @@ class HeldAdjoint:
     ) -> tuple[Node, Flags, Flags]:
         """φ (n, 1, 1), who follows and who waits, as in solver/held.py."""
         model, h = self._model, self._frame.h
-        bodies, islands, choice, past = model.bodies, model.islands, self._choice, self._frame.past
+        bodies, islands, past = model.bodies, model.islands, self._frame.past
         assert past is not None
         parent = islands.separate()
         if t is not None:
@@ -178,18 +177,15 @@ class HeldAdjoint:
         ratio = FADES * FADES * changed / where(some, all_of_it, 1.0)
         ratio = where(some & (ratio.value < 1.0), ratio, (changed.value > 0.0) * 1.0)
         phi = gathered(1.0 - ratio * ratio, of)
-        if choice.follows is None:
-            arms = np.concatenate([np.ones((len(free), 1)), bodies.half], axis=1)
-            lengths = [
-                (np.linalg.norm(each, axis=2) * arms).sum(axis=1) * free
-                for each in (change.value, grip.Q.value - grip.Q_before.value)
-            ]
-            felt, fast = h * lengths[0] >= FELT, lengths[1] >= RESTS * past.dt
-            feels, moves = (np.bincount(of[free], each[free], count) > 0.0 for each in (felt, fast))
-            follows, waits = feels & moves & (1.0 - ratio.value**2 > 0.0), moves & ~feels
-            choice.follows, choice.waits = np.append(follows, False)[of], np.append(waits, False)[of]
-        assert choice.follows is not None and choice.waits is not None
-        return phi[:, None, None], choice.follows, choice.waits
+        arms = np.concatenate([np.ones((len(free), 1)), bodies.half], axis=1)
+        lengths = [
+            (np.linalg.norm(each, axis=2) * arms).sum(axis=1) * free
+            for each in (change.value, grip.Q.value - grip.Q_before.value)
+        ]
+        felt, fast = h * lengths[0] >= FELT, lengths[1] >= RESTS * past.dt
+        feels, moves = (np.bincount(of[free], each[free], count) > 0.0 for each in (felt, fast))
+        follows, waits = feels & moves & (1.0 - ratio.value**2 > 0.0), moves & ~feels
+        return phi[:, None, None], np.append(follows, False)[of], np.append(waits, False)[of]
 
     # ---- a velocity that someone has given -------------------------------------------------------------------
 
@@ -215,7 +211,7 @@ class HeldAdjoint:
             force = force * (active != 0)[:, None, None]
             found = inverse @ force
             if tied.any():
-                found = where((tied != 0)[:, None, None], self._solve(grip, tied, force, None, None, None), found)
+                found = where((tied != 0)[:, None, None], self._solve(grip, tied, force, []), found)
             pushes.append(moments.rigid(found) * (active != 0)[:, None])
             rows.append(moments.rows_of(pushes[-1]))
         u, w = rows
@@ -243,31 +239,27 @@ class HeldAdjoint:
 
     def _yield(self, grip: Grip, closest: Closest | None, turns: Turns | None, chosen: Indices, r: Node) -> Node:
         """P_c⁻¹ r of chosen bodies (n, 4, 3)."""
-        friction = slip = None
+        forms = []
         if closest is not None:
+            forms.append(closest.bends())
             friction = self._freeze(grip, closest, turns)
-            slip = None if friction is None else friction.slip_on(grip.Q_before)
-        return self._solve(grip, chosen, r, closest, friction, slip, laws=True)
+            if friction is not None:
+                forms.append(friction.bends(friction.slip_on(grip.Q_before)))
+        return self._solve(grip, chosen, r, forms, laws=True)
 
-    def _solve(
-        self, grip: Grip, active: Indices, r: Node, closest: Closest | None, friction: Lagged | None,
-        slip: Node | None, laws: bool = False,
-    ) -> Node:  # fmt: skip
-        """P⁻¹ r of active bodies, with what barriers, friction and laws resist if they are given."""
-        stiffness = None if closest is None else closest.stiffness()
-
-        def factor() -> None:
-            self._factor(grip, active, closest, stiffness, friction, slip, laws)
+    def _solve(self, grip: Grip, active: Indices, r: Node, forms: list[Form], laws: bool = False) -> Node:
+        """P⁻¹ r of active bodies, with what contacts and laws resist if they are given."""
+        on = (active != 0)[:, None, None]
 
         def solved(b: Array) -> Array:
-            x = np.ascontiguousarray((b * (active != 0)[:, None, None]).reshape(-1, 12))
-            return self._system.blocks.solve(active, x).reshape(-1, 4, 3) * (active != 0)[:, None, None]
+            x = np.ascontiguousarray((b * on).reshape(-1, 12))
+            return self._system.blocks.solve(active, x).reshape(-1, 4, 3) * on
 
-        factor()
+        self._factor(grip, active, forms, laws)
         y = solved(r.value)
 
         def pull(bar: Array) -> tuple[Array]:
-            factor()
+            self._factor(grip, active, forms, laws)
             mu, sums = solved(bar), self._sums
             assert sums is not None
             with self._last_scale():
@@ -276,19 +268,21 @@ class HeldAdjoint:
                 )
             grip.Q.add(by_Q)
             after = len(grip.graph.nodes)
-            seeds = []
-            if closest is not None and stiffness is not None:
-                first, second = (dot(image(closest.c, closest.bodies, each), closest.r) for each in (mu, y))
-                works = stiffness * first * second
-                seeds.append((works, -np.ones_like(works.value)))
-            if friction is not None and slip is not None:
-                works = friction.bent(slip, mu, y)
-                seeds.append((works, -np.ones_like(works.value)))
-            grip.graph.pull(*seeds, after=after)
+            works = [form.work(mu, y) for form in forms]
+            grip.graph.pull(*((work, -np.ones_like(work.value)) for work in works), after=after)
             del grip.graph.nodes[after:]
             return (mu,)
 
-        return custom((r,), y, pull)
+        def push(dr: Array) -> Array:
+            step = _STEP * self._range / max(float(np.abs(grip.Q.change).max()), 1e-300)
+            found = np.zeros_like(y)
+            for share, weight in ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0)):
+                self._factor(grip, active, forms, laws, share * step)
+                found += weight / (12.0 * step) * solved(r.value)
+            self._factor(grip, active, forms, laws)
+            return solved(dr) + found
+
+        return custom((r,), y, pull, push)
 
     @contextmanager
     def _last_scale(self) -> Iterator[None]:
@@ -301,22 +295,16 @@ class HeldAdjoint:
         yield
         laws.scale[:] = kept
 
-    def _factor(
-        self, grip: Grip, active: Indices, closest: Closest | None, stiffness: Node | None, friction: Lagged | None,
-        slip: Node | None, laws: bool,
-    ) -> None:  # fmt: skip
-        """Have P factored, with what is given."""
-        model, blocks, Q = self._model, self._system.blocks, grip.Q.value
+    def _factor(self, grip: Grip, active: Indices, forms: list[Form], laws: bool, share: float = 0.0) -> None:
+        """Have P factored, with what is given, where Q and forms have gone on by a share of their change."""
+        model, blocks = self._model, self._system.blocks
+        Q = grip.Q.value + share * grip.Q.change
         model.start.begin(Q, grip.V.value, self._frame.methods.held, self._frame.h, self._frame.ratio)
         assemble_filter(model, model.start, active, blocks)
         known = model.potential.laws
         if laws and known is not None:
             with self._last_scale():
                 assemble_laws(known, False, Q, blocks.g, blocks.D, blocks.U)
-        if closest is not None and stiffness is not None:
-            r = closest.r.value
-            M = stiffness.value[:, :, None] * r[:, :, None] * r[:, None]
-            add_forms(closest.bodies, closest.c.value, M, blocks)
-        if friction is not None and slip is not None:
-            add_forms(friction.bodies, friction.c.value, friction.bends(slip), blocks)
+        for form in forms:
+            form.add(share, blocks)
         factor_filter(model, active, blocks)

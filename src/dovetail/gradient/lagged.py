@@ -1,4 +1,4 @@
-"""Friction that lags, rolls and remembers, as formulas that have derivatives (reverse.py).
+"""Friction that lags, rolls and remembers, as formulas that have derivatives (formulas.py).
 
 Twins of solver/contact/friction.py, roll.py and stick.py, without tangents t₁, t₂: slips are vectors across n,
 
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.gradient.closest import Closest, across, image, spread
-from dovetail.gradient.reverse import (
+from dovetail.gradient.closest import Closest, Form, across, image, spread
+from dovetail.gradient.formulas import (
     Graph,
     Node,
     add_up,
@@ -228,19 +228,12 @@ class Lagged:
         """Rows (n, 4, 3) of the gradient."""
         return spread(self.c, -self.forces(slip), self.bodies, self._count)
 
-    def bends(self, slip: Node) -> Array:
-        """M (k, 3, 3) of the Hessian Σ c cᵀ ⊗ M."""
-        f1, bend = (each.value[:, :, None] for each in self.slopes(slip))
-        n, u = self.n.value, slip.value
-        flat = np.eye(3) - n[:, :, None] * n[:, None]
-        found: Array = self.load.value[:, :, None] * (f1 * flat + bend * u[:, :, None] * u[:, None])
-        return found
-
-    def bent(self, slip: Node, x: Array, y: Array) -> Node:
-        """Σ c x·M c y (k, 1) of the Hessian, for motions x, y (n, 4, 3)."""
+    def bends(self, slip: Node) -> Form:
+        """The Hessian."""
         f1, bend = self.slopes(slip)
-        first, second = image(self.c, self.bodies, x), across(self.n, image(self.c, self.bodies, y))
-        return self.load * (f1 * dot(first, second) + bend * dot(slip, first) * dot(slip, second))
+        flat = np.eye(3) - self.n[:, :, None] * self.n[:, None]
+        M = self.load[:, :, None] * (f1[:, :, None] * flat + bend[:, :, None] * (slip[:, :, None] * slip[:, None]))
+        return Form(self.bodies, self.c, M)
 
     def rubbing(self, Q_start: Any, Q: Any, force: Node) -> tuple[Node, Array]:
         """Rows and Σ d × F (n, 15) of contacts that slide, and how many (n,), as `Frictions.on_bodies`."""

@@ -72,6 +72,7 @@ class Reel:
 
     def __init__(self, simulation: Simulation, timeline: Timeline, every: int = 0, smooth: bool = False) -> None:
         self._simulation, self._timeline, self._every, self._smooth = simulation, timeline, every, smooth
+        self._before = timeline.mark()
         self.parameters = Parameters(simulation)
         state = simulation.state
         if smooth and state.lagging.any():  # of steps in touch, whose velocity is another to users
@@ -89,16 +90,20 @@ class Reel:
     # ---- recording -------------------------------------------------------------------------------------------
 
     def record(self, steps: int, controls: Callable[[int], Any] | None) -> None:
-        """Take steps and keep them."""
+        """Take steps and keep them; where anything is raised the world is left as it was before the first."""
         self._controls = controls
-        with self._recording():
-            for k in range(steps):
-                if self._every and k % self._every == 0:
-                    self._marks.append(self._timeline.mark())
-                    self._drop()
-                    self._loaded = range(k, k)
-                self._take(k)
-                self._loaded = range(self._loaded.start, k + 1)
+        try:
+            with self._recording():
+                for k in range(steps):
+                    if self._every and k % self._every == 0:
+                        self._marks.append(self._timeline.mark())
+                        self._drop()
+                        self._loaded = range(k, k)
+                    self._take(k)
+                    self._loaded = range(self._loaded.start, k + 1)
+        except BaseException:
+            self._timeline.go_to(self._before)
+            raise
 
     @contextmanager
     def _recording(self) -> Iterator[None]:

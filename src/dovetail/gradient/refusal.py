@@ -69,7 +69,7 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
         _refuse(where + "a torque on a body that is flat, which is dropped; give the body a thickness")
     if contact is None or not frame.contacts:
         return
-    if contact.ease is not None and len(contact.ease.pairs):
+    if contact.ease is not None and contact.ease.acted:
         _refuse(where + "contacts that are eased in; begin with bodies farther apart, or set contact/ease_in = 0")
 
 

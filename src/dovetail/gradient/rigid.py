@@ -1,4 +1,4 @@
-"""Bodies as if they were rigid, as formulas that have derivatives (reverse.py): twins of solver/rigid.py and its kin.
+"""Bodies as if they were rigid, as formulas that have derivatives (formulas.py): twins of solver/rigid.py and its kin.
 
 With S the second moments about the centre of mass, a_i rows 1 to 3 of Q, and I = tr(Σ S_ij a_i a_jᵀ) − Σ S_ij a_i a_jᵀ,
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.gradient.reverse import Node, cross, custom, divided, joined, summed
+from dovetail.gradient.formulas import Node, cross, custom, divided, joined, summed
 from dovetail.typing import Array
 
 __all__ = ["Moments", "axes_of", "inverse_of"]
@@ -22,11 +22,14 @@ __all__ = ["Moments", "axes_of", "inverse_of"]
 def inverse_of(mass: Node) -> Node:
     """M⁻¹ (n, 4, 4)."""
     found = np.linalg.inv(mass.value)
-    return custom((mass,), found, lambda bar: (-found.swapaxes(1, 2) @ bar @ found.swapaxes(1, 2),))
+    return custom(
+        (mass,), found, lambda bar: (-found.swapaxes(1, 2) @ bar @ found.swapaxes(1, 2),),
+        lambda dm: -found @ dm @ found,
+    )  # fmt: skip
 
 
 def _transposed(x: Node) -> Node:
-    return custom((x,), x.value.swapaxes(-1, -2), lambda bar: (bar.swapaxes(-1, -2),))
+    return custom((x,), x.value.swapaxes(-1, -2), lambda bar: (bar.swapaxes(-1, -2),), lambda a: a.swapaxes(-1, -2))
 
 
 class Moments:
@@ -79,7 +82,7 @@ def axes_of(Q: Node, axis: Array) -> Node:
     safe = np.where(has, length, 1.0)
     unit = along.value / safe
 
-    def pull(bar: Array) -> tuple[Array]:
-        return (np.where(has, (bar - unit * (unit * bar).sum(axis=1, keepdims=True)) / safe, 0.0),)
+    def turned(change: Array) -> Array:
+        return np.where(has, (change - unit * (unit * change).sum(axis=1, keepdims=True)) / safe, 0.0)
 
-    return custom((along,), unit, pull)
+    return custom((along,), unit, lambda bar: (turned(bar),), turned)

@@ -9,12 +9,11 @@ import numpy as np
 
 from dovetail.gradient.bodies import PastBars
 from dovetail.gradient.closest import Closest
-from dovetail.gradient.contact import ContactAdjoint, add_forms
+from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.frame import Past
 from dovetail.gradient.lagged import Lagged, Memory, Turns, rows_by_key
-from dovetail.gradient.reverse import Graph, Node
+from dovetail.gradient.formulas import Graph, Node
 from dovetail.gradient.sums import Sums
-from dovetail.gradient.touching import Touching
 from dovetail.solver.blocks import Blocks
 from dovetail.typing import Array
 
@@ -26,34 +25,25 @@ class RubbingContact(ContactAdjoint):
 
     def freeze(self, past: Past, turn: Array, axis: Array) -> None:
         """Friction ← that of a step in which bodies turn by hω (n, 3) about axes, after the past."""
-        self._past, self._turning = past, (turn, axis)
-        if self.lags:
-            self.graph = graph = Graph()
-            self.Q_end = graph.of(self._Q_end)
-            self._friction = self._at(graph, self._start, self._Q, turn, axis)
-
-    def _at(self, graph: Graph, t: Touching, Q_start: Array, turn: Array, axis: Array) -> Lagged:
-        """Friction from another start."""
-        contact = self._contact
-        self.Q, self.force = graph.of(Q_start), graph.of(self._past.force)
-        self.turns = Turns(graph.of(turn), graph.of(axis))
-        self._closest = Closest(graph, t, contact.scene, self.Q)
-        memory = None if contact.stick is None else Memory(self._past.keys, self.force)
-        found = Lagged(
-            graph, self._closest, contact.scene, self.Q, self.turns, memory, self._h, self._epsilon
+        if not self.lags:
+            return
+        self.graph, contact = Graph(), self._contact
+        self.Q, self.Q_end, self.force = (self.graph.of(each) for each in (self._Q, self._Q_end, past.force))
+        self.turns = Turns(self.graph.of(turn), self.graph.of(axis))
+        self._closest = Closest(self.graph, self._start, contact.scene, self.Q)
+        memory = None if contact.stick is None else Memory(past.keys, self.force)
+        self._friction = Lagged(
+            self.graph, self._closest, contact.scene, self.Q, self.turns, memory, self._h, self._epsilon
         )
-        self._slip = found.slip(self.Q, self.Q_end)
-        return found
+        self._slip = self._friction.slip(self.Q, self.Q_end)
 
-    def lag_from(self, t: Touching, Q: Array, turn: Array, axis: Array) -> Array:
-        """Gradient (n, 12) at the end of the step of friction that lags from Q instead, where contacts are t."""
-        graph = Graph()
-        kept = self.Q, self.force, self.turns, self._closest, self._slip, self.Q_end
-        self.Q_end = graph.of(self._Q_end)
-        found = self._at(graph, t, Q, turn, axis)
-        g = found.gradient(self._slip).value.reshape(-1, 12)
-        self.Q, self.force, self.turns, self._closest, self._slip, self.Q_end = kept
-        return g
+    def change(self, dQ: Array, turn: Array, axis: Array) -> Array:
+        """By how much (n, 12) the gradient of friction changes with the start of the step, and how bodies roll."""
+        if not self.lags:
+            return np.zeros((len(dQ), 12))
+        gradient = self._friction.gradient(self._slip)
+        self.graph.push((self.Q, dQ), (self.turns.turn, turn), (self.turns.axis, axis))
+        return gradient.change.reshape(-1, 12)
 
     def explicit(self, bars: PastBars) -> Array:
         """The part (n, 4, 3) that Qₙ₊₁ has in what the next step takes from this one, with these adjoints."""
@@ -72,7 +62,7 @@ class RubbingContact(ContactAdjoint):
 
     def _assemble_friction(self, blocks: Blocks) -> None:
         friction = self._friction
-        add_forms(friction.bodies, friction.c.value, friction.bends(self._slip), blocks)
+        friction.bends(self._slip).add(0.0, blocks)
         blocks.g += friction.gradient(self._slip).value.reshape(-1, 12)
 
     def _pull_friction(self, x: Array, Q_bar: Array, sums: Sums) -> None:

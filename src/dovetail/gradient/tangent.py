@@ -3,8 +3,9 @@
     H dQ + Jᵀdm = −(∂g/∂start) d(start),   J dQ = 0
 
 What a step takes from its start enters its equations g = 0 in three places, the prediction Q̃, the values that rate laws
-begin with, and lagged friction; each is differentiated by differences along the one direction. H and J are those of the
-adjoint.
+begin with, and lagged friction; each is differentiated by differences along the one direction. What touching adds to a
+start, and friction that rolls or remembers, are formulas with derivatives of their own (formulas.py). H and J are those
+of the adjoint.
 """
 
 from __future__ import annotations
@@ -16,14 +17,12 @@ import numpy as np
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.laws import law_tangents, steps_of
 from dovetail.gradient.rubbing import RubbingContact
-from dovetail.gradient.turning import TurnAdjoint
 from dovetail.typing import Array
 
 __all__ = ["push_forward"]
 
 _STEP = 1e-5  # largest change of a state in differences, of a start, which is smooth
 _NEAR = 1e-5  # the same of contacts, in units of their range
-_HELD = 1e-4  # the same of a start in touch, whose linear systems have more round-off
 
 
 def _along(at: Callable[[float], Array], step: float) -> Array:
@@ -39,44 +38,40 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     frame, ends, model, table = adjoint.frame, adjoint.ends, adjoint.model, adjoint.table[:, :, None, None]
     h, potential, push = frame.h, model.potential, model.bodies.mass_inverse @ dF
     size = max(float(np.abs(dQ).max()), h * float(np.abs(dV).max()), h * h * float(np.abs(push).max()), 1e-300)
-    laws, contact, walk = potential.laws, adjoint.contact, adjoint.walk
+    laws, walk, grip = potential.laws, adjoint.walk, adjoint.grip
     rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
 
-    rubs = contact if isinstance(contact, RubbingContact) and contact.lags else None
+    dV_before, dhalf = adjoint.touch_ahead(dQ, dV, push)
+    V_before = ends.V if grip is None else grip.V_start.value
+    half = np.zeros(1) if grip is None or grip.half is None else grip.half.value
 
     def start(s: float) -> Array:
-        """Velocity, acceleration, friction that rolls or remembers, values that rate laws begin with, all as one."""
+        """Velocity, acceleration, and values that rate laws begin with, all as one."""
         Q = ends.Q + s * dQ
-        V, a, begun = adjoint.begin(Q, ends.V + s * dV, s * push)
-        friction = np.zeros(0)
-        if rubs is not None:
-            touching = adjoint.touching(Q)
-            assert touching is not None
-            turns = TurnAdjoint(model, frame, Q, V, begun).values
-            friction = rubs.lag_from(touching, Q, *turns).ravel()
+        V, a, begun = adjoint.begin_with(Q, V_before + s * dV_before, half + s * dhalf, s * push)
         if laws is None or not len(rates):
-            return np.concatenate([V.ravel(), a.ravel(), friction])
+            return np.concatenate([V.ravel(), a.ravel()])
         c = laws.coordinates
         x, J, _ = c.derivatives(Q, V)
         flat = V.reshape(-1, 12)
         speed = (J[:, 0] * flat[c.left]).sum(axis=1) + (J[:, 1] * flat[c.right]).sum(axis=1)
         smooth = frame.methods.smooth[c.left] & frame.methods.smooth[c.right] & (begun is not None)
-        return np.concatenate([V.ravel(), a.ravel(), friction, np.where(smooth, x + 0.5 * h * speed, x)])
+        return np.concatenate([V.ravel(), a.ravel(), np.where(smooth, x + 0.5 * h * speed, x)])
 
-    held = contact is not None and (frame.methods.some_held or rubs is not None)
-    moved, n = _along(start, min(_STEP, _HELD * contact.range if held and contact else _STEP) / size), dQ.size
+    moved, n = _along(start, _STEP / size), dQ.size
     dV_start, da = moved[:n].reshape(dQ.shape), moved[n : 2 * n].reshape(dQ.shape)
     # a start of ctr has taken the place of the factor
     adjoint.at(adjoint.k, frame, ends)
+    contact = adjoint.contact
     dQ_tilde = table[:, 0] * dQ + h * table[:, 2] * dV_start + h * h * table[:, 4] * da
     g = np.ascontiguousarray((potential.weights.c[:, None, None] * (model.bodies.mass @ dQ_tilde)).reshape(-1, 12))
     if laws is not None and len(rates):
         dp, out = np.zeros_like(laws.p), np.zeros_like(g)
-        dp[laws.start[rates]] = moved[-laws.coordinates.count :][laws.of[rates]]
+        dp[laws.start[rates]] = moved[2 * n :][laws.of[rates]]
         law_tangents(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, out)
         g -= out
-    if rubs is not None:
-        g -= moved[2 * n : 3 * n].reshape(-1, 12)
+    if isinstance(contact, RubbingContact):
+        g -= contact.change(dQ, *adjoint.turns.ahead(dQ, dV_start))
     elif contact is not None and contact.lags and dQ.any():
         step = _NEAR * contact.range / float(np.abs(dQ).max())
         g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)

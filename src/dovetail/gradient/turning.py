@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.gradient.bodies import PastBars
 from dovetail.gradient.frame import Frame
-from dovetail.gradient.reverse import Graph
+from dovetail.gradient.formulas import Graph, Node
 from dovetail.gradient.rigid import Moments, axes_of
 from dovetail.gradient.rubbing import RubbingContact
 from dovetail.gradient.start import Begun
@@ -27,7 +27,10 @@ class TurnAdjoint:
     def __init__(self, model: Model, frame: Frame, Q: Array, V: Array, begun: Begun | None) -> None:
         self._model, self._held = model, frame.methods.held
         self.values = np.zeros((2, len(Q), 3))
-        self._begun, self._graph, self._shape = begun, None, Q.shape
+        self._graph: Graph | None = None
+        self._shape = Q.shape
+        self._turn: Node | None = None
+        self._axis: Node | None = None
         if begun is None or frame.past is None or not frame.methods.some_held:
             return
         self._graph = graph = Graph()
@@ -39,13 +42,19 @@ class TurnAdjoint:
         moments = Moments(self._mass, self._Q)
         held = (self._held & (model.bodies.is_free != 0))[:, None]
         self._left = held * moments.rigid((1.0 - CARRIED) * self._inner)
-        self._turn = self._axis = None
         if model.contact is not None:
             scene = model.contact.scene
             rolls = held * (scene.rolls[:, None] != 0)
             self._turn = rolls * (h * moments.spin_of(self._V))
             self._axis = rolls * axes_of(self._Q, scene.rolling_axis)
             self.values = np.stack([self._turn.value, self._axis.value])
+
+    def ahead(self, dQ: Array, dV: Array) -> Array:
+        """Changes (2, n, 3) of hω and axes with Qₙ and V̂."""
+        if self._graph is None or self._turn is None or self._axis is None:
+            return np.zeros_like(self.values)
+        self._graph.push((self._Q, dQ), (self._V, dV))
+        return np.stack([self._turn.change, self._axis.change])
 
     def back(self, past: PastBars | None, rubs: RubbingContact | None, sums: Sums) -> tuple[Array, Array, Array]:
         """Adjoints (n, 4, 3) of Qₙ, V̂ and Â − a, from what this step's friction and the next step have."""

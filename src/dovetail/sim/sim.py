@@ -182,7 +182,11 @@ class Sim(Changes, RobotMaking):
         instead of all states; `smooth` is for scenes in which bodies touch: `World.rollout` says what both do.
         """
         _forward("Sim.rollout", steps)
-        return self.world.rollout(steps, controls, every=every, smooth=smooth)
+        world, self._in_rollout = self.world, True
+        try:
+            return world.rollout(steps, controls, every=every, smooth=smooth)
+        finally:
+            self._in_rollout = False
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:

@@ -50,6 +50,7 @@ class Ease:
     share (k,)       s in (0, 1) at the end of the last step
     placed (n,)      1 for bodies that were put where they are since the last step
     news             what was found since it was last told
+    acted            whether any pair was eased in the last step
     """
 
     def __init__(self, weight: Array, is_free: Indices) -> None:
@@ -58,6 +59,7 @@ class Ease:
         self.share = np.zeros(0)
         self.placed = np.ones(len(weight))
         self.news: Eased | None = None
+        self.acted = False
 
     # ---- in a step -------------------------------------------------------------------------------------------
 
@@ -120,7 +122,8 @@ class Ease:
         """A step of length h was taken."""
         if self.placed.any():
             self.placed = np.zeros(len(self.placed))
-        if len(self.pairs):
+        self.acted = len(self.pairs) > 0
+        if self.acted:
             share = self.share + h / _T
             self.pairs, self.share = self.pairs[share < 1.0], share[share < 1.0]
 

@@ -1,9 +1,10 @@
-"""Derivatives of formulas on arrays, backwards: what a formula did is kept in a graph, and gone through from its end.
+"""Derivatives of formulas on arrays: what a formula did is kept in a graph, and gone through from its end or its start.
 
     graph = Graph()
     x = graph.of(array)
     y = dot(x, x)                    # kept as it is computed
     graph.pull((y, by_y))            # x.bar += ∂(by_y · y)/∂x
+    graph.push((x, along))           # y.dot ← ∂y/∂x along
 
 Where a value has its derivative by another rule, a barrier or the solution of a linear system, `unary` and `custom` put
 it in. Numbers that are no nodes of the graph are constants.
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 Pull = Callable[[Array], None]
+Push = Callable[[], "Array | None"]
 
 
 def value_of(x: Any) -> Array:
@@ -55,13 +57,14 @@ def _fit(bar: Array, shape: tuple[int, ...]) -> Array:
 
 
 class Node:
-    """An array that a graph knows, the derivative `bar` by it, and how it is passed on."""
+    """An array that a graph knows, the derivative `bar` by it, that along a direction, `dot`, and how both go on."""
 
     __array_ufunc__ = None  # arrays leave operators to nodes
 
-    def __init__(self, graph: Graph, value: Array, pull: Pull | None = None) -> None:
-        self.graph, self.value, self.pull = graph, value, pull
+    def __init__(self, graph: Graph, value: Array, pull: Pull | None = None, push: Push | None = None) -> None:
+        self.graph, self.value, self.pull, self.push = graph, value, pull, push
         self.bar: Array | None = None
+        self.dot: Array | None = None
         graph.nodes.append(self)
 
     def add(self, bar: Array) -> None:
@@ -74,33 +77,36 @@ class Node:
         """The derivative by it, zero where nothing depends on it."""
         return np.zeros_like(self.value) if self.bar is None else self.bar
 
+    @property
+    def change(self) -> Array:
+        """The derivative along a direction, zero where it does not depend on that."""
+        return np.zeros_like(self.value) if self.dot is None else self.dot
+
     def __add__(self, other: Any) -> Node:
-        return custom((self, other), self.value + value_of(other), lambda bar: (bar, bar))
+        return custom((self, other), self.value + value_of(other), lambda bar: (bar, bar), lambda a, b: a + b)
 
     __radd__ = __add__
 
     def __neg__(self) -> Node:
-        return custom((self,), -self.value, lambda bar: (-bar,))
+        return custom((self,), -self.value, lambda bar: (-bar,), lambda a: -a)
 
     def __sub__(self, other: Any) -> Node:
-        return custom((self, other), self.value - value_of(other), lambda bar: (bar, -bar))
+        return custom((self, other), self.value - value_of(other), lambda bar: (bar, -bar), lambda a, b: a - b)
 
     def __rsub__(self, other: Any) -> Node:
-        return custom((self, other), value_of(other) - self.value, lambda bar: (-bar, bar))
+        return custom((self, other), value_of(other) - self.value, lambda bar: (-bar, bar), lambda a, b: b - a)
 
     def __mul__(self, other: Any) -> Node:
         a, b = self.value, value_of(other)
-        return custom((self, other), a * b, lambda bar: (bar * b, bar * a))
+        return custom((self, other), a * b, lambda bar: (bar * b, bar * a), lambda da, db: da * b + a * db)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Node:
-        a, b = self.value, value_of(other)
-        return custom((self, other), a / b, lambda bar: (bar / b, -bar * a / (b * b)))
+        return _over(self, other)
 
     def __rtruediv__(self, other: Any) -> Node:
-        a, b = value_of(other), self.value
-        return custom((other, self), a / b, lambda bar: (bar / b, -bar * a / (b * b)))
+        return _over(other, self)
 
     def __matmul__(self, other: Any) -> Node:
         """Products of many matrices."""
@@ -117,7 +123,7 @@ class Node:
             whole[at] = bar
             return (whole,)
 
-        return custom((self,), self.value[at], pull)
+        return custom((self,), self.value[at], pull, lambda a: a[at])
 
 
 class Graph:
@@ -139,9 +145,24 @@ class Graph:
                 bar, node.bar = node.bar, None
                 node.pull(bar)
 
+    def push(self, *seeds: tuple[Node, Array]) -> None:
+        """Find the derivatives of all nodes along a direction, in which these change by what is given, others not."""
+        for node in self.nodes:
+            node.dot = None
+        for node, dot in seeds:
+            node.dot = dot
+        for node in self.nodes:
+            if node.push is not None:
+                node.dot = node.push()
 
-def custom(parts: Sequence[Any], value: Array, pull: Callable[[Array], Sequence[Array | None]]) -> Node:
-    """A value of parts; pull turns the derivative by it into those by the parts, None where there is none."""
+
+def custom(
+    parts: Sequence[Any], value: Array, pull: Callable[[Array], Sequence[Array | None]], push: Callable[..., Array]
+) -> Node:
+    """A value of parts; pull turns the derivative by it into those by the parts, None where there is none.
+
+    push turns changes of the parts into that of the value.
+    """
     graph = next(part.graph for part in parts if isinstance(part, Node))
 
     def pass_on(bar: Array) -> None:
@@ -149,12 +170,18 @@ def custom(parts: Sequence[Any], value: Array, pull: Callable[[Array], Sequence[
             if isinstance(part, Node) and by is not None:
                 part.add(by)
 
-    return Node(graph, value, pass_on)
+    def follow() -> Array | None:
+        if all(not isinstance(part, Node) or part.dot is None for part in parts):
+            return None
+        changes = [part.change if isinstance(part, Node) else np.zeros(np.shape(part)) for part in parts]
+        return np.broadcast_to(push(*changes), value.shape)
+
+    return Node(graph, value, pass_on, follow)
 
 
 def unary(x: Node, value: Array, slope: Array) -> Node:
     """A function of each number of x, whose values and derivatives are known."""
-    return custom((x,), value, lambda bar: (bar * slope,))
+    return custom((x,), value, lambda bar: (bar * slope,), lambda a: a * slope)
 
 
 def root(x: Node) -> Node:
@@ -163,27 +190,46 @@ def root(x: Node) -> Node:
     return unary(x, value, np.divide(0.5, value, out=np.zeros_like(value), where=value > 0.0))
 
 
+def _over(one: Any, other: Any) -> Node:
+    a, b = value_of(one), value_of(other)
+    return custom(
+        (one, other), a / b, lambda bar: (bar / b, -bar * a / (b * b)), lambda da, db: (da - a / b * db) / b
+    )
+
+
 def _times(a: Any, b: Any) -> Node:
     x, y = value_of(a), value_of(b)
-    return custom((a, b), x @ y, lambda bar: (bar @ y.swapaxes(-1, -2), x.swapaxes(-1, -2) @ bar))
+    return custom(
+        (a, b), x @ y, lambda bar: (bar @ y.swapaxes(-1, -2), x.swapaxes(-1, -2) @ bar),
+        lambda dx, dy: dx @ y + x @ dy,
+    )  # fmt: skip
 
 
 def dot(a: Any, b: Any) -> Node:
     """a·b over the last axis, which stays as one of length 1."""
     x, y = value_of(a), value_of(b)
-    return custom((a, b), (x * y).sum(axis=-1, keepdims=True), lambda bar: (bar * y, bar * x))
+    return custom(
+        (a, b), (x * y).sum(axis=-1, keepdims=True), lambda bar: (bar * y, bar * x),
+        lambda dx, dy: (dx * y + x * dy).sum(axis=-1, keepdims=True),
+    )  # fmt: skip
 
 
 def cross(a: Any, b: Any) -> Node:
     """a × b over the last axis."""
     x, y = np.broadcast_arrays(value_of(a), value_of(b))
-    return custom((a, b), vectors.cross(x, y), lambda bar: (vectors.cross(y, bar), vectors.cross(bar, x)))
+    return custom(
+        (a, b), vectors.cross(x, y), lambda bar: (vectors.cross(y, bar), vectors.cross(bar, x)),
+        lambda dx, dy: vectors.cross(np.broadcast_to(dx, x.shape), y) + vectors.cross(x, np.broadcast_to(dy, y.shape)),
+    )  # fmt: skip
 
 
 def summed(x: Node, axis: int) -> Node:
     """The sum along an axis, which goes."""
     shape = x.value.shape
-    return custom((x,), x.value.sum(axis=axis), lambda bar: (np.broadcast_to(np.expand_dims(bar, axis), shape),))
+    return custom(
+        (x,), x.value.sum(axis=axis), lambda bar: (np.broadcast_to(np.expand_dims(bar, axis), shape),),
+        lambda dx: dx.sum(axis=axis),
+    )  # fmt: skip
 
 
 def gathered(x: Node, at: Indices) -> Node:
@@ -196,29 +242,39 @@ def gathered(x: Node, at: Indices) -> Node:
         np.add.at(whole, at[known], bar[known])
         return (whole,)
 
-    return custom((x,), np.where(mask, x.value[at], 0.0), pull)
+    return custom((x,), np.where(mask, x.value[at], 0.0), pull, lambda dx: np.where(mask, dx[at], 0.0))
 
 
 def add_up(x: Node, at: Indices, count: int) -> Node:
     """(count, …): sums of x over the rows whose number `at` is the same; negative ones do not count."""
     known = at >= 0
-    value = np.zeros((count, *x.value.shape[at.ndim :]))
-    np.add.at(value, at[known], x.value[known])
-    mask = known.reshape(at.shape + (1,) * (value.ndim - 1))
-    return custom((x,), value, lambda bar: (np.where(mask, bar[at], 0.0),))
+
+    def total(rows: Array) -> Array:
+        value = np.zeros((count, *rows.shape[at.ndim :]))
+        np.add.at(value, at[known], rows[known])
+        return value
+
+    mask = known.reshape(at.shape + (1,) * (x.value.ndim - at.ndim))
+    return custom((x,), total(x.value), lambda bar: (np.where(mask, bar[at], 0.0),), total)
 
 
 def joined(parts: Sequence[Any], axis: int = -1) -> Node:
     """Arrays end to end along an axis."""
     values = [value_of(part) for part in parts]
     ends = np.cumsum([value.shape[axis] for value in values])[:-1]
-    return custom(parts, np.concatenate(values, axis=axis), lambda bar: np.split(bar, ends, axis=axis))
+    return custom(
+        parts, np.concatenate(values, axis=axis), lambda bar: np.split(bar, ends, axis=axis),
+        lambda *changes: np.concatenate(changes, axis=axis),
+    )  # fmt: skip
 
 
 def where(condition: Array, a: Any, b: Any) -> Node:
     """a where a condition holds, which is no part of the derivative, b elsewhere."""
     value = np.where(condition, value_of(a), value_of(b))
-    return custom((a, b), value, lambda bar: (np.where(condition, bar, 0.0), np.where(condition, 0.0, bar)))
+    return custom(
+        (a, b), value, lambda bar: (np.where(condition, bar, 0.0), np.where(condition, 0.0, bar)),
+        lambda da, db: np.where(condition, da, db),
+    )  # fmt: skip
 
 
 def divided(d: Any, N: Any) -> Node:
@@ -230,4 +286,9 @@ def divided(d: Any, N: Any) -> Node:
         by_d = (inverse @ bar[..., None])[..., 0]
         return by_d, -x[..., :, None] * by_d[..., None, :]
 
-    return custom((d, N), x, pull)
+    def push(dd: Array, dN: Array) -> Array:
+        moved = dd - (x[..., None, :] @ dN)[..., 0, :]
+        found: Array = (moved[..., None, :] @ inverse)[..., 0, :]
+        return found
+
+    return custom((d, N), x, pull, push)
