@@ -100,8 +100,8 @@ class Adjoint:
         self.k, self.frame, self.ends = k, frame, ends
         if self._sums.vertices is not None and frame.past is not None and frame.contacts:
             raise GradientError(
-                f"Tape.backward: surfaces=True knows no way through step {k}, which has the integrator ctr in touch, or "
-                "friction that remembers or acts on thick surfaces; call rollout with smooth=True, on meshes."
+                f"Tape.backward: surfaces=True knows no way through step {k}, which has the integrator ctr in touch, "
+                "or friction that remembers or acts on thick surfaces; call rollout with smooth=True, on meshes."
             )
         self.parameters.put(frame.given)
         self.system.prepare(h, methods.weight)

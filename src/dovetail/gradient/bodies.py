@@ -83,8 +83,8 @@ def step_back(
 ) -> None:  # fmt: skip
     """before ← adjoints of the start of a step to Q, whose equations have the adjoint x, from those `after` it.
 
-    table (n, 10) has α₀, α₁, β₀, β₁, σ, δ, δ₀, δ₁, ε, η; `accelerations` ← adjoints (n, 4, 3) of a and of what Q̃ takes for
-    Vₙ. Shapes of ARAP are left out.
+    table (n, 10) has α₀, α₁, β₀, β₁, σ, δ, δ₀, δ₁, ε, η; `accelerations` ← adjoints (n, 4, 3) of a and of what Q̃ takes
+    for Vₙ. Shapes of ARAP are left out.
     """
     mass, is_free, model, (a_bar, V_bar) = bodies.mass, bodies.is_free, bodies.model, accelerations
     mass_bar, stiffness_bar, late_Q, late_V = sums.mass, sums.stiffness, after.Q, after.V

@@ -1,7 +1,7 @@
 """Contacts of a state as formulas that have derivatives (formulas.py): gaps, loads, and what barriers resist.
 
-Closest points move with the bodies, G dα = −B·dQ (touching.py). s_e = r·r_e with constant weights has the derivative B_e,
-so that α = −G⁻¹(s − s⁰) has the right one, and everything else follows from c + Σ α_e c_e.
+Closest points move with the bodies, G dα = −B·dQ (touching.py). s_e = r·r_e with constant weights has the derivative
+B_e, so that α = −G⁻¹(s − s⁰) has the right one, and everything else follows from c + Σ α_e c_e.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from dovetail.typing import Array, Indices
 __all__ = ["Closest", "Form", "across", "image", "spread"]
 
 
-def image(c: Any, bodies: Indices, X: Any) -> Any:
-    """c (k, 8) on the rows of two bodies each, of X (n, 4, 3): (k, 3). Both may be nodes."""
+def image(c: Any, bodies: Indices, X: Any) -> Node:
+    """c (k, 8) on the rows of two bodies each, of X (n, 4, 3): (k, 3). One of c and X is a node, or both."""
     rows = gathered(X, bodies) if isinstance(X, Node) else np.where((bodies >= 0)[:, :, None, None], X[bodies], 0.0)
-    return (c[:, None, :4] @ rows[:, 0])[:, 0] + (c[:, None, 4:] @ rows[:, 1])[:, 0]
+    found: Node = (c[:, None, :4] @ rows[:, 0])[:, 0] + (c[:, None, 4:] @ rows[:, 1])[:, 0]
+    return found
 
 
-def across(n: Any, v: Any) -> Any:
+def across(n: Any, v: Node) -> Node:
     """v without its part along unit vectors n."""
-    return v - n * dot(n, v)
+    found: Node = v - n * dot(n, v)
+    return found
 
 
 def _slopes_of_barrier(D: Array, thickness: Array, d_hat: Array) -> tuple[Array, Array, Array, Array]:
@@ -92,7 +94,7 @@ class Closest:
         self.log_kappa = graph.of(np.zeros((t.count, 1)))
         numbers = t.numbers
         self._b = _slopes_of_barrier(t.D[:, None], numbers[:, THICKNESS, None], numbers[:, D_HAT, None])
-        self.scale = t.kappa[:, None] * (1.0 + self.log_kappa) * self._mollifiers(scene)
+        self.scale: Node = t.kappa[:, None] * (1.0 + self.log_kappa) * self._mollifiers(scene)
 
     def _mollifiers(self, scene: ContactScene) -> Any:
         """m (k, 1) of edges that are nearly parallel, 1 for all else."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.gradient import vectors
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = [
     "Graph",
@@ -192,9 +192,7 @@ def root(x: Node) -> Node:
 
 def _over(one: Any, other: Any) -> Node:
     a, b = value_of(one), value_of(other)
-    return custom(
-        (one, other), a / b, lambda bar: (bar / b, -bar * a / (b * b)), lambda da, db: (da - a / b * db) / b
-    )
+    return custom((one, other), a / b, lambda bar: (bar / b, -bar * a / (b * b)), lambda da, db: (da - a / b * db) / b)
 
 
 def _times(a: Any, b: Any) -> Node:
@@ -268,13 +266,16 @@ def joined(parts: Sequence[Any], axis: int = -1) -> Node:
     )  # fmt: skip
 
 
-def where(condition: Array, a: Any, b: Any) -> Node:
+def where(condition: Flags, a: Any, b: Any) -> Node:
     """a where a condition holds, which is no part of the derivative, b elsewhere."""
-    value = np.where(condition, value_of(a), value_of(b))
+
+    def chosen(one: Array, other: Array) -> Array:
+        return np.where(condition, one, other)
+
+    nothing = np.zeros(())
     return custom(
-        (a, b), value, lambda bar: (np.where(condition, bar, 0.0), np.where(condition, 0.0, bar)),
-        lambda da, db: np.where(condition, da, db),
-    )  # fmt: skip
+        (a, b), chosen(value_of(a), value_of(b)), lambda bar: (chosen(bar, nothing), chosen(nothing, bar)), chosen
+    )
 
 
 def divided(d: Any, N: Any) -> Node:

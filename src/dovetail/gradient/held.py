@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.gradient.closest import Closest, Form
+from dovetail.gradient.formulas import Graph, Node, add_up, cross, custom, gathered, joined, root, summed, where
 from dovetail.gradient.frame import Frame, Past
 from dovetail.gradient.lagged import Lagged, Memory, Turns
 from dovetail.gradient.linear import AdjointSystem
-from dovetail.gradient.formulas import Graph, Node, add_up, cross, custom, dot, gathered, joined, root, summed, where
 from dovetail.gradient.rigid import Moments, inverse_of
 from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["Grip", "HeldAdjoint"]
 
 _STEP = 1e-4  # largest change of Q in differences of P along a direction, in units of the range of contacts
+
+
+def _by_row(flat: Node) -> Node:
+    """The first 12 columns (n, ·) as rows (n, 4, 3)."""
+    return joined([flat[:, None, 3 * i : 3 * i + 3] for i in range(4)], axis=1)
 
 
 class Grip:
@@ -83,7 +88,7 @@ class HeldAdjoint:
         if not (tied.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < STILL:
             return grip
         model.start.begin(Q, V, held, h, frame.ratio)
-        rolls = past.turn.any(axis=1)
+        rolls: Flags = np.asarray(past.turn.any(axis=1))
         self._touch(grip, t, rolls, active, tied, fresh)
         return grip
 
@@ -109,7 +114,8 @@ class HeldAdjoint:
         h, free = self._frame.h, (self._model.bodies.is_free != 0)[:, None, None]
         Q, mass = grip.Q, grip.mass
         moments, inverse = Moments(mass, Q), free * inverse_of(mass)
-        V, turns = grip.V, Turns(grip.turn, grip.axis)
+        V = grip.V
+        turns: Turns | None = Turns(grip.turn, grip.axis)
         moved = (Q - grip.Q_before) * ~rolls[:, None, None]
         rows = grip.rubbing[:, :12]
         lever, number = grip.rubbing[:, 12:15] * ~rolls[:, None], grip.rubbing.value[:, 15]
@@ -125,14 +131,12 @@ class HeldAdjoint:
             if begun is None:
                 pushed = where(new, 0.0, pushed)
             else:
-                pushes, drag, count, V = begun
-                pushed = where(new, pushes, pushed)
+                pressed, drag, count, V = begun
+                pushed = where(new, pressed, pushed)
                 rows, lever = where(new, drag[:, :12], rows), where(new, drag[:, 12:], lever)
                 number, turns = np.where(fresh, count, number), None
         pushed = pushed * (active != 0)[:, None]
-        flat = rows[:, :, None]
-        force_rows = joined([flat[:, 3 * i : 3 * i + 3, 0][:, None] for i in range(4)], axis=1)
-        rubbed = moments.rigid(inverse @ force_rows)
+        rubbed = moments.rigid(inverse @ _by_row(rows))
         u = moments.rows_of(pushed)
         before = grip.pushed
         as_before = (number == before.value[:, 12])[:, None]
@@ -145,12 +149,10 @@ class HeldAdjoint:
             V = V - (h * phi) * y
         grip.V_start = V + moments.twisted(inverse, self._twist(moments, phi, moved, rows, lever, u, V))
         grip.half = (0.5 * h * phi) * u
-        new = joined([pushed, rubbed, number[:, None]])
-        grip.pushes = where(waits[:, None], before[:, :13], new)
+        pushes = joined([pushed, rubbed, number[:, None]])
+        grip.pushes = where(waits[:, None], before[:, :13], pushes)
 
-    def _twist(
-        self, moments: Moments, phi: Node, moved: Node, rows: Node, lever: Node, u: Node, V: Node
-    ) -> Node:
+    def _twist(self, moments: Moments, phi: Node, moved: Node, rows: Node, lever: Node, u: Node, V: Node) -> Node:
         """h²φ times the torque ℓ of solver/held.py (n, 3)."""
         h = self._frame.h
         turned = summed(cross(u[:, 1:], moments.S @ V[:, 1:]), 1)
@@ -170,9 +172,7 @@ class HeldAdjoint:
         islands.number()
         of, count = islands.of.copy(), islands.count
         free = bodies.is_free != 0
-        all_of_it, changed = (
-            add_up(moments.norm(grip.mass, each) * free, of, count) for each in (u, change)
-        )
+        all_of_it, changed = (add_up(moments.norm(grip.mass, each) * free, of, count) for each in (u, change))
         some = all_of_it.value > 1e-300
         ratio = FADES * FADES * changed / where(some, all_of_it, 1.0)
         ratio = where(some & (ratio.value < 1.0), ratio, (changed.value > 0.0) * 1.0)
@@ -206,8 +206,7 @@ class HeldAdjoint:
         drag = drag * fresh[:, None]
         pushes, rows = [], []
         pressing = closest.forces(n) * (-1.0 / (h * h))
-        rubbing = joined([drag[:, None, 3 * i : 3 * i + 3] for i in range(4)], axis=1)
-        for force in (pressing, rubbing):
+        for force in (pressing, _by_row(drag)):
             force = force * (active != 0)[:, None, None]
             found = inverse @ force
             if tied.any():
@@ -215,8 +214,10 @@ class HeldAdjoint:
             pushes.append(moments.rigid(found) * (active != 0)[:, None])
             rows.append(moments.rows_of(pushes[-1]))
         u, w = rows
-        inner = lambda one, other: summed(summed(one * (grip.mass @ other), 1), 1)[:, None, None]  # noqa: E731
-        loads, strength, leaves = inner(grip.a, grip.a), inner(u, u), inner(u, V)
+        loads, strength, leaves = (
+            summed(summed(one * (grip.mass @ other), 1), 1)[:, None, None]
+            for one, other in ((grip.a, grip.a), (u, u), (u, V))
+        )
         limit = np.sqrt(loads.value * strength.value)
         stays = fresh[:, None, None] & (leaves.value <= h * limit)
         over = strength.value > loads.value
@@ -253,7 +254,8 @@ class HeldAdjoint:
 
         def solved(b: Array) -> Array:
             x = np.ascontiguousarray((b * on).reshape(-1, 12))
-            return self._system.blocks.solve(active, x).reshape(-1, 4, 3) * on
+            found: Array = self._system.blocks.solve(active, x).reshape(-1, 4, 3) * on
+            return found
 
         self._factor(grip, active, forms, laws)
         y = solved(r.value)

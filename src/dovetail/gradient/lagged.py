@@ -131,9 +131,7 @@ class Lagged:
                     delta = delta - sign * add_up(found[1], found[0], len(self.rows))
         return delta
 
-    def _roll(
-        self, some: Indices, side: int, turns: Turns, far: Array, on_axis: bool
-    ) -> tuple[Indices, Node] | None:
+    def _roll(self, some: Indices, side: int, turns: Turns, far: Array, on_axis: bool) -> tuple[Indices, Node] | None:
         """δ (s, 3) of those of some contacts that roll; c is moved to the points that will touch."""
         body = self.bodies[some, side]
         if on_axis:
@@ -261,4 +259,3 @@ class Lagged:
         none = (b < 0)[:, None, None]
         columns = where(none, np.eye(3), columns)
         return joined([divided(force, columns) / self._h2, self.bare / self._h2])
-

@@ -43,9 +43,8 @@ def refuse_scene(simulation: Simulation, smooth: bool) -> None:
 def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None) -> None:
     """Refuse step k of a tape if it was taken in a way that cannot be differentiated; `last` is the one before it."""
     methods, contact, where = frame.methods, simulation.contact, f"step {k} has "
-    if methods.is_consistent:
-        if simulation.model.potential.soft_transforms.count:
-            _refuse(where + "soft transforms under the integrator ctr; use integrator/type = bdf1 or bdf2")
+    if methods.is_consistent and simulation.model.potential.soft_transforms.count:
+        _refuse(where + "soft transforms under the integrator ctr; use integrator/type = bdf1 or bdf2")
     changed = frame.ratio != 1.0
     if changed and (methods.is_consistent or methods.method.looks_back):
         _refuse(where + f"another dt than the step before it, under {methods.method.name}; keep dt, or use bdf1")

@@ -9,8 +9,6 @@ With S the second moments about the centre of mass, a_i rows 1 to 3 of Q, and I 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dovetail.gradient.formulas import Node, cross, custom, divided, joined, summed
@@ -21,7 +19,7 @@ __all__ = ["Moments", "axes_of", "inverse_of"]
 
 def inverse_of(mass: Node) -> Node:
     """M⁻¹ (n, 4, 4)."""
-    found = np.linalg.inv(mass.value)
+    found: Array = np.asarray(np.linalg.inv(mass.value), np.float64)
     return custom(
         (mass,), found, lambda bar: (-found.swapaxes(1, 2) @ bar @ found.swapaxes(1, 2),),
         lambda dm: -found @ dm @ found,
@@ -45,11 +43,11 @@ class Moments:
         trace = summed(summed(world * eye, 1), 1)[:, None, None]
         self._inertia = trace * eye - world
 
-    def carried(self, rows: Any) -> Node:
+    def carried(self, rows: Node) -> Node:
         """What rows (n, 4, 3) do at the centre of mass (n, 3)."""
         return rows[:, 0] + (self.centre @ rows[:, 1:])[:, 0]
 
-    def torque(self, rows: Any) -> Node:
+    def torque(self, rows: Node) -> Node:
         """Σ S_ij a_i × rows_j (n, 3)."""
         return summed(cross(self.a, self.S @ rows[:, 1:]), 1)
 

@@ -10,9 +10,9 @@ import numpy as np
 from dovetail.gradient.bodies import PastBars
 from dovetail.gradient.closest import Closest
 from dovetail.gradient.contact import ContactAdjoint
+from dovetail.gradient.formulas import Graph, Node
 from dovetail.gradient.frame import Past
 from dovetail.gradient.lagged import Lagged, Memory, Turns, rows_by_key
-from dovetail.gradient.formulas import Graph, Node
 from dovetail.gradient.sums import Sums
 from dovetail.solver.blocks import Blocks
 from dovetail.typing import Array

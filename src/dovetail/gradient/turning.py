@@ -1,6 +1,6 @@
 """What a step in touch derives from its start besides Q̃: how bodies roll in it, and what of inner forces is left over.
 
-    hω of V̂ and the axes at Qₙ (solver/contact/roll.py)        rigid(¼(Â − a)) at Qₙ, of bodies that are held
+hω of V̂ and the axes at Qₙ (solver/contact/roll.py)        rigid(¼(Â − a)) at Qₙ, of bodies that are held
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.gradient.bodies import PastBars
-from dovetail.gradient.frame import Frame
 from dovetail.gradient.formulas import Graph, Node
+from dovetail.gradient.frame import Frame
 from dovetail.gradient.rigid import Moments, axes_of
 from dovetail.gradient.rubbing import RubbingContact
 from dovetail.gradient.start import Begun

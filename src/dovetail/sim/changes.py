@@ -116,8 +116,8 @@ class Changes(BodyMaking, FreeJointMaking):
             )
         if self._in_rollout:
             raise SceneError(
-                "Sim: bodies, joints, and what they have, cannot be added or removed in the middle of a rollout. What is "
-                "given its first force, torque, target or limit by `controls` gets room for it that way: give it one, "
+                "Sim: bodies, joints, and what they have, cannot be added or removed in the middle of a rollout. What "
+                "`controls` give their first force, torque, target or limit gets room for it that way: give it one, "
                 "which may be 0, before the rollout."
             )
         self._world.reopen()
