@@ -12,9 +12,9 @@ import numpy as np
 
 from dovetail.gradient.barriers import add_forms
 from dovetail.gradient.formulas import Graph, Node, add_up, dot, gathered, joined, unary
-from dovetail.gradient.touching import Touching, corner
+from dovetail.gradient.touching import Touching
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.kinds import D_HAT, KIND, MU, POINT_PLANE, SHAPE, THICKNESS
+from dovetail.solver.contact.kinds import D_HAT, KIND, MU, POINT_PLANE, SHAPE, THICKNESS, X0
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
@@ -103,10 +103,10 @@ class Closest:
         self.bent, self.edges = bent, np.zeros((len(bent), 2, 8))
         if not len(bent):
             return t.weight[:, None]
-        for row, k in enumerate(bent):
-            for side in range(2):
-                ends = [np.array(corner(t, scene, int(k), 2 * side + i, side)) for i in range(2)]
-                self.edges[row, side, 4 * side + 1 : 4 * side + 4] = ends[1] - ends[0]
+        for side in range(2):
+            base = scene.x_base[t.bodies[bent, side]]
+            ends = [scene.V[t.pairs[bent, X0 + 2 * side + i] - base] for i in range(2)]
+            self.edges[:, side, 4 * side + 1 : 4 * side + 4] = ends[1] - ends[0]
         u, v = (image(self.edges[:, side], t.bodies[bent], self._Q) for side in range(2))
         self.uv = u, v
         self.crossed = dot(u, u) * dot(v, v) - dot(u, v) * dot(u, v)

@@ -37,8 +37,8 @@ __all__ = [
     "where",
 ]
 
-Pull = Callable[[Array], None]
-Push = Callable[[], "Array | None"]
+Pull = Callable[[Array], Sequence["Array | None"]]
+Push = Callable[..., Array]
 
 
 def value_of(x: Any) -> Array:
@@ -48,6 +48,8 @@ def value_of(x: Any) -> Array:
 
 def _fit(bar: Array, shape: tuple[int, ...]) -> Array:
     """A derivative by what was repeated along axes, summed over these."""
+    if bar.shape == shape:
+        return bar
     while bar.ndim > len(shape):
         bar = bar.sum(axis=0)
     for axis, size in enumerate(shape):
@@ -59,10 +61,13 @@ def _fit(bar: Array, shape: tuple[int, ...]) -> Array:
 class Node:
     """An array that a graph knows, the derivative `bar` by it, that along a direction, `dot`, and how both go on."""
 
+    __slots__ = ("bar", "dot", "graph", "parts", "pull", "push", "value")
     __array_ufunc__ = None  # arrays leave operators to nodes
 
-    def __init__(self, graph: Graph, value: Array, pull: Pull | None = None, push: Push | None = None) -> None:
-        self.graph, self.value, self.pull, self.push = graph, value, pull, push
+    def __init__(
+        self, graph: Graph, value: Array, parts: Sequence[Any] = (), pull: Pull | None = None, push: Push | None = None
+    ) -> None:
+        self.graph, self.value, self.parts, self.pull, self.push = graph, value, parts, pull, push
         self.bar: Array | None = None
         self.dot: Array | None = None
         graph.nodes.append(self)
@@ -70,7 +75,7 @@ class Node:
     def add(self, bar: Array) -> None:
         """bar += one part of it."""
         bar = _fit(bar, self.value.shape)
-        self.bar = bar.copy() if self.bar is None else self.bar + bar
+        self.bar = bar if self.bar is None else self.bar + bar  # never in place: others may have the same
 
     @property
     def slope(self) -> Array:
@@ -143,7 +148,9 @@ class Graph:
         for node in reversed(self.nodes[after:]):
             if node.pull is not None and node.bar is not None:
                 bar, node.bar = node.bar, None
-                node.pull(bar)
+                for part, by in zip(node.parts, node.pull(bar), strict=True):
+                    if isinstance(part, Node) and by is not None:
+                        part.add(by)
 
     def push(self, *seeds: tuple[Node, Array]) -> None:
         """Find the derivatives of all nodes along a direction, in which these change by what is given, others not."""
@@ -152,31 +159,25 @@ class Graph:
         for node, dot in seeds:
             node.dot = dot
         for node in self.nodes:
-            if node.push is not None:
-                node.dot = node.push()
+            if node.push is None or all(not isinstance(part, Node) or part.dot is None for part in node.parts):
+                continue
+            changes = (part.change if isinstance(part, Node) else np.zeros(np.shape(part)) for part in node.parts)
+            node.dot = np.broadcast_to(node.push(*changes), node.value.shape)
+
+    def free(self) -> None:
+        """Nothing is asked of it any more: nodes know their graph and it knows them, which only this undoes at once."""
+        self.nodes.clear()
 
 
-def custom(
-    parts: Sequence[Any], value: Array, pull: Callable[[Array], Sequence[Array | None]], push: Callable[..., Array]
-) -> Node:
+def custom(parts: Sequence[Any], value: Array, pull: Pull, push: Push) -> Node:
     """A value of parts; pull turns the derivative by it into those by the parts, None where there is none.
 
     push turns changes of the parts into that of the value.
     """
-    graph = next(part.graph for part in parts if isinstance(part, Node))
-
-    def pass_on(bar: Array) -> None:
-        for part, by in zip(parts, pull(bar), strict=True):
-            if isinstance(part, Node) and by is not None:
-                part.add(by)
-
-    def follow() -> Array | None:
-        if all(not isinstance(part, Node) or part.dot is None for part in parts):
-            return None
-        changes = [part.change if isinstance(part, Node) else np.zeros(np.shape(part)) for part in parts]
-        return np.broadcast_to(push(*changes), value.shape)
-
-    return Node(graph, value, pass_on, follow)
+    for part in parts:
+        if isinstance(part, Node):
+            return Node(part.graph, value, parts, pull, push)
+    raise TypeError("a formula of constants alone has no graph")
 
 
 def unary(x: Node, value: Array, slope: Array) -> Node:
@@ -230,29 +231,31 @@ def summed(x: Node, axis: int) -> Node:
     )  # fmt: skip
 
 
+def _totals(rows: Array, at: Indices, count: int) -> Array:
+    """(count, …): sums of rows whose number `at` is the same; negative ones do not count."""
+    known, shape = at >= 0, rows.shape[at.ndim :]
+    size = int(np.prod(shape))
+    places = at[known][:, None] * size + np.arange(size)
+    return np.bincount(places.ravel(), rows[known].ravel(), count * size).reshape(count, *shape)
+
+
 def gathered(x: Node, at: Indices) -> Node:
     """x[at] along the first axis, for numbers `at` of any shape; 0 where they are negative."""
-    known = at >= 0
-    mask = known.reshape(at.shape + (1,) * (x.value.ndim - 1))
+    mask, count = (at >= 0).reshape(at.shape + (1,) * (x.value.ndim - 1)), len(x.value)
 
-    def pull(bar: Array) -> tuple[Array]:
-        whole = np.zeros_like(x.value)
-        np.add.at(whole, at[known], bar[known])
-        return (whole,)
+    def rows(values: Array) -> Array:
+        return np.where(mask, values[at], 0.0)
 
-    return custom((x,), np.where(mask, x.value[at], 0.0), pull, lambda dx: np.where(mask, dx[at], 0.0))
+    return custom((x,), rows(x.value), lambda bar: (_totals(bar, at, count),), rows)
 
 
 def add_up(x: Node, at: Indices, count: int) -> Node:
     """(count, …): sums of x over the rows whose number `at` is the same; negative ones do not count."""
-    known = at >= 0
+    mask = (at >= 0).reshape(at.shape + (1,) * (x.value.ndim - at.ndim))
 
     def total(rows: Array) -> Array:
-        value = np.zeros((count, *rows.shape[at.ndim :]))
-        np.add.at(value, at[known], rows[known])
-        return value
+        return _totals(rows, at, count)
 
-    mask = known.reshape(at.shape + (1,) * (x.value.ndim - at.ndim))
     return custom((x,), total(x.value), lambda bar: (np.where(mask, bar[at], 0.0),), total)
 
 

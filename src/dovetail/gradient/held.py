@@ -106,6 +106,7 @@ class HeldAdjoint:
         grip.graph.pull(*seeds)
         free = (self._model.bodies.is_free != 0)[:, None, None]
         sums.constant["mass"] += np.where(free, grip.mass.slope, 0.0)
+        grip.graph.free()
 
     def _touch(
         self, grip: Grip, t: Touching | None, rolls: Flags, active: Indices, tied: Indices, fresh: Flags

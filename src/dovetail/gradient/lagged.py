@@ -64,8 +64,11 @@ def keys_of(t: Touching) -> Indices:
 
 def rows_by_key(known: Indices, keys: Indices) -> Indices:
     """Where (k,) each of the keys is among those known, −1 where it is not."""
-    places = {tuple(key): row for row, key in enumerate(known.tolist())}
-    return np.array([places.get(tuple(key), -1) for key in keys.tolist()], np.int64).reshape(len(keys))
+    both = np.concatenate([known, keys])
+    number = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    place = np.full(len(both), -1)
+    place[number[: len(known)]] = np.arange(len(known))
+    return place[number[len(known) :]]
 
 
 class Lagged:

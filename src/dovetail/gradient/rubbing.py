@@ -68,6 +68,7 @@ class RubbingContact(ContactAdjoint):
     def _pull_friction(self, x: Array, Q_bar: Array, sums: Sums) -> None:
         friction = self._friction
         self.graph.pull((friction.gradient(self._slip), -x))
+        self.graph.free()
         Q_bar += self.Q.slope
         log_kappa, log_mu = self._closest.log_kappa.slope[:, 0], friction.log_mu_all.slope[:, 0]
         self.tell_friction(self._start, log_kappa, log_mu, sums)

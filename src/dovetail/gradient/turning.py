@@ -70,6 +70,7 @@ class TurnAdjoint:
                     bar += getattr(rubs.turns, name).slope
                 seeds.append((node, bar))
         self._graph.pull(*seeds)
+        self._graph.free()
         free = (self._model.bodies.is_free != 0)[:, None, None]
         sums.constant["mass"] += np.where(free, self._mass.slope, 0.0)
         return self._Q.slope, self._V.slope, self._inner.slope
