@@ -14,12 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["refuse_scene", "refuse_step"]
 
-_SMOOTH = (
-    "call rollout with smooth=True, which takes the steps it records as bdf1 with friction that remembers nothing, or "
-    "build the scene with integrator/type = bdf1 and contact/friction/memory = 0"
-)
-
-
 def refuse_scene(simulation: Simulation, smooth: bool) -> None:
     """Refuse a scene that cannot be differentiated, whatever its steps will be; `smooth` ones are taken as bdf1."""
     tolerances, lowered = simulation.tolerances, simulation.joints.lowered
@@ -69,7 +63,10 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
     if contact is None or not frame.contacts:
         return
     if contact.ease is not None and contact.ease.acted:
-        _refuse(where + "contacts that are eased in; begin with bodies farther apart, or set contact/ease_in = 0")
+        _refuse(
+            where + "contacts that are eased in; let them settle first, which takes up to a second, begin with bodies "
+            "farther apart, or set contact/ease_in = 0"
+        )
 
 
 def _refuse(what: str) -> None:
