@@ -236,7 +236,8 @@ def _totals(rows: Array, at: Indices, count: int) -> Array:
     known, shape = at >= 0, rows.shape[at.ndim :]
     size = int(np.prod(shape))
     places = at[known][:, None] * size + np.arange(size)
-    return np.bincount(places.ravel(), rows[known].ravel(), count * size).reshape(count, *shape)
+    found: Array = np.bincount(places.ravel(), rows[known].ravel(), count * size).astype(float)
+    return found.reshape(count, *shape)
 
 
 def gathered(x: Node, at: Indices) -> Node:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["refuse_scene", "refuse_step"]
 
+
 def refuse_scene(simulation: Simulation, smooth: bool) -> None:
     """Refuse a scene that cannot be differentiated, whatever its steps will be; `smooth` ones are taken as bdf1."""
     tolerances, lowered = simulation.tolerances, simulation.joints.lowered

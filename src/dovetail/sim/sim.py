@@ -179,7 +179,7 @@ class Sim(Changes, RobotMaking):
         """Compute so many steps and record them, so that they can be differentiated: see docs/gradients.md.
 
         controls(k) is called before step k and may set targets, forces and other attributes. `every` keeps checkpoints
-        instead of all states; `smooth` takes them as bdf1, for cheaper gradients in touch: `World.rollout` says what both do.
+        instead of all states; `smooth` takes them as bdf1, for cheaper gradients in touch: see `World.rollout`.
         """
         _forward("Sim.rollout", steps)
         world, self._in_rollout = self.world, True
