@@ -57,7 +57,7 @@ def after_steps(sizes, energies):
     islands, floor = Islands(np.ones(1, np.int64), np.zeros((0, 2), np.int64), np.zeros(1, np.int64)), Floor(1)
     islands.limit[0], nobody = 1.0, np.zeros(1, np.bool_)
     for islands.size[0], islands.total[0] in zip(sizes, energies, strict=True):
-        floor.end_stalled(islands, nobody, np.zeros(1))
+        floor.end_stalled(islands, nobody)
     islands.alpha[0] = 1.0
     return floor, islands
 

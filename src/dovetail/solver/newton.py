@@ -27,6 +27,9 @@ def minimise(
     """Minimise the potential of one step of length h; a guess may take `trials` steps to prove itself."""
     if model.islands.count == 0:
         return Solution(Q_guess, converged=True)
+    quiet = model.quiet.minimise(Q_start, Q_guess, h, tolerances, trials)
+    if quiet is not None:
+        return quiet
     soft = model.potential.soft_transforms
     substeps = tolerances.substeps if soft.count else 1
     soft.approach(Q_start, 1.0 / substeps)
