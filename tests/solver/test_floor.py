@@ -68,7 +68,7 @@ def test_a_step_that_leads_nowhere_is_halved_and_ends_only_what_is_no_lower_half
     stalled = floor.halve_stalled(islands)
     assert stalled.all() and islands.alpha[0] == 0.5
     islands.total[0] = halfway
-    assert floor.end_stalled(islands, stalled, np.zeros(1)) == ends == islands.done[0]
+    assert floor.end_stalled(islands, stalled) == ends == islands.done[0]
 
 
 @pytest.mark.parametrize(

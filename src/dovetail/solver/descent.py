@@ -38,12 +38,14 @@ from dovetail.solver.phases import (
     TRIAL,
 )
 from dovetail.solver.program import RESULT, call
-from dovetail.solver.record import Record, f8, i8, integer, real
+from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
-__all__ = ["GIVEN_UP", "Descent", "descend"]
+__all__ = ["FREE", "GIVEN_UP", "IS_OPEN", "TRIALS", "Descent", "descend"]
 
 GIVEN_UP = -1
+IS_OPEN, TRIALS, FREE = range(3)
+"""Entries of `asked`."""
 
 
 class Descent(Record):
@@ -59,7 +61,8 @@ class Descent(Record):
     swept (n,)       1 for bodies that a sweep has had; `sweeps` says whether there is one
     commits (n,)     of the books of motion
     stays, waits     by island: whether it stays near the guess; room
-    skip, is_open    whether no energy means anything at the guess; whether exact joints may be open
+    skip             whether no energy means anything at the guess
+    asked (3,)       whether exact joints may be open; how many trials there may be; ccd_tol
     """
 
     words: Indices = i8(1)
@@ -80,9 +83,7 @@ class Descent(Record):
     waits: Indices = i8(1)
     has_exact: int = integer()
     skip: int = integer()
-    is_open: int = integer()
-    trials: int = integer()
-    ccd_tol: float = real()
+    asked: Array = f8(1)
 
 
 @kernel
@@ -145,7 +146,8 @@ def _try(d: Descent, s: Islands) -> int:
         return taken
     for m in range(s.count):
         d.stays[m] = s.alpha[m]
-    for trial in range(d.trials):
+    trials = int(d.asked[TRIALS])
+    for trial in range(trials):
         if left == 0:
             break
         if left < s.count:
@@ -155,7 +157,7 @@ def _try(d: Descent, s: Islands) -> int:
         if not _find(d, s, here) or not _is_covered(d, here):
             return GIVEN_UP
         taken += 1
-        numbers[MORE] = trial + 1 < d.trials
+        numbers[MORE] = trial + 1 < trials
         _run(d, d.between[here, 1 - here], MEASURE | TRIAL | MOVE)
         if not (numbers[STEP] < math.inf and numbers[RATE] < math.inf):
             return GIVEN_UP
@@ -178,14 +180,13 @@ def _try(d: Descent, s: Islands) -> int:
 
 
 @kernel
-def descend(d: Descent, s: Islands, Q_start: Array, Q_guess: Array) -> tuple[int, int]:
-    """Minimise from a start with a guess: which of the three states is the minimiser, or −1; and iterations."""
+def descend(d: Descent, s: Islands) -> tuple[int, int]:
+    """Minimise from Q[0] with the guess Q[1]: which of the three states is the minimiser, or −1; and iterations."""
     numbers, Q = d.numbers, d.Q
     for b in range(len(s.of)):
         s.marks[b] = 0
         for i in range(4):
             for x in range(3):
-                Q[0, b, i, x], Q[1, b, i, x] = Q_start[b, i, x], Q_guess[b, i, x]
                 d.y[b, 3 * i + x] = Q[0, b, i, x] - Q[1, b, i, x] if s.of[b] >= 0 else 0.0
     begin_islands(s)
     _run(d, d.at_start, ENERGIES)
@@ -196,7 +197,7 @@ def descend(d: Descent, s: Islands, Q_start: Array, Q_guess: Array) -> tuple[int
     if d.skip == 0:
         _run(d, d.between[0, 0], ENERGIES)
     _book(d)
-    numbers[OPEN] = d.is_open
+    numbers[OPEN] = d.asked[IS_OPEN]
     _run(d, d.at_start, LIMIT)
     if d.skip == 0:
         _run(d, d.between[0, 0], COMPARE)
@@ -213,11 +214,11 @@ def descend(d: Descent, s: Islands, Q_start: Array, Q_guess: Array) -> tuple[int
     while taken < PATIENCE:
         if not _find(d, s, here) or not _is_covered(d, here):
             return GIVEN_UP, 0
-        numbers[SETTLED], numbers[CCD_TOL], numbers[STRAIGHT] = 1.0, d.ccd_tol, 0.0
+        numbers[SETTLED], numbers[CCD_TOL], numbers[STRAIGHT] = 1.0, d.asked[FREE], 0.0
         there = 1 - here
         if d.has_exact:
             _run(d, d.between[here, there], MEASURE | DECIDE)
-            if numbers[CURVED] != 0.0 or d.is_open:
+            if numbers[CURVED] != 0.0 or d.asked[IS_OPEN] != 0.0:
                 return GIVEN_UP, 0
         numbers[OPEN] = 0.0
         _run(d, d.between[here, there], MEASURE | DECIDE | LIMIT | MOVE | ENERGIES | COMPARE)

@@ -19,9 +19,8 @@ from dovetail.solver.phases import ACCEPT, COMPARE, ENERGIES, LEFT, LIMIT, MEANI
 from dovetail.solver.potential import Evaluation
 from dovetail.typing import Array, Flags
 
-__all__ = ["TRIALS", "begin"]
+__all__ = ["begin"]
 
-TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 
 

@@ -100,6 +100,9 @@ def _described(value: Any) -> tuple[list[int], str]:
     if isinstance(value, np.ndarray):
         address = value.__array_interface__["data"][0]
         return [0, 0, value.size, value.itemsize, address, *value.shape, *value.strides], "i" * (5 + 2 * value.ndim)
+    if isinstance(value, tuple):
+        words, kinds = zip(*map(_described, value), strict=True)
+        return [word for some in words for word in some], "".join(kinds)
     if isinstance(value, float):
         return [_bits(value)], "f"
     return [int(value)], "i"

@@ -80,10 +80,20 @@ class Articulated:
 
         Gaps count in y, and with the other sign in y_push: there joints pull bodies together.
         """
+        self._make_room_for_response()
+        return self._sweep(self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
+
+    def bind_response(
+        self, program: Program, Q: Array, Q_tilde: Array, push: Array, active: Indices, y: Array, y_push: Array
+    ) -> int:
+        """The place of `respond` with these arrays and the present weights."""
+        self._make_room_for_response()
+        return program.add(sweep, *self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
+
+    def _make_room_for_response(self) -> None:
         if not len(self.arrays.second):
             self.arrays.kept = aligned(self.chunks.fast_chunks * KEPT * LANES)
             self.arrays.second = np.zeros_like(self.arrays.multiplier)  # the last one: its length tells of both
-        return self._sweep(self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
 
     def _sweep(
         self, weights: SweepWeights, active: Indices, Q: Array, Q_tilde: Array, two: int, push: Array, y: Array,

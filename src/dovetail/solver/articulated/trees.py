@@ -300,6 +300,11 @@ class Sweep:
         place, weights = self.sweep.bind(program, Q, self._potential.Q_tilde, active, found)
         return [*places, place], weights
 
+    def bind_filter(self, program: Program, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[int, Array]:
+        """The place of `filter` in a program, and the array (2, n, 12) that it writes to."""
+        found = self._found[1:]
+        return self.sweep.bind_response(program, Q, aims, push, active, found[0], found[1]), found
+
     @property
     def found(self) -> Array:
         """Room for directions (n, 12), some of which are arbitrary."""

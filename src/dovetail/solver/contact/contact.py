@@ -158,11 +158,18 @@ class Contact:
 
         `begin` has to follow where the step turns out not to be covered.
         """
-        if self.watch.is_blind or not self.is_clear:
+        if not self.is_idle:
             return False
         self._start(Q, h)
         self.count_at_start = 0
         return True
+
+    def commit_clear(self, h: float) -> None:
+        """A step of length h was taken in which nothing was near anything."""
+        if self.stick is not None:
+            self.stick.clear()
+        if self.ease is not None:
+            self.ease.commit(h)
 
     def _ease(self, watch: Watch, h: float) -> None:
         """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
@@ -317,9 +324,13 @@ class Contact:
     def record_motion(self, islands: Islands) -> None:
         record_motion(self.watch, islands)
 
+    @property
+    def is_idle(self) -> bool:
+        return self.is_clear and not self.watch.is_blind
+
     def touched(self, Q: Array, h: float) -> Flags:
         touched = np.zeros(len(self._owner) + 1, np.bool_)
-        if self.is_clear and not self.watch.is_blind:
+        if self.is_idle:
             return touched[:-1]
         s = self._at(Q, h)
         touched[s.bodies[: s.count]] = True
