@@ -16,8 +16,10 @@ import numpy as np
 from dovetail.errors import GradientError
 from dovetail.gradient.bodies import BodySums, Costate, PastBars, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
+from dovetail.gradient.eased import EaseAdjoint
 from dovetail.gradient.frame import Frame, Parameters, Past
 from dovetail.gradient.held import Grip, HeldAdjoint
+from dovetail.gradient.lagged import rows_by_key
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
@@ -128,8 +130,7 @@ class Adjoint:
         frame, half = self.frame, np.zeros(1)
         self.grip: Grip | None = None
         if frame.methods.is_consistent and frame.methods.some_held:
-            known = None if self._later is None else self._later[0]
-            self.grip = self._held.begin(known, Q, V, self.model.loads.accelerations(Q))
+            self.grip = self._held.begin(self._pressed, Q, V, self.model.loads.accelerations(Q))
             V = self.grip.V_start.value
             half = half if self.grip.half is None else self.grip.half.value
         return self.begin_with(Q, V, half)
@@ -183,6 +184,8 @@ class Adjoint:
             V_bar -= (h * table[:, 2, None, None]) * pulled
         if self.contact is not None:
             self.contact.back(x, before.Q, sums)
+        if self.eased is not None:
+            self._ease_back(self.eased, past, x)
         before.past = None
         if frame.past is not None:
             before.past = self._past_bars(frame.past)
@@ -196,6 +199,8 @@ class Adjoint:
                     coordinates, ends.Q, nothing, start_bar, np.zeros(coordinates.count), before.Q, nothing,
                     sums.constant["coordinates/W"],
                 )  # fmt: skip
+            if self.eased is not None:
+                self._find_back(self.eased, before)
             return before
         on, at_end = (begun.active != 0)[:, None, None], np.zeros_like(Q1)
         rubs = self.contact if isinstance(self.contact, RubbingContact) else None
@@ -217,8 +222,32 @@ class Adjoint:
             self._held.back(grip, (of_V, half_bar, pushed_bar), sums)
             self._release(grip, before)
             of_a = of_a + grip.a.slope
+        if self.eased is not None:
+            self._find_back(self.eased, before)
         self._loads(k, of_a, ends.Q, before.Q)
         return before
+
+    def _ease_back(self, eased: EaseAdjoint, past: PastBars | None, x: Array) -> None:
+        """Shares of eased pairs get what the next step, barriers at the end and friction have."""
+        if past is not None and len(past.pairs):
+            at = rows_by_key(past.pairs, eased.pairs)
+            eased.bars += np.where(at >= 0, past.share[at], 0.0)
+        if isinstance(self.contact, RubbingContact):
+            eased.pull_end(self.contact.end, self.ends.Q_end, x)
+            if self.contact.lags:
+                eased.add(self.contact.start, self.contact.closest.reach.slope)
+
+    def _find_back(self, eased: EaseAdjoint, before: Costate) -> None:
+        """Shares go back to the step before, or to the state in which they were found."""
+        past, grip, contact = before.past, self.grip, self.contact
+        assert past is not None
+        for closest in {id(each): each for each, _ in grip.frictions}.values() if grip is not None else ():
+            eased.add(closest.t, closest.reach.slope, known=True)
+        past.pairs, past.share = eased.before[0], eased.bars[~eased.found]
+        if eased.found.any() and isinstance(contact, RubbingContact):
+            by_Q, log_kappa = eased.pull_found(contact.start, self.model, self.ends.Q, self._sums)
+            before.Q += by_Q
+            contact.tell_friction(contact.start, log_kappa, None, self._sums)
 
     def _past_bars(self, past: Past) -> PastBars:
         """Adjoints of the past of a step, with what its friction takes from that."""
@@ -228,7 +257,7 @@ class Adjoint:
             force += rubs.force.slope
         return PastBars(
             np.zeros((n, 4, 3)), np.zeros((n, 19)), np.zeros((n, 16)), np.zeros((n, 3)), np.zeros((n, 3)), past.keys,
-            force,
+            force, np.zeros((0, 2), np.int64), np.zeros(0),
         )  # fmt: skip
 
     def _release(self, grip: Grip, before: Costate) -> None:
@@ -270,14 +299,21 @@ class Adjoint:
     def _touch(self, frame: Frame, ends: Ends) -> ContactAdjoint | None:
         """Contacts of a step, None where there are none."""
         contact, h = self.model.contact, frame.h
+        self.eased: EaseAdjoint | None = None
+        self._pressed: Touching | None = None
         if contact is None:
             return None
         assert self.walk is not None
         later = self._later
         known = later is not None and later[1:] == (self.k + 1, h)
-        end = later[0] if later is not None and known else self.walk.to(ends.Q_end, h)
-        start = self.walk.to(ends.Q, h) if frame.contacts else self.walk.nowhere(ends.Q)
-        self._later = start, self.k, h
+        eased = None if frame.easing is None else EaseAdjoint(contact, frame.easing, h)
+        before, at_start, at_end = (None, None, None) if eased is None else (eased.before, eased.at_start, eased.at_end)
+        end = later[0] if later is not None and known else self.walk.to(ends.Q_end, h, at_end)
+        start = self.walk.to(ends.Q, h, before) if frame.contacts else self.walk.nowhere(ends.Q)
+        self.eased, self._pressed = eased, start
+        if eased is not None and eased.found.any():
+            start = self.walk.to(ends.Q, h, at_start)
+        self._later = self._pressed, self.k, h
         if not (start.count or end.count):
             return None
         kind = ContactAdjoint if frame.past is None else RubbingContact

@@ -25,6 +25,8 @@ class PastBars:
     axis: Array
     keys: Indices
     force: Array
+    pairs: Indices
+    share: Array
 
 
 class Costate(Record):

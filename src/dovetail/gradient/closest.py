@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovetail.gradient.barriers import add_forms
-from dovetail.gradient.formulas import Graph, Node, add_up, dot, gathered, joined, unary
+from dovetail.gradient.formulas import Graph, Node, add_up, custom, dot, gathered, joined, unary
 from dovetail.gradient.touching import Touching
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.kinds import D_HAT, KIND, MU, POINT_PLANE, SHAPE, THICKNESS, X0
+from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, SHAPE, THICKNESS, X0
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
@@ -34,17 +34,23 @@ def across(n: Any, v: Node) -> Node:
     return found
 
 
-def _slopes_of_barrier(D: Array, thickness: Array, d_hat: Array) -> tuple[Array, Array, Array, Array]:
-    """b and its first three derivatives by D, for κ = 1; see solver/contact/barrier.py."""
+def _slopes_of_barrier(D: Array, thickness: Array, d_hat: Array) -> tuple[list[Array], list[Array]]:
+    """b and its first three derivatives by D, for κ = 1 (solver/contact/barrier.py); derivatives of three by d̂."""
     inner, outer = thickness**2, (thickness + d_hat) ** 2
-    x, gap = D - outer, D - inner
-    log, ratio = np.log(gap / (outer - inner)), x / gap
-    return (
+    x, gap, whole = D - outer, D - inner, outer - inner
+    log, ratio = np.log(gap / whole), x / gap
+    by_D = [
         -x * x * log,
         -x * (2.0 * log + ratio),
         -(2.0 * log + 4.0 * ratio - ratio**2),
         -(6.0 - 6.0 * ratio + 2.0 * ratio**2) / gap,
-    )
+    ]
+    by_outer = [
+        2.0 * x * log + x * x / whole,
+        2.0 * log + 2.0 * ratio + 2.0 * x / whole,
+        2.0 / whole + (4.0 - 2.0 * ratio) / gap,
+    ]
+    return by_D, [2.0 * (thickness + d_hat) * by for by in by_outer]
 
 
 class Form(NamedTuple):
@@ -72,11 +78,12 @@ class Closest:
     c (k, 8), r (k, 3), D (k, 1)    nodes: weights with the sign of their body, gap, its square
     n (k, 3), d (k, 1)              nodes: unit normal, and distance
     log_kappa (k, 1)                node: a change of the logarithm of κ
+    reach (k, 1)                    node: d̂
     scale (k, 1)                    node: m h²κ
     """
 
     def __init__(self, graph: Graph, t: Touching, scene: ContactScene, Q: Node) -> None:
-        self.t, self.bodies, self._Q = t, t.bodies, Q
+        self.t, self.bodies, self.Q = t, t.bodies, Q
         on_plane = (t.pairs[:, KIND] == POINT_PLANE)[:, None]
         fixed, rates = image(t.c, t.bodies, Q), [image(t.c_e[:, e], t.bodies, Q) for e in range(2)]
         # the gap to a half-plane has no part along it; elsewhere this is what it is
@@ -93,8 +100,13 @@ class Closest:
         self.n = self.r / self.d
         self.log_kappa = graph.of(np.zeros((t.count, 1)))
         numbers = t.numbers
-        self._b = _slopes_of_barrier(t.D[:, None], numbers[:, THICKNESS, None], numbers[:, D_HAT, None])
-        self.scale: Node = t.kappa[:, None] * (1.0 + self.log_kappa) * self._mollifiers(scene)
+        self.reach = graph.of(numbers[:, D_HAT, None])
+        self._b, self._by_reach = _slopes_of_barrier(t.D[:, None], numbers[:, THICKNESS, None], self.reach.value)
+        # κ of adaptive contacts is a multiple of 1/d̂²
+        shrinks = np.where(numbers[:, KAPPA, None] < 0.0, -2.0 / self.reach.value, 0.0)
+        kappa = t.kappa[:, None] * (1.0 + self.log_kappa)
+        self.kappa: Node = kappa * unary(self.reach, np.ones_like(shrinks), shrinks)
+        self.scale: Node = self.kappa * self._mollifiers(scene)
 
     def _mollifiers(self, scene: ContactScene) -> Any:
         """m (k, 1) of edges that are nearly parallel, 1 for all else."""
@@ -107,7 +119,7 @@ class Closest:
             base = scene.x_base[t.bodies[bent, side]]
             ends = [scene.V[t.pairs[bent, X0 + 2 * side + i] - base] for i in range(2)]
             self.edges[:, side, 4 * side + 1 : 4 * side + 4] = ends[1] - ends[0]
-        u, v = (image(self.edges[:, side], t.bodies[bent], self._Q) for side in range(2))
+        u, v = (image(self.edges[:, side], t.bodies[bent], self.Q) for side in range(2))
         self.uv = u, v
         self.crossed = dot(u, u) * dot(v, v) - dot(u, v) * dot(u, v)
         of_bent = unary(self.crossed, t.weight[bent, None], t.slope[bent, None])
@@ -115,12 +127,20 @@ class Closest:
         return plain + add_up(of_bent, bent, t.count)
 
     def slope_of_barrier(self, order: int) -> Node:
-        """A derivative of b by D (k, 1)."""
-        return unary(self.D, self._b[order], self._b[order + 1])
+        """b or a derivative of it by D (k, 1)."""
+        by_D, by_reach = self._b[order + 1], self._by_reach[order]
+        return custom(
+            (self.D, self.reach), self._b[order], lambda bar: (bar * by_D, bar * by_reach),
+            lambda dD, dr: dD * by_D + dr * by_reach,
+        )  # fmt: skip
+
+    def pushes(self) -> Node:
+        """λ h² (k, 1)."""
+        return -2.0 * self.d * self.slope_of_barrier(1) * self.scale
 
     def load(self, log_mu: Node) -> Node:
         """μλ h² (k, 1)."""
-        return -2.0 * self.t.numbers[:, MU, None] * (1.0 + log_mu) * self.d * self.slope_of_barrier(1) * self.scale
+        return self.t.numbers[:, MU, None] * (1.0 + log_mu) * self.pushes()
 
     def bends(self) -> Form:
         """What Newton's method has of the Hessian of barriers, q² r rᵀ."""
@@ -136,11 +156,10 @@ class Closest:
         if not len(self.bent):
             return found
         u, v = self.uv
-        b = unary(self.D, self._b[0], self._b[1])
+        b = self.slope_of_barrier(0)
         width = t.numbers[self.bent, SHAPE, None]
         slope = unary(self.crossed, t.slope[self.bent, None], -2.0 / width**2)
-        kappa = t.kappa[self.bent, None] * (1.0 + gathered(self.log_kappa, self.bent))
-        pull = 2.0 * kappa * gathered(b, self.bent) * slope
+        pull = 2.0 * gathered(self.kappa, self.bent) * gathered(b, self.bent) * slope
         first, second = dot(v, v) * u - dot(u, v) * v, dot(u, u) * v - dot(u, v) * u
         for side, along in enumerate((first, second)):
             found = found + spread(self.edges[:, side], pull * along, t.bodies[self.bent], n)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.solver.contact.ease import Easing
 from dovetail.solver.integrator import Methods
 from dovetail.solver.model import Model
 from dovetail.typing import Array, Flags, Indices
@@ -71,6 +72,7 @@ class Frame:
     contacts     how many it began with
     touched      who (n,) touches something at its end, None where that does not matter
     past         what it takes from the steps before, None where it does not
+    easing       contacts that are eased in, None where there are none
     """
 
     h: float
@@ -82,6 +84,7 @@ class Frame:
     contacts: int
     touched: Flags | None = None
     past: Past | None = None
+    easing: Easing | None = None
 
 
 class Parameters:

@@ -16,6 +16,7 @@ import numpy as np
 from dovetail.errors import GradientError
 from dovetail.gradient.frame import Frame, Parameters, Past
 from dovetail.gradient.refusal import refuse_step
+from dovetail.solver.contact.contact import Contact
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import rates_after
@@ -59,6 +60,11 @@ def _tightened(tolerances: Tolerances) -> Tolerances:
         velocity_tol=min(tolerances.velocity_tol, VELOCITY_TOL),
         transrate_tol=min(tolerances.transrate_tol, TRANSRATE_TOL),
     )
+
+
+def _rubs(contact: Contact | None) -> bool:
+    """Whether friction remembers, or acts on surfaces with a thickness."""
+    return contact is not None and (contact.stick is not None or bool(contact.scene.thickness.any()))
 
 
 class Reel:
@@ -141,17 +147,19 @@ class Reel:
             )
         before = state.dt_before
         contact, is_consistent = simulation.contact, simulation.scheme.integrator.is_consistent
-        rubs = contact is not None and (contact.stick is not None or bool(contact.scene.thickness.any()))
-        in_touch = rubs or (is_consistent and bool(simulation.model.guards))
-        past = Past.of(simulation) if in_touch else None
+        past = Past.of(simulation) if contact is not None or is_consistent else None
         self._timeline.advance()
         report, last = simulation.last[1], self.frames[k - 1] if k else None
         assert report is not None
         given = self.parameters.take(None if again or last is None else last.given)
+        easing = None if contact is None or contact.ease is None else contact.ease.last
+        if not (is_consistent and simulation.model.guards) and easing is None and not _rubs(contact):
+            past = None  # of which nothing counts
         frame = Frame(
             report.dt, report.dt / (before or report.dt), simulation.scheme.last, given,
             (self.values[k], coordinates.value.copy()), self.parameters.switches, report.contacts,
             simulation.state.knocked if is_consistent else None, past,
+            easing,
         )  # fmt: skip
         Q, V = simulation.state.Q.copy(), simulation.state.V.copy()
         if again:
@@ -180,7 +188,7 @@ class Reel:
                 frame = self.frames[k]
                 given: list[Any] = [None] * len(frame.given)
                 given[:place] = frame.given[:place]
-                self.frames[k] = replace(frame, given=given, past=None)
+                self.frames[k] = replace(frame, given=given, past=None, easing=None)
             if self._loaded.start < k < self._loaded.stop - 1:
                 self._Q[k] = self._V[k] = None
 

@@ -37,7 +37,7 @@ def refuse_scene(simulation: Simulation, smooth: bool) -> None:
 
 def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None) -> None:
     """Refuse step k of a tape if it was taken in a way that cannot be differentiated; `last` is the one before it."""
-    methods, contact, where = frame.methods, simulation.contact, f"step {k} has "
+    methods, where = frame.methods, f"step {k} has "
     if methods.is_consistent and simulation.model.potential.soft_transforms.count:
         _refuse(where + "soft transforms under the integrator ctr; use integrator/type = bdf1 or bdf2")
     changed = frame.ratio != 1.0
@@ -61,13 +61,6 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
         )
     if any(getattr(load, "dropped", 0) for load in simulation.joints.lowered.loads):
         _refuse(where + "a torque on a body that is flat, which is dropped; give the body a thickness")
-    if contact is None or not frame.contacts:
-        return
-    if contact.ease is not None and contact.ease.acted:
-        _refuse(
-            where + "contacts that are eased in; let them settle first, which takes up to a second, begin with bodies "
-            "farther apart, or set contact/ease_in = 0"
-        )
 
 
 def _refuse(what: str) -> None:

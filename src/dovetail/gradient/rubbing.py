@@ -14,6 +14,7 @@ from dovetail.gradient.formulas import Graph, Node
 from dovetail.gradient.frame import Past
 from dovetail.gradient.lagged import Lagged, Memory, Turns, rows_by_key
 from dovetail.gradient.sums import Sums
+from dovetail.gradient.touching import Touching
 from dovetail.solver.blocks import Blocks
 from dovetail.typing import Array
 
@@ -23,6 +24,16 @@ __all__ = ["RubbingContact"]
 class RubbingContact(ContactAdjoint):
     """Contacts of one step; `freeze` is called when it is known how bodies roll in it."""
 
+    @property
+    def start(self) -> Touching:
+        """Contacts at its start, as friction has them."""
+        return self._start
+
+    @property
+    def end(self) -> Touching:
+        """Contacts at its end."""
+        return self._end
+
     def freeze(self, past: Past, turn: Array, axis: Array) -> None:
         """Friction ← that of a step in which bodies turn by hω (n, 3) about axes, after the past."""
         if not self.lags:
@@ -30,19 +41,20 @@ class RubbingContact(ContactAdjoint):
         self.graph, contact = Graph(), self._contact
         self.Q, self.Q_end, self.force = (self.graph.of(each) for each in (self._Q, self._Q_end, past.force))
         self.turns = Turns(self.graph.of(turn), self.graph.of(axis))
-        self._closest = Closest(self.graph, self._start, contact.scene, self.Q)
+        self.closest = Closest(self.graph, self._start, contact.scene, self.Q)
         memory = None if contact.stick is None else Memory(past.keys, self.force)
         self._friction = Lagged(
-            self.graph, self._closest, contact.scene, self.Q, self.turns, memory, self._h, self._epsilon
+            self.graph, self.closest, contact.scene, self.Q, self.turns, memory, self._h, self._epsilon
         )
         self._slip = self._friction.slip(self.Q, self.Q_end)
 
-    def change(self, dQ: Array, turn: Array, axis: Array) -> Array:
-        """By how much (n, 12) the gradient of friction changes with the start of the step, and how bodies roll."""
+    def change(self, dQ: Array, turn: Array, axis: Array, reach: Array | None = None) -> Array:
+        """By how much (n, 12) the gradient of friction changes with the start of the step, how bodies roll, and d̂."""
         if not self.lags:
             return np.zeros((len(dQ), 12))
         gradient = self._friction.gradient(self._slip)
-        self.graph.push((self.Q, dQ), (self.turns.turn, turn), (self.turns.axis, axis))
+        ranges = [] if reach is None else [(self.closest.reach, reach)]
+        self.graph.push((self.Q, dQ), (self.turns.turn, turn), (self.turns.axis, axis), *ranges)
         return gradient.change.reshape(-1, 12)
 
     def explicit(self, bars: PastBars) -> Array:
@@ -70,5 +82,5 @@ class RubbingContact(ContactAdjoint):
         self.graph.pull((friction.gradient(self._slip), -x))
         self.graph.free()
         Q_bar += self.Q.slope
-        log_kappa, log_mu = self._closest.log_kappa.slope[:, 0], friction.log_mu_all.slope[:, 0]
+        log_kappa, log_mu = self.closest.log_kappa.slope[:, 0], friction.log_mu_all.slope[:, 0]
         self.tell_friction(self._start, log_kappa, log_mu, sums)

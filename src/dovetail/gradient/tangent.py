@@ -71,7 +71,13 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
         law_tangents(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, out)
         g -= out
     if isinstance(contact, RubbingContact):
-        g -= contact.change(dQ, *adjoint.turns.ahead(dQ, dV_start))
+        reach, eased = None, adjoint.eased
+        if eased is not None and eased.found.any():
+            ds = eased.push_found(contact.start, ends.Q, dQ)
+            g -= eased.push_end(contact.end, ends.Q_end, ds)
+            reach = eased.changes(contact.start, ds)
+        turn, axis = adjoint.turns.ahead(dQ, dV_start)
+        g -= contact.change(dQ, turn, axis, reach)
     elif contact is not None and contact.lags and dQ.any():
         step = _NEAR * contact.range / float(np.abs(dQ).max())
         g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)
