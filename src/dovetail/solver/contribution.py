@@ -62,10 +62,6 @@ class Start(Record):
         np.copyto(self.V, V)
         np.copyto(self.held, held)
         self.carried.fill(0.0)
-        self.set_length(h, ratio)
-
-    def set_length(self, h: float, ratio: float) -> None:
-        """The step is h long, and that by `ratio` of the last one."""
         if h != self.h or ratio != self.ratio:
             self.h, self.ratio = h, ratio
 

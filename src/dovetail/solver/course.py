@@ -1,6 +1,6 @@
 """A whole step where nothing but joints and laws acts, in one call: what `step` in step.py does then.
 
-start (trees by sweeps) → prediction Q̃ → first guess → Newton's method → new state
+start (by sweeps, or by blocks) → prediction Q̃ → first guess → Newton's method → new state
 
 The same kernels in the same order as in the general way, and thus the same bits. Where a step turns out to be unusual
 it is given up, and nothing has changed.
@@ -9,9 +9,11 @@ it is given up, and nothing has changed.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dovetail.solver.assembly.start import FAST, WILD
 from dovetail.solver.descent import GIVEN_UP, Descent, descend
+from dovetail.solver.footing import start_by_blocks
 from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel
 from dovetail.solver.program import RESULT, call
@@ -25,11 +27,12 @@ class Course(Record):
     """What a step works on, beside its descent.
 
     h                        length of the step [s]
+    is_consistent            whether it has a start
     words, results           a program, also as floats, with the places of its calls:
     aim, respond, scatter, close   of a start by sweeps, consistent.py; −1 without one
     predict, guess           Q̃, and the first guess
     commit, other            the new state, from one and from the other of the two states of the descent
-    V, A, V_start (n, 4, 3)  velocity, inner acceleration, and velocity of the start; Q is that of the descent
+    V, A (n, 4, 3)           velocity and inner acceleration; Q is that of the descent
     Q_before, V_before       one step earlier
     Q_new, V_new, A_new      the new state
     responses (2, n, 12)     what a sweep responds with
@@ -38,6 +41,7 @@ class Course(Record):
     h: float = real()
     words: Indices = i8(1)
     results: Array = f8(1)
+    is_consistent: int = integer()
     aim: int = integer()
     respond: int = integer()
     scatter: int = integer()
@@ -48,7 +52,6 @@ class Course(Record):
     other: int = integer()
     V: Array = f8(3)
     A: Array = f8(3)
-    V_start: Array = f8(3)
     Q_before: Array = f8(3)
     V_before: Array = f8(3)
     Q_new: Array = f8(3)
@@ -96,18 +99,23 @@ def _start(c: Course) -> bool:
 
 @kernel
 def take(
-    c: Course, d: Descent, s: Islands, Q: Array, V: Array, A: Array, Q_before: Array, V_before: Array, Q_new: Array,
-    V_new: Array, A_new: Array,
+    c: Course, f: Any, d: Descent, s: Islands, Q: Array, V: Array, A: Array, Q_before: Array, V_before: Array,
+    Q_new: Array, V_new: Array, A_new: Array,
 ) -> int:  # fmt: skip
-    """Q_new, V_new, A_new ← the state after a step; returns the iterations it took, or −1."""
+    """Q_new, V_new, A_new ← the state after a step; returns the iterations it took, or −1.
+
+    f is the footing of a start by blocks, or None.
+    """
     _copy(Q, d.Q[0])
     _copy(V, c.V)
     _copy(A, c.A)
     _copy(Q_before, c.Q_before)
     _copy(V_before, c.V_before)
-    if c.aim >= 0:
-        _copy(V, c.V_start)
-        if not _start(c):
+    if c.is_consistent:
+        if f is None:
+            if not _start(c):
+                return GIVEN_UP
+        elif not start_by_blocks(f, c.words):
             return GIVEN_UP
     call(c.words, c.predict)
     call(c.words, c.guess)

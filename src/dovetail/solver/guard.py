@@ -20,10 +20,6 @@ __all__ = ["Guard"]
 class Guard(Protocol):
     """Steps are −y with y (n, 12) by body, 0 for bodies that do not move."""
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether it acts on nobody, whatever the state is that the last step has led to."""
-
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         """Get ready to judge a share (n,) of the step −y, at least. Bodies that commit (n,) will take it whole."""
 

@@ -80,7 +80,7 @@ class Model:
 
     def knocked(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) at Q that are in contact or at a hard limit, with all that joints connect to them."""
-        if all(guard.is_idle for guard in self.guards):
+        if self.stops is None and (self.contact is None or self.contact.is_idle):
             return self.nobody
         touched = np.zeros(self.bodies.count, np.bool_)
         for guard in self.guards:

@@ -17,6 +17,7 @@ from dovetail.solver.contact.motion import look_at_step, record_motion
 from dovetail.solver.course import Course, take
 from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
+from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import jit_enabled
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
@@ -36,7 +37,7 @@ _MOST = 4 * PATIENCE  # iterations that a step must be allowed at least, so that
 
 
 class Quiet:
-    """The quiet steps of a model."""
+    """The quiet steps of a model; is_possible is False where there are none, by what the model has."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -45,16 +46,20 @@ class Quiet:
         self._course: Course | None = None
         self._weights: SweepWeights | None = None
         self._weighed: list[int] = []
+        self._footing: Footing | None = None
+        self._lawless: Indices | None = None
+        self._starts_by_sweep = self._starts_by_blocks = False
         self._made_for: tuple[object, ...] = ()
+        self._kept: tuple[object, ...] = ()
         potential, sweep = model.potential, model.directions.sweep
         possible = jit_enabled and model.stops is None and len(potential.others) == 1
         if sweep is None:
             possible = possible and potential.exact is None and model.contact is None
         else:
             possible = possible and not sweep.are_curved
-        self._is_possible = possible and model.islands.count > 0
+        self.is_possible = possible and model.islands.count > 0
         laws = potential.laws
-        whole = self._is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
+        whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
         self._may_be_whole = whole and (laws is None or not len(laws.rotors))
 
     # ---- which steps are quiet -------------------------------------------------------------------------------
@@ -63,7 +68,7 @@ class Quiet:
         """Whether a step of length h from Q may be quiet; contact has begun it then."""
         model, potential = self._model, self._model.potential
         directions, contact = model.directions, model.contact
-        if not self._is_possible or potential.soft_transforms.count or directions.damping.acts:
+        if not self.is_possible or potential.soft_transforms.count or directions.damping.acts:
             return False
         if tolerances.early_exit >= 0 or tolerances.min_iter or tolerances.max_iter < _MOST:
             return False
@@ -83,8 +88,6 @@ class Quiet:
         model, method = self._model, methods.method
         if not self._may_be_whole or state.dt_before not in (0.0, h) or methods.bdf1_count or methods.some_touched:
             return False
-        if method.is_consistent and (model.directions.sweep is None or model.potential.laws is not None):
-            return False
         return not (method.looks_back and model.guards) and not model.loads.act
 
     # ---- taking them -----------------------------------------------------------------------------------------
@@ -97,7 +100,7 @@ class Quiet:
         age = directions.age
         model.prepare(h, methods.weight)
         found = None
-        if self._is_quiet(state.Q, h, tolerances) and (not methods.is_consistent or self._starts_by_sweep()):
+        if self._is_quiet(state.Q, h, tolerances) and (not methods.is_consistent or self._may_start()):
             found = self._taken(state, h, methods, tolerances)
         if found is None:
             directions.age = age
@@ -108,21 +111,34 @@ class Quiet:
         model.commit(h, converged=True)
         return found
 
-    def _starts_by_sweep(self) -> bool:
-        sweep = self._model.directions.sweep
-        return sweep is not None and (sweep.lawless is sweep.fits or np.array_equal(sweep.lawless, sweep.fits))
+    def _may_start(self) -> bool:
+        """Whether all mechanisms start alike: by a sweep, or by blocks."""
+        model, sweep = self._model, self._model.directions.sweep
+        if sweep is not None and sweep.lawless is not self._lawless:
+            self._lawless, self._made_for = sweep.lawless, ()
+            self._starts_by_sweep = np.array_equal(sweep.lawless, model.islands.is_free)
+            self._starts_by_blocks = not sweep.lawless.any()
+        if self._starts_by_sweep and model.potential.laws is None:
+            return True
+        blocks, exact = model.directions.blocks, model.potential.exact
+        if sweep is None or not self._starts_by_blocks or (exact is not None and exact.combined.count):
+            return False
+        model.directions.need_blocks()
+        return blocks.net is None and not blocks.iterates(model.islands.is_free)
 
     def _taken(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
         model, (Q_new, V_new, A_new) = self._model, state.spare
         d = self._ready(h, tolerances, GUESS_TRIALS if state.dt_before > 0.0 else 0)
         c = self._course
-        if c is None or self._made_for != (h, methods):
+        made_for = h, id(methods), id(model.directions.blocks.U)
+        if c is None or self._made_for != made_for:
             c = self._course = self._plotted(d, h, methods)
-            self._made_for = h, methods
-        model.start.set_length(h, h / (state.dt_before or h))
+            self._made_for, self._kept = made_for, (methods, model.directions.blocks.U)  # so that no other has their id
+        if methods.is_consistent:
+            model.start.begin(state.Q, state.V, model.nobody, h, h / (state.dt_before or h))
         books = None if model.contact is None else model.contact.watch.books()
         Q_before, V_before = state.Q_before, state.V_before
-        n = take(c, d, model.islands, state.Q, state.V, state.A, Q_before, V_before, Q_new, V_new, A_new)
+        n = take(c, self._footing, d, model.islands, state.Q, state.V, state.A, Q_before, V_before, Q_new, V_new, A_new)
         return self._ended(d, Q_new if n >= 0 else None, n, books)
 
     def minimise(self, Q: Array, Q_guess: Array, h: float, tolerances: Tolerances, trials: int) -> Solution | None:
@@ -209,9 +225,13 @@ class Quiet:
         Q, V_start, sweep = d.Q[0], V, model.directions.sweep
         aim = respond = first = last = -1
         responses = np.zeros((0, 0, 0))
+        self._footing = None
         if methods.is_consistent:
-            assert sweep is not None
             V_start = model.start.V
+        if methods.is_consistent and not self._starts_by_sweep:
+            self._footing = footing_of(model, program, h, methods, Q, a, total, inner)
+        elif methods.is_consistent:
+            assert sweep is not None
             aim = program.add(aim_at_start, potential.weights, free, h, FAR, a, Q, V_start, aims, push)
             respond, responses = sweep.bind_filter(program, Q, aims, push, free)
             first = program.add(scatter, free, responses[0], 1.0 / FAR, V_start)
@@ -233,7 +253,8 @@ class Quiet:
         words = program.words()
         self._plot = program
         return Course(
-            h=h, words=words, results=words.view(np.float64), aim=aim, respond=respond, scatter=first, close=last,
-            predict=ahead, guess=guess, commit=commits[0], other=commits[1], V=V, A=A, V_start=V_start,
-            Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses,
+            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent), aim=aim,
+            respond=respond, scatter=first, close=last, predict=ahead, guess=guess, commit=commits[0],
+            other=commits[1], V=V, A=A, Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new,
+            responses=responses,
         )  # fmt: skip

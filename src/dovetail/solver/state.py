@@ -125,7 +125,7 @@ class State:
 
     def velocity(self, mass: Array) -> Array:
         """Rates of Q (n, 4, 3) of bodies with M̂ (n, 4, 4): V, or the mean over the last step where V lags behind."""
-        if not self.lagging.any():
+        if not np.count_nonzero(self.lagging):
             return self.V
         found = self.V.copy()
         _mean_rates(mass, self.lagging, self.dt_before, self.Q_before, self.Q, found)

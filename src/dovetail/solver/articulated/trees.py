@@ -257,7 +257,8 @@ class Sweep:
 
     def exclude(self, drawn: Indices) -> None:
         """Leave out the mechanisms of bodies that something else draws in this step."""
-        if self._drawn is not None and np.array_equal(drawn, self._drawn):
+        known = self._drawn
+        if known is not None and len(known) == len(drawn) and not np.count_nonzero(known != drawn):
             return
         self._drawn = drawn.copy()
         excluded = self._unfit.copy()

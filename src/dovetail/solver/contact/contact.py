@@ -150,7 +150,8 @@ class Contact:
             self._h2 = h * h
             self.friction.epsilon = self.eps_velocity * h
             self._stiffness = adaptive(self.mass, h)
-        self.watch.looks = 0
+        if self.watch.looks:
+            self.watch.looks = 0
         self.stride.fill(math.inf)
 
     def begin_clear(self, Q: Array, h: float) -> bool:
@@ -326,6 +327,7 @@ class Contact:
 
     @property
     def is_idle(self) -> bool:
+        """Whether nothing was near anything in the last step, and nobody was moved since."""
         return self.is_clear and not self.watch.is_blind
 
     def touched(self, Q: Array, h: float) -> Flags:

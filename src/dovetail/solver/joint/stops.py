@@ -111,8 +111,6 @@ class Stops:
     def count(self) -> int:
         return len(self._which)
 
-    is_idle = False
-
     def begin(self) -> None:
         """Start a step: the coordinates are those that were committed."""
         c = self._laws.coordinates
