@@ -121,13 +121,17 @@ class Reel:
             scheme.integrator = INTEGRATORS["bdf1"]
             if contact is not None:
                 contact.stick = None
+        quiet = simulation.model.quiet
+        possible = quiet.is_possible
         if scheme.integrator.is_consistent:
-            directions.sweep = None  # a sweep leaves small terms out of a start, which its derivatives would miss
+            # a sweep leaves small terms out of a start, which its derivatives would miss; quiet steps are made of it
+            directions.sweep, quiet.is_possible = None, possible and sweep is None
         simulation.tolerances = _tightened(tolerances)
         try:
             yield
         finally:
             simulation.tolerances, directions.sweep, scheme.integrator = tolerances, sweep, integrator
+            quiet.is_possible = possible
             if self._smooth and contact is not None and stick is not None:
                 contact.stick = stick
                 stick.forget(np.arange(simulation.model.bodies.count))
