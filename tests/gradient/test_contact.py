@@ -46,7 +46,6 @@ def pile(
         (3, 50, {}),
         (2, 10, {"adaptive": True}),
         (2, 10, {"method": "bdf2"}),
-        (2, 10, {"method": "bdf2", "memory": 1}),
         (3, 12, {"method": "ctr", "memory": 1}),
         (2, 12, {"tilt": 0.01}),
     ],

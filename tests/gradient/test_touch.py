@@ -45,6 +45,14 @@ def box():
     return made
 
 
+def rest():
+    """Friction forces, and what is remembered of them, are zero, but not their derivatives."""
+    made = sim()
+    made.ground()
+    made.box((0.2, 0.2, 0.1), pos=(0, 0, 0.05 + GAP))
+    return made
+
+
 def eased():
     """Boxes that begin so near that their ranges are made less, and grow back."""
     made = sim(ease_in=1)
@@ -106,7 +114,8 @@ def held(tape):
         (ball, 1, 1e-4, 1e-7),
         (ball, 50, 1e-5, None),  # by where it starts: the time at which it rolls jumps with that
         (wheel, 4, 1e-4, 1e-7),
-        (box, 50, 1e-4, None),
+        (box, 20, 1e-4, 1e-7),
+        (rest, 3, 1e-5, None),
         (stack, 6, 1e-4, 1e-7),
         (eased, 5, 1e-4, 1e-8),
         (arm, 6, 1e-4, 1e-6),

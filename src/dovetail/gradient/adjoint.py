@@ -119,7 +119,8 @@ class Adjoint:
         self.turns = TurnAdjoint(model, frame, ends.Q, self._V_start, self.begun)
         if isinstance(self.contact, RubbingContact):
             assert frame.past is not None
-            self.contact.freeze(frame.past, *self.turns.values)
+            turn, axis = self.turns.values
+            self.contact.freeze(frame.past, turn, axis, self.turns.rolls)
         self.parameters.coordinates.reference[:] = frame.values[1]
         g = self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
         self.system.factor(k)

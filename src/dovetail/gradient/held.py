@@ -116,7 +116,7 @@ class HeldAdjoint:
         Q, mass = grip.Q, grip.mass
         moments, inverse = Moments(mass, Q), free * inverse_of(mass)
         V = grip.V
-        turns: Turns | None = Turns(grip.turn, grip.axis)
+        turns: Turns | None = Turns(grip.turn, grip.axis, rolls)
         moved = (Q - grip.Q_before) * ~rolls[:, None, None]
         rows = grip.rubbing[:, :12]
         lever, number = grip.rubbing[:, 12:15] * ~rolls[:, None], grip.rubbing.value[:, 15]

@@ -30,7 +30,7 @@ from dovetail.gradient.formulas import (
 from dovetail.gradient.touching import Touching
 from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, POINT_TRIANGLE, SHAPE, X0, B
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Lagged", "Memory", "Turns", "keys_of", "rows_by_key"]
 
@@ -40,10 +40,11 @@ _FULL = 1e-7  # 1 − share of the cone, below which Newton's method cannot tell
 
 
 class Turns(NamedTuple):
-    """How bodies roll in a step: hω (n, 3), and the unit axes (n, 3) that they are round about."""
+    """How bodies roll in a step: hω (n, 3), the unit axes (n, 3) that they are round about, and which (n,) do."""
 
     turn: Node
     axis: Node
+    rolls: Flags
 
 
 class Memory(NamedTuple):
@@ -124,7 +125,7 @@ class Lagged:
             self._moved(thick, side, far[thick, None] * gathered(self.n, thick))
         if turns is None:
             return delta
-        turning = (body >= 0) & turns.turn.value[body].any(axis=1)
+        turning = (body >= 0) & turns.rolls[body]
         has_axis = turns.axis.value[body].any(axis=1)
         for on_axis in (False, True):
             some = np.flatnonzero(turning & (has_axis == on_axis))
@@ -157,19 +158,12 @@ class Lagged:
             slide = along * dot(f, lever) / flat * cross(n, f)
         else:
             e, lever = turn - along * n, far * n
-        square = dot(e, e)
-        rolls = np.flatnonzero(square.value[:, 0] > 1e-12)
-        if not len(rolls):
-            return some, slide
-        e, lever, turn = (gathered(each, rolls) for each in (e, lever, turn))
-        x = root(gathered(square, rolls))
-        rest, e = 0.5 * (turn - e), e / x
-        c = cross(e, lever)
-        d = cross(e, c)
-        q = 0.25 * x * x
-        s, v = x / (1.0 + q), 2.0 * q / (1.0 + q)
-        self._moved(some[rolls], side, v * d - s * c)
-        return some, slide + add_up((s - x) * c - v * d - x * cross(rest, c), rolls, len(some))
+        # with ρ = x e instead of e nothing is divided by a turn, which may be zero; that the solver leaves out what is
+        # below 1e-6 rad is no part of the derivative
+        rest, c = 0.5 * (turn - e), cross(e, lever)
+        d, q = 0.5 * cross(e, c), 1.0 + 0.25 * dot(e, e)
+        self._moved(some, side, (d - c) / q)
+        return some, slide + (c - d) / q - c - cross(rest, c)
 
     # ---- memory ----------------------------------------------------------------------------------------------
 
@@ -189,11 +183,13 @@ class Lagged:
         fades = fades * fades * fades * fades
         fades = where(fades.value < 1.0, 1.0 - fades, 0.0)
         self.load = where(slides, self.load + _AHEAD * fades * change, self.load)
-        acts = length.value > 0.0
-        safe = where(acts, length, 1.0)
+        # (1 − √(1 − τ))/|f| without a division by a force that may be zero
         left = 1.0 - self._h2 * length / self.load
-        scale = self._epsilon * (1.0 - root(where(left.value > _FULL, left, 0.0))) / safe
-        self.carried = where(acts, -scale * force, 0.0)
+        rest = np.sqrt(np.maximum(left.value, 0.0))
+        slope = np.divide(0.5, rest, out=np.zeros_like(rest), where=left.value > _FULL)
+        within = self._epsilon * self._h2 / (self.load * (1.0 + unary(left, rest, slope)))
+        holds = left.value > 0.0
+        self.carried = -where(holds, within, self._epsilon / where(holds, 1.0, length)) * force
 
     # ---- what it does ----------------------------------------------------------------------------------------
 

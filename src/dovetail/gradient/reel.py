@@ -7,13 +7,13 @@ for bit, as long as controls do the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dovetail.errors import GradientError
+from dovetail.errors import DovetailError, GradientError
 from dovetail.gradient.frame import Frame, Parameters, Past
 from dovetail.gradient.refusal import refuse_step
 from dovetail.solver.contact.contact import Contact
@@ -108,7 +108,8 @@ class Reel:
                     self._take(k)
                     self._loaded = range(self._loaded.start, k + 1)
         except BaseException:
-            self._timeline.go_to(self._before)
+            with suppress(DovetailError):  # a scene that was opened or changed cannot go back
+                self._timeline.go_to(self._before)
             raise
 
     @contextmanager

@@ -16,7 +16,7 @@ from dovetail.gradient.lagged import Lagged, Memory, Turns, rows_by_key
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching
 from dovetail.solver.blocks import Blocks
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 __all__ = ["RubbingContact"]
 
@@ -34,13 +34,13 @@ class RubbingContact(ContactAdjoint):
         """Contacts at its end."""
         return self._end
 
-    def freeze(self, past: Past, turn: Array, axis: Array) -> None:
-        """Friction ← that of a step in which bodies turn by hω (n, 3) about axes, after the past."""
+    def freeze(self, past: Past, turn: Array, axis: Array, rolls: Flags) -> None:
+        """Friction ← that of a step in which some bodies (n,) roll by hω (n, 3) about axes, after the past."""
         if not self.lags:
             return
         self.graph, contact = Graph(), self._contact
         self.Q, self.Q_end, self.force = (self.graph.of(each) for each in (self._Q, self._Q_end, past.force))
-        self.turns = Turns(self.graph.of(turn), self.graph.of(axis))
+        self.turns = Turns(self.graph.of(turn), self.graph.of(axis), rolls)
         self.closest = Closest(self.graph, self._start, contact.scene, self.Q)
         memory = None if contact.stick is None else Memory(past.keys, self.force)
         self._friction = Lagged(

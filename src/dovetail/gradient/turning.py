@@ -22,11 +22,11 @@ __all__ = ["TurnAdjoint"]
 
 
 class TurnAdjoint:
-    """Of one step from Q with V̂; values are hω and axes (n, 3), zero for bodies that do not roll."""
+    """Of one step from Q with V̂; values are hω and axes (n, 3), zero for bodies that are not among those that roll."""
 
     def __init__(self, model: Model, frame: Frame, Q: Array, V: Array, begun: Begun | None) -> None:
         self._model, self._held = model, frame.methods.held
-        self.values = np.zeros((2, len(Q), 3))
+        self.values, self.rolls = np.zeros((2, len(Q), 3)), np.zeros(len(Q), np.bool_)
         self._graph: Graph | None = None
         self._shape = Q.shape
         self._turn: Node | None = None
@@ -44,7 +44,8 @@ class TurnAdjoint:
         self._left = held * moments.rigid((1.0 - CARRIED) * self._inner)
         if model.contact is not None:
             scene = model.contact.scene
-            rolls = held * (scene.rolls[:, None] != 0)
+            self.rolls = held[:, 0] & (scene.rolls != 0)
+            rolls = self.rolls[:, None]
             self._turn = rolls * (h * moments.spin_of(self._V))
             self._axis = rolls * axes_of(self._Q, scene.rolling_axis)
             self.values = np.stack([self._turn.value, self._axis.value])
