@@ -105,7 +105,9 @@ def _find(d: Descent, s: Islands, here: int) -> bool:
     """y ← Newton's step of unconverged bodies in one of the two states, 0 for the others; False if there is none."""
     y = d.y
     if d.sweeps == 0:
-        y[:] = 0.0
+        for b in range(len(y)):
+            for i in range(12):
+                y[b, i] = 0.0
     last = 0
     for k in range(d.direct.shape[1]):
         last = d.direct[here, k]

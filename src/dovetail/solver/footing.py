@@ -67,32 +67,48 @@ class Footing(Record):
 
 
 @kernel
+def _clear(out: Array) -> None:
+    for k in range(len(out)):
+        for i in range(out.shape[1]):
+            out[k, i] = 0.0
+
+
+@kernel
+def _copy(source: Array, out: Array) -> None:
+    for k in range(len(out)):
+        for i in range(out.shape[1]):
+            out[k, i] = source[k, i]
+
+
+@kernel
 def start_by_blocks(f: Footing, words: Indices) -> bool:
     """V̂ and accelerations of a consistent start; False where the filter is singular."""
-    f.drift[:] = 0.0
+    _clear(f.drift)
     call(words, f.shapes)
-    f.U[:] = f.base_U
-    f.kept_points[:], f.kept_slides[:] = f.of_points, f.of_slides
-    f.of_points[:], f.of_slides[:] = 0.0, 0.0
+    for k in range(len(f.U)):
+        _copy(f.base_U[k], f.U[k])
+    _copy(f.of_points, f.kept_points)
+    _copy(f.of_slides, f.kept_slides)
+    _clear(f.of_points)
+    _clear(f.of_slides)
     for k in range(0, len(f.rows), 2):
         call(words, f.rows[k])
-        if k == 0:
-            f.C_points[:] = 0.0
-        else:
-            f.C_slides[:] = 0.0
+        _clear(f.C_points if k == 0 else f.C_slides)
         call(words, f.rows[k + 1])
-    f.bend[:] = 0.0
-    f.of_points[:], f.of_slides[:] = f.kept_points, f.kept_slides
-    f.weight[:] = 0.0
+    _clear(f.bend)
+    _copy(f.kept_points, f.of_points)
+    _copy(f.kept_slides, f.of_slides)
+    for k in range(len(f.weight)):
+        f.weight[k] = 0.0
     if f.laws >= 0:
         call(words, f.laws)
-    f.gradient[:] = f.g
+    _copy(f.g, f.gradient)
     call(words, f.factor)
     if words[f.factor + RESULT] >= 0:
         return False
     for place in f.to_velocity:
         call(words, place)
-    f.g[:] = f.gradient
+    _copy(f.gradient, f.g)
     for place in f.to_acceleration:
         call(words, place)
     return True

@@ -46,6 +46,7 @@ class Quiet:
         self._course: Course | None = None
         self._weights: SweepWeights | None = None
         self._weighed: list[int] = []
+        self._given_up = False  # whether the step at hand was tried, and is not quiet
         self._footing: Footing | None = None
         self._lawless: Indices | None = None
         self._starts_by_sweep = self._starts_by_blocks = False
@@ -94,6 +95,7 @@ class Quiet:
 
     def step(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
         """Advance the state by h; None if it has not, and is as before."""
+        self._given_up = False
         if not self._is_whole(state, h, methods):
             return None
         model, directions = self._model, self._model.directions
@@ -103,7 +105,7 @@ class Quiet:
         if self._is_quiet(state.Q, h, tolerances) and (not methods.is_consistent or self._may_start()):
             found = self._taken(state, h, methods, tolerances)
         if found is None:
-            directions.age = age
+            directions.age, self._given_up = age, True
             return None
         if model.contact is not None:
             model.contact.commit_clear(h)
@@ -143,7 +145,7 @@ class Quiet:
 
     def minimise(self, Q: Array, Q_guess: Array, h: float, tolerances: Tolerances, trials: int) -> Solution | None:
         """The minimiser of the potential of one step of length h, or None; see `minimise` in newton.py."""
-        if not self._is_quiet(Q, h, tolerances):
+        if self._given_up or not self._is_quiet(Q, h, tolerances):
             return None
         d, contact = self._ready(h, tolerances, trials), self._model.contact
         d.Q[0], d.Q[1] = Q, Q_guess
