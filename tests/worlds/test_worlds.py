@@ -112,6 +112,50 @@ def test_targets_of_all_worlds_are_what_each_drive_is_told():
     assert first.target_velocity == 0.0 and first.stiffness > 0.0 and (worlds.target == 0.2).all()
 
 
+def test_speeds_and_efforts_of_all_worlds_are_what_each_joint_is_told():
+    worlds, others = (Worlds(arm, 2) for _ in range(2))
+    values = np.arange(6.0).reshape(2, 3) / 10
+    for _ in range(2):  # drives that hold positions are made to run, and then run
+        worlds.target_velocity, worlds.effort = values, 2.0 * values
+        for mechanism, row in zip(others.mechanisms, values, strict=True):
+            mechanism.target_velocity, mechanism.effort = row, 2.0 * row
+        for one, other in zip(worlds.mechanisms, others.mechanisms, strict=True):
+            assert np.array_equal(one.settings, other.settings)
+        values = values + 1.0
+    with pytest.raises(SceneError, match=r"Worlds.effort = 'x'; give finite numbers"):
+        worlds.effort = "x"
+
+
+def test_a_reset_at_home_changes_nothing_and_home_cannot_be_written_to():
+    worlds = Worlds(lander, 2)
+    sim = worlds[1]
+    version = sim.world.live.version
+    home = sim.state.arrays
+    worlds.step(3)
+    worlds.reset()
+    assert sim.world.live.version > version
+    assert all(np.array_equal(sim.state.arrays[name], home[name], equal_nan=True) for name in home)
+    version = sim.world.live.version
+    worlds.reset()
+    assert sim.world.live.version == version
+    sim.bodies[0].velocity = (0, 0, 1)  # which is not home
+    worlds.reset()
+    assert sim.world.live.version > version and np.array_equal(sim.bodies[0].velocity, others_velocity(1))
+    with pytest.raises(ValueError, match="read-only"):
+        sim.home.arrays["state/Q"][:] = np.nan
+    state = sim.state
+    sim.home = state
+    state.arrays["state/Q"][:] = np.nan  # too late to matter
+    sim.step()
+    sim.reset()
+    assert np.isfinite(sim.bodies[0].pos).all()
+
+
+def others_velocity(number):
+    """Of the trunk of a lander at home."""
+    return Worlds(lander, 2)[number].bodies[0].velocity
+
+
 def test_states_go_back_bit_for_bit():
     worlds = Worlds(lander, 3)
     worlds.step(10)
