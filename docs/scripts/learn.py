@@ -1,6 +1,6 @@
 """The learning curve of docs/learning.md: python docs/scripts/learn.py (needs stable-baselines3 and matplotlib).
 
-PPO learns a task from nothing, on one thread; the curve goes to docs/images/learning.svg, the figures into the page.
+PPO learns a task from nothing, on one thread; the curve goes to docs/images/learning.png, the figures into the page.
 Equal versions of all packages give equal curves.
 """
 
@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import torch
 from matplotlib.figure import Figure
@@ -25,7 +24,7 @@ TASK, STEPS = "Cartpole", 50_000
 SETTINGS: dict[str, Any] = {"n_steps": 128, "batch_size": 256, "n_epochs": 10, "learning_rate": 1e-3, "gamma": 0.98}
 ENVS, EPISODES = 8, 20
 DOCS = Path(__file__).parents[1]
-PAGE, IMAGE = DOCS / "learning.md", DOCS / "images" / "learning.svg"
+PAGE, IMAGE = DOCS / "learning.md", DOCS / "images" / "learning.png"
 BEGIN, END = "<!-- learned: begin; written by docs/scripts/learn.py -->", "<!-- learned: end -->"
 
 
@@ -63,7 +62,6 @@ def learned() -> tuple[list[tuple[int, float]], str]:
 
 
 def draw(ended: list[tuple[int, float]]) -> None:
-    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "dovetail"}
     steps, returns = np.array(ended).T
     figure = Figure(figsize=(6, 2.8), layout="constrained")
     axes = figure.subplots()
@@ -73,7 +71,7 @@ def draw(ended: list[tuple[int, float]]) -> None:
     axes.plot(steps[count - 1 :], mean, color="#1d3557", label=f"mean of {count}")
     axes.set(xlabel="actions", ylabel="return", title=f"PPO on dovetail/{TASK}-v0")
     axes.legend(frameon=False, fontsize=8)
-    figure.savefig(IMAGE, metadata={"Date": None})
+    figure.savefig(IMAGE, dpi=110)
 
 
 def main() -> None:
