@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.solver.joint.function import nearest
-from dovetail.solver.joint.stencil import image
 from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8, i8, real
 from dovetail.typing import Array, Indices
@@ -109,44 +108,42 @@ class Motions:
 
 
 @kernel
-def _add_cross(a: Array, b: Array, weight: float, out: Array) -> None:
-    """out += weight a × b"""
-    out[0] += weight * (a[1] * b[2] - a[2] * b[1])
-    out[1] += weight * (a[2] * b[0] - a[0] * b[2])
-    out[2] += weight * (a[0] * b[1] - a[1] * b[0])
+def _coordinate(
+    left: int, right: int, slopes: Array, c: int, Q: Array, turning: Array, centre: Array, out: Array, i: int
+) -> None:
+    """Slope of coordinate i, and what its bodies' turning adds to its curve; slopes[c] is ∇x on the two bodies."""
+    for a in range(3):
+        b, d = (a + 1) % 3, (a + 2) % 3
+        force, torque = slopes[c, 1, a], 0.0
+        for r in range(4):
+            out[i, 1] += slopes[c, 0, 3 * r + a] * turning[left, r, a] + slopes[c, 1, 3 * r + a] * turning[right, r, a]
+            y, z = Q[right, r, b], Q[right, r, d]
+            if r == 0:
+                y, z = y - centre[b], z - centre[d]
+            torque += y * slopes[c, 1, 3 * r + d] - z * slopes[c, 1, 3 * r + b]
+        out[i, 2 + a], out[i, 5 + a] = force, torque
 
 
 @kernel
-def _coordinate(left: int, right: int, g: Array, Q: Array, turning: Array, centre: Array, out: Array) -> None:
-    """Slope of a coordinate, and what its bodies' turning adds to its curve; g (2, 12) is ∇x on the two bodies."""
-    slope = out[2:]
-    for a in range(6):
-        slope[a] = 0.0
-    for r in range(4):
-        for a in range(3):
-            out[1] += g[0, 3 * r + a] * turning[left, r, a] + g[1, 3 * r + a] * turning[right, r, a]
-        _add_cross(Q[right, r], g[1, 3 * r : 3 * r + 3], 1.0, slope[3:])
+def _row(
+    W: Array, k: int, m: int, left: int, right: int, Q: Array, V: Array, turning: Array, F: Array, J: Array
+) -> None:
+    """F[m] (3, 3) ← W Q, W V and W turning of row m; J[m] (3, 6) ← ∂(W Q)/∂ρ with v at the right body's origin."""
     for a in range(3):
-        slope[a] = g[1, a]
-    _add_cross(centre, slope, -1.0, slope[3:])
-
-
-@kernel
-def _row(W: Array, left: int, right: int, Q: Array, V: Array, turning: Array, F: Array, J: Array) -> None:
-    """F (3, 3) ← W Q, W V and W turning; J (3, 6) ← ∂(W Q)/∂ρ with the velocity at the right body's origin."""
-    for k in range(3):
-        at = Q if k == 0 else V if k == 1 else turning
-        a0, a1, a2 = image(W, 0, at, left)
-        b0, b1, b2 = image(W, 4, at, right)
-        F[k, 0], F[k, 1], F[k, 2] = a0 + b0, a1 + b1, a2 + b2
-    b0, b1, b2 = image(W, 4, Q, right)
-    w = W[4]
-    b0, b1, b2 = b0 - w * Q[right, 0, 0], b1 - w * Q[right, 0, 1], b2 - w * Q[right, 0, 2]
-    for a in range(3):
-        for b in range(6):
-            J[a, b] = w if a == b else 0.0
-    J[0, 4], J[0, 5], J[1, 5] = b2, -b1, b0
-    J[1, 3], J[2, 3], J[2, 4] = -b2, b1, -b0
+        for s in range(3):
+            F[m, s, a] = 0.0
+        lever = 0.0
+        for i in range(4):
+            w, u = W[k, m, i], W[k, m, 4 + i]
+            F[m, 0, a] += w * Q[left, i, a] + u * Q[right, i, a]
+            F[m, 1, a] += w * V[left, i, a] + u * V[right, i, a]
+            F[m, 2, a] += w * turning[left, i, a] + u * turning[right, i, a]
+            if i > 0:
+                lever += u * Q[right, i, a]
+        b, d = (a + 1) % 3, (a + 2) % 3
+        for c in range(3):
+            J[m, c, a] = W[k, m, 4] if a == c else 0.0
+        J[m, a, 3 + a], J[m, b, 3 + d], J[m, d, 3 + b] = 0.0, lever, -lever  # ω × lever
 
 
 @kernel
@@ -155,36 +152,36 @@ def _rows_of(
 ) -> int:
     """J (r, 6), with the velocity at the right body's origin, C and bend (r, 2) of a joint; how many they are."""
     left, right, n = rows.pairs[j, 0], rows.pairs[j, 1], 0
-    u, v, Ju, Jv, part = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 6)), np.empty((3, 6)), np.empty(3)
+    F, S = np.empty((2, 3, 3)), np.empty((2, 3, 6))
     for k in range(rows.first[j], rows.first[j + 1]):
-        _row(rows.W[k, 0], left, right, Q, V, turning, u, Ju)
+        _row(rows.W, k, 0, left, right, Q, V, turning, F, S)
         if rows.is_slide[k]:
-            _row(rows.W[k, 1], left, right, Q, V, turning, v, Jv)
-            for b in range(6):
-                part[:] = 0.0
-                _add_cross(Ju[:, b], v[0], 1.0, part)
-                _add_cross(u[0], Jv[:, b], 1.0, part)
-                J[n : n + 3, b] = part
-            C[n : n + 3] = 0.0
-            _add_cross(u[0], v[0], 1.0, C[n : n + 3, 0])
-            _add_cross(u[2], v[0], 1.0, C[n : n + 3, 1])
-            _add_cross(u[1], v[1], 2.0, C[n : n + 3, 1])
-            _add_cross(u[0], v[2], 1.0, C[n : n + 3, 1])
-        else:
-            J[n : n + 3] = Ju
-            C[n : n + 3, 0], C[n : n + 3, 1] = u[0], u[2]
-        n += 3
-    for h in range(rows.first_held[j], rows.first_held[j + 1]):
-        i = rows.held[h]
-        J[n] = out[i, 2:]
+            _row(rows.W, k, 1, left, right, Q, V, turning, F, S)
         for a in range(3):
-            part[a] = centre[a] - Q[right, 0, a]
-        _add_cross(part, J[n], 1.0, J[n, 3:])
-        square = 0.0
-        for b in range(6):
-            square += J[n, b] ** 2 / (1.0 if b < 3 else rows.size**2)
+            b, d = (a + 1) % 3, (a + 2) % 3
+            if rows.is_slide[k]:  # the product of both rows
+                C[n, 0] = F[0, 0, b] * F[1, 0, d] - F[0, 0, d] * F[1, 0, b]
+                C[n, 1] = 2.0 * (F[0, 1, b] * F[1, 1, d] - F[0, 1, d] * F[1, 1, b])
+                C[n, 1] += F[0, 2, b] * F[1, 0, d] - F[0, 2, d] * F[1, 0, b]
+                C[n, 1] += F[0, 0, b] * F[1, 2, d] - F[0, 0, d] * F[1, 2, b]
+                for c in range(6):
+                    J[n, c] = S[0, b, c] * F[1, 0, d] - S[0, d, c] * F[1, 0, b]
+                    J[n, c] += F[0, 0, b] * S[1, d, c] - F[0, 0, d] * S[1, b, c]
+            else:
+                C[n, 0], C[n, 1] = F[0, 0, a], F[0, 2, a]
+                for c in range(6):
+                    J[n, c] = S[0, a, c]
+            n += 1
+    for h in range(rows.first_held[j], rows.first_held[j + 1]):
+        i, square = rows.held[h], 0.0
+        for a in range(3):
+            b, d = (a + 1) % 3, (a + 2) % 3
+            y, z = Q[right, 0, b] - centre[b], Q[right, 0, d] - centre[d]
+            J[n, a], J[n, 3 + a] = out[i, 2 + a], out[i, 5 + a] - (y * out[i, 2 + d] - z * out[i, 2 + b])
+            square += J[n, a] ** 2 + (J[n, 3 + a] / rows.size) ** 2
         weight = rows.weight[h] / max(1e-300, abs(rows.weight[h]) * math.sqrt(square))  # which changes no solution
-        J[n] *= weight
+        for c in range(6):
+            J[n, c] *= weight
         C[n, 0], C[n, 1] = weight * (out[i, 0] - rows.target[h]), weight * out[i, 1]
         n += 1
     return n
@@ -232,28 +229,31 @@ def _directions(rows: JointRows, j: int, n: int, J: Array, C: Array, arm: Array,
         for b in range(3, 6):
             J[r, b] /= rows.size
     _orthogonalise(J, n, T)
+    largest = 0.0
     for b in range(6):
         for r in range(n):
             sigma[b] += J[r, b] ** 2
         sigma[b] = math.sqrt(sigma[b])
-    order = np.argsort(-sigma)
+        largest = max(largest, sigma[b])
     if rows.rank[j] < 0:
         rows.rank[j] = 0
         for b in range(6):
-            rows.rank[j] += sigma[b] > _HELD * sigma[order[0]]
-    for k in range(6):
-        b = order[k]
-        motion, hold = out[k, :6], out[k, 6:12]
+            rows.rank[j] += sigma[b] > _HELD * largest
+    for b in range(6):
+        k = 0  # its place in the order
+        for other in range(6):
+            k += sigma[other] > sigma[b] or (sigma[other] == sigma[b] and other < b)
         held = 1.0 / sigma[b] if k < rows.rank[j] and sigma[b] > 0.0 else 0.0
-        out[k, 12], out[k, 13], out[k, 14] = held, 0.0, 0.0
+        out[j, k, 12], out[j, k, 13], out[j, k, 14] = held, 0.0, 0.0
         for r in range(n):
-            out[k, 13] += held * J[r, b] * C[r, 0]
-            out[k, 14] += held * J[r, b] * C[r, 1]
+            out[j, k, 13] += held * J[r, b] * C[r, 0]
+            out[j, k, 14] += held * J[r, b] * C[r, 1]
         for a in range(3):
-            motion[a], motion[3 + a] = T[a, b], T[3 + a, b] / rows.size
-            hold[a], hold[3 + a] = sigma[b] * T[a, b], sigma[b] * T[3 + a, b] * rows.size
-        _add_cross(arm, motion[3:], 1.0, motion)
-        _add_cross(arm, hold, 1.0, hold[3:])
+            p, q = (a + 1) % 3, (a + 2) % 3
+            out[j, k, a] = T[a, b] + (arm[p] * T[3 + q, b] - arm[q] * T[3 + p, b]) / rows.size
+            out[j, k, 3 + a] = T[3 + a, b] / rows.size
+            out[j, k, 6 + a] = sigma[b] * T[a, b]
+            out[j, k, 9 + a] = sigma[b] * (T[3 + a, b] * rows.size + arm[p] * T[q, b] - arm[q] * T[p, b])
 
 
 @kernel
@@ -275,9 +275,9 @@ def find_motions(
         left, right = rows.pairs[rows.joint[i], 0], rows.pairs[rows.joint[i], 1]
         coordinates[i, 0] = nearest(alone[0][rows.of[i]], rows.period[i], reference[i])
         coordinates[i, 1] = alone[2][rows.of[i]]
-        _coordinate(left, right, alone[1][rows.of[i]], Q, turning, centre, coordinates[i])
+        _coordinate(left, right, alone[1], rows.of[i], Q, turning, centre, coordinates, i)
     for j in range(len(rows.pairs)):
         n = _rows_of(rows, j, Q, V, turning, centre, coordinates, J, C)
         for a in range(3):
             arm[a] = Q[rows.pairs[j, 1], 0, a] - centre[a]
-        _directions(rows, j, n, J, C, arm, directions[j])
+        _directions(rows, j, n, J, C, arm, directions)
