@@ -75,7 +75,7 @@ class Kinematics:
         """For each motion of a branch the coordinate that tells it alone; None where they have to be solved for."""
         on = self.island.forest.joint[self.island.branch]
         own = on[on >= 0]
-        if self._has_loops or len(self.island.couplings()[1]) or len(np.unique(own)) < len(own):
+        if self._has_loops or len(at.off) or len(np.unique(own)) < len(own):
             return None
         first = [*self._mine.tolist(), *self._others.tolist()]
         found = [next((row for row in first if joints[row] == joint), -1) for joint in own.tolist()]
@@ -111,7 +111,7 @@ class Kinematics:
             if opening is not None:
                 hold, over = island.held(at)
                 loops = island.still_open(opening[0]) + ((hold @ shift.T) * over).sum(axis=1)
-                levels[0][1][:, 0] -= np.concatenate([loops, opening[1] + island.couplings()[0] @ off])
+                levels[0][1][:, 0] -= np.concatenate([loops, opening[1] + at.W @ off])
             # around loops rows that depend on each other seem not to where joints are open
             rank = max(_RANK, min(_OPEN, self._opening(at) / island.size))
             z, Z = _solve_in_order(levels, rank)
@@ -132,9 +132,9 @@ class Kinematics:
         hold, over = island.held(at)
         A = (hold @ at.free.T) * over[:, island.branch]
         G = (at.motions.slope @ at.free.T) * island.paths[:, island.branch]
-        W, mine, others = island.couplings()[0], self._mine, self._others
-        closed = np.zeros((len(A) + len(W), count))
-        levels = [(np.concatenate([A, W @ G]), closed), (G[mine], rates[mine]), (G[others], rates[others])]
+        mine, others = self._mine, self._others
+        closed = np.zeros((len(A) + len(at.W), count))
+        levels = [(np.concatenate([A, at.W @ G]), closed), (G[mine], rates[mine]), (G[others], rates[others])]
         if len(island.of_root):
             goes = np.zeros((len(island.of_root), count)) if roots is None else roots
             levels.append((np.eye(len(at.free))[island.of_root], goes))
@@ -187,7 +187,7 @@ class Kinematics:
         island, bodies = self.island, self.island.bodies
         twists = self._unit(self._at(Q)) @ rates
         at = island.posture(Q, self._reference(), twists)
-        bends = at.motions.bend, island.couplings()[0] @ at.motions.curve
+        bends = at.motions.bend, at.W @ at.motions.curve
         relative = self._relative(at, -at.motions.curve[:, None], None, bends)[:, :, 0]
         change = island.rates(Q, island.forest.way @ relative, at.centre)
         acceleration = (change + island.turning(island.rates(Q, twists, at.centre), twists))[bodies]
@@ -252,26 +252,21 @@ class Kinematics:
         if begun is not None and np.array_equal(begun[0], Q) and np.array_equal(begun[1], reference):
             return begun[2]
         at = self.island.posture(Q, reference)
-        if not self.island.has_holds:  # whose targets may change
+        if not self.island.may_change:
             self._begun = Q.copy(), reference, at
         return at
 
-    def _off(self, at: Posture) -> Array:
-        """By how much couplings are off (w,)."""
-        W, c = self.island.couplings()
-        return np.asarray(W @ at.x - c)
-
     def _opening(self, at: Posture) -> float:
-        off = self._off(at)
+        """How open joints and couplings are at most."""
         joints = float(np.abs(at.motions.open).max(initial=0.0))
-        return max(joints, float(np.abs(off).max())) if len(off) else joints
+        return max(joints, float(np.abs(at.off).max())) if len(at.off) else joints
 
     def _go(self, Q: Array, at: Posture, goal: Array) -> tuple[Array, Posture]:
         """Go to coordinates (m,) as near as joints allow, by Newton's method."""
         island, least = self.island, math.inf
         for _ in range(_ITERATIONS):
             way = goal - at.x
-            opening: tuple[Array, Array] | None = (at.motions.open, self._off(at))
+            opening: tuple[Array, Array] | None = (at.motions.open, at.off)
             if self._told_by is not None and self._opening(at) < _NOTHING:
                 if np.abs(way).max(initial=0.0) < _NOTHING:
                     break

@@ -25,14 +25,19 @@ __all__ = ["Island", "Posture"]
 
 @dataclass(frozen=True)
 class Posture:
-    """At a posture, beside the motions of joints: the centre, the twist (t, 6) of each motion of the forest, and where
-    the bodies are from the centre (n, 3).
+    """At a posture, beside the motions of joints:
+
+    centre (3,), arm (n, 3)   where twists have their velocity, and where the bodies are from there
+    free (t, 6)               twist of each motion of the forest
+    W (w, m), off (w,)        W ẋ = 0 is what couplings hold, and by how much W x is off
     """
 
     motions: Motions
     centre: Array
-    free: Array
     arm: Array
+    free: Array
+    W: Array
+    off: Array
 
     @property
     def x(self) -> Array:
@@ -109,9 +114,9 @@ class Island:
         )  # fmt: skip
 
     @property
-    def has_holds(self) -> bool:
-        """Whether joints hold coordinates at targets of their own."""
-        return len(self._holds) > 0
+    def may_change(self) -> bool:
+        """Whether joints and couplings hold coordinates at targets, which users may change."""
+        return len(self._holds) + len(self._couplings) > 0
 
     def joints_of_rows(self) -> Indices:
         """The joint of each coordinate."""
@@ -133,7 +138,9 @@ class Island:
         free = np.empty((len(self.branch), 6))
         free[self.of_root] = self._unit
         free[self.of_joints] = motions.motion[self._motion]
-        return Posture(motions, centre, free, Q[self.bodies, 0] - centre)
+        W, c = self._coupling()
+        off = W @ motions.x - c if len(c) else c
+        return Posture(motions, centre, Q[self.bodies, 0] - centre, free, W, off)
 
     def _find(self, Q: Array, reference: Array, twists: Array | None) -> tuple[Motions, Array]:
         if len(self._joints.held):
@@ -180,7 +187,7 @@ class Island:
         """What of an opening (k, 6) of joints belongs to loops (r,)."""
         return np.asarray(opening[self._closing, self._closed_by])
 
-    def couplings(self) -> tuple[Array, Array]:
+    def _coupling(self) -> tuple[Array, Array]:
         """W and c of W x = c, as couplings have it now."""
         if self._lowered.couplings is None or not len(self._couplings):
             return self._uncoupled
