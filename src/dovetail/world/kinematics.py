@@ -154,10 +154,10 @@ class Kinematics:
         return found
 
     def _unit(self, at: Posture) -> Array:
-        """(n, 6, k): how the bodies move for a unit rate of each chosen coordinate, the others at rest."""
+        """Twists (b, 6, k) of branches for a unit rate of each chosen coordinate, the others at rest."""
         rates = np.zeros((len(at.x), len(self._mine)))
         rates[self._mine] = np.eye(len(self._mine))
-        return self._bodies_of(self._relative(at, rates, None))
+        return self._relative(at, rates, None)
 
     def rates(self, Q: Array, rates: Array, all_rates: Array, V: Array) -> Array:
         """Rates V of Q for rates (k,) of the chosen coordinates; `all_rates` are those that coordinates have.
@@ -185,7 +185,7 @@ class Kinematics:
     def bias(self, Q: Array, rates: Array) -> Array:
         """Efforts (k,) [N, N·m] that leave all rates as they are: against gravity and Coriolis forces, Nᵀ M (Q̈ − g)."""
         island, bodies = self.island, self.island.bodies
-        twists = self._unit(self._at(Q)) @ rates
+        twists = self._bodies_of(self._unit(self._at(Q))) @ rates
         at = island.posture(Q, self._reference(), twists)
         bends = at.motions.bend, at.W @ at.motions.curve
         relative = self._relative(at, -at.motions.curve[:, None], None, bends)[:, :, 0]
@@ -199,11 +199,9 @@ class Kinematics:
 
     def _columns(self, Q: Array, at: Posture) -> tuple[Array, Array]:
         """Rates (k, n, 4, 3) of the island's Q, and rates (m, k) of coordinates, for a unit rate of each chosen one."""
-        rates = np.zeros((len(at.x), len(self._mine)))
-        rates[self._mine] = np.eye(len(self._mine))
-        relative = self._relative(at, rates, None)
+        relative = self._unit(at)
         N = self._bodies_of(relative)
-        V = np.zeros((len(self._mine), len(self.island.bodies), 4, 3))
+        V, rates = np.zeros((len(self._mine), len(self.island.bodies), 4, 3)), np.zeros((len(at.x), len(self._mine)))
         for k in range(len(V)):
             V[k] = self.island.rates(Q, N[:, :, k], at.centre)[self.island.bodies]
             rates[:, k] = self._told(at, relative[:, :, k])
@@ -218,7 +216,7 @@ class Kinematics:
         out, place = np.zeros((6, len(self._mine))), np.flatnonzero(self.island.bodies == body)
         if place.size:
             at = self._at(Q)
-            v, w = self._unit(at)[place[0]].reshape(2, 3, -1)
+            v, w = self._bodies_of(self._unit(at))[place[0]].reshape(2, 3, -1)
             out[:3], out[3:] = v + np.cross(w.T, point - at.centre).T, w
         return out
 
