@@ -49,10 +49,11 @@ class Adjoint:
     """Steps of a simulation backwards; between `__enter__` and `__exit__` its model is not what it was.
 
     k, frame, ends, contact, begun    of the step at hand
+    sums                              what gradients are added to
     """
 
     def __init__(self, simulation: Simulation, parameters: Parameters, sums: Sums) -> None:
-        self._simulation, self.parameters, self._sums = simulation, parameters, sums
+        self._simulation, self.parameters, self.sums = simulation, parameters, sums
         self.model = simulation.model
         self.system = AdjointSystem(self.model)
         self.potential = PotentialAdjoint(simulation)
@@ -87,6 +88,12 @@ class Adjoint:
 
     def at(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian, factored."""
+        g = self.stand(k, frame, ends)
+        self.system.factor(k)
+        self.sums.residual[k] = self.system.newton_step(g) / frame.h
+
+    def stand(self, k: int, frame: Frame, ends: Ends) -> Array:
+        """Go to step k: what it began with, and its Hessian; the gradient (n, 12) that Newton's method has left."""
         model, h, methods = self.model, frame.h, frame.methods
         self.k, self.frame, self.ends = k, frame, ends
         self.parameters.put(frame.given)
@@ -98,9 +105,7 @@ class Adjoint:
         )  # fmt: skip
         self.contact = self._touch(frame, ends)
         self.parameters.coordinates.reference[:] = frame.values[1]
-        g = self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
-        self.system.factor(k)
-        self._sums.residual[k] = self.system.newton_step(g) / h
+        return self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
 
     def begin(self, Q: Array, V: Array, push: Array | float = 0.0) -> tuple[Array, Array, Begun | None]:
         """Velocity and acceleration that the step at hand begins with at Q, V, push (n, 4, 3) an acceleration more.
@@ -119,7 +124,7 @@ class Adjoint:
 
     def pull(self, after: Costate) -> Costate:
         """Adjoints at the start of the step at hand, from those at its end."""
-        model, sums, k, frame, ends, begun = self.model, self._sums, self.k, self.frame, self.ends, self.begun
+        model, sums, k, frame, ends, begun = self.model, self.sums, self.k, self.frame, self.ends, self.begun
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
         reference[:] = frame.values[1]
         x, nu = self.system.solve(Q1, after.Q + table[:, 5, None, None] / h * after.V)
@@ -182,7 +187,7 @@ class Adjoint:
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""
-        sums, F_bar = self._sums, np.empty_like(a_bar)
+        sums, F_bar = self.sums, np.empty_like(a_bar)
         fall_back(self.model.bodies, a_bar, self._by_bodies, F_bar)
         sums.steps["forces"][k] += F_bar
         if self.model.loads.act:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, pull_back_slope
+from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows
 from dovetail.solver.joint.function import call_law
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
-__all__ = ["law_adjoints", "law_tangents", "steps_of", "value_adjoints"]
+__all__ = ["law_adjoints", "law_slopes", "steps_of", "value_adjoints"]
 
 _PLACE = 1e-8  # step of differences by a parameter that is a value of the coordinate [m or rad], which laws may bend at
 _SHARE = 1e-4  # of other parameters, which laws are smooth or linear in
@@ -48,16 +48,16 @@ def _turn(laws: Laws, m: int, x: float, at: int, count: int, j: int, h: float, r
 
 
 @kernel
-def law_tangents(laws: Laws, steps: Array, Q: Array, dp: Array, g: Array) -> None:
-    """g (n, 12) += what Σ s φ′(x; p) ∇x changes by at Q where parameters change by dp."""
+def law_slopes(laws: Laws, steps: Array, Q: Array, dp: Array, out: Array) -> None:
+    """out (c,) ← what Σ s φ′(x; p) of every coordinate changes by at Q where parameters change by dp."""
     c = laws.coordinates
     size = 3 * c.widest
-    F, dx, d2x, J = np.empty(size), np.empty(size), np.empty(size * size), np.empty((2, 12))
+    F, dx, d2x = np.empty(size), np.empty(size), np.empty(size * size)
     d, room = np.zeros(3), np.empty(laws.longest + 1)
     for i in range(len(laws.acting)):
         k, total = laws.acting[i], 0.0
         n = gather_rows(c, k, Q, F)
-        x = coordinate_at(c, k, 1.0, F, n, dx, d2x)
+        x = coordinate_at(c, k, 0.0, F, n, dx, d2x)
         for e in range(laws.first[i], laws.first[i + 1]):
             m = laws.law[e]
             at = laws.at[m]
@@ -65,10 +65,7 @@ def law_tangents(laws: Laws, steps: Array, Q: Array, dp: Array, g: Array) -> Non
             for j in range(at, end):
                 if dp[j] != 0.0:
                     total += laws.scale[m] * dp[j] * _turn(laws, m, x, at, end - at, j - at, steps[j], room, d)
-        pull_back_slope(c, k, dx, J)
-        for a in range(12):
-            g[c.left[k], a] += total * J[0, a]
-            g[c.right[k], a] += total * J[1, a]
+        out[k] = total
 
 
 @kernel

@@ -16,6 +16,7 @@ from dovetail.errors import GradientError
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.bodies import Costate
 from dovetail.gradient.gradients import Gradients
+from dovetail.gradient.jacobians import Coordinated, Jacobians, StateJacobians
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.reel import Reel, Timeline
 from dovetail.gradient.refusal import refuse_scene
@@ -62,6 +63,7 @@ class Tape:
         refuse_scene(simulation, smooth)
         self._simulation, self._reel = simulation, Reel(simulation, timeline, every, smooth)
         self._parameters, self._frames = self._reel.parameters, self._reel.frames
+        self._jacobians: Jacobians | None = None
 
     @property
     def Q(self) -> Array:
@@ -164,27 +166,38 @@ class Tape:
             found = adjoint.pull(at)
         return Gradients(self._simulation, self._frames, sums, (found.Q, found.V, found.Q_before, found.V_before))
 
-    def step_jacobians(self, k: int) -> tuple[Array, Array]:
-        """A = ∂(Qₖ₊₁, Vₖ₊₁)/∂(Qₖ, Vₖ) (24f, 24f) and B = ∂(Qₖ₊₁, Vₖ₊₁)/∂F (24f, 12f) of the f bodies that can move.
+    def step_jacobians(self, k: int | None = None, mechanism: Any = None) -> tuple[Array, Array]:
+        """A = ∂(qₖ₊₁, vₖ₊₁)/∂(qₖ, vₖ) (2c, 2c) and B = ∂(qₖ₊₁, vₖ₊₁)/∂u (2c, c) of the c coordinates of a mechanism.
 
-        F are generalised forces on bodies in step k. A row is an adjoint step: 24f of them.
+        u are efforts, torques and forces of the joints; those of joints that take none have zeros. The state before
+        step k moves with q and v as setting `Mechanism.q` and `v` has it. Without k all steps are stacked, (T, 2c, ·).
+
+        Without a mechanism they are those of all states: A = ∂(Qₖ₊₁, Vₖ₊₁)/∂(Qₖ, Vₖ) (24f, 24f) and B by generalised
+        forces F in step k (24f, 12f), of the f bodies that can move. A row is an adjoint step.
         """
-        free, sums = np.flatnonzero(self._simulation.model.bodies.is_free), Sums(self._simulation, self.steps)
-        size, seed = 12 * len(free), Costate.zero(self._shape[0])
-        A, B = np.zeros((2 * size, 2 * size)), np.zeros((2 * size, size))
-        with self._at(k, sums) as adjoint:
-            forces = sums.steps["forces"][k]
-            for row in range(2 * size):
-                if row and adjoint.pulls_once:
-                    adjoint.at(k, adjoint.frame, adjoint.ends)
-                body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
-                into = seed.Q if row < size else seed.V
-                into[free[body], i, x] = 1.0
-                found = adjoint.pull(seed)
-                A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
-                B[row] = forces[free].ravel()
-                into[free[body], i, x] = forces[...] = 0.0
+        sums, reel, found = Sums(self._simulation, self.steps), self._reel, dict[int, tuple[Array, Array]]()
+        jacobians: StateJacobians | Jacobians = StateJacobians(self._simulation)
+        if mechanism is not None:
+            jacobians = self._jacobians_of(getattr(mechanism, "_state", mechanism))
+        wanted = range(self.steps) if k is None else [self._known(k)]
+        with reel.rewound():
+            for steps in reel.segments:
+                some = [n for n in reversed(steps) if n in wanted]
+                if some:
+                    reel.load(steps)
+                    with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+                        for n in some:
+                            found[n] = jacobians.at(adjoint, n, self._frames[n], reel.ends(n), reel.V(n + 1))
+        if k is not None:
+            return found[k]
+        A, B = (np.array([found[n][i] for n in wanted]) for i in range(2))
         return A, B
+
+    def _jacobians_of(self, coordinated: Coordinated) -> Jacobians:
+        """Those of the last call, if it asked for the same coordinates."""
+        if self._jacobians is None or self._jacobians.coordinated is not coordinated:
+            self._jacobians = Jacobians(self._simulation, coordinated)
+        return self._jacobians
 
     def step_jvp(self, k: int, dQ: ArrayLike = 0.0, dV: ArrayLike = 0.0, dF: ArrayLike = 0.0) -> tuple[Array, Array]:
         """How Q and V after step k change, (n, 4, 3) each, with the state before it and with forces F on bodies in it.
@@ -206,11 +219,15 @@ class Tape:
     def _shape(self) -> tuple[int, ...]:
         return self._reel.Q(0).shape
 
+    def _known(self, k: int) -> int:
+        if not 0 <= k < self.steps:
+            raise GradientError(f"Tape: there is no step {k}; there are 0 to {self.steps - 1}.")
+        return k
+
     @contextmanager
     def _at(self, k: int, sums: Sums) -> Iterator[Adjoint]:
         """An adjoint at step k."""
-        if not 0 <= k < self.steps:
-            raise GradientError(f"Tape: there is no step {k}; there are 0 to {self.steps - 1}.")
+        self._known(k)
         with self._reel.rewound():
             self._reel.load(next(steps for steps in self._reel.segments if k in steps))
             with Adjoint(self._simulation, self._parameters, sums) as adjoint:

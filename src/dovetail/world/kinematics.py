@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from dovetail.gradient.screws import Screws
 from dovetail.solver.bodies import Bodies
 from dovetail.typing import Array, Indices
 from dovetail.world.forward import composed, screw, turned
@@ -96,10 +97,12 @@ class Kinematics:
         """
         at = self.island.posture(Q, self._reference())
         others = all_rates[self.island.rows[self._others]][:, None]
-        root = np.concatenate(
-            [V[self.island.root, 0], 0.5 * np.cross(Q[self.island.root, 1:], V[self.island.root, 1:]).sum(0)]
-        )
-        return self.island.rates(Q, self._moves(at, rates[:, None], others, root[:, None])[:, :, 0])[0]
+        return self.island.rates(Q, self._moves(at, rates[:, None], others, self._root(Q, V))[:, :, 0])[0]
+
+    def _root(self, Q: Array, V: Array) -> Array:
+        """The twist (6, 1) of the root in V."""
+        root = self.island.root
+        return np.concatenate([V[root, 0], 0.5 * np.cross(Q[root, 1:], V[root, 1:]).sum(0)])[:, None]
 
     def mass_matrix(self, Q: Array) -> Array:
         """Nᵀ M N (k, k) [kg, kg·m, kg·m²], with the inertia of coordinates themselves."""
@@ -114,18 +117,22 @@ class Kinematics:
         """Efforts (k,) [N, N·m] that leave all rates as they are: against gravity and Coriolis forces, Nᵀ M (Q̈ − g)."""
         bodies, N = self.island.bodies, self.twists(Q)
         twist = N @ rates
-        at = self.island.posture(Q, self._reference(), twist)
-        levels = [(at.J_c, -at.bend_c), (at.J_x[self._mine], -at.bend_x[self._mine])]
-        levels.append((at.J_x[self._others], -at.bend_x[self._others]))
-        if self.island.root >= 0:
-            levels.append((self._of_root(), np.zeros(6)))
-        change = _solve_in_order([(A, b[:, None]) for A, b in levels], self._scale, _RANK).reshape(-1, 6)
+        change, at = self._change(Q, twist)
         acceleration = (self.island.rates(Q, change)[0] + self.island.rates(Q, twist)[1])[bodies]
         acceleration[:, 0] -= self._bodies.gravity[bodies]
         force = np.einsum("bij,bja->bia", self._bodies.mass[bodies], acceleration)
         spun = self.island.armature() * (at.J_x @ change.reshape(-1) + at.bend_x)
         efforts = np.einsum("kbia,bia->k", self._columns(Q, N), force)
         return np.asarray(efforts + (at.J_x @ N.reshape(-1, N.shape[2])).T @ spun)
+
+    def _change(self, Q: Array, twist: Array) -> tuple[Array, Posture]:
+        """How twists (n, 6) change where all coordinates keep their rates, and the posture."""
+        at = self.island.posture(Q, self._reference(), twist)
+        levels = [(at.J_c, -at.bend_c), (at.J_x[self._mine], -at.bend_x[self._mine])]
+        levels.append((at.J_x[self._others], -at.bend_x[self._others]))
+        if self.island.root >= 0:
+            levels.append((self._of_root(), np.zeros(6)))
+        return _solve_in_order([(A, b[:, None]) for A, b in levels], self._scale, _RANK).reshape(-1, 6), at
 
     def _columns(self, Q: Array, N: Array) -> Array:
         """Rates (k, n, 4, 3) of the island's Q that twists (n, 6, k) are."""
@@ -190,13 +197,66 @@ class Kinematics:
         still = np.eye(3), np.zeros(3)
         motion: dict[int, tuple[Array, Array]] = {}
         for joint, parent, child in self.island.branches or ():
-            here, mine = self.island.columns(child), np.flatnonzero(of == joint)
-            A, X = at.J_c[at.joint == joint, here], at.J_x[mine, here]
-            levels = [(A, np.zeros((len(A), 1))), (X, wanted[mine, None])]
-            v, w = _solve_in_order(levels, self._scale[:6], _RANK)[:, 0].reshape(2, 3)
+            v, w = self._motion(at, joint, child, np.flatnonzero(of == joint), wanted)
             R, t = motion[child] = composed(motion.get(parent, still), screw(v, w, Q[child, 0]))
             out[child, 0], out[child, 1:] = R @ Q[child, 0] + t, Q[child, 1:] @ R.T
         return out
+
+    def _motion(self, at: Posture, joint: int, child: int, mine: Indices, wanted: Array) -> tuple[Array, Array]:
+        """Velocity of the origin, and spin, of the child of a joint whose coordinates `mine` have the rates wanted."""
+        here = self.island.columns(child)
+        A, X = at.J_c[at.joint == joint, here], at.J_x[mine, here]
+        levels = [(A, np.zeros((len(A), 1))), (X, wanted[mine, None])]
+        v, w = _solve_in_order(levels, self._scale[:6], _RANK)[:, 0].reshape(2, 3)
+        return v, w
+
+    def screws(self, Q: Array) -> Screws | None:
+        """The joints of a tree as screw motions; None where one has several coordinates, and of loops and gears."""
+        of, branches = self.island.joints_of_rows(), self.island.branches
+        if branches is None or self._has_several or self.island.has_held:
+            return None
+        Q, (U, _, Vt) = Q.copy(), np.linalg.svd(Q[:, 1:])
+        Q[:, 1:] = U @ Vt  # joints that yield, and bodies that are strained, would tilt the axes
+        at = self.island.posture(Q, self._reference())
+        Q, at = self._close(Q, at, at.x[self._mine], at.x[self._others])
+        numbers = {int(row): k for k, row in enumerate(self._mine)}
+        found = []
+        for joint, parent, child in branches:
+            mine = np.flatnonzero(of == joint)
+            v, w = self._motion(at, joint, child, mine, np.ones(len(of)))
+            square = float(w @ w)
+            turns = square * self.island.size**2 > 1e-12 * float(v @ v)
+            centre = np.cross(w, v) / square if turns else np.zeros(3)  # of the axis, from the origin of the child
+            parts = np.stack([w if turns else np.zeros(3), centre, v - np.cross(centre, w) if turns else v])
+            row = int(mine[0]) if len(mine) else -1
+            number = numbers.get(row, -1) if row >= 0 else -1
+            found.append(
+                (child, parent, self.island.rows[row] if row >= 0 else -1, number, parts @ np.linalg.inv(Q[child, 1:]))
+            )
+        child, parent, row, number, parts = zip(*found, strict=True)
+        axis, point, along = np.array(parts).swapaxes(0, 1)
+        whole = {"child": child, "parent": parent, "row": row, "number": number, "chosen": self.island.rows[self._mine]}
+        return Screws(
+            **{name: np.array(each, np.int64) for name, each in whole.items()},
+            **{name: np.ascontiguousarray(each) for name, each in (("axis", axis), ("point", point), ("along", along))},
+        )
+
+    def lifted(self, Q: Array, V: Array, rates: Array) -> tuple[Array, Array]:
+        """∂Q/∂q and ∂V/∂q (k, n, 4, 3) of all bodies at Q, V, with rates (all coordinates) that V has.
+
+        With q̈ = 0 bodies have accelerations Q̈ = Σ ∂²Q/∂q_i∂q_j q̇_i q̇_j; those of q̇ ± e_j tell the change with q_j.
+        """
+        at, N, rates = self.island.posture(Q, self._reference()), self.twists(Q), rates[self.island.rows]
+        twist = self._moves(at, rates[self._mine, None], rates[self._others, None], self._root(Q, V))[:, :, 0]
+        T = np.zeros((len(self._mine), *Q.shape))
+        T[:, self.island.bodies] = self._columns(Q, N)
+        ways = [N[:, :, j] for j in range(len(T))]
+        change = [(self._curvature(Q, twist + way) - self._curvature(Q, twist - way)) / 4.0 for way in ways]
+        return T, np.array(change).reshape(T.shape)
+
+    def _curvature(self, Q: Array, twist: Array) -> Array:
+        """Q̈ (n, 4, 3) of all bodies that move by twists (n, 6) with rates that stay as they are."""
+        return np.asarray(self.island.rates(Q, self._change(Q, twist)[0])[0] + self.island.rates(Q, twist)[1])
 
     def _moved(self, Q: Array, step: Array) -> Array:
         """Bodies moved by (v, ω): p + v, and axes turned about ω by its length."""

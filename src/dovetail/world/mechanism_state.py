@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.gradient.screws import Screws, lifted
 from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:
@@ -84,6 +86,23 @@ class MechanismState:
     def jacobian(self, body: int, point: Array, Q: Array | None = None) -> Array:
         """(6, k) of a point [m] in the world, at the present state or at Q."""
         return self._kinematics.jacobian(self._simulation.state.Q if Q is None else Q, body, point)
+
+    @cached_property
+    def screws(self) -> Screws | None:
+        """The joints of a tree as screw motions, which they are at all times; None of other mechanisms."""
+        return self._kinematics.screws(self._simulation.state.Q)
+
+    @property
+    def rows(self) -> Indices:
+        """The coordinates among those of the solver."""
+        return self._of
+
+    def lifted(self, Q: Array, V: Array) -> tuple[Array, Array]:
+        """How Q and V (k, n, 4, 3) change with each coordinate at Q, V; with its rate V does as Q does with it."""
+        c = self._simulation.joints.coordinates
+        if self.screws is not None:
+            return lifted(self.screws, c, Q, V)
+        return self._kinematics.lifted(Q, V, c.rates(Q, V))
 
     @property
     def _of(self) -> Indices:

@@ -171,6 +171,11 @@ class Island:
         C = np.cross(u, v).reshape(-1)
         return np.repeat(rows.joint[mine], 3), C, J_c.reshape(3 * k, 6 * n), bend.reshape(-1)
 
+    @property
+    def has_held(self) -> bool:
+        """Whether coordinates are held, or coupled."""
+        return bool(len(self._combined()[1]))
+
     def armature(self) -> Array:
         """Inertia (m,) [kg or kg·m²] of the coordinates themselves."""
         out = np.zeros(self._lowered.coordinates.count)
