@@ -9,6 +9,7 @@ from gradient_check import TIGHT_TAPE, Problem
 from joint_scenes import Bench
 from scenes import pose, rotation
 
+from dovetail import Sim
 from dovetail.constitution import AffineBodyRevoluteJoint
 from dovetail.errors import GradientError
 from dovetail.geometry import label_surface
@@ -171,3 +172,14 @@ def test_a_tape_leaves_contact_as_it_was(goes_back):
         assert world.report.contacts > 0
     states = [world._simulation.state for world in (first, second)]
     assert np.array_equal(states[0].Q, states[1].Q) and np.array_equal(states[0].V, states[1].V)
+
+
+def test_friction_on_what_rolls_is_refused_by_name():
+    """Rolling is no slip there, which no adjoint knows; on its end a cylinder slides as a box does."""
+    sim = Sim(contact=True, friction=0.5, config={"contact/ease_in": 0})
+    sim.ground()
+    log = sim.cylinder(0.1, 0.2, pos=(0, 0, 0.1008), rot=(0.5**0.5, 0.5**0.5, 0, 0), velocity=(1, 0, 0), name="log")
+    with pytest.raises(GradientError, match="friction on the round side of 'log', which rolls"):
+        sim.rollout(3, smooth=True)
+    log.transform, log.velocity, log.spin = pose((0, 0, 0.1008)), (1, 0, 0), (0, 0, 0)
+    assert sim.rollout(3, smooth=True).backward().residual.max() < 1e-7

@@ -8,6 +8,9 @@ import numpy as np
 
 from dovetail.errors import GradientError
 from dovetail.gradient.frame import Frame
+from dovetail.solver.contact.contact import Contact
+from dovetail.solver.contact.roll import FLAT
+from dovetail.typing import Array
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -81,6 +84,26 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
         if thick.size:
             name = simulation.table.name(int(thick[0]))
             _refuse(where + f"friction on {name}, whose surface has a thickness; use a mesh without, or no friction")
+        rolling = _rolling(contact, state.Q)
+        if rolling >= 0:
+            name = simulation.table.name(rolling)
+            _refuse(
+                where
+                + f"friction on the round side of {name}, which rolls; give it as a mesh of your own, or no friction"
+            )
+
+
+def _rolling(contact: Contact, Q: Array) -> int:
+    """A body that rubs with its round side, where rolling is no slip (solver/contact/roll.py); −1 without."""
+    scene, friction = contact.scene, contact.friction
+    bodies, tangent = friction.bodies[: friction.count], friction.tangent[: friction.count]
+    normal = np.cross(tangent[:, 0], tangent[:, 1])
+    for side in bodies.T:
+        axis = np.einsum("ki,kix->kx", scene.rolling_axis[side], Q[side, 1:])
+        rolls = (side >= 0) & (scene.rolls[side] != 0) & ((axis * normal).sum(axis=1) ** 2 <= FLAT)
+        if rolls.any():
+            return int(side[rolls][0])
+    return -1
 
 
 def _refuse(what: str) -> None:

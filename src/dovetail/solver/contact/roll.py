@@ -24,9 +24,9 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8
 from dovetail.typing import Array
 
-__all__ = ["Turning", "move", "roll"]
+__all__ = ["FLAT", "Turning", "move", "roll"]
 
-_FLAT = 0.75  # (n·k)² from which on a body lies on its end more than it stands on its rim
+FLAT = 0.75  # (n·k)² from which on a body lies on its end more than it stands on its rim
 
 
 class Turning(Record):
@@ -73,7 +73,7 @@ def roll(
         l0, l1, l2 = far * n[0], far * n[1], far * n[2]
     else:
         c = axis[0] * n[0] + axis[1] * n[1] + axis[2] * n[2]
-        if c * c > _FLAT:
+        if c * c > FLAT:
             return 0.0, 0.0, 0.0
         x = axis[0] * turn[0] + axis[1] * turn[1] + axis[2] * turn[2]
         x -= c / (1.0 - c * c) * (along - c * x)
