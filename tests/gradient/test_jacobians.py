@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dovetail import Sim
+from dovetail.errors import GradientError
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.jacobians import Jacobians
 from dovetail.gradient.sums import Sums
@@ -148,3 +149,14 @@ def test_a_tree_moves_by_screws(free):
     assert state.screws is not None
     for ours, others in zip(found, expected, strict=True):
         assert np.allclose(ours, others, atol=1e-12)
+
+
+def test_what_is_no_mechanism_of_the_rollout_is_refused():
+    sim, _ = four_bar()
+    _, other = four_bar()
+    tape = sim.rollout(1)
+    for mechanism in (other, "hinge"):
+        with pytest.raises(GradientError, match=r"Tape.step_jacobians: .* is no mechanism of what was recorded"):
+            tape.step_jacobians(0, mechanism)
+    with pytest.raises(GradientError, match="there is no step 1; there are 0 to 0"):
+        tape.step_jacobians(1, sim.mechanism())

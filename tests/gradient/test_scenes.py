@@ -1,4 +1,4 @@
-"""Some of the scenes of benchmarks/gradient_scenes.py, over one step; docs/gradients_compared.md has all, and 50 steps."""
+"""Some scenes of benchmarks/gradient_scenes.py, over one step; docs/gradients_compared.md has all, and 50 steps."""
 
 from __future__ import annotations
 

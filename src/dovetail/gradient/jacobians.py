@@ -32,6 +32,9 @@ class Coordinated(Protocol):
     """Coordinates (k,) of joints, as world/mechanism_state.py has them."""
 
     @property
+    def simulation(self) -> Simulation: ...
+
+    @property
     def screws(self) -> Screws | None: ...
 
     @property

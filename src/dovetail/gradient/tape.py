@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dovetail.checked import shown
 from dovetail.errors import GradientError
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.bodies import Costate
@@ -36,21 +37,22 @@ RESIDUAL = 1e-6
 
 
 class _Loss(NamedTuple):
-    """Derivatives of a loss by states, all (T + 1, …) or the last alone (1, …), and by coordinates (T + 1, c)."""
+    """Derivatives of a loss by states, all (T + 1, …) or the last alone (1, …); by coordinates and rates (T + 1, c)."""
 
     Q: Array | None
     V: Array | None
     x: Array | None
+    rates: Array | None
     steps: int
 
-    def add(self, k: int, Q: Array, c: Coordinates, at: Costate, sums: Sums) -> None:
-        """Adjoints of state k, which is Q, += its derivatives."""
+    def add(self, k: int, reel: Reel, c: Coordinates, at: Costate, sums: Sums) -> None:
+        """Adjoints of state k += its derivatives."""
         for bar, into in ((self.Q, at.Q), (self.V, at.V)):
             if bar is not None and (len(bar) > 1 or k == self.steps):
                 into += bar[min(k, len(bar) - 1)]
-        if self.x is not None and self.x[k].any():
-            nothing, bar = np.zeros_like(Q), self.x[k]
-            value_adjoints(c, Q, nothing, bar, np.zeros(c.count), at.Q, nothing, sums.constant["coordinates/W"])
+        x, rates = (np.zeros(c.count) if by is None else by[k] for by in (self.x, self.rates))
+        if x.any() or rates.any():
+            value_adjoints(c, reel.Q(k), reel.V(k), x, rates, at.Q, at.V, sums.constant["coordinates/W"])
 
 
 class Tape:
@@ -124,13 +126,14 @@ class Tape:
         dL_dV: ArrayLike | None = None,
         dL_dx: Mapping[tuple[Any, str], ArrayLike] | None = None,
         dL_dT: Mapping[Any, ArrayLike] | None = None,
+        dL_drate: Mapping[tuple[Any, str], ArrayLike] | None = None,
         surfaces: bool = False,
         strict: bool = False,
     ) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
-        dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`, and dL_dT by
-        transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
+        dL_dx and dL_drate have derivatives by coordinates of joints and by their rates, see `coordinate`,
+        {(joint, attribute): (T + 1, k)}, and dL_dT by transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
         With `surfaces`, `Gradients.design` knows the way by vertices of surfaces that touch.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
@@ -139,16 +142,17 @@ class Tape:
             self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}),
             self._given("dL_dV", dL_dV),
             self._by_coordinates(dL_dx or {}),
+            self._by_coordinates(dL_drate or {}),
             self.steps,
         )
         with reel.rewound():
-            loss.add(self.steps, reel.Q(self.steps), self._parameters.coordinates, at, sums)
+            loss.add(self.steps, reel, self._parameters.coordinates, at, sums)
             for steps in reel.segments:
                 reel.load(steps)
                 with Adjoint(self._simulation, self._parameters, sums) as adjoint:
                     for k in reversed(steps):
                         at = adjoint.step(k, self._frames[k], reel.ends(k), at)
-                        loss.add(k, reel.Q(k), self._parameters.coordinates, at, sums)
+                        loss.add(k, reel, self._parameters.coordinates, at, sums)
         self._judge(sums.residual, strict)
         if not reel.has_past:  # without a past the state itself stands for it
             at.Q += at.Q_before
@@ -178,7 +182,7 @@ class Tape:
         sums, reel, found = Sums(self._simulation, self.steps), self._reel, dict[int, tuple[Array, Array]]()
         jacobians: StateJacobians | Jacobians = StateJacobians(self._simulation)
         if mechanism is not None:
-            jacobians = self._jacobians_of(getattr(mechanism, "_state", mechanism))
+            jacobians = self._jacobians_of(mechanism)
         wanted = range(self.steps) if k is None else [self._known(k)]
         with reel.rewound():
             for steps in reel.segments:
@@ -193,8 +197,14 @@ class Tape:
         A, B = (np.array([found[n][i] for n in wanted]) for i in range(2))
         return A, B
 
-    def _jacobians_of(self, coordinated: Coordinated) -> Jacobians:
+    def _jacobians_of(self, mechanism: Any) -> Jacobians:
         """Those of the last call, if it asked for the same coordinates."""
+        coordinated: Coordinated | None = getattr(mechanism, "_state", None)
+        if coordinated is None or coordinated.simulation is not self._simulation:
+            raise GradientError(
+                f"Tape.step_jacobians: {shown(mechanism)} is no mechanism of what was recorded, as it was then; give "
+                "one that sim.mechanism() makes, and record after all changes of the scene."
+            )
         if self._jacobians is None or self._jacobians.coordinated is not coordinated:
             self._jacobians = Jacobians(self._simulation, coordinated)
         return self._jacobians
@@ -244,7 +254,7 @@ class Tape:
             wanted = (self.steps + 1, len(shift))
             if np.shape(by) != wanted:
                 raise GradientError(
-                    f"Tape.backward: dL_dx of '{attribute}' has the shape {np.shape(by)}; give {wanted}."
+                    f"Tape.backward: what is given for '{attribute}' has the shape {np.shape(by)}; give {wanted}."
                 )
             bars[:, rows] += np.asarray(by, float)
         return bars

@@ -28,6 +28,11 @@ class MechanismState:
         self._kinematics: Kinematics = simulation.joints.kinematics(simulation.model.bodies, simulation.state.Q, places)
 
     @property
+    def simulation(self) -> Simulation:
+        """What it is part of."""
+        return self._simulation
+
+    @property
     def q(self) -> Array:
         """Values [rad or m], angles over turns."""
         q: Array = self._simulation.live.values()[self._places]
