@@ -66,9 +66,10 @@ class PotentialAdjoint:
         self._couplings(k, Q, x, nu[first:, 0], sums)
         soft = potential.soft_transforms
         if soft.count:
-            pull = soft.pull(x[soft.bodies])
+            pull, left = soft.pull(x[soft.bodies]), Q[soft.bodies] - soft.aim
             steps["soft transform/aim"][k, soft.bodies] += pull
-            sums.log_mass[soft.bodies] -= (pull * (Q[soft.bodies] - soft.aim)).sum(axis=(1, 2))
+            constant["soft transform/B"][soft.bodies] -= x[soft.bodies] @ left.swapaxes(1, 2)
+            sums.log_pull[soft.bodies] -= (pull * left).sum(axis=(1, 2))
         return start_bar
 
     def _couplings(self, k: int, Q: Array, x: Array, nu: Array, sums: Sums) -> None:
