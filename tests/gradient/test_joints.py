@@ -149,7 +149,7 @@ ELSEWHERE = {"drive/max_velocity", "drive/brake", "strength_ratio"}
 
 
 def test_every_attribute_that_a_law_takes_is_changed_in_these_scenes():
-    """Those of the registry of laws: a new one that these scenes leave infinite, so that it does nothing, fails here."""
+    """Those of the registry of laws: a new one that these scenes leave infinite, where it does nothing, fails."""
     taken, changed = set(), set()
     for kind in JOINTS.values():
         lowered = scene(kind, "bdf1", 100.0)._simulation.joints.lowered
