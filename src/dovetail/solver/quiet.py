@@ -53,6 +53,7 @@ class Quiet:
         self._made_for: tuple[object, ...] = ()
         self._kept: tuple[object, ...] = ()
         potential, sweep = model.potential, model.directions.sweep
+        self._sweep = sweep
         possible = jit_enabled and model.stops is None and len(potential.others) == 1
         if sweep is None:
             possible = possible and potential.exact is None and model.contact is None
@@ -70,6 +71,8 @@ class Quiet:
         model, potential = self._model, self._model.potential
         directions, contact = model.directions, model.contact
         if not self.is_possible or potential.soft_transforms.count or directions.damping.acts:
+            return False
+        if directions.sweep is not self._sweep:  # which a tape does without
             return False
         if tolerances.early_exit >= 0 or tolerances.min_iter or tolerances.max_iter < _MOST:
             return False
