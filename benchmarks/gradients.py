@@ -118,13 +118,13 @@ def hinges(strength: float | None, branching: bool, count: int = 32) -> tuple[Si
     return sim, sim.mechanism()
 
 
-def measure_jacobians(name: str, strength: float | None, branching: bool = False, steps: int = 10) -> None:
+def measure_jacobians(name: str, strength: float | None, branching: bool = False, steps: int = 50) -> None:
     """A (64, 64) and B (64, 32) of all steps of a rollout, and of one; the step itself, recorded, apart."""
     sim, mechanism = hinges(strength, branching)
     start, least = sim.state, dict.fromkeys(("forward", "all", "one"), np.inf)
     mechanism.v = np.random.default_rng(0).normal(size=len(mechanism))
     sim.rollout(1).step_jacobians(0, mechanism)  # compiles
-    for _ in range(5 * ROUNDS):
+    for _ in range(2 * ROUNDS):
         sim.state = start
         clock = time.process_time()
         tape = sim.rollout(steps)
