@@ -13,11 +13,9 @@ scenes = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(scenes)
 
 SHORT = [
-    "hard limits, bdf1",
     "gears, exact and soft, ctr",
     "cross, shaft, thread, plane, bead, ctr",
     "robot arm of 7 joints and a mimic gripper, bdf1",
-    "boxes slide down a board",
     "gripper that lifts a cube",
 ]
 
