@@ -8,7 +8,7 @@ With H x = q + δ v/h, q and v the adjoints of Qₙ₊₁ and Vₙ₊₁, that o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from dovetail.typing import Array
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
-__all__ = ["Adjoint", "Halfway"]
+__all__ = ["Adjoint"]
 
 
 def _table(methods: Methods, bodies: Bodies) -> Array:
@@ -43,21 +43,6 @@ def _table(methods: Methods, bodies: Bodies) -> Array:
     prediction, rates = methods.prediction[methods.of], methods.rates[methods.of]
     place = np.where(dynamic, prediction[:, :4], (1.0, 0.0, 0.0, 0.0))
     return np.hstack([place, prediction[:, 4:], np.where(free, rates[:, :4], 0.0)])
-
-
-class Halfway(NamedTuple):
-    """Adjoints of what a step begins with: of its start but for loads and ctr; of accelerations a, and of what Q̃ takes
-    for Vₙ (n, 4, 3); of what laws take for xₙ (c,).
-    """
-
-    before: Costate
-    a_bar: Array
-    V_bar: Array
-    start_bar: Array
-
-    def copy(self) -> Halfway:
-        kept = Costate(**{name: getattr(self.before, name).copy() for name in Costate.fields})
-        return Halfway(kept, self.a_bar.copy(), self.V_bar.copy(), self.start_bar)
 
 
 class Adjoint:
@@ -139,15 +124,7 @@ class Adjoint:
 
     def pull(self, after: Costate) -> Costate:
         """Adjoints at the start of the step at hand, from those at its end."""
-        return self.through_start(self.through_end(after))
-
-    def through_end(self, after: Costate) -> Halfway:
-        """From the adjoints at the end of the step at hand to those of what it has made of its start.
-
-        They are in arrays that are used again. With all of these, any number of them goes `through_start`, which has a
-        matrix of its own under ctr.
-        """
-        model, sums, k, frame, ends = self.model, self.sums, self.k, self.frame, self.ends
+        model, sums, k, frame, ends, begun = self.model, self.sums, self.k, self.frame, self.ends, self.begun
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
         reference[:] = frame.values[1]
         x, nu = self.system.solve(Q1, after.Q + table[:, 5, None, None] / h * after.V)
@@ -157,14 +134,7 @@ class Adjoint:
         step_back(model.bodies, table, c, h, Q1, Q_tilde, x, after, before, (a_bar, V_bar), self._by_bodies)
         if self.contact is not None:
             self.contact.back(x, before.Q, sums)
-        return Halfway(before, a_bar, V_bar, start_bar)
-
-    def through_start(self, half: Halfway) -> Costate:
-        """Adjoints at the start of the step at hand."""
-        before, a_bar, V_bar, start_bar = half
-        sums, k, frame, ends, begun = self.sums, self.k, self.frame, self.ends, self.begun
-        h, Q1 = frame.h, ends.Q_end
-        self.parameters.coordinates.reference[:] = frame.values[0]
+        reference[:] = frame.values[0]
         if begun is None:
             self._loads(k, a_bar, ends.Q, before.Q)
             before.V += V_bar
@@ -190,6 +160,11 @@ class Adjoint:
     def table(self) -> Array:
         """Coefficients (n, 9) of the methods of the step at hand."""
         return self._coefficients(self.frame.methods)
+
+    @property
+    def pulls_once(self) -> bool:
+        """Whether `pull` leaves nothing to be pulled again: the start of ctr takes the place of the factor."""
+        return self.begun is not None
 
     def _coefficients(self, methods: Methods) -> Array:
         """Those of the last step if its methods were the same."""

@@ -125,11 +125,19 @@ class Jacobians:
 
     def _pulled(self, adjoint: Adjoint) -> tuple[Array, Array]:
         """Row by row."""
-        ends, n = adjoint.ends, len(self._rows)
+        room, c, ends, n = self._room, self._lowered.coordinates, adjoint.ends, len(self._rows)
         T, W = self.coordinated.lifted(ends.Q, ends.V)
         A, B = np.empty((2 * n, 2 * n)), np.zeros((2 * n, n))
-        for row, half in enumerate([adjoint.through_end(self._seed(row, len(ends.Q))).copy() for row in range(2 * n)]):
-            found = adjoint.through_start(half)
+        for row in range(2 * n):
+            if row and adjoint.pulls_once:
+                adjoint.at(adjoint.k, adjoint.frame, ends)
+            seed, j = Costate.zero(len(ends.Q)), row % n
+            for side, body in enumerate((c.left[self._rows[j]], c.right[self._rows[j]])):
+                slope, bend = room.J[j, side].reshape(4, 3), room.bend[j, side].reshape(4, 3)
+                (seed.Q if row < n else seed.V)[body] += slope
+                if row >= n:
+                    seed.Q[body] += bend
+            found = adjoint.pull(seed)
             by_Q, by_V = np.nan_to_num(found.Q), np.nan_to_num(found.V)
             A[row, :n] = np.einsum("bix,kbix->k", by_Q, T) + np.einsum("bix,kbix->k", by_V, W)
             A[row, n:] = np.einsum("bix,kbix->k", by_V, T)
@@ -138,17 +146,6 @@ class Jacobians:
                 B[row, of[of >= 0]] = values[of >= 0]
                 values[:] = 0.0
         return A, B
-
-    def _seed(self, row: int, bodies: int) -> Costate:
-        """Adjoints of the end for one row."""
-        room, c, n, seed = self._room, self._lowered.coordinates, len(self._rows), Costate.zero(bodies)
-        j = row % n
-        for side, body in enumerate((c.left[self._rows[j]], c.right[self._rows[j]])):
-            slope, bend = room.J[j, side].reshape(4, 3), room.bend[j, side].reshape(4, 3)
-            (seed.Q if row < n else seed.V)[body] += slope
-            if row >= n:
-                seed.Q[body] += bend
-        return seed
 
 
 class StateJacobians:
@@ -163,16 +160,14 @@ class StateJacobians:
         size = 12 * len(free)
         A, B = np.zeros((2 * size, 2 * size)), np.zeros((2 * size, size))
         adjoint.at(k, frame, ends)
-        halves = []
         for row in range(2 * size):
+            if row and adjoint.pulls_once:
+                adjoint.at(k, frame, ends)
             body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
             into = seed.Q if row < size else seed.V
             into[free[body], i, x] = 1.0
-            halves.append(adjoint.through_end(seed).copy())
-            into[free[body], i, x] = 0.0
-        for row, half in enumerate(halves):
-            found = adjoint.through_start(half)
+            found = adjoint.pull(seed)
             A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
             B[row] = forces[free].ravel()
-            forces[...] = 0.0
+            into[free[body], i, x] = forces[...] = 0.0
         return A, B
