@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail import Engine, Scene, World
+from dovetail import Engine, Scene, Sim, World
 from dovetail.constitution import AffineBodyConstitution, AffineBodySphericalJoint
 from dovetail.geometry import halfplane, label_surface, trimesh
 from dovetail.geometry.rows import rows_to_transforms
@@ -103,6 +103,42 @@ def measure(name: str, build: Any, settle: int = 0) -> None:
     )
 
 
+def hinges(strength: float | None, branching: bool, count: int = 32) -> tuple[Sim, Any]:
+    """A tree of hinges with dampers, a chain or one with two joints on every link."""
+    sim = Sim(dt=0.01, contact=False, integrator="bdf1")
+    links: list[Any] = []
+    held = {} if strength is None else {"strength": strength}  # joints are exact unless told otherwise
+    for k in range(count):
+        on = (k - 1) // 2 if branching else k - 1
+        x, y = (0.2 * (k + 1).bit_length(), 0.2 * k) if branching else (0.2 * k, 0.0)
+        links.append(sim.box((0.2, 0.05, 0.05), pos=(x + 0.1, y, 0), name=f"link {k}"))
+        axis = (0, 1, 0) if k % 2 else (0, 0, 1)
+        parent = links[on] if k else None
+        sim.revolute(parent, links[k], pos=(x, y, 0), axis=axis, name=f"hinge {k}", damping=0.1, **held)
+    return sim, sim.mechanism()
+
+
+def measure_jacobians(name: str, strength: float | None, branching: bool = False, steps: int = 50) -> None:
+    """A (64, 64) and B (64, 32) of all steps of a rollout, and of one; the step itself, recorded, apart."""
+    sim, mechanism = hinges(strength, branching)
+    start, least = sim.state, dict.fromkeys(("forward", "all", "one"), np.inf)
+    mechanism.v = np.random.default_rng(0).normal(size=len(mechanism))
+    sim.rollout(1).step_jacobians(0, mechanism)  # compiles
+    for _ in range(2 * ROUNDS):
+        sim.state = start
+        clock = time.process_time()
+        tape = sim.rollout(steps)
+        least["forward"] = min(least["forward"], (time.process_time() - clock) / steps)
+        clock = time.process_time()
+        tape.step_jacobians(mechanism=mechanism)
+        least["all"] = min(least["all"], (time.process_time() - clock) / steps)
+        clock = time.process_time()
+        tape.step_jacobians(1, mechanism)
+        least["one"] = min(least["one"], time.process_time() - clock)
+    told = "  ".join(f"{key} {1e3 * value:.3f}" for key, value in least.items())
+    print(f"{name:24s} A, B of 32 coordinates: {told} ms (recorded step; Jacobians of a step, of {steps}; of one)")
+
+
 def measure_step(name: str, strength: float) -> None:
     """Jacobians of a step of 32 links by all of their 768 numbers; memory of a rollout."""
     world = chain(strength, links=32)
@@ -116,7 +152,7 @@ def measure_step(name: str, strength: float) -> None:
     kept = tracemalloc.get_traced_memory()[0] / 200 / 33
     tracemalloc.stop()
     print(
-        f"{name:24s} Jacobians {1e3 * least:6.1f} ms, {1e6 * least / rows:.0f} µs a row   "
+        f"{name:24s} Jacobians of states {1e3 * least:6.1f} ms, {1e6 * least / rows:.0f} µs a row   "
         f"{kept:.0f} B per body and step"
     )
 
@@ -126,5 +162,8 @@ if __name__ == "__main__":
     measure("chain 100, exact, bdf1", lambda: chain(np.inf))
     measure("chain 100, exact, ctr", lambda: chain(np.inf, "ctr"))
     measure("pile 125, bdf1", pile, 40)
+    measure_jacobians("hinges, penalty, bdf1", 100.0)
+    measure_jacobians("hinges, exact, bdf1", None)
+    measure_jacobians("hinges, exact, branching", None, True)
     measure_step("chain 32, penalty, bdf1", 100.0)
     measure_step("chain 32, exact, bdf1", np.inf)

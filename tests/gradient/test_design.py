@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gradient_check import TIGHT_TAPE, Problem
-from joint_scenes import Bench
+from joint_scenes import Bench, pose
 
 from dovetail.constitution import (
+    AffineBodyExternalBodyForce,
+    AffineBodyJointCoupling,
     AffineBodyJointDamper,
     AffineBodyPrismaticJoint,
     AffineBodyRevoluteJoint,
     AffineBodyRevoluteJointExternalForce,
+    SoftTransformConstraint,
 )
 from dovetail.errors import GradientError
 
@@ -79,6 +82,34 @@ def test_a_loss_of_coordinates_of_joints():
     assert by_p == pytest.approx(slope(1e-3, p=1.0), rel=1e-6, abs=1e-9)
     with pytest.raises(GradientError, match=r"no coordinate \('hinge', 'distance'\); there are \('hinge', 'angle'\)"):
         tape.coordinate("hinge", "distance")
+
+
+def drawn(p):
+    """A box that a force pushes and a soft transform draws, and two wheels that a soft gear ties."""
+    force, aim, eta, ratio, offset, strength, density = p
+    bench = Bench({"dt": 0.01, "integrator/type": "bdf1", **TIGHT_TAPE}, gravity=(0, -3.0, 0))
+    box = bench.box("box", (0.3, 0.2, 0.1), (2.0, 0, 0), density=500.0 + density, kappa=1e7)
+    SoftTransformConstraint().apply_to(box.geometry, (3.0 + eta, 2.0))
+    AffineBodyExternalBodyForce().apply_to(box.geometry, np.eye(12)[1] * (2.0 + force))
+    for switch in ("external_force/is_constrained", "is_constrained"):
+        box.geometry.instances[switch] = 1
+    box.geometry.instances["aim_transform"] = pose((2.01 + aim, 0.02, 0.0))[None]
+    base, wheels = bench.box("base", fixed=True), []
+    for k in range(2):
+        body = bench.box(f"wheel {k}", (0.2, 0.4, 0.1), (k + 0.1, 0, 0), density=100.0 + density, kappa=1e7)
+        wheels.append(bench.join(AffineBodyRevoluteJoint, [base], [body], (k, 0, -0.1), (k, 0, 0.1), name=f"hinge {k}"))
+    first, second = (wheel.slot for wheel in wheels)
+    gear = AffineBodyJointCoupling().create_geometry([first], [second], ratio - 1.5, 0.02 + offset, 0.2 + strength)
+    bench.scene.objects.create("gear").geometries.create(gear)
+    return bench.world
+
+
+def test_forces_soft_transforms_and_gears_that_a_scene_is_built_with():
+    problem = Problem(lambda p=(0.0,) * 7: drawn(p), 4)
+    by_p = problem.gradients().design(drawn, np.zeros(7))
+    for k, (found, one) in enumerate(zip(by_p, np.eye(7), strict=True)):
+        expected = problem.slope(1e-3, p=one)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9) and expected != 0.0, k
 
 
 def test_what_is_not_known_is_refused_by_name():

@@ -25,6 +25,7 @@ from dovetail.constitution import (
 )
 from dovetail.constitution.joint.coordinate_extra import CoordinateExtra
 from dovetail.constitution.joint.extra import Drive, JointLimit
+from dovetail.solver import load
 from dovetail.solver.joint.function import COORDINATES, LAWS
 from dovetail.solver.load import JointForces, JointTorques
 
@@ -139,7 +140,26 @@ def test_every_coordinate_law_and_load_is_among_these_scenes():
     assert met == ours[0]
     laws = {batch.law.name for each in lowered if each.laws for batch in each.laws.batches}
     assert laws == ours[1] - {"stop", "armature"}
-    assert {type(load) for each in lowered for load in each.loads} == {JointForces, JointTorques}
+    assert {type(one) for each in lowered for one in each.loads} == {JointForces, JointTorques}
+    assert {JointForces, JointTorques} == {getattr(load, name) for name in load.__all__} - {load.BodyForces}
+
+
+ELSEWHERE = {"drive/max_velocity", "drive/brake", "strength_ratio"}
+"""Attributes that have a test, or a difference, of their own below."""
+
+
+def test_every_attribute_that_a_law_takes_is_changed_in_these_scenes():
+    """Those of the registry of laws: a new one that these scenes leave infinite, where it does nothing, fails."""
+    taken, changed = set(), set()
+    for kind in JOINTS.values():
+        lowered = scene(kind, "bdf1", 100.0)._simulation.joints.lowered
+        for use in lowered.law_uses:
+            for part in use.word.parameters:
+                if part.attribute:
+                    name = part.attribute.removeprefix(use.coordinate.prefix)
+                    taken.add(name)
+                    changed |= {name} if np.isfinite(use.entry.elements.slot(part.attribute).values).all() else set()
+    assert taken - changed <= ELSEWHERE and taken >= ELSEWHERE
 
 
 @pytest.mark.parametrize("method", ["bdf1", "ctr"])

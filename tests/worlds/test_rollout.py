@@ -98,3 +98,40 @@ def test_targets_need_drives():
 
     with pytest.raises(SceneError, match="'hinge' of world 0 has no drive"):
         rollout(build, controls=[[0.1]])
+
+
+def servo(sim: Sim, rng: np.random.Generator):
+    """Two links whose drives have gains of their own, so that their targets may jump."""
+    pendulum(sim, rng)
+    for joint in sim.joints:
+        joint.drive.stiffness, joint.drive.damping, joint.damping = 8.0, 0.4, 0.05
+
+
+@pytest.mark.parametrize("control, integrator", [("target", "ctr"), ("effort", "bdf1")])
+def test_gradients_of_all_worlds_are_those_of_the_program(control, integrator):
+    tight = {"newton/velocity_tol": 1e-11, "newton/transrate_tol": 1e-11}
+    worlds = Worlds(servo, 3, contact=False, integrator=integrator, config=tight)
+    rng, controls = np.random.default_rng(0), 0.5 * CONTROLS[:, :4]  # the last row stays for the steps that follow
+    by_q, by_v, way_u = rng.normal(size=(3, 6, 2)), rng.normal(size=(3, 6, 2)), rng.normal(size=(3, 4, 2))
+    way_q, way_v = rng.normal(size=(2, 3, 2))
+    before = worlds.q
+
+    def run(state=STATE, controls=controls):
+        found = rollout(worlds, state, controls, steps=6, control=control, gradients=True)
+        return found, (by_q * found.q + by_v * found.v).sum(axis=(1, 2))
+
+    found = run()[0].backward(by_q, by_v, strict=True)
+    assert np.array_equal(worlds.q, before) and found.controls.shape == (3, 4, 2)
+    ways = {
+        "state": (lambda s: {"state": STATE + s * np.hstack([way_q, way_v])}, found.q * way_q + found.v * way_v),
+        "controls": (lambda s: {"controls": controls + s * way_u}, (found.controls * way_u).sum(axis=1)),
+    }
+    for name, (changed, ours) in ways.items():
+        wide, narrow = ((run(**changed(h))[1] - run(**changed(-h))[1]) / (2 * h) for h in (1e-2, 5e-3))
+        # what Newton's method leaves of ctr, 1e-11 m/s, over steps of 1e-2
+        assert ours.sum(axis=1) == pytest.approx((4 * narrow - wide) / 3, rel=1e-6, abs=1e-8), name
+    assert found.worlds[1].gravity.shape == (3,)
+    with pytest.raises(SceneError, match="nothing was recorded; call rollout with gradients=True"):
+        rollout(worlds, STATE, controls).backward(by_q)
+    with pytest.raises(SceneError, match=r"dL_dq = .*; give finite numbers as an array \(3, 6, 2\)"):
+        run()[0].backward(by_q[0])

@@ -59,10 +59,11 @@ class Adjoint:
     """Steps of a simulation backwards; between `__enter__` and `__exit__` its model is not what it was.
 
     k, frame, ends, contact, begun    of the step at hand
+    sums                              what gradients are added to
     """
 
     def __init__(self, simulation: Simulation, parameters: Parameters, sums: Sums) -> None:
-        self._simulation, self.parameters, self._sums = simulation, parameters, sums
+        self._simulation, self.parameters, self.sums = simulation, parameters, sums
         self.model = simulation.model
         self.system = AdjointSystem(self.model)
         self.potential = PotentialAdjoint(simulation)
@@ -98,9 +99,15 @@ class Adjoint:
 
     def at(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian, factored."""
+        g = self.stand(k, frame, ends)
+        self.system.factor(k)
+        self.sums.residual[k] = self.system.newton_step(g) / frame.h
+
+    def stand(self, k: int, frame: Frame, ends: Ends) -> Array:
+        """Go to step k: what it began with, and its Hessian; the gradient (n, 12) that Newton's method has left."""
         model, h, methods = self.model, frame.h, frame.methods
         self.k, self.frame, self.ends = k, frame, ends
-        if self._sums.vertices is not None and frame.past is not None and frame.contacts:
+        if self.sums.vertices is not None and frame.past is not None and frame.contacts:
             raise GradientError(
                 f"Tape.backward: surfaces=True knows no way through step {k}, which has the integrator ctr in touch, "
                 "or friction that remembers or acts on thick surfaces; call rollout with smooth=True, on meshes."
@@ -122,9 +129,7 @@ class Adjoint:
             turn, axis = self.turns.values
             self.contact.freeze(frame.past, turn, axis, self.turns.rolls)
         self.parameters.coordinates.reference[:] = frame.values[1]
-        g = self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
-        self.system.factor(k)
-        self._sums.residual[k] = self.system.newton_step(g) / h
+        return self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
 
     def begin(self, Q: Array, V: Array) -> tuple[Array, Array, Begun | None]:
         """Velocity and acceleration that the step at hand begins with at Q, V, where the contacts are known."""
@@ -164,7 +169,7 @@ class Adjoint:
 
     def pull(self, after: Costate) -> Costate:
         """Adjoints at the start of the step at hand, from those at its end."""
-        model, sums, k, frame, ends, begun = self.model, self._sums, self.k, self.frame, self.ends, self.begun
+        model, sums, k, frame, ends, begun = self.model, self.sums, self.k, self.frame, self.ends, self.begun
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
         reference[:] = frame.values[1]
         q, past, c = after.Q + table[:, 5, None, None] / h * after.V, after.past, model.potential.weights.c
@@ -246,9 +251,9 @@ class Adjoint:
             eased.add(closest.t, closest.reach.slope, known=True)
         past.pairs, past.share = eased.before[0], eased.bars[~eased.found]
         if eased.found.any() and isinstance(contact, RubbingContact):
-            by_Q, log_kappa = eased.pull_found(contact.start, self.model, self.ends.Q, self._sums)
+            by_Q, log_kappa = eased.pull_found(contact.start, self.model, self.ends.Q, self.sums)
             before.Q += by_Q
-            contact.tell_friction(contact.start, log_kappa, None, self._sums)
+            contact.tell_friction(contact.start, log_kappa, None, self.sums)
 
     def _past_bars(self, past: Past) -> PastBars:
         """Adjoints of the past of a step, with what its friction takes from that."""
@@ -279,7 +284,7 @@ class Adjoint:
                 log_kappa = np.zeros(closest.t.count) if closest in told else closest.log_kappa.slope[:, 0]
                 told.add(closest)
                 log_mu = None if friction is None else friction.log_mu_all.slope[:, 0]
-                self.contact.tell_friction(closest.t, log_kappa, log_mu, self._sums)
+                self.contact.tell_friction(closest.t, log_kappa, log_mu, self.sums)
 
     @property
     def table(self) -> Array:
@@ -322,7 +327,7 @@ class Adjoint:
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""
-        sums, F_bar = self._sums, np.empty_like(a_bar)
+        sums, F_bar = self.sums, np.empty_like(a_bar)
         fall_back(self.model.bodies, a_bar, self._by_bodies, F_bar)
         sums.steps["forces"][k] += F_bar
         if self.model.loads.act:

@@ -54,7 +54,7 @@ def _simulation(made: Any) -> Simulation:
     """What a world or Sim runs on."""
     world = getattr(made, "world", made)
     found: Simulation = world._simulation
-    found.joints.refresh(found.dt)
+    found.refresh(found.dt)
     return found
 
 
@@ -73,6 +73,7 @@ def _arrays(simulation: Simulation) -> dict[str, Array]:
     if potential.exact is not None:
         found["combined/weight"] = potential.exact.combined.weight.copy()
         found["combined/target"] = potential.exact.combined.target.copy()
+    found |= _pulls(simulation)
     found["log mass"] = np.log(simulation.model.bodies.mass[:, 0, 0])
     if simulation.contact is not None:
         scene = simulation.contact.scene
@@ -82,6 +83,22 @@ def _arrays(simulation: Simulation) -> dict[str, Array]:
         )
         found["log mu"] = np.log(np.maximum(np.triu(scene.mu), 1e-300))
         found["log contact kappa"] = np.log(np.maximum(np.triu(scene.kappa), 1e-300))
+    return found
+
+
+def _pulls(simulation: Simulation) -> dict[str, Array]:
+    """Forces on bodies, soft transforms and soft couplings."""
+    n, soft = simulation.model.bodies.count, simulation.model.potential.soft_transforms
+    found = {"forces": np.zeros((n, 4, 3)), "soft transform/aim": np.zeros((n, 4, 3))}
+    found["soft transform/B"] = np.zeros((n, 4, 4))
+    for forces in (simulation.forces, simulation.pushes):
+        forces.add(simulation.state.Q, found["forces"])
+    found["soft transform/aim"][soft.bodies], found["soft transform/B"][soft.bodies] = soft.aim, soft.weights
+    couplings = simulation.joints.lowered.couplings
+    if couplings is not None and couplings.soft is not None:
+        _, weight, offset = couplings.equations()
+        found["soft/ratio"], found["soft/offset"] = -weight[~couplings.is_exact, 1], offset[~couplings.is_exact]
+        found["soft/strength"] = couplings.soft.entries.M.reshape(-1, 2, 2)[:, 0, 0].copy()
     return found
 
 
@@ -95,6 +112,10 @@ def _weights(base: dict[str, Array], frames: list[Frame], sums: Sums, start: tup
     for place in range(loads):
         name = f"load {place}"
         found[name] = np.where(_written(base[name], place, frames), np.nan, found[name])
+    for name, place in (("forces", 0), ("soft transform/aim", 2)):
+        owners = [frame.given[-3:][place] for frame in frames]
+        if any(not _same(owner, owners[0]) for owner in owners):  # written to in the rollout
+            found[name] = np.full_like(found[name], np.nan)
     if "laws" in base:
         found["laws"] = np.where(_written(base["laws"], loads, frames), np.nan, sums.law_steps.sum(axis=0))
     if "surfaces" in base:
@@ -106,6 +127,10 @@ def _weights(base: dict[str, Array], frames: list[Frame], sums: Sums, start: tup
             found["surfaces"], found["half-planes"][: len(sums.planes)] = sums.vertices, sums.planes
         found["log mu"], found["log contact kappa"] = sums.log_mu, sums.log_contact_kappa
     return found
+
+
+def _same(first: list[Array], second: list[Array]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 def _written(base: Array, place: int, frames: list[Frame]) -> Flags:

@@ -74,7 +74,7 @@ class Gradients:
     def log_density(self) -> Array:
         """By ln ρ of each body (n,); NaN where a hard limit is touched, whose strength is the inertia of its joint."""
         bodies, constant = self._simulation.model.bodies, self._sums.constant
-        total: Array = (self.mass * bodies.mass).sum(axis=(1, 2)) + self._sums.log_mass
+        total: Array = (self.mass * bodies.mass).sum(axis=(1, 2)) + self._sums.log_mass + self._sums.log_pull
         m = bodies.mass[:, 0, 0]
         potential = self._simulation.model.potential
         for name, rows in (("points", potential.points), ("slides", potential.slides)):

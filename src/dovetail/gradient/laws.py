@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, pull_back_slope
+from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows
 from dovetail.solver.joint.function import call_law
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
-__all__ = ["bend_adjoints", "law_adjoints", "law_tangents", "steps_of", "value_adjoints"]
+__all__ = ["bend_adjoints", "law_adjoints", "law_slopes", "steps_of", "value_adjoints"]
 
-_PLACE = 1e-8  # step of differences by a parameter that is a value of the coordinate [m or rad], which laws may bend at
+_PLACE = 2.0**-27  # step of differences by a parameter that is a value of the coordinate [m or rad], which laws may
+# bend at; powers of two, so that adding it does not round
 _WIDE = 1e-6  # of φ″ by the coordinate
 _SHARE = 1e-4  # of other parameters, which laws are smooth or linear in
 
@@ -24,7 +25,8 @@ _SHARE = 1e-4  # of other parameters, which laws are smooth or linear in
 def steps_of(laws: Laws, p: Array, is_place: Flags) -> Array:
     """Steps of differences by the parameters p: is_place says which are values of a coordinate."""
     size = np.where(np.isfinite(p), np.abs(p), 1.0)
-    return np.where(is_place, _PLACE * np.maximum(size, 1.0), _SHARE * np.where(size > 0.0, size, 1.0))
+    place = _PLACE * np.exp2(np.ceil(np.log2(np.maximum(size, 1.0))))
+    return np.where(is_place, place, _SHARE * np.where(size > 0.0, size, 1.0))
 
 
 @kernel
@@ -88,16 +90,16 @@ def bend_adjoints(laws: Laws, steps: Array, work: Array, by_x: Array, p_bar: Arr
 
 
 @kernel
-def law_tangents(laws: Laws, steps: Array, Q: Array, dp: Array, g: Array) -> None:
-    """g (n, 12) += what Σ s φ′(x; p) ∇x changes by at Q where parameters change by dp."""
+def law_slopes(laws: Laws, steps: Array, Q: Array, dp: Array, out: Array) -> None:
+    """out (c,) ← what Σ s φ′(x; p) of every coordinate changes by at Q where parameters change by dp."""
     c = laws.coordinates
     size = 3 * c.widest
-    F, dx, d2x, J = np.empty(size), np.empty(size), np.empty(size * size), np.empty((2, 12))
+    F, dx, d2x = np.empty(size), np.empty(size), np.empty(size * size)
     d, room = np.zeros(3), np.empty(laws.longest + 1)
     for i in range(len(laws.acting)):
         k, total = laws.acting[i], 0.0
         n = gather_rows(c, k, Q, F)
-        x = coordinate_at(c, k, 1.0, F, n, dx, d2x)
+        x = coordinate_at(c, k, 0.0, F, n, dx, d2x)
         for e in range(laws.first[i], laws.first[i + 1]):
             m = laws.law[e]
             at = laws.at[m]
@@ -105,10 +107,7 @@ def law_tangents(laws: Laws, steps: Array, Q: Array, dp: Array, g: Array) -> Non
             for j in range(at, end):
                 if dp[j] != 0.0:
                     total += laws.scale[m] * dp[j] * _turn(laws, m, x, at, end - at, j - at, steps[j], room, d)
-        pull_back_slope(c, k, dx, J)
-        for a in range(12):
-            g[c.left[k], a] += total * J[0, a]
-            g[c.right[k], a] += total * J[1, a]
+        out[k] = total
 
 
 @kernel

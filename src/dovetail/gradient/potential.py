@@ -7,6 +7,7 @@ the start of the step, such as xₙ of a damper, goes to that.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,12 +18,16 @@ from dovetail.gradient.sums import Sums
 from dovetail.gradient.terms import term_adjoints
 from dovetail.solver.bodies import ORTHO
 from dovetail.solver.joint.entries import Entries
-from dovetail.typing import Array
+from dovetail.solver.model import Model
+from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
 __all__ = ["PotentialAdjoint", "entry_rates"]
+
+
+_places: WeakKeyDictionary[Model, Flags] = WeakKeyDictionary()  # asking all laws takes as long as some steps
 
 
 class PotentialAdjoint:
@@ -32,13 +37,9 @@ class PotentialAdjoint:
         self._bodies, self._potential = simulation.model.bodies, simulation.model.potential
         self._lowered = simulation.joints.lowered
         self._arap = np.flatnonzero(self._bodies.model != ORTHO)
-        laws = self._potential.laws
-        self.is_place = np.zeros(0 if laws is None else len(laws.p), np.bool_)
-        for use in self._lowered.law_uses:
-            assert laws is not None
-            columns = [part.reported or part.start for part in use.word.parameters]
-            at = laws.at[use.laws.rows][use.rows]
-            self.is_place[at[:, None] + np.flatnonzero(columns)] = True
+        if simulation.model not in _places:
+            _places[simulation.model] = _places_of(simulation)
+        self.is_place = _places[simulation.model]
 
     def run(self, k: int, h: float, Q: Array, x: Array, nu: Array, sums: Sums) -> Array:
         """Add the gradients of step k, of length h, at its end Q; the adjoint (c,) of what laws take for xₙ."""
@@ -65,9 +66,10 @@ class PotentialAdjoint:
         self._couplings(k, Q, x, nu[first:, 0], sums)
         soft = potential.soft_transforms
         if soft.count:
-            pull = soft.pull(x[soft.bodies])
+            pull, left = soft.pull(x[soft.bodies]), Q[soft.bodies] - soft.aim
             steps["soft transform/aim"][k, soft.bodies] += pull
-            sums.log_mass[soft.bodies] -= (pull * (Q[soft.bodies] - soft.aim)).sum(axis=(1, 2))
+            constant["soft transform/B"][soft.bodies] -= x[soft.bodies] @ left.swapaxes(1, 2)
+            sums.log_pull[soft.bodies] -= (pull * left).sum(axis=(1, 2))
         return start_bar
 
     def _couplings(self, k: int, Q: Array, x: Array, nu: Array, sums: Sums) -> None:
@@ -101,6 +103,18 @@ class PotentialAdjoint:
         np.add.at(values, e.of, value_bar)
         np.add.at(rates, e.of, rate_bar)
         value_adjoints(c, Q, x, values, rates, unused[0], unused[1], sums.constant["coordinates/W"])
+
+
+def _places_of(simulation: Simulation) -> Flags:
+    """Which parameters of laws are values of their coordinate."""
+    laws, lowered = simulation.model.potential.laws, simulation.joints.lowered
+    found = np.zeros(0 if laws is None else len(laws.p), np.bool_)
+    for use in lowered.law_uses:
+        assert laws is not None
+        columns = [part.reported or part.start for part in use.word.parameters]
+        at = laws.at[use.laws.rows][use.rows]
+        found[at[:, None] + np.flatnonzero(columns)] = True
+    return found
 
 
 def entry_rates(e: Entries, x: Array) -> Array:

@@ -21,6 +21,7 @@ class Sums:
     steps       by name: (T, …) by parameters of each of the T steps
     law_steps   (T + 2, ·) by parameters of laws, those of the two steps before the first one too
     log_mass    (n,) by the logarithm of a body's mass, of what is neither inertia nor a parameter of a joint
+    log_pull    (n,) the same of soft transforms, which are weighed by it
     log_mu, log_contact_kappa (m, m)   by the logarithms of friction and stiffness of pairs of contact elements i ≤ j
     vertices (v, 3), planes (p, 3)     by vertices of surfaces, in their bodies, and points of half-planes; None unless
                 asked for
@@ -49,6 +50,7 @@ class Sums:
             for name in ("strength", "ratio", "offset"):
                 self.steps[f"soft/{name}"] = np.zeros((steps, groups))
         self.steps["soft transform/aim"] = np.zeros((steps, n, 4, 3))
+        self.constant["soft transform/B"] = np.zeros((n, 4, 4))
         materials = 0 if simulation.contact is None else len(simulation.contact.scene.mu)
         self.log_mu, self.log_contact_kappa = np.zeros((2, materials, materials))
         self.vertices: Array | None = None
@@ -56,7 +58,7 @@ class Sums:
         if simulation.contact is not None and surfaces:
             scene = simulation.contact.scene
             self.vertices, self.planes = np.zeros_like(scene.V), np.zeros_like(scene.plane_point)
-        self.log_mass, self.residual = np.zeros(n), np.zeros(steps)
+        self.log_mass, self.log_pull, self.residual = np.zeros(n), np.zeros(n), np.zeros(steps)
 
 
 def lowered_arrays(simulation: Simulation) -> dict[str, Array]:

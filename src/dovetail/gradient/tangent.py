@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dovetail.gradient.adjoint import Adjoint
-from dovetail.gradient.laws import law_tangents, steps_of
+from dovetail.gradient.laws import law_slopes, steps_of
 from dovetail.gradient.rubbing import RubbingContact
 from dovetail.typing import Array
 
@@ -66,10 +66,12 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     dQ_tilde = table[:, 0] * dQ + h * table[:, 2] * dV_start + h * h * table[:, 4] * da
     g = np.ascontiguousarray((potential.weights.c[:, None, None] * (model.bodies.mass @ dQ_tilde)).reshape(-1, 12))
     if laws is not None and len(rates):
-        dp, out = np.zeros_like(laws.p), np.zeros_like(g)
+        c, dp = laws.coordinates, np.zeros_like(laws.p)
         dp[laws.start[rates]] = moved[2 * n :][laws.of[rates]]
-        law_tangents(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, out)
-        g -= out
+        slopes, J = np.zeros(c.count), c.derivatives(ends.Q_end, ends.V)[1]
+        law_slopes(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, slopes)
+        for side, body in enumerate((c.left, c.right)):
+            np.subtract.at(g, body, slopes[:, None] * J[:, side])
     if isinstance(contact, RubbingContact):
         reach, eased = None, adjoint.eased
         if eased is not None and eased.found.any():

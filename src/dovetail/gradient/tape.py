@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dovetail.checked import shown
 from dovetail.errors import GradientError
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.bodies import Costate
 from dovetail.gradient.gradients import Gradients
+from dovetail.gradient.jacobians import Coordinated, Jacobians, StateJacobians
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.reel import Reel, Timeline
 from dovetail.gradient.refusal import refuse_scene
@@ -35,21 +37,22 @@ RESIDUAL = 1e-6
 
 
 class _Loss(NamedTuple):
-    """Derivatives of a loss by states, all (T + 1, …) or the last alone (1, …), and by coordinates (T + 1, c)."""
+    """Derivatives of a loss by states, all (T + 1, …) or the last alone (1, …); by coordinates and rates (T + 1, c)."""
 
     Q: Array | None
     V: Array | None
     x: Array | None
+    rates: Array | None
     steps: int
 
-    def add(self, k: int, Q: Array, c: Coordinates, at: Costate, sums: Sums) -> None:
-        """Adjoints of state k, which is Q, += its derivatives."""
+    def add(self, k: int, reel: Reel, c: Coordinates, at: Costate, sums: Sums) -> None:
+        """Adjoints of state k += its derivatives."""
         for bar, into in ((self.Q, at.Q), (self.V, at.V)):
             if bar is not None and (len(bar) > 1 or k == self.steps):
                 into += bar[min(k, len(bar) - 1)]
-        if self.x is not None and self.x[k].any():
-            nothing, bar = np.zeros_like(Q), self.x[k]
-            value_adjoints(c, Q, nothing, bar, np.zeros(c.count), at.Q, nothing, sums.constant["coordinates/W"])
+        x, rates = (np.zeros(c.count) if by is None else by[k] for by in (self.x, self.rates))
+        if x.any() or rates.any():
+            value_adjoints(c, reel.Q(k), reel.V(k), x, rates, at.Q, at.V, sums.constant["coordinates/W"])
 
 
 class Tape:
@@ -62,6 +65,7 @@ class Tape:
         refuse_scene(simulation, smooth)
         self._simulation, self._reel = simulation, Reel(simulation, timeline, every, smooth)
         self._parameters, self._frames = self._reel.parameters, self._reel.frames
+        self._jacobians: Jacobians | None = None
 
     @property
     def Q(self) -> Array:
@@ -122,13 +126,14 @@ class Tape:
         dL_dV: ArrayLike | None = None,
         dL_dx: Mapping[tuple[Any, str], ArrayLike] | None = None,
         dL_dT: Mapping[Any, ArrayLike] | None = None,
+        dL_drate: Mapping[tuple[Any, str], ArrayLike] | None = None,
         surfaces: bool = False,
         strict: bool = False,
     ) -> Gradients:
         """Gradients of a loss with these derivatives by all states (T + 1, n, 4, 3), or by the last alone (n, 4, 3).
 
-        dL_dx has derivatives by coordinates of joints, {(joint, attribute): (T + 1, k)}, see `coordinate`, and dL_dT by
-        transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
+        dL_dx and dL_drate have derivatives by coordinates of joints and by their rates, see `coordinate`,
+        {(joint, attribute): (T + 1, k)}, and dL_dT by transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
         With `surfaces`, `Gradients.design` knows the way by vertices of surfaces that touch.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         """
@@ -137,16 +142,17 @@ class Tape:
             self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}),
             self._given("dL_dV", dL_dV),
             self._by_coordinates(dL_dx or {}),
+            self._by_coordinates(dL_drate or {}),
             self.steps,
         )
         with reel.rewound():
-            loss.add(self.steps, reel.Q(self.steps), self._parameters.coordinates, at, sums)
+            loss.add(self.steps, reel, self._parameters.coordinates, at, sums)
             for steps in reel.segments:
                 reel.load(steps)
                 with Adjoint(self._simulation, self._parameters, sums) as adjoint:
                     for k in reversed(steps):
                         at = adjoint.step(k, self._frames[k], reel.ends(k), at)
-                        loss.add(k, reel.Q(k), self._parameters.coordinates, at, sums)
+                        loss.add(k, reel, self._parameters.coordinates, at, sums)
         self._judge(sums.residual, strict)
         if not reel.has_past:  # without a past the state itself stands for it
             at.Q += at.Q_before
@@ -164,27 +170,44 @@ class Tape:
             found = adjoint.pull(at)
         return Gradients(self._simulation, self._frames, sums, (found.Q, found.V, found.Q_before, found.V_before))
 
-    def step_jacobians(self, k: int) -> tuple[Array, Array]:
-        """A = ∂(Qₖ₊₁, Vₖ₊₁)/∂(Qₖ, Vₖ) (24f, 24f) and B = ∂(Qₖ₊₁, Vₖ₊₁)/∂F (24f, 12f) of the f bodies that can move.
+    def step_jacobians(self, k: int | None = None, mechanism: Any = None) -> tuple[Array, Array]:
+        """A = ∂(qₖ₊₁, vₖ₊₁)/∂(qₖ, vₖ) (2c, 2c) and B = ∂(qₖ₊₁, vₖ₊₁)/∂u (2c, c) of the c coordinates of a mechanism.
 
-        F are generalised forces on bodies in step k. A row is an adjoint step: 24f of them.
+        u are efforts, torques and forces of the joints; those of joints that take none have zeros. The state before
+        step k moves with q and v as setting `Mechanism.q` and `v` has it. Without k all steps are stacked, (T, 2c, ·).
+
+        Without a mechanism they are those of all states: A = ∂(Qₖ₊₁, Vₖ₊₁)/∂(Qₖ, Vₖ) (24f, 24f) and B by generalised
+        forces F in step k (24f, 12f), of the f bodies that can move. A row is an adjoint step.
         """
-        free, sums = np.flatnonzero(self._simulation.model.bodies.is_free), Sums(self._simulation, self.steps)
-        size, seed = 12 * len(free), Costate.zero(self._shape[0])
-        A, B = np.zeros((2 * size, 2 * size)), np.zeros((2 * size, size))
-        with self._at(k, sums) as adjoint:
-            forces = sums.steps["forces"][k]
-            for row in range(2 * size):
-                if row and adjoint.pulls_once:
-                    adjoint.at(k, adjoint.frame, adjoint.ends)
-                body, i, x = np.unravel_index(row % size, (len(free), 4, 3))
-                into = seed.Q if row < size else seed.V
-                into[free[body], i, x] = 1.0
-                found = adjoint.pull(seed)
-                A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
-                B[row] = forces[free].ravel()
-                into[free[body], i, x] = forces[...] = 0.0
+        sums, reel, found = Sums(self._simulation, self.steps), self._reel, dict[int, tuple[Array, Array]]()
+        jacobians: StateJacobians | Jacobians = StateJacobians(self._simulation)
+        if mechanism is not None:
+            jacobians = self._jacobians_of(mechanism)
+        wanted = range(self.steps) if k is None else [self._known(k)]
+        with reel.rewound():
+            for steps in reel.segments:
+                some = [n for n in reversed(steps) if n in wanted]
+                if some:
+                    reel.load(steps)
+                    with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+                        for n in some:
+                            found[n] = jacobians.at(adjoint, n, self._frames[n], reel.ends(n), reel.V(n + 1))
+        if k is not None:
+            return found[k]
+        A, B = (np.array([found[n][i] for n in wanted]) for i in range(2))
         return A, B
+
+    def _jacobians_of(self, mechanism: Any) -> Jacobians:
+        """Those of the last call, if it asked for the same coordinates."""
+        coordinated: Coordinated | None = getattr(mechanism, "_state", None)
+        if coordinated is None or coordinated.simulation is not self._simulation:
+            raise GradientError(
+                f"Tape.step_jacobians: {shown(mechanism)} is no mechanism of what was recorded, as it was then; give "
+                "one that sim.mechanism() makes, and record after all changes of the scene."
+            )
+        if self._jacobians is None or self._jacobians.coordinated is not coordinated:
+            self._jacobians = Jacobians(self._simulation, coordinated)
+        return self._jacobians
 
     def step_jvp(self, k: int, dQ: ArrayLike = 0.0, dV: ArrayLike = 0.0, dF: ArrayLike = 0.0) -> tuple[Array, Array]:
         """How Q and V after step k change, (n, 4, 3) each, with the state before it and with forces F on bodies in it.
@@ -206,11 +229,15 @@ class Tape:
     def _shape(self) -> tuple[int, ...]:
         return self._reel.Q(0).shape
 
+    def _known(self, k: int) -> int:
+        if not 0 <= k < self.steps:
+            raise GradientError(f"Tape: there is no step {k}; there are 0 to {self.steps - 1}.")
+        return k
+
     @contextmanager
     def _at(self, k: int, sums: Sums) -> Iterator[Adjoint]:
         """An adjoint at step k."""
-        if not 0 <= k < self.steps:
-            raise GradientError(f"Tape: there is no step {k}; there are 0 to {self.steps - 1}.")
+        self._known(k)
         with self._reel.rewound():
             self._reel.load(next(steps for steps in self._reel.segments if k in steps))
             with Adjoint(self._simulation, self._parameters, sums) as adjoint:
@@ -227,7 +254,7 @@ class Tape:
             wanted = (self.steps + 1, len(shift))
             if np.shape(by) != wanted:
                 raise GradientError(
-                    f"Tape.backward: dL_dx of '{attribute}' has the shape {np.shape(by)}; give {wanted}."
+                    f"Tape.backward: what is given for '{attribute}' has the shape {np.shape(by)}; give {wanted}."
                 )
             bars[:, rows] += np.asarray(by, float)
         return bars

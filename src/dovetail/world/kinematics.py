@@ -17,6 +17,7 @@ in as many unknowns as the forest has motions, and loops are followed step by st
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from dovetail.solver.joint.screws import move_bodies
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.lowered import LoweredJoints
 from dovetail.world.posture import Island, Posture
+
+if TYPE_CHECKING:
+    from dovetail.gradient.screws import Screws
 
 __all__ = ["Kinematics"]
 
@@ -164,15 +168,18 @@ class Kinematics:
 
         Free roots go on as they do in V.
         """
-        at, roots = self._at(Q), self.island.forest.ends[self.island.forest.joint < 0, 1]
-        wanted = all_rates[self.island.rows]
+        at, wanted = self._at(Q), all_rates[self.island.rows]
         wanted[self._mine] = rates
+        return self.island.rates(Q, self._twists(Q, at, wanted, V), at.centre)
+
+    def _twists(self, Q: Array, at: Posture, rates: Array, V: Array) -> Array:
+        """Twists (n, 6) of the bodies for rates (m,) of all coordinates; free roots go as they do in V."""
+        roots = self.island.forest.ends[self.island.forest.joint < 0, 1]
         root, body = None, self.island.bodies[roots]
         if len(roots):
             spin = 0.5 * np.cross(Q[body, 1:], V[body, 1:]).sum(axis=1)
             root = np.concatenate([V[body, 0] - np.cross(spin, at.arm[roots]), spin], axis=1).reshape(-1, 1)
-        twists = self.island.forest.way @ self._relative(at, wanted[:, None], root)[:, :, 0]
-        return self.island.rates(Q, twists, at.centre)
+        return np.asarray(self.island.forest.way @ self._relative(at, rates[:, None], root)[:, :, 0])
 
     def mass_matrix(self, Q: Array) -> Array:
         """Nᵀ M N (k, k) [kg, kg·m, kg·m²], with the inertia of coordinates themselves."""
@@ -184,18 +191,25 @@ class Kinematics:
 
     def bias(self, Q: Array, rates: Array) -> Array:
         """Efforts (k,) [N, N·m] that leave all rates as they are: against gravity and Coriolis forces, Nᵀ M (Q̈ − g)."""
-        island, bodies = self.island, self.island.bodies
-        twists = self._bodies_of(self._unit(self._at(Q))) @ rates
-        at = island.posture(Q, self._reference(), twists)
-        bends = at.motions.bend, at.W @ at.motions.curve
-        relative = self._relative(at, -at.motions.curve[:, None], None, bends)[:, :, 0]
-        change = island.rates(Q, island.forest.way @ relative, at.centre)
-        acceleration = (change + island.turning(island.rates(Q, twists, at.centre), twists))[bodies]
+        bodies = self.island.bodies
+        at, relative, every = self._kept_up(Q, self._bodies_of(self._unit(self._at(Q))) @ rates)
+        acceleration = every[bodies]
         acceleration[:, 0] -= self._bodies.gravity[bodies]
         force = np.einsum("bij,bja->bia", self._bodies.mass[bodies], acceleration)
         V, unit = self._columns(Q, at)
-        spun = island.armature() * (self._told(at, relative) + at.motions.curve)
+        spun = self.island.armature() * (self._told(at, relative) + at.motions.curve)
         return np.asarray(np.einsum("kbia,bia->k", V, force) + unit.T @ spun)
+
+    def _kept_up(self, Q: Array, twists: Array) -> tuple[Posture, Array, Array]:
+        """The posture of bodies with twists (n, 6), how twists (b, 6) of branches change, and Q̈ of all bodies.
+
+        All coordinates keep their rates.
+        """
+        island, at = self.island, self.island.posture(Q, self._reference(), twists)
+        bends = at.motions.bend, at.W @ at.motions.curve
+        relative = self._relative(at, -at.motions.curve[:, None], None, bends)[:, :, 0]
+        change = island.rates(Q, island.forest.way @ relative, at.centre)
+        return at, relative, change + island.turning(island.rates(Q, twists, at.centre), twists)
 
     def _columns(self, Q: Array, at: Posture) -> tuple[Array, Array]:
         """Rates (k, n, 4, 3) of the island's Q, and rates (m, k) of coordinates, for a unit rate of each chosen one."""
@@ -219,6 +233,48 @@ class Kinematics:
             v, w = self._bodies_of(self._unit(at))[place[0]].reshape(2, 3, -1)
             out[:3], out[3:] = v + np.cross(w.T, point - at.centre).T, w
         return out
+
+    def screws(self, Q: Array) -> Screws | None:
+        """The joints of a tree as screw motions; None where one has several, or several coordinates, and of gears."""
+        from dovetail.gradient.screws import Screws
+
+        island, forest, of_joint = self.island, self.island.forest, self.island.forest.joint >= 0
+        if self._told_by is None or self._has_several:
+            return None
+        Q, (U, _, Vt) = Q.copy(), np.linalg.svd(Q[:, 1:])
+        Q[:, 1:] = U @ Vt  # joints that yield, and bodies that are strained, would tilt the axes
+        at = island.posture(Q, self._reference())
+        Q, at = self._go(Q, at, at.x)
+        twists = forest.sign[:, None] * self._relative(at, np.ones((len(at.x), 1)), None)[:, :, 0]
+        w, arm = twists[of_joint, 3:], at.arm[forest.ends[of_joint, 1]]
+        v = twists[of_joint, :3] + np.cross(w, arm)  # of the child's origin
+        square = (w * w).sum(axis=1, keepdims=True)
+        turns = square * island.size**2 > 1e-12 * (v * v).sum(axis=1, keepdims=True)
+        w = np.where(turns, w, 0.0)
+        point = np.cross(w, v) / np.where(turns, square, 1.0)  # of the axis, from there
+        parent, child = island.ends().T
+        parts = np.stack([w, point, v - np.cross(point, w)], axis=1) @ np.linalg.inv(Q[child, 1:])
+        place, number = np.full(len(of_joint), -1), np.full(len(at.x) + 1, -1)
+        place[island.branch[island.of_joints]], number[self._mine] = self._told_by, np.arange(len(self._mine))
+        place = place[of_joint]
+        axis, point, along = (np.ascontiguousarray(part) for part in parts.swapaxes(0, 1))
+        return Screws(
+            child=np.ascontiguousarray(child), parent=np.ascontiguousarray(parent), number=number[place],
+            row=np.where(place >= 0, island.rows[place], -1), axis=axis, point=point, along=along,
+            chosen=island.rows[self._mine],
+        )  # fmt: skip
+
+    def lifted(self, Q: Array, V: Array, rates: Array) -> tuple[Array, Array]:
+        """∂Q/∂q and ∂V/∂q (k, n, 4, 3) of all bodies at Q, V, with rates (all coordinates) that V has.
+
+        With q̈ = 0 bodies have accelerations Q̈ = Σ ∂²Q/∂q_i∂q_j q̇_i q̇_j; those of q̇ ± e_j tell the change with q_j.
+        """
+        at, T, W = self._at(Q), *np.zeros((2, len(self._mine), *Q.shape))
+        twists = self._twists(Q, at, rates[self.island.rows], V)
+        for j, way in enumerate(np.moveaxis(self._bodies_of(self._unit(at)), 2, 0)):
+            T[j] = self.island.rates(Q, way, at.centre)
+            W[j] = (self._kept_up(Q, twists + way)[2] - self._kept_up(Q, twists - way)[2]) / 4.0
+        return T, W
 
     # --- ways -----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:
+    from dovetail.gradient.screws import Screws
     from dovetail.world.kinematics import Kinematics
     from dovetail.world.simulation import Simulation
     from dovetail.world.world_state import WorldState
@@ -24,6 +26,11 @@ class MechanismState:
     def __init__(self, simulation: Simulation, places: Indices) -> None:
         self._simulation, self._places = simulation, places
         self._kinematics: Kinematics = simulation.joints.kinematics(simulation.model.bodies, simulation.state.Q, places)
+
+    @property
+    def simulation(self) -> Simulation:
+        """What it is part of."""
+        return self._simulation
 
     @property
     def q(self) -> Array:
@@ -85,6 +92,25 @@ class MechanismState:
     def jacobian(self, body: int, point: Array, Q: Array | None = None) -> Array:
         """(6, k) of a point [m] in the world, at the present state or at Q."""
         return self._kinematics.jacobian(self._simulation.state.Q if Q is None else Q, body, point)
+
+    @cached_property
+    def screws(self) -> Screws | None:
+        """The joints of a tree as screw motions, which they are at all times; None of other mechanisms."""
+        return self._kinematics.screws(self._simulation.state.Q)
+
+    @property
+    def rows(self) -> Indices:
+        """The coordinates among those of the solver."""
+        return self._of
+
+    def lifted(self, Q: Array, V: Array) -> tuple[Array, Array]:
+        """How Q and V (k, n, 4, 3) change with each coordinate at Q, V; with its rate V does as Q does with it."""
+        from dovetail.gradient.screws import lifted
+
+        c = self._simulation.joints.coordinates
+        if self.screws is not None:
+            return lifted(self.screws, c, Q, V)
+        return self._kinematics.lifted(Q, V, c.rates(Q, V))
 
     @property
     def _of(self) -> Indices:

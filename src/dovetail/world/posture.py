@@ -122,6 +122,12 @@ class Island:
         """The joint of each coordinate."""
         return self._joints.joint
 
+    def ends(self) -> Indices:
+        """Parent and child (b, 2) of the branches that are joints, by their numbers in the world."""
+        on = self.forest.joint >= 0
+        pairs = self._joints.pairs[self.forest.joint[on]]
+        return np.where(self.forest.sign[on, None] > 0.0, pairs, pairs[:, ::-1])
+
     def _coupled(self, left: Indices, right: Indices) -> list[Indices]:
         """Pairs of bodies that couplings connect."""
         a, b = self._couplings.T

@@ -204,13 +204,17 @@ class Simulation:
             "make the surface coarser"
         )
 
-    def _step(self, h: float) -> StepReport:
-        """Read the attributes, take a step of length h, and all that follows from it."""
+    def refresh(self, h: float) -> None:
+        """Read the attributes as they are now, for a step of length h."""
         self._body_refresh.run()
         self.joints.refresh(h)
         self.articulations.refresh(self.state)
         if self._couplings is not None:
             self._couplings.refresh()
+
+    def _step(self, h: float) -> StepReport:
+        """Read the attributes, take a step of length h, and all that follows from it."""
+        self.refresh(h)
         # what overflows in a step ends in NotFinite
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
             report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)

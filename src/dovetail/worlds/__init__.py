@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from dovetail.worlds.gradients import WorldGradients
 from dovetail.worlds.rollouts import Trajectories, rollout
 from dovetail.worlds.worlds import Build, Worlds
 
-__all__ = ["Build", "Trajectories", "Worlds", "rollout"]
+__all__ = ["Build", "Trajectories", "WorldGradients", "Worlds", "rollout"]

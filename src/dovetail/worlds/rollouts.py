@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dovetail.checked import LARGEST, checked, numbers, shown
 from dovetail.errors import SceneError
+from dovetail.sim.mechanism import Mechanism
 from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.world_state import WorldState
-from dovetail.worlds.worlds import Worlds
+from dovetail.worlds.gradients import WorldGradients, gradients_of
+from dovetail.worlds.worlds import Worlds, numbered
+
+if TYPE_CHECKING:
+    from dovetail.gradient import Tape
 
 __all__ = ["Trajectories", "rollout"]
 
@@ -34,6 +39,7 @@ class Trajectories:
     | `effort` | (n, steps, k) | what drives, torques and forces exerted in each step [N·m or N] |
     | `steps` | (n,) | how many steps were computed; what follows in the arrays repeats the last state |
     | `failed` | | by number of the world, why it could not go on |
+    | `tapes` | | of each world, where they were asked for; see docs/gradients.md |
     """
 
     q: Array
@@ -41,6 +47,20 @@ class Trajectories:
     effort: Array
     steps: Indices
     failed: dict[int, str]
+    tapes: list[Tape] = field(default_factory=list)
+    _given: tuple[list[Mechanism], str, int] = ([], "", 0)
+
+    def backward(
+        self, dL_dq: ArrayLike | None = None, dL_dv: ArrayLike | None = None, strict: bool = False
+    ) -> WorldGradients:
+        """Gradients of a loss with these derivatives by q and v, (n, steps, k), of all worlds.
+
+        With `strict` a step that Newton's method has left too much of is an error; else a warning says so.
+        """
+        if not self.tapes:
+            raise SceneError("Trajectories.backward: nothing was recorded; call rollout with gradients=True.")
+        mechanisms, control, rows = self._given
+        return gradients_of(self.tapes, mechanisms, (dL_dq, dL_dv), control, rows, strict)
 
 
 @checked(SceneError)
@@ -51,6 +71,8 @@ def rollout(
     *,
     steps: int | None = None,
     control: str = "target",
+    gradients: bool = False,
+    smooth: bool = False,
     **options: Any,
 ) -> Trajectories:
     """Run worlds from initial states under controls, and leave them as they were.
@@ -60,6 +82,9 @@ def rollout(
     controls        (n, steps, k), or (steps, k) for all: what is set before each step, by default nothing
     steps           needed without controls; with fewer rows of controls, the last one stays
     control         what controls are: "target", "target_velocity" or "effort"
+    gradients       record what `Trajectories.backward` needs; steps are then as accurate as tapes ask for, and a world
+                    that cannot go on, or has no gradients, is an error
+    smooth          record steps as bdf1 with friction that remembers nothing, which are cheaper and do not jump
 
     Equal arguments give equal bits: what worlds did before does not matter, but for settings such as targets that no
     control sets. A batch of one world after the other is the same as all at once.
@@ -83,6 +108,8 @@ def rollout(
         _require_drives(worlds)
     with _unchanged(worlds):
         _begin(worlds, state, initial_state)
+        if gradients:
+            return _record(worlds, rows, control, count, smooth)
         return _run(worlds, rows, control, count)
 
 
@@ -156,3 +183,27 @@ def _run(worlds: Worlds, rows: Array, control: str, steps: int) -> Trajectories:
         done += [number not in worlds.failed for number in range(n)]
         q[:, t], v[:, t], effort[:, t] = worlds.q, worlds.v, worlds.effort
     return Trajectories(q, v, effort, done, dict(worlds.failed))
+
+
+def _record(worlds: Worlds, rows: Array, control: str, steps: int, smooth: bool) -> Trajectories:
+    """One world after the other, each with a tape."""
+    n, k, tapes = len(worlds), len(worlds.names), []
+    q, v, effort = np.zeros((3, n, steps, k))
+    for number, (sim, mechanism) in enumerate(zip(worlds, worlds.mechanisms, strict=True)):
+
+        def keep(t: int, number: int = number, mechanism: Mechanism = mechanism) -> None:
+            """What step t has led to."""
+            q[number, t], v[number, t], effort[number, t] = mechanism.q, mechanism.v, mechanism.effort
+
+        def controls(t: int, number: int = number, mechanism: Mechanism = mechanism, keep: Any = keep) -> None:
+            if t:
+                keep(t - 1)
+            if t < rows.shape[1]:
+                setattr(mechanism, control, rows[number, t])
+
+        with numbered(number):
+            tapes.append(sim.rollout(steps, controls, smooth=smooth))
+        if steps:
+            keep(steps - 1)
+    given = worlds.mechanisms, control, min(rows.shape[1], steps)
+    return Trajectories(q, v, effort, np.full(n, steps), {}, tapes, given)

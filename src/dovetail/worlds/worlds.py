@@ -24,7 +24,7 @@ from dovetail.world.contacts import Contacts
 from dovetail.world.world_state import WorldState
 from dovetail.worlds.targets import Loads, Targets
 
-__all__ = ["Build", "Worlds"]
+__all__ = ["Build", "Worlds", "numbered"]
 
 Build: TypeAlias = Callable[[Sim, np.random.Generator], Mechanism | None]
 """Makes one world in an empty `Sim`, with random numbers of its own; the mechanism is what arrays are about."""
@@ -95,7 +95,7 @@ class Worlds(Handle):
                 f"Worlds: the mechanism of world {number} has {counted(len(found), 'coordinate')}, that of world 0 has "
                 f"{len(self.mechanisms[0])}; let build return mechanisms of one size."
             )
-        with _numbered(number):
+        with numbered(number):
             sim.world  # noqa: B018 - made and checked here, not at the first step
         self._sims.append(sim)
         self.mechanisms.append(found)
@@ -140,7 +140,7 @@ class Worlds(Handle):
         """Step some worlds one after the other; why those that failed did."""
         failures: dict[int, str] = {}
         for number in some:
-            with _numbered(number):
+            with numbered(number):
                 try:
                     self._sims[number].step(steps)
                 except SolverError as error:
@@ -157,7 +157,7 @@ class Worlds(Handle):
         places = None if q is None else self._rows("reset: q", q, len(chosen))
         rates = None if v is None else self._rows("reset: v", v, len(chosen))
         for k, number in enumerate(chosen):
-            with _numbered(number):
+            with numbered(number):
                 self._sims[number].reset()
                 if places is not None:
                     self.mechanisms[number].place(places[k], None if rates is None else rates[k])
@@ -191,7 +191,7 @@ class Worlds(Handle):
         if not isinstance(states, (list, tuple)) or len(states) != len(self):
             raise SceneError(f"Worlds.state: {shown(states)}; give a state for each of the {len(self)} worlds.")
         for number, (sim, state) in enumerate(zip(self._sims, states, strict=True)):
-            with _numbered(number):
+            with numbered(number):
                 sim.state = state
             self.failed.pop(number, None)
 
@@ -276,7 +276,7 @@ class Worlds(Handle):
     def _set(self, name: str, values: ArrayLike) -> None:
         rows = self._rows(name, values, len(self))
         for number, mechanism in enumerate(self.mechanisms):
-            with _numbered(number):
+            with numbered(number):
                 setattr(mechanism, name, rows[number])
 
     def _rows(self, what: str, values: ArrayLike, count: int) -> Array:
@@ -293,7 +293,7 @@ class Worlds(Handle):
         return f"<Worlds: {len(self)} of {counted(len(self.names), 'coordinate')}{failed}>"
 
 
-class _numbered:  # noqa: N801 - reads as what it does
+class numbered:  # noqa: N801 - reads as what it does
     """Errors of a world say which one it is."""
 
     def __init__(self, number: int) -> None:

@@ -106,6 +106,11 @@ class SoftTransforms(Contribution):
         """Where they are drawn to (k, 4, 3)."""
         return self._aim
 
+    @property
+    def weights(self) -> Array:
+        """B (k, 4, 4)."""
+        return self._B
+
     def pull(self, x: Array) -> Array:
         """B x (k, 4, 3) of the bodies drawn."""
         return np.asarray(self._B @ x)

@@ -18,13 +18,13 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array, Indices
 
-__all__ = ["JointTorques"]
+__all__ = ["JointTorques", "twist_body"]
 
 _FLAT = 1e-6
 
 
 @kernel
-def _twist(b: int, half: float, e: Array, Q: Array, F: Array) -> bool:
+def twist_body(b: int, half: float, e: Array, Q: Array, F: Array) -> bool:
     """F[b] rows 1..3 += half·e × (reciprocal vectors); False where the body is too flat to have them."""
     det = determinant(Q, b)
     size = 1.0
@@ -57,9 +57,9 @@ def _add(left: Indices, right: Indices, W: Array, tau: Array, Q: Array, F: Array
         lj = math.sqrt(axes[3] ** 2 + axes[4] ** 2 + axes[5] ** 2)
         for a in range(3):
             e[a] = 0.5 * (axes[a] / li + axes[3 + a] / lj)
-        if not _twist(right[k], 0.5 * tau[k], e, Q, F):
+        if not twist_body(right[k], 0.5 * tau[k], e, Q, F):
             dropped += 1
-        if not _twist(left[k], -0.5 * tau[k], e, Q, F):
+        if not twist_body(left[k], -0.5 * tau[k], e, Q, F):
             dropped += 1
     return dropped
 
