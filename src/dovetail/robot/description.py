@@ -69,7 +69,8 @@ class Shape:
     """A box (three edges), sphere (radius), cylinder or capsule (radius, length of the straight part along z),
     ellipsoid (half axes) or mesh, of a file or as triangles.
 
-    `size` are these lengths [m], of a mesh the factors of its three axes. `where` is its place in the file.
+    `size` are these lengths [m], of a mesh the factors of its three axes. `where` is its place in the file. The pose of
+    what is only looked at may be any affine map.
     """
 
     kind: str
