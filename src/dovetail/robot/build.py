@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dovetail.doctor.finding import warning
 from dovetail.geometry import SimplicialComplex
 from dovetail.robot.closing import close_loops
 from dovetail.robot.description import Joint, RobotDescription
-from dovetail.robot.free_joints import join_d6, join_rod, put_planes, start_motor
+from dovetail.robot.free_joints import join_d6, join_rod, measure_ball, put_planes, start_motor
 from dovetail.robot.groups import Group, grouped
 from dovetail.robot.inertias import box_of, moments, speck
 from dovetail.robot.looks import Looks, look_alike, looks_of
@@ -19,7 +21,9 @@ from dovetail.robot.posture import start_of
 from dovetail.robot.robot import Frame, Robot
 from dovetail.robot.surfaces import Surfaces
 from dovetail.sim.body import Body
+from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.joint import PrismaticJoint, RevoluteJoint, SimJoint
+from dovetail.sim.spherical_joint import SphericalJoint
 from dovetail.typing import Array
 
 if TYPE_CHECKING:
@@ -84,9 +88,11 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
         left, right = frames[joint.parent].body, frames[joint.child].body
         if left is not right and joint.kind != "floating" and not (left.fixed and right.fixed):
             made = joints[joint.name] = _join(sim, joint, left, right, poses, wishes.name)
-            if isinstance(made, RevoluteJoint | PrismaticJoint):
+            if isinstance(made, SphericalJoint) and not joint.closes:
+                measure_ball(made, joint, frames[joint.parent].local)
+            if isinstance(made, RevoluteJoint | PrismaticJoint | SphericalJoint):
                 real = (frames[robot.bearer(joint.parent)].body, frames[robot.carried(joint.child)].body)
-                _equip(made, joint, float(values.get(joint.name, joint.reference)), *real)
+                _equip(made, joint, values.get(joint.name, joint.reference), *real)
     for joint in robot.joints.values():
         if joint.mimic is not None:
             leader, ratio, offset = robot.leader(joint)
@@ -152,7 +158,7 @@ def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Arra
     if joint.kind == "fixed":
         return sim.fixed(left, right, place, name=name)
     if joint.kind == "ball":
-        return sim.spherical(left, right, place, name=name)
+        return sim.spherical(*((right, left) if joint.flipped else (left, right)), place, name=name)
     if joint.kind == "d6":
         return join_d6(sim, joint, left, right, poses, name)
     if joint.kind == "distance":
@@ -164,11 +170,16 @@ def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Arra
     return sim.prismatic(left, right, axis, place, name=name)
 
 
-def _equip(made: RevoluteJoint | PrismaticJoint, joint: Joint, value: float, left: Body, right: Body) -> None:
+def _equip(made: SimJoint, joint: Joint, value: Any, left: Body, right: Body) -> None:
     """Limits, springs and motors of a joint; left and right are what is on its ends, bodies between joints left out."""
-    (coordinate,) = made.coordinates.values()
-    coordinate.make_firm_for(left, right)
-    made.attributes[coordinate.word.offset] = value
+    for coordinate, start in zip(made.coordinates.values(), np.zeros(len(made.coordinates)) + value, strict=True):
+        coordinate.make_firm_for(left, right)
+        if joint.is_scalar:
+            made.attributes[coordinate.word.offset] = start
+        _equip_coordinate(coordinate, joint, float(start))
+
+
+def _equip_coordinate(coordinate: Coordinate, joint: Joint, value: float) -> None:
     if joint.limit is not None:
         coordinate.limit = joint.limit
     if joint.damping > 0.0:

@@ -294,7 +294,11 @@ def _joint(model: Model, j: int, parent: str, child: str, pose: Array) -> Joint:
         float(m.jnt_stiffness[j]),
     )
     if kind == _BALL:
-        for what, value in zip(("damping", "frictionloss", "armature", "stiffness"), dynamics, strict=True):
+        joint.damping, joint.spring = dynamics[0], dynamics[3]
+        if joint.damping:
+            text = f"the damping of the ball joint '{name}' ({where}) acts on the rates of its rotation vector"
+            model.robot.findings.append(remark(text))
+        for what, value in zip(("frictionloss", "armature"), dynamics[1:3], strict=True):
             if value:
                 model.warn(f"{what}={value:g} of the ball joint '{name}' ({where}) is not honoured")
         if m.jnt_limited[j]:
