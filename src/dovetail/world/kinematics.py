@@ -9,7 +9,8 @@ Asked for rates ẋ of some coordinates, bodies move by twists ξ (posture.py) s
     5  ‖ξ‖ is least       what nothing tells of rests
 
 and the same with accelerations and finite ways. Trees go theirs by forward kinematics (forward.py), loops step by step,
-on the branch that they are on, each step closed by Gauss–Newton. All is dense, over the bodies that joints connect.
+on the branch that they are on, each step closed by Gauss–Newton. Equations of trees are solved joint by joint
+(tree_equations.py), in the order above for their coordinates; those of loops are dense, over all bodies.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dovetail.typing import Array, Indices
 from dovetail.world.forward import composed, screw, turned
 from dovetail.world.lower.lowered import LoweredJoints
 from dovetail.world.posture import Island, Posture
+from dovetail.world.tree_equations import TreeEquations
 
 __all__ = ["Kinematics"]
 
@@ -76,14 +78,32 @@ class Kinematics:
     def _moves(self, at: Posture, rates: Array, others: Array | float, root: Array | float) -> Array:
         """Twists (n, 6, k) for rates of the chosen coordinates, of the others, and the twist of the root."""
         rest = np.zeros((len(self._others), rates.shape[1])) + others
-        levels = [
-            (at.J_c, np.zeros((len(at.C), rates.shape[1]))),
-            (at.J_x[self._mine], rates),
-            (at.J_x[self._others], rest),
-        ]
-        if self.island.root >= 0:
-            levels.append((self._of_root(), np.zeros((6, rates.shape[1])) + root))
-        return _solve_in_order(levels, self._scale, _RANK).reshape(-1, 6, rates.shape[1])
+        closed = np.zeros((len(at.C), rates.shape[1]))
+        return self._solve(at, closed, (rates, rest), root, _RANK).reshape(-1, 6, rates.shape[1])
+
+    def _solve(self, at: Posture, c: Array, x: tuple[Array, Array], root: Array | float | None, rank: float) -> Array:
+        """ξ (6n, k) with J_c ξ = c, then J_x ξ = x of the chosen coordinates, of the others, and the root's twist.
+
+        Where that is None, the root of a free tree is not asked for anything.
+        """
+        tree = TreeEquations.of(self.island, at)
+        if tree is not None:
+            held = at.joint < 0
+            return tree.solve(c[~held], self._completed(c[held], x, rank), 0.0 if root is None else root)
+        levels = [(at.J_c, c), (at.J_x[self._mine], x[0]), (at.J_x[self._others], x[1])]
+        if self.island.root >= 0 and root is not None:
+            levels.append((self._of_root(), np.zeros((6, c.shape[1])) + root))
+        return _solve_in_order(levels, self._scale, rank)
+
+    def _completed(self, c: Array, x: tuple[Array, Array], rank: float) -> Array:
+        """Changes (m, k) of all coordinates, c what couplings and held coordinates W x ask for."""
+        out = np.zeros((len(self.island.rows), x[0].shape[1]))
+        out[self._others], out[self._mine] = x[1], x[0]
+        if not len(c):
+            return out
+        every = np.eye(len(out))
+        levels = [(self.island.combined()[0], c), (every[self._mine], x[0]), (every[self._others], x[1])]
+        return _solve_in_order(levels, np.ones(len(out)), rank)
 
     def _of_root(self) -> Array:
         """(6, 6n): takes the twist of the root out of those of all bodies."""
@@ -115,11 +135,8 @@ class Kinematics:
         bodies, N = self.island.bodies, self.twists(Q)
         twist = N @ rates
         at = self.island.posture(Q, self._reference(), twist)
-        levels = [(at.J_c, -at.bend_c), (at.J_x[self._mine], -at.bend_x[self._mine])]
-        levels.append((at.J_x[self._others], -at.bend_x[self._others]))
-        if self.island.root >= 0:
-            levels.append((self._of_root(), np.zeros(6)))
-        change = _solve_in_order([(A, b[:, None]) for A, b in levels], self._scale, _RANK).reshape(-1, 6)
+        bend = -at.bend_x[self._mine, None], -at.bend_x[self._others, None]
+        change = self._solve(at, -at.bend_c[:, None], bend, 0.0, _RANK).reshape(-1, 6)
         acceleration = (self.island.rates(Q, change)[0] + self.island.rates(Q, twist)[1])[bodies]
         acceleration[:, 0] -= self._bodies.gravity[bodies]
         force = np.einsum("bij,bja->bia", self._bodies.mass[bodies], acceleration)
@@ -171,11 +188,10 @@ class Kinematics:
     def _close(self, Q: Array, at: Posture, goal: Array, kept: Array) -> tuple[Array, Posture]:
         least = math.inf
         for _ in range(_ITERATIONS):
-            levels = [(at.J_c, -at.C), (at.J_x[self._mine], goal - at.x[self._mine])]
-            levels.append((at.J_x[self._others], kept - at.x[self._others]))
+            ahead = (goal - at.x[self._mine])[:, None], (kept - at.x[self._others])[:, None]
             # around loops too, rows that depend on each other seem not to where joints are open
             rank = max(_RANK, min(_OPEN, float(np.abs(at.C).max(initial=0.0)) / self.island.size))
-            step = _solve_in_order([(A, b[:, None]) for A, b in levels], self._scale, rank).reshape(-1, 6)
+            step = self._solve(at, -at.C[:, None], ahead, None, rank).reshape(-1, 6)
             largest = float(np.abs(step).max(initial=0.0))
             if largest < _CLOSED or (largest < 1e-9 and largest >= least):
                 break

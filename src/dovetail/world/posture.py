@@ -77,7 +77,7 @@ class Island:
 
     def completed(self, x: Array, given: Indices) -> Array:
         """Coordinates (m,) with those given as they are, and the others as held coordinates and couplings ask for."""
-        W, c = self._combined()
+        W, c = self.combined()
         others, out = np.setdiff1d(np.arange(len(x)), given), x.copy()
         out[others] += np.linalg.pinv(W[:, others]) @ (c - W @ x)
         return out
@@ -120,7 +120,7 @@ class Island:
             J[np.arange(len(x)), self._column[body]] += np.concatenate([g[:, 0], torque], axis=1)
             curve = curve + (g * turning[body]).sum(axis=(1, 2))
         J_x = J[:, :n].reshape(len(x), 6 * n)
-        W, c0 = self._combined()
+        W, c0 = self.combined()
         held = (np.full(len(c0), -1), W @ x - c0, W @ J_x, W @ curve)
         joint, C, J_c, bend = (np.concatenate(parts) for parts in zip(found, held, strict=True))
         return Posture(joint, C, J_c, bend, x, J_x, curve)
@@ -179,7 +179,7 @@ class Island:
                 out[use.laws.of[use.rows]] += use.entry.elements.slot(use.word.parameters[0].attribute).values
         return np.asarray(out[self.rows])
 
-    def _combined(self) -> tuple[Array, Array]:
+    def combined(self) -> tuple[Array, Array]:
         """W and c of W x = c: coordinates that joints hold, and couplings, as they are now."""
         W, c = [np.zeros((0, len(self.rows)))], [np.zeros(0)]
 
