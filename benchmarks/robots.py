@@ -3,6 +3,7 @@
     python benchmarks/robots.py                      # all packages that are installed → docs/robots_compared.md
     python benchmarks/robots.py --packages robosuite # those of some packages
     python benchmarks/robots.py --only panda         # those whose path has the word; other rows of the page stay
+    python benchmarks/robots.py --new                # those that the page has no row of: goes on where it was stopped
     python benchmarks/robots.py --fuzz 10000 --kind .urdf   # spoiled files: each is a robot or is refused
 
 At the start and at random postures within limits, with the base fixed: frames of all links [m, –], total mass, mass
@@ -16,13 +17,14 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import logging
+import sysconfig
 import time
 import traceback
 from pathlib import Path
 
-from robots_compared.comparing import AGREES, DT, load, motions, oracle_of, statics
+from robots_compared.comparing import AGREES, DT, is_robot, load, motions, oracle_of, statics
 from robots_compared.mutations import fuzz
-from robots_compared.oracles import NotComparedError, rebuilt
+from robots_compared.oracles import MuJoCo, NotComparedError, rebuilt
 from robots_compared.page import PACKAGES, Row, page
 
 from dovetail.errors import DovetailError
@@ -33,13 +35,13 @@ _MOST_POSTURES = 60  # coordinates; robots with more are compared at fewer postu
 
 def files_of(package: str) -> tuple[Path | None, list[Path]]:
     """Where a package is, and its robot files."""
+    if package == "example_robot_data":
+        roots = [*Path(sysconfig.get_paths()["purelib"]).glob("**/example-robot-data/robots")]
+        return (roots[0], sorted(roots[0].rglob("*.urdf"))) if roots else (None, [])
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None, []
     root = Path(next(iter(spec.submodule_search_locations)))
-    if package == "example_robot_data":
-        roots = sorted(root.parents[4].glob("**/example-robot-data/robots")) or [root]
-        return roots[0], sorted(roots[0].rglob("*.urdf"))
     if package == "newton":
         return root, sorted(file for file in root.rglob("*.usd*") if file.suffix in (".usd", ".usda", ".usdc"))
     return root, sorted(root.rglob("*.xml"))
@@ -48,18 +50,20 @@ def files_of(package: str) -> tuple[Path | None, list[Path]]:
 def row_of(package: str, root: Path, file: Path, postures: int) -> Row | None:
     """What became of a file; None where the oracle cannot read it either, or it has no joints."""
     name, begin = str(file.relative_to(root)), time.perf_counter()
+    if not is_robot(file):
+        return None
     try:
         _, robot = load(file, [root])
         row = Row(package, name, len(robot.bodies), len(robot.names))
         try:
             oracle = oracle_of(robot, file)
-            if oracle is None:
-                return None
             few = max(2, postures // 5) if len(robot.names) > _MOST_POSTURES else postures
+            row.given = oracle.given
             row.errors |= statics(robot, oracle, few)
             row.errors |= motions(file, [root], lambda made: oracle_of(made, file))
             if "step" in row.errors:
-                row.errors["theirs"] = rebuilt(robot).seconds_a_step(robot.q, DT, 300)
+                timed = oracle if isinstance(oracle, MuJoCo) else rebuilt(robot)
+                row.errors["theirs"] = timed.seconds_a_step(robot.q, DT, 300)
         except NotComparedError as reason:
             row.reason = str(reason)
     except DovetailError as error:
@@ -73,6 +77,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--packages", nargs="*", default=PACKAGES)
     parser.add_argument("--postures", type=int, default=20)
+    parser.add_argument("--new", action="store_true", help="only files that the page has no row of")
     parser.add_argument("--fuzz", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kind", default="", help="with --fuzz: .urdf, .xml or .usda")
@@ -91,7 +96,10 @@ def main() -> None:
         print(fuzz([(suffix, text) for suffix, text in texts if suffix != ".usd"], options.fuzz, options.seed))
         return
     rows: list[Row] = []
+    known = PAGE.read_text(encoding="utf-8") if options.new and PAGE.exists() else ""
     for package, root, file in chosen:
+        if f"\n| {file.relative_to(root)} |" in known:
+            continue
         try:
             row = row_of(package, root, file, options.postures)
         except Exception:
@@ -100,7 +108,7 @@ def main() -> None:
         if row is None:
             continue
         rows.append(row)
-        told = row.refused or " ".join(f"{key} {value:.0e}" for key, value in row.errors.items()) + row.reason
+        told = row.refused or " ".join(f"{key} {value:.0e}" for key, value in row.errors.items()) + " " + row.reason
         print(
             f"{'ok  ' if row.agrees else 'NOT '} {package} {row.name} {row.joints} {told} {row.seconds:.1f} s",
             flush=True,

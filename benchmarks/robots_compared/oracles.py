@@ -24,6 +24,8 @@ class Oracle:
     """A tree of rigid bodies; `robot` says what is called how, and nothing else."""
 
     mass: float
+    given = 0
+    """Links whose inertia is that of the robot, since the file's is impossible."""
 
     def __init__(self, robot: Any, size: int) -> None:
         self.robot, self.S_fixed = robot, np.zeros((size, len(robot.names)))
@@ -157,12 +159,23 @@ class Pinocchio(Oracle):
         m.gravity.linear[:] = G
         self.api, self.data = pinocchio, m.createData()
         described = robot.description
-        self._damping = np.zeros(m.nv)
+        self.mass = pinocchio.computeTotalMass(m) + m.inertias[0].mass
+        self._damping, self.given = np.zeros(m.nv), 0
         for k in range(1, m.njoints):
+            self._give(k, described.joints[m.names[k]].child)
             at, joint = m.joints[k].idx_v, described.joints[m.names[k]]
             self.tie(m.names[k], at)
             self._damping[at], m.armature[at] = joint.damping, joint.armature
-        self.mass = pinocchio.computeTotalMass(m) + m.inertias[0].mass
+
+    def _give(self, k: int, link: str) -> None:
+        """The inertia that a link got instead of its own, of which a finding tells; its fixed links are part of it."""
+        body = self.robot.bodies[link]
+        links = tuple(f"link '{name}'" for name, frame in self.robot.frames.items() if frame.body is body)
+        told = [finding.text for finding in self.robot.findings if finding.text.startswith(links)]
+        if any("inertia" in text or "mass" in text for text in told):
+            centre = body.local(body.center)
+            self.m.inertias[k] = self.api.Inertia(body.mass, centre, body.inertia)
+            self.given += 1
 
     def _full(self, q: np.ndarray) -> np.ndarray:
         x, full = self.values(q), self.api.neutral(self.m)
@@ -202,12 +215,12 @@ def rebuilt(robot: Any) -> MuJoCo:
         "revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE,
         "ball": mujoco.mjtJoint.mjJNT_BALL, "floating": mujoco.mjtJoint.mjJNT_FREE,
     }  # fmt: skip
-    made = {described.root: spec.worldbody.add_body(name=described.root)}
+    made = {described.root: spec.worldbody.add_body(name=f"/{described.root}")}
     _weigh(made[described.root], described.links[described.root].inertia)
     _put(made[described.root], robot.base.transform)
     joints = {}
     for joint in described.downwards():
-        body = made[joint.child] = made[joint.parent].add_body(name=joint.child)
+        body = made[joint.child] = made[joint.parent].add_body(name=f"/{joint.child}")
         _put(body, joint.pose)
         _weigh(body, described.links[joint.child].inertia)
         if joint.kind == "fixed":
@@ -231,7 +244,7 @@ def rebuilt(robot: Any) -> MuJoCo:
         joint = described.joints[name]
         m.dof_damping[m.jnt_dofadr[j]] = joint.damping
         m.jnt_stiffness[j] = joint.spring
-    return MuJoCo(robot, m, number, {name: m.body(name).id for name in made})
+    return MuJoCo(robot, m, number, {name: m.body(f"/{name}").id for name in made})
 
 
 def _put(body: Any, T: np.ndarray) -> None:
@@ -244,4 +257,6 @@ def _weigh(body: Any, inertia: Any) -> None:
     body.explicitinertial = True
     body.mass, body.ipos = (1e-9, np.zeros(3)) if inertia is None else (inertia.mass, inertia.center)
     J = 1e-12 * np.eye(3) if inertia is None else inertia.tensor
+    moments, axes = np.linalg.eigh((J + J.T) / 2)
+    J = axes @ np.diag(np.maximum(moments, 1e-9 * max(body.mass, 1e-3))) @ axes.T  # as MuJoCo wants them
     body.fullinertia = J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]

@@ -17,10 +17,11 @@ Written by `make robots`: robot files of public packages, MJCF beside MuJoCo, UR
 own stage and MuJoCo, at the start and at random postures within limits, moving. Numbers are the largest differences: of
 frames in m; of mass, mass matrix and torques (gravity and Coriolis) relative to the largest entry; of 0.5 s of falling
 without drives, stops and dry friction, and of the response to a step of one drive's target, relative to the largest way
-that a coordinate goes, in steps of 1 ms. Times are the least of a step of 1 ms, no contact, ours and MuJoCo's on the
-same links and joints, in µs. What the oracle itself cannot read, or has no joints, is left out. Bodies between the
-joints of a body with several weigh a billionth of it each; that is what is more than round-off in MJCF files.
-[How it is read](robots.md).
+that a coordinate goes, in steps of 1 ms, links of κ = 10 GPa. Times are the least of a step of 1 ms without contact,
+ours and MuJoCo's on the same links and joints, in µs. Where links have inertias that no body can have, or none, the
+oracle is given those that they got instead, and their number is told. What the oracle itself cannot read, or has no
+joints, is left out. Bodies between the joints of a body with several weigh a billionth of it each; that is what is more
+than round-off in MJCF files. [How it is read](robots.md).
 """
 _COLUMNS = "| file | bodies | q | frames | mass | mass matrix | torques | fall | response | ours | MuJoCo | agrees |"
 
@@ -36,6 +37,8 @@ class Row:
     refused: str = ""
     reason: str = ""
     """Why not all of it was compared."""
+    given: int = 0
+    """Links whose inertia was changed, in the oracle too."""
     errors: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -52,8 +55,10 @@ class Row:
         parts = [f"{self.errors[key]:.0e}" if key in self.errors else "" for key in AGREES]
         parts += [f"{1e6 * self.errors[key]:.0f}" if key in self.errors else "" for key in ("step", "theirs")]
         verdict = "yes" if self.agrees else "no"
+        if self.given:
+            verdict = f"with {self.given} inertias given: {verdict}"
         if self.reason:
-            verdict = f"not compared: {self.reason}"
+            verdict = f"{self.reason}: {verdict if all(key in self.errors for key in STATICS) else 'not compared'}"
         return f"| {self.name} | {self.bodies or ''} | {self.joints or ''} | {' | '.join(parts)} | {verdict} |"
 
 
