@@ -22,7 +22,7 @@ import time
 import traceback
 from pathlib import Path
 
-from robots_compared.comparing import AGREES, DT, is_robot, load, motions, oracle_of, statics
+from robots_compared.comparing import AGREES, DT, is_robot, load, motions, on_stage, oracle_of, statics
 from robots_compared.mutations import fuzz
 from robots_compared.oracles import MuJoCo, NotComparedError, rebuilt
 from robots_compared.page import PACKAGES, Row, page
@@ -30,7 +30,6 @@ from robots_compared.page import PACKAGES, Row, page
 from dovetail.errors import DovetailError
 
 PAGE = Path(__file__).parents[1] / "docs" / "robots_compared.md"
-_MOST_POSTURES = 60  # coordinates; robots with more are compared at fewer postures
 
 
 def files_of(package: str) -> tuple[Path | None, list[Path]]:
@@ -56,16 +55,19 @@ def row_of(package: str, root: Path, file: Path, postures: int) -> Row | None:
         _, robot = load(file, [root])
         row = Row(package, name, len(robot.bodies), len(robot.names))
         try:
+            if file.suffix.startswith(".usd"):
+                row.errors |= on_stage(robot, file)
             oracle = oracle_of(robot, file)
-            few = max(2, postures // 5) if len(robot.names) > _MOST_POSTURES else postures
+            few = postures if len(robot.names) < 60 else max(2, postures // 5) if len(robot.names) < 200 else 1
             row.given = oracle.given
-            row.errors |= statics(robot, oracle, few)
+            found = statics(robot, oracle, few)
+            row.errors = {key: max(value, row.errors.get(key, 0.0)) for key, value in found.items()}
             row.errors |= motions(file, [root], lambda made: oracle_of(made, file))
             if "step" in row.errors:
                 timed = oracle if isinstance(oracle, MuJoCo) else rebuilt(robot)
                 row.errors["theirs"] = timed.seconds_a_step(robot.q, DT, 300)
-        except NotComparedError as reason:
-            row.reason = str(reason)
+        except (NotComparedError, DovetailError) as reason:
+            row.reason = str(reason).partition(";")[0][:120]
     except DovetailError as error:
         row = Row(package, name, refused=str(error).replace(str(root), "…"))
     row.seconds = time.perf_counter() - begin

@@ -66,8 +66,8 @@ def postures(robot: Any, count: int, rng: np.random.Generator) -> Iterator[np.nd
     low, high = robot.limits.T
     low, high = np.where(np.isfinite(low), low, -2.0), np.where(np.isfinite(high), high, 2.0)
     for k, name in enumerate(robot.names):
-        if ".rotation_" in name:
-            low[k], high[k] = -1.5, 1.5
+        if ".rotation_" in name or name.endswith(".ry"):  # of a Cardan angle by less than a quarter
+            low[k], high[k] = max(low[k], -1.4), min(high[k], 1.4)
     for _ in range(1, count if len(robot.names) else 1):
         robot.q = rng.uniform(low, high)
         yield robot.q.copy()
@@ -91,12 +91,40 @@ def statics(robot: Any, oracle: Oracle, count: int, seed: int = 0) -> dict[str, 
     return errors
 
 
+def on_stage(robot: Any, file: Path) -> dict[str, float]:
+    """How far links are from where a USD stage has their prims [m, –], and masses from those that it gives.
+
+    Robots that start within limits, and not as on their stage, are told of, and their frames not compared with it.
+    """
+    from pxr import Usd, UsdGeom
+
+    stage = Usd.Stage.Open(str(file))
+    metres, cache = UsdGeom.GetStageMetersPerUnit(stage), UsdGeom.XformCache()
+    errors = {"frames": 0.0, "mass": 0.0}
+    moved = any("starts at" in finding.text or "is open by" in finding.text for finding in robot.findings)
+    for name, link in robot.description.links.items():
+        prim = stage.GetPrimAtPath(link.where)
+        if not prim or link.where == "/":
+            continue
+        T = np.array(cache.GetLocalToWorldTransform(prim), float).T
+        U, _, Vt = np.linalg.svd(T[:3, :3])
+        T[:3, :3], T[:3, 3] = U @ Vt, metres * T[:3, 3]
+        off = float(np.abs(robot.description.upright @ T - robot.frames[name].transform).max())
+        errors["frames"] = max(errors["frames"], 0.0 if moved else off)
+        given = prim.GetAttribute("physics:mass").Get() or 0.0
+        if given > 0.0 and link.inertia is not None:
+            errors["mass"] = max(errors["mass"], abs(link.inertia.mass / given - 1.0))
+    return errors
+
+
 def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle]) -> dict[str, float]:
     """A fall without drives, the step response of one drive with all others holding, and the time of a step [s]."""
     sim, robot = load(file, folders, fixed_base=True)
     described = robot.description
-    if not robot.names or described.closures or described.loops or len(robot.names) > _MOST:
-        return {}
+    bearing = {joint.parent for joint in described.joints.values()}
+    flies = any(joint.kind == "floating" and joint.child in bearing for joint in described.joints.values())
+    if not robot.names or described.closures or described.loops or flies or len(robot.names) > _MOST:
+        return {}  # oracles hold all bases
     oracle = oracle_for(robot)
     _loosen(robot)
     start = robot.q.copy()
@@ -118,12 +146,14 @@ def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle]
 
 
 def _loosen(robot: Any) -> None:
-    """Without stops and dry friction, which oracles soften in ways of their own."""
+    """Without drives that are on, stops and dry friction, which oracles soften in ways of their own."""
     for coordinate in (c for joint in robot.joints.values() for c in joint.coordinates.values()):
         if coordinate.limit is not None:
             coordinate.limit = (-1e6, 1e6)
         if coordinate.friction:
             coordinate.friction = 0.0
+        if coordinate.drive.on:
+            coordinate.drive.on = False
 
 
 def _stepped(sim: Sim, robot: Any) -> tuple[np.ndarray, float]:
@@ -161,5 +191,5 @@ def _integrated(
 
 
 def _off(ours: np.ndarray, theirs: np.ndarray) -> float:
-    way = max(float(np.abs(theirs - theirs[0]).max()), 1e-9)
+    way = max(float(np.abs(theirs - theirs[0]).max()), 1e-3)  # of what hangs in balance, 1 mm or mrad
     return float(np.abs(ours - theirs).max()) / way

@@ -39,8 +39,11 @@ class Oracle:
     def tie(self, name: str, at: int) -> None:
         """Say that the rates of a joint of the file begin at `at`."""
         described = self.robot.description
-        joint = described.joints[name]
-        if joint.kind == "ball":
+        joint = described.joints.get(name)
+        if joint is None:  # an axis of a joint with several
+            self.S_fixed[at, self.where[name if name in self.where else name.rpartition(".")[0]]] = 1.0
+            self.places[name] = at
+        elif joint.kind == "ball":
             self.balls.append((at, self.where[name]))
         elif joint.is_scalar:
             leader, ratio, offset = described.leader(joint)
@@ -95,7 +98,8 @@ class MuJoCo(Oracle):
         if home >= 0:
             mujoco.mj_resetDataKeyframe(m, self.d, home)
         for name, j in joints.items():
-            if robot.description.joints[name].kind != "floating":
+            known = robot.description.joints.get(name)
+            if known is None or known.kind != "floating":
                 self.tie(name, int(m.jnt_dofadr[j]))
         self.mass = float(m.body_mass[1:].sum())
 
@@ -207,7 +211,10 @@ def right_jacobian(w: np.ndarray) -> np.ndarray:
 
 
 def rebuilt(robot: Any) -> MuJoCo:
-    """The links and joints of a robot as a MuJoCo model: an oracle of what follows from them, and of time."""
+    """The links and joints of a robot as a MuJoCo model: an oracle of what follows from them, and of time.
+
+    A joint of several axes is as many hinges and sliders, one after the other.
+    """
     import mujoco
 
     described, spec = robot.description, mujoco.MjSpec()
@@ -215,36 +222,44 @@ def rebuilt(robot: Any) -> MuJoCo:
         "revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE,
         "ball": mujoco.mjtJoint.mjJNT_BALL, "floating": mujoco.mjtJoint.mjJNT_FREE,
     }  # fmt: skip
-    made = {described.root: spec.worldbody.add_body(name=f"/{described.root}")}
-    _weigh(made[described.root], described.links[described.root].inertia)
-    _put(made[described.root], robot.base.transform)
-    joints = {}
+    base, made = robot.base.transform, {described.root: spec.worldbody}
+    if not robot.base.fixed:
+        made[described.root], base = spec.worldbody.add_body(name=f"/{described.root}"), np.eye(4)
+        _put(made[described.root], robot.base.transform)
+        _weigh(made[described.root], described.links[described.root].inertia)
     for joint in described.downwards():
         body = made[joint.child] = made[joint.parent].add_body(name=f"/{joint.child}")
-        _put(body, joint.pose)
+        on_child, pose = np.eye(4), joint.pose
+        on_child[:3, :3], on_child[:3, 3] = joint.frame, joint.anchor
+        if joint.kind == "d6":
+            pose = joint.on_parent @ np.linalg.inv(on_child)
+        _put(body, base @ pose if joint.parent == described.root else pose)
         _weigh(body, described.links[joint.child].inertia)
-        if joint.kind == "fixed":
-            continue
-        if joint.kind not in kinds or joint.flipped:
-            raise NotComparedError(f"joint '{joint.name}' is {joint.kind}")
+        if joint.kind in ("planar", "distance") or (joint.flipped and joint.kind in ("d6", "ball")):
+            raise NotComparedError(f"joint '{joint.name}' is {joint.kind}, from the other end")
+        for axis in joint.axes if joint.kind == "d6" else ():
+            kind = kinds["revolute" if axis.startswith("r") else "prismatic"]
+            along = joint.frame[:, "xyz".index(axis[-1])]
+            body.add_joint(name=f"{joint.name}.{axis}", type=kind, axis=along, pos=joint.anchor)
         if joint.kind == "floating":
-            raise NotComparedError(f"'{joint.child}' is free")
-        body.add_joint(
-            name=joint.name, type=kinds[joint.kind], axis=joint.axis, pos=joint.anchor, armature=joint.armature,
-            ref=joint.reference,
-        )  # fmt: skip
-        joints[joint.name] = len(joints)
+            body.add_freejoint()
+        elif joint.kind in kinds:
+            body.add_joint(
+                name=joint.name, type=kinds[joint.kind], axis=joint.axis, pos=joint.anchor, armature=joint.armature,
+                ref=joint.reference,
+            )  # fmt: skip
     spec.compiler.degree, spec.compiler.balanceinertia = 0, 1
     try:
         m = spec.compile()
     except ValueError as error:
         raise NotComparedError(f"MuJoCo refuses it: {' '.join(str(error).split())[:80]}") from None
-    number = {name: m.joint(name).id for name in joints}
+    number = {m.joint(j).name: j for j in range(m.njnt) if m.joint(j).name}
     for name, j in number.items():
-        joint = described.joints[name]
-        m.dof_damping[m.jnt_dofadr[j]] = joint.damping
-        m.jnt_stiffness[j] = joint.spring
-    return MuJoCo(robot, m, number, {name: m.body(f"/{name}").id for name in made})
+        if name in described.joints:
+            joint = described.joints[name]
+            m.dof_damping[m.jnt_dofadr[j]], m.jnt_stiffness[j] = joint.damping, joint.spring
+    bodies = {name: m.body(f"/{name}").id for name, body in made.items() if body is not spec.worldbody}
+    return MuJoCo(robot, m, number, bodies)
 
 
 def _put(body: Any, T: np.ndarray) -> None:
