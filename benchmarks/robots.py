@@ -93,7 +93,7 @@ def main() -> None:
         if root is not None and options.only in str(file)
     ]
     if options.fuzz:
-        small = [file for _, _, file in chosen if file.stat().st_size < 20_000 and file.suffix.startswith(options.kind)]
+        small = [file for _, _, file in chosen if file.stat().st_size < 6_000 and file.suffix.startswith(options.kind)]
         texts = [(file.suffix, file.read_text(encoding="utf-8", errors="replace")) for file in small]
         print(fuzz([(suffix, text) for suffix, text in texts if suffix != ".usd"], options.fuzz, options.seed))
         return

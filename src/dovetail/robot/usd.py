@@ -19,7 +19,7 @@ from dovetail.robot.description import Joint, Link, RobotDescription
 from dovetail.robot.usd_joints import read_joint, settle, span
 from dovetail.robot.usd_looks import Looks
 from dovetail.robot.usd_shapes import Shapes
-from dovetail.robot.usd_stage import Stage, named
+from dovetail.robot.usd_stage import Stage, cut, named
 from dovetail.typing import Array
 
 __all__ = ["WORLD", "read_usd"]
@@ -34,6 +34,15 @@ _OPEN = 1e-4  # m or rad by which bodies may lie off a joint, and that closing i
 def read_usd(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotDescription:
     """The robot on a stage. Where its bodies hang together by joints, and not on the world, one of them is the root."""
     stage = Stage(file, folders)
+    from pxr import Tf
+
+    try:
+        return _read(stage, file)
+    except Tf.ErrorException as error:  # whatever else USD finds wrong with it
+        raise SceneError(f"reading '{file}': {cut(str(error))}") from None
+
+
+def _read(stage: Stage, file: Path) -> RobotDescription:
     robot = RobotDescription(stage.name, file, findings=stage.findings)
     bodies = {str(desc.primPath): desc for desc in stage.found("RigidBody") if desc.rigidBodyEnabled}
     names = _names(bodies)

@@ -11,7 +11,7 @@ from dovetail.errors import SceneError
 from dovetail.geometry import AngleAxis
 from dovetail.robot.description import Shape, Triangles
 from dovetail.robot.surfaces import hull
-from dovetail.robot.usd_stage import Stage
+from dovetail.robot.usd_stage import Stage, cut
 from dovetail.typing import Array
 
 __all__ = ["Looks", "along", "frustum", "polygons"]
@@ -29,7 +29,7 @@ class Looks:
 
     def __init__(self, stage: Stage, bodies: dict[str, Array]) -> None:
         """`bodies` are the poses [m] of those that move, by their paths."""
-        from pxr import Usd, UsdGeom
+        from pxr import Tf, Usd, UsdGeom
 
         self._stage, self._cache = stage, UsdGeom.XformCache()
         self._of: dict[str, list[Shape]] = {}
@@ -38,8 +38,8 @@ class Looks:
                 owner = next((path for path in _upwards(prim) if path in bodies), "")
                 try:
                     shape = self._shape(prim, bodies.get(owner, np.eye(4)))
-                except SceneError as error:
-                    stage.findings.append(warning(f"{prim.GetPath()} is not shown: {error}", ""))
+                except (SceneError, Tf.ErrorException) as error:
+                    stage.findings.append(warning(f"{prim.GetPath()} is not shown: {cut(str(error))}", ""))
                     continue
                 self._of.setdefault(owner, []).append(shape)
 
@@ -110,12 +110,24 @@ def polygons(stage: Stage, path: str) -> Triangles:
     from pxr import UsdGeom
 
     mesh = UsdGeom.Mesh(stage.prim(path))
-    points, counts, indices = (
-        np.array(attribute.Get() if attribute.Get() is not None else ())
-        for attribute in (mesh.GetPointsAttr(), mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr())
+    try:  # attributes may be of another kind than the schema's
+        points, counts, indices = (
+            np.array(attribute.Get() if attribute.Get() is not None else ()).astype(kind)
+            for attribute, kind in (
+                (mesh.GetPointsAttr(), float),
+                (mesh.GetFaceVertexCountsAttr(), np.int64),
+                (mesh.GetFaceVertexIndicesAttr(), np.int64),
+            )
+        )
+    except (TypeError, ValueError):
+        raise stage.refusal(path, "is a mesh whose points or faces are no numbers") from None
+    sound = (
+        points.ndim == 2
+        and points.shape[1] == 3
+        and np.isfinite(points).all()
+        and counts.size > 0
+        and (counts >= 3).all()
     )
-    counts, indices = counts.astype(np.int64), indices.astype(np.int64)
-    sound = points.ndim == 2 and np.isfinite(points).all() and counts.size > 0 and (counts >= 3).all()
     if not sound or counts.sum() != indices.size or not ((indices >= 0) & (indices < len(points))).all():
         raise stage.refusal(path, f"is a mesh of {len(points)} points whose {counts.size} faces do not fit them")
     first = np.repeat(np.cumsum(counts) - counts, counts - 2)  # faces are fans about their first corner
@@ -123,7 +135,7 @@ def polygons(stage: Stage, path: str) -> Triangles:
     faces = np.stack([indices[first], indices[first + turn], indices[first + turn + 1]], axis=1)
     if mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded:
         faces = faces[:, ::-1]
-    return Triangles(points.astype(float), faces)
+    return Triangles(points, faces)
 
 
 def along(axis: str) -> Array:
