@@ -8,7 +8,6 @@ from robots import ARM, arm_dynamics, arm_frames
 
 from dovetail import Sim
 from dovetail.errors import SceneError
-from dovetail.world.tree_equations import TreeEquations
 
 
 @pytest.fixture
@@ -296,28 +295,3 @@ def test_wrong_options_are_refused_by_name(write):
         still().robot("nowhere.urdf")
     with pytest.raises(SceneError, match=r"ends in '.txt'; robots are read from .urdf"):
         still().robot(write(ARM, "arm.txt"))
-
-
-@pytest.mark.parametrize("fixed_base", [True, False])
-def test_trees_joint_by_joint_are_as_all_at_once(write, monkeypatch, fixed_base):
-    """Rates, mass matrix, bias and Jacobian by the dense equations that loops need, which know nothing of trees."""
-    mimic = '<mimic joint="shoulder" multiplier="-0.5" offset="0.1"/>'
-    text = (
-        ARM.replace("</robot>", "")
-        + link("tail")
-        + hinge("follows", "hand", "tail", "0.1 0 0", rest=mimic)
-        + "</robot>"
-    )
-    text = text.replace('<link name="world"/>', link("world"))
-    found = []
-    for dense in (False, True):
-        if dense:
-            monkeypatch.setattr(TreeEquations, "of", lambda *_: None)
-        arm = still().robot(write(text), fixed_base=fixed_base)
-        arm.q = [0.5, 0.1, -1.0]
-        arm.v = [1.0, -0.3, 2.0]
-        tail = arm.bodies["tail"]
-        state = [tail.velocity, tail.spin, arm.base.velocity]
-        found.append([arm.q, arm.v, arm.mass_matrix(), arm.bias(), arm.jacobian(tail), *state])
-    for ours, dense in zip(*found, strict=True):
-        assert np.abs(ours - dense).max() < 1e-10 * max(1.0, np.abs(dense).max())  # round-off of 40 dense equations
