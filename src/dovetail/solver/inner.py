@@ -16,7 +16,8 @@ from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
 from dovetail.solver.lean import lean
-from dovetail.solver.library import Bitcode, InnerPipeline
+from dovetail.solver.library import Bitcode
+from dovetail.solver.stages import InnerPipeline
 
 __all__ = ["Inner"]
 

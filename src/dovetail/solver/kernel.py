@@ -37,8 +37,8 @@ from numba.core.registry import CPUDispatcher
 from dovetail.solver.inner import Inner
 from dovetail.solver.kernel_files import KernelFiles
 from dovetail.solver.lean import lean
-from dovetail.solver.library import Pipeline
 from dovetail.solver.shipped import shipped_level
+from dovetail.solver.stages import Pipeline
 
 __all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
 

@@ -7,6 +7,8 @@ are asked again and again. Inside `lean` they are answered faster, with the same
   overloads at every `+`;
 - options are equal if those are that were set, without a look at all;
 - counting references takes only owners out of an array's description, not all of its ten members;
+- how long variables live is found where somebody asks, which is once and not after each stage;
+- whether an implementation takes a location is looked up in its signature once;
 - variables of an instruction are collected by type, without a walk through everything it has;
 - the collector of cyclic garbage, which would look through millions of live objects for nothing, waits.
 
@@ -18,20 +20,24 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from numba import types
-from numba.core import ir
+from numba.core import base, ir
 from numba.core.compiler import Flags
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.registry import cpu_target
 from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
+from numba.core.transforms import canonicalize_cfg
 
 __all__ = ["lean", "uncollected"]
 
 _VALUES = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
 _HASH = hash(Flags())  # of the names of all options
+_process = PostProcessor.run
 _resolve = type(cpu_target.typing_context).resolve_function_type
 _returned: dict[Flags, dict[Any, Any]] = {}
 _owning: dict[Any, bool] = {}
@@ -78,6 +84,15 @@ def _owners(nrt: Any, builder: Any, kind: Any, value: Any) -> list[tuple[Any, An
     return found
 
 
+def _lifetimes_later(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    function = processor.func_ir
+    if emit_dels or function.is_generator:
+        _process(processor, emit_dels, extend_lifetimes)
+        return
+    function.blocks = canonicalize_cfg(function.blocks)
+    function.variable_lifetime, function.generator_info = VariableLifetime(function.blocks), None
+
+
 def _kind(cls: type) -> int:
     cases = {ir.Var: _VARIABLE, ir.Inst: _INSTRUCTION, list: _SEVERAL, tuple: _SEVERAL, dict: _NAMED}
     _kinds[cls] = next((kind for base, kind in cases.items() if issubclass(cls, base)), _NOTHING)
@@ -99,12 +114,14 @@ def _variables(instruction: Any, value: Any) -> list[Any]:
     return found
 
 
-_INSTEAD: tuple[tuple[type, str, Any], ...] = (
+_INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (Flags, "__eq__", _equal),
     (Flags, "__hash__", lambda flags: _HASH),
     (type(cpu_target.typing_context), "resolve_function_type", _resolve_once),
     (NRTContext, "get_meminfos", _owners),
     (ir.Inst, "_rec_list_vars", _variables),
+    (PostProcessor, "run", _lifetimes_later),
+    (base, "_has_loc", cache(base._has_loc)),
 )
 _USUAL = [vars(cls).get(name) for cls, name, _ in _INSTEAD]
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 
-__all__ = ["Bitcode", "InnerPipeline", "Pipeline"]
+__all__ = ["Bitcode", "Library"]
 
 
-class _Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
     """Machine code that Python calls."""
 
     def _optimize_functions(self, module: Any) -> None:
@@ -27,7 +26,7 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
                 passes.run(function, builder)
 
 
-class Bitcode(_Library):
+class Bitcode(Library):
     """What is linked into others only."""
 
     @classmethod
@@ -52,19 +51,3 @@ class Bitcode(_Library):
 
     def serialize_using_object_code(self) -> tuple[str, str, bytes]:
         return self.name, "inner", self._get_module_for_linking().as_bitcode()
-
-
-class Pipeline(Compiler):  # type: ignore[misc]  # Numba has no types
-    """Numba's stages, into machine code."""
-
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
-        library = _Library(targetctx.codegen(), "kernel")
-        library.enable_object_caching()
-        super().__init__(typingctx, targetctx, library, *others)
-
-
-class InnerPipeline(Compiler):  # type: ignore[misc]  # Numba has no types
-    """The same, into bitcode."""
-
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
-        super().__init__(typingctx, targetctx, Bitcode(targetctx.codegen(), "inner"), *others)
