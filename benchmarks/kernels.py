@@ -188,20 +188,19 @@ class _Listener:
     """What is asked of the kernel files, nested as it is compiled."""
 
     def __init__(self) -> None:
+        from dovetail.solver.inner import Inner
         from dovetail.solver.kernel_files import KernelFiles
 
         self.asked: list[str] = []
         """Called from Python."""
         self.made: list[Record] = []
         self._open: list[Record] = []
-        load, save = KernelFiles.load_overload, KernelFiles.save_overload
+        load, save, compile_inner = KernelFiles.load_overload, KernelFiles.save_overload, Inner.compile
 
         def load_overload(files: Any, signature: Any, target: Any) -> Any:
             key = self._key(files, signature)
             if not self._open:
                 self.asked.append(key)
-            else:
-                self._open[-1]["needs"].append(key)
             found = load(files, signature, target)
             if found is None:
                 self._open.append({"key": key, "needs": [], "seconds": 0.0, "began": time.process_time()})
@@ -216,7 +215,12 @@ class _Listener:
                 self._open[-1]["seconds"] -= total
             self.made.append(done)
 
-        KernelFiles.load_overload, KernelFiles.save_overload = load_overload, save_overload
+        def inner(self_: Any, arguments: Any) -> None:
+            if self._open:  # also what was compiled before, for another one
+                self._open[-1]["needs"].append(self._key(self_._cache, arguments))
+            compile_inner(self_, arguments)
+
+        KernelFiles.load_overload, KernelFiles.save_overload, Inner.compile = load_overload, save_overload, inner
 
     @staticmethod
     def _key(files: Any, signature: Any) -> str:
@@ -224,7 +228,8 @@ class _Listener:
         from dovetail.solver.manifest import spell
 
         arguments = getattr(signature, "args", signature)
-        form = "inner" if "Inner" in files._function else "callback" if hasattr(signature, "args") else "python"
+        form = "callback" if hasattr(signature, "args") else "python"
+        form = "inner" if files._function.endswith("rebuild_inner") else form
         words = "" if form == "callback" else " ".join(map(spell, arguments))
         return json.dumps([*_names()[files._function.split(" ")[0]], form, words])
 

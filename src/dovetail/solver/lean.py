@@ -3,7 +3,7 @@
 Two thirds of the time that a kernel takes are Numba's own, in Python, and much of that goes into a few questions that
 are asked again and again. Inside `lean` they are answered faster, with the same answers:
 
-- what a builtin returns for arguments of some types is found once for each set of options, not by trying dozens of
+- what a builtin returns for arguments of some types is found once for all kernels with the same options, not by trying dozens of
   overloads at every `+`;
 - options are equal if those are that were set, without a look at all;
 - counting references takes only owners out of an array's description, not all of its ten members;
@@ -39,6 +39,7 @@ _VALUES = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.Slic
 _HASH = hash(Flags())  # of the names of all options
 _process = PostProcessor.run
 _resolve = type(cpu_target.typing_context).resolve_function_type
+_alike: dict[Any, dict[Any, Any]] = {}
 _returned: dict[Flags, dict[Any, Any]] = {}
 _owning: dict[Any, bool] = {}
 _kinds: dict[type, int] = {}
@@ -57,7 +58,10 @@ def _resolve_once(context: Any, function: Any, args: Any, kws: Any) -> Any:
     flags = ConfigStack.top_or_none()
     if flags is None or kws or isinstance(function, types.Dispatcher) or not all(isinstance(a, _VALUES) for a in args):
         return _resolve(context, function, args, kws)
-    known, key = _returned.setdefault(flags, {}), (function, tuple(args))
+    if flags not in _returned:
+        inherited = frozenset(flags.fastmath.flags), flags.error_model, flags.forceinline, flags.nrt
+        _returned[flags] = _alike.setdefault(inherited, {})
+    known, key = _returned[flags], (function, tuple(args))
     if key not in known:
         found = _resolve(context, function, args, kws)
         if found is None:
