@@ -3,8 +3,8 @@
 Two thirds of the time that a kernel takes are Numba's own, in Python, and much of that goes into a few questions that
 are asked again and again. Inside `lean` they are answered faster, with the same answers:
 
-- what a builtin returns for arguments of some types is found once for all kernels with the same options, not by trying dozens of
-  overloads at every `+`;
+- what a builtin returns for arguments of some types is found once for all kernels with the same options, not by trying
+  dozens of overloads at every `+`;
 - options are equal if those are that were set, without a look at all;
 - counting references takes only owners out of an array's description, not all of its ten members;
 - how long variables live is found where somebody asks, which is once and not after each stage;

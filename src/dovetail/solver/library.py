@@ -16,7 +16,16 @@ from numba.core.compiler import CompileResult
 __all__ = ["Bitcode", "Library", "rebuild", "rebuild_inner"]
 
 
-class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+class _Code(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
+                passes.run(function, builder)
+
+
+class Library(_Code):
     """Machine code that Python calls, and nobody else: on disk it has no bitcode."""
 
     @classmethod
@@ -33,15 +42,8 @@ class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
         every = (*self._final_module.functions, *self._final_module.global_variables)
         return self.name, self._get_compiled_object(), {each.name for each in every if not each.is_declaration}
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-        for function in module.functions:
-            if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
-                passes.run(function, builder)
 
-
-class Bitcode(Library):
+class Bitcode(_Code):
     """What is linked into others only."""
 
     @classmethod

@@ -182,8 +182,8 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
             at.append(index)
         data = builder.extract_value(array, _DATA)
         if kind.layout != "C":
-            steps = [builder.extract_value(array, [_STRIDES, axis]) for axis in range(len(at))]
-            return cgutils.pointer_add(builder, data, self._sum([builder.mul(*pair) for pair in zip(steps, at, strict=True)]))
+            terms = [builder.mul(builder.extract_value(array, [_STRIDES, axis]), k) for axis, k in enumerate(at)]
+            return cgutils.pointer_add(builder, data, self._sum(terms))
         step, terms = None, []
         for axis in reversed(range(kind.ndim)):
             if axis < len(at):

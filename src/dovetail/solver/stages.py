@@ -26,10 +26,9 @@ class _Lowering(typed_passes.NativeLowering):  # type: ignore[misc]  # Numba has
 
 
 def _leave_out(state: Any) -> None:
-    """Branches for arguments that are not None, where they are."""
-    if types.none in state.args:
-        rewrite_semantic_constants(state.func_ir, state.args)
-        dead_branch_prune(state.func_ir, state.args)
+    """Branches for arguments that are None where they are not, and the other way round."""
+    rewrite_semantic_constants(state.func_ir, state.args)
+    dead_branch_prune(state.func_ir, state.args)
 
 
 def _count_references(state: Any) -> None:
