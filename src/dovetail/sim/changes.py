@@ -41,6 +41,7 @@ class Changes(BodyMaking, FreeJointMaking):
         self._home: WorldState | None = None
         self.readings = None
         self._recorders: list[Recording] = []
+        self._in_rollout = False
 
     @property
     def world(self) -> World:
@@ -112,6 +113,12 @@ class Changes(BodyMaking, FreeJointMaking):
             raise SceneError(
                 "Sim: bodies, joints, and what they have, cannot be added or removed in the middle of a recording; "
                 "close it first, and begin another one afterwards."
+            )
+        if self._in_rollout:
+            raise SceneError(
+                "Sim: bodies, joints, and what they have, cannot be added or removed in the middle of a rollout. What "
+                "`controls` give their first force, torque, target or limit gets room for it that way: give it one, "
+                "which may be 0, before the rollout."
             )
         self._world.reopen()
         self._is_open, self._burdens = True, {}

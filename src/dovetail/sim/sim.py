@@ -179,10 +179,14 @@ class Sim(Changes, RobotMaking):
         """Compute so many steps and record them, so that they can be differentiated: see docs/gradients.md.
 
         controls(k) is called before step k and may set targets, forces and other attributes. `every` keeps checkpoints
-        instead of all states; `smooth` is for scenes in which bodies touch: `World.rollout` says what both do.
+        instead of all states; `smooth` takes them as bdf1, for cheaper gradients in touch: see `World.rollout`.
         """
         _forward("Sim.rollout", steps)
-        return self.world.rollout(steps, controls, every=every, smooth=smooth)
+        world, self._in_rollout = self.world, True
+        try:
+            return world.rollout(steps, controls, every=every, smooth=smooth)
+        finally:
+            self._in_rollout = False
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:

@@ -156,7 +156,7 @@ class World:
 
         With `every`, no more than each so many-th state is kept; the steps between are computed again when they are
         needed, and controls are called again. With `smooth`, steps are taken as bdf1, with friction that remembers
-        nothing: contact under ctr, and friction with a memory, have no gradients otherwise.
+        nothing: another motion, of first order, whose gradients in touch take a tenth of the time.
         """
         simulation = self._initialised("rollout")
         if every < 0:
