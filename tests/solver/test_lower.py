@@ -25,6 +25,7 @@ def elements(A, B, marks, at, out):
     out[9] = 2 if marks[-1] else at
     row[0] = 7
     plane[-1, 1] = True
+    B[0, at] = 0.5
     out[-1] = at // 2 - 3
 
 

@@ -70,8 +70,12 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
             super().lower_inst(inst)
 
     def loadvar(self, name: str) -> Any:
-        assert name not in self._parts, f"{name} was not written"
-        return super().loadvar(name)
+        if name not in self._parts:
+            return super().loadvar(name)
+        known, kind = self._parts[name], self.typeof(name)
+        assert isinstance(known, list), f"{name} was not written"
+        values = [self.context.cast(self.builder, index, of, to) for (index, of), to in zip(known, kind, strict=True)]
+        return self.context.make_tuple(self.builder, kind, values)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         if self.context.enable_nrt:
