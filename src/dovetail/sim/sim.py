@@ -285,17 +285,20 @@ class Sim(Changes, RobotMaking):
         world = self.world
         if self._home is None:
             frame, arrays = self._start
-            self._home = WorldState(frame, world.fingerprint, arrays)
+            self._home = WorldState(frame, world.fingerprint, arrays).sealed()
         return self._home
 
     @home.setter
     @checked(SceneError)
     def home(self, state: WorldState) -> None:
-        self._home = state
+        self._home = state.sealed()
 
     def reset(self) -> None:
         """Go back home; settings such as targets and forces stay."""
-        self.state = self.home
+        home, live = self.home, self.world.live
+        if self._rests is None or self._rests[0] is not home or self._rests[1:] != (live, live.version):
+            self.state = home
+            self._rests = home, live, live.version
 
     @checked(SceneError)
     def save(self, path: str | PathLike[str]) -> None:
