@@ -251,9 +251,7 @@ class _Team:
 
     def helpers(self, count: int) -> list[_Worker]:
         if not self.workers:
-            wait_while(
-                np.zeros(WORDS, np.int64), -1, 0, 1, 0, 0
-            )  # compiled here, or the first jobs would be over by then
+            wait_while(np.zeros(WORDS, np.int64), -1, 0, 1, 0, 0)  # compiled before the first job
         while len(self.workers) < count:
             self.workers.append(_Worker(len(self.workers) + 1))
         return self.workers[:count]

@@ -7,15 +7,34 @@ import math
 import numpy as np
 
 from dovetail.solver.contact.barrier import MOLLIFIER
-from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, PAIR, PATCH, POINT_EDGE, POINT_TRIANGLE, X0, A, B
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.kinds import (
+    D_HAT,
+    EDGE_EDGE,
+    KAPPA,
+    KIND,
+    MU,
+    PAIR,
+    POINT_EDGE,
+    POINT_TRIANGLE,
+    SHAPE,
+    THICKNESS,
+    X0,
+    A,
+    B,
+    corners_of,
+    split_of,
+)
 from dovetail.solver.contact.known import squared_distance
 from dovetail.solver.contact.near import boxes_apart
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8
+from dovetail.solver.kernel import kernel, mapped
+from dovetail.solver.natural import natural
+from dovetail.solver.record import Record, f8, i8, integer
+from dovetail.solver.threads import Span
 from dovetail.typing import Array, Indices
 
-__all__ = ["Found", "near_features"]
+__all__ = ["Found", "Look", "near_features", "put_in_order"]
 
 
 @kernel
@@ -25,47 +44,107 @@ def _edge_box(X: Array, x0: int, x1: int, box: Array, i: int) -> None:
         box[i, 1, x] = max(X[x0, x], X[x1, x])
 
 
-class Found(Record):
-    """Features that near elements own: `rows` (k, 9) as columns of kinds.py, and measures of them.
+class Look(Record):
+    """Body pairs that candidates are looked for in.
 
-    measured (k, 2) are the width of the mollifier for edges, the patch for points; and the distance.
+    pairs (k, 2), number (k,)    bodies of each, and its number among all that are near each other
+    reach, rest_reach (k,)       distances of features that count; those of one body with itself must be farther at rest
+    thickness, d_hat, soft (k,)  ξ and d̂, and a factor on κ
+    path (k,)                    see known.py
     """
 
-    rows: Indices = i8(2)
-    measured: Array = f8(2)
+    pairs: Indices = i8(2)
+    number: Indices = i8(1)
+    reach: Array = f8(1)
+    rest_reach: Array = f8(1)
+    thickness: Array = f8(1)
+    d_hat: Array = f8(1)
+    soft: Array = f8(1)
+    path: Array = f8(1)
+
+
+class Found(Candidates):
+    """Room for what chunks find: each has `share` rows of its own."""
+
+    share: int = integer()
+
+    def __init__(self, room: int) -> None:
+        pairs, numbers, known = np.empty((room, 8), np.int64), np.empty((room, 5)), np.empty((room, 2))
+        Record.__init__(self, pairs=pairs, numbers=numbers, known=known, share=room)
+
+
+@kernel
+def _material(scene: ContactScene, x: int, body: int) -> int:
+    own = scene.vertex_material[x - scene.x_base[body]]
+    return own if own >= 0 else scene.material[body]
+
+
+@kernel
+def _model(scene: ContactScene, kind: int, a: int, b: int, x: tuple[int, int, int, int]) -> tuple[float, float, bool]:
+    """κ, μ averaged over the vertex pairs of a candidate, and whether all of these may touch.
+
+    An adaptive κ (< 0) of any pair makes the contact adaptive.
+    """
+    if not scene.has_vertex_materials:
+        m, n = scene.material[a], scene.material[b]
+        return scene.kappa[m, n], scene.mu[m, n], scene.enabled[m, n] != 0
+    kappa = mu = count = 0.0
+    adaptive, enabled = False, True
+    split = split_of(kind)
+    for i in range(split):
+        for j in range(split, corners_of(kind)):
+            m, n = _material(scene, x[i], a), _material(scene, x[j], b)
+            kappa += scene.kappa[m, n]
+            mu += scene.mu[m, n]
+            count += 1.0
+            adaptive = adaptive or scene.kappa[m, n] < 0.0
+            enabled = enabled and scene.enabled[m, n] != 0
+    return -1.0 if adaptive else kappa / count, mu / count, enabled
 
 
 @kernel
 def _add(
-    kind: int, a: int, b: int, x: tuple[int, int, int, int], pair: int, patch: int, width: float,
-    reach: tuple[float, float], scene: ContactScene, X: Array, count: int, out: Found,
+    kind: int, a: int, b: int, x: tuple[int, int, int, int], k: int, shape: float, look: Look, scene: ContactScene,
+    X: Array, at: tuple[int, int], out: Found,
 ) -> int:  # fmt: skip
-    """Add a candidate if it is within reach; the number of candidates after that. reach: now, and at rest."""
-    squared = squared_distance(kind, X, x[0], x[1], x[2], x[3])
-    if squared > reach[0] * reach[0]:
+    """Add a candidate of pair k if it is within reach and may touch; how many there are after that.
+
+    `at`: where the rows of this chunk begin, and how many there are so far.
+    """
+    first, count = at
+    squared, reach = squared_distance(kind, X, x[0], x[1], x[2], x[3]), look.reach[k]
+    if squared > reach * reach:
         return count
     if a == b:
         # a body does not touch itself where its rest shape is that near already
         base = scene.x_base[a]
         rest = squared_distance(kind, scene.V, x[0] - base, x[1] - base, x[2] - base, x[3] - base)
-        if rest <= reach[1] * reach[1]:
+        if rest <= look.rest_reach[k] * look.rest_reach[k]:
             return count
-    rows = out.rows
-    if count < len(rows):
-        row = rows[count]
-        row[KIND], row[A], row[B], row[PAIR], row[PATCH] = kind, a, b, pair, patch
+    kappa, mu, enabled = _model(scene, kind, a, b, x)
+    if not enabled:
+        return count
+    if count < out.share:
+        row, numbers, known = out.pairs[first + count], out.numbers[first + count], out.known[first + count]
+        row[KIND], row[A], row[B], row[PAIR] = kind, a, b, look.number[k]
         row[X0], row[X0 + 1], row[X0 + 2], row[X0 + 3] = x
-        out.measured[count, 0] = width
-        out.measured[count, 1] = math.sqrt(squared)
+        numbers[KAPPA], numbers[MU], numbers[SHAPE] = kappa * look.soft[k], mu, shape
+        numbers[D_HAT], numbers[THICKNESS] = look.d_hat[k], look.thickness[k]
+        known[0], known[1] = math.sqrt(squared), look.path[k]
     return count + 1
 
 
 @kernel
-def near_features(
-    scene: ContactScene, found: Indices, box: Array, pairs: Indices, reach: Array, rest_reach: Array, X: Array,
-    out: Found,
-) -> int:  # fmt: skip
-    """Candidates that near elements own and that are within reach; how many.
+def _next_pair(found: Indices, k: int) -> int:
+    """The first row from k on that begins a pair."""
+    while 0 < k < len(found) and found[k, 0] == found[k - 1, 0]:
+        k += 1
+    return k
+
+
+@mapped
+def near_features(scene: ContactScene, found: Indices, box: Array, look: Look, X: Array, out: Found, span: Span) -> int:
+    """Candidates that near elements own and that are within reach, of the pairs that begin in a chunk; how many.
 
     found and box are those of near_elements. With less room than there are candidates, the first ones are filled in.
     """
@@ -74,12 +153,13 @@ def near_features(
     element_vertices, element_edges = scene.element_vertices, scene.element_edges
     shape_of, box_start, leaves, element_start = scene.shape_of, scene.box_start, scene.leaves, scene.element_start
     element_triangle, patches, edge_length = scene.element_triangle, scene.patch, scene.edge_length
-    count = 0
-    for k in range(len(found)):
-        pair = found[k, 0]
+    pairs, first, count = look.pairs, span[0] * out.share, 0
+    for k in range(_next_pair(found, span[1]), _next_pair(found, span[2])):
+        k = natural(k)
+        pair = natural(found[k, 0])
         if pairs[pair, 0] == pairs[pair, 1] and found[k, 1] >= found[k, 2]:
             continue
-        far = (reach[pair], rest_reach[pair])
+        far = look.reach[pair]
         for swap in range(2):
             mine, other = found[k, 1 + swap], found[k, 2 - swap]
             a, b = pairs[pair, swap], pairs[pair, 1 - swap]
@@ -95,13 +175,13 @@ def near_features(
                     continue
                 x0 = element_vertices[mine, slot] + base_a
                 _edge_box(X, x0, x0, own, 0)
-                if boxes_apart(own, 0, 1, far[0]):
+                if boxes_apart(own, 0, 1, far):
                     continue
                 if t >= 0:
-                    kind, patch, width = POINT_TRIANGLE, patches[t], float(patches[t])
+                    kind, shape = POINT_TRIANGLE, float(patches[t])
                     at = (x0, triangles[t, 0] + base_b, triangles[t, 1] + base_b, triangles[t, 2] + base_b)
                 else:
-                    kind, patch, width = POINT_EDGE, 0, 0.0
+                    kind, shape = POINT_EDGE, 0.0
                     e = element_edges[other, 0]
                     if e >= 0:
                         at = (x0, edges[e, 0] + base_b, edges[e, 1] + base_b, edges[e, 1] + base_b)
@@ -111,7 +191,7 @@ def near_features(
                         at = (x0, x1, x1, x1)
                     else:
                         continue
-                count = _add(kind, a, b, at, pair, patch, width, far, scene, X, count, out)
+                count = _add(kind, a, b, at, pair, shape, look, scene, X, (first, count), out)
             if swap == 1:
                 continue
             for i in range(3):
@@ -120,7 +200,7 @@ def near_features(
                     continue
                 x0, x1 = edges[e, 0] + base_a, edges[e, 1] + base_a
                 _edge_box(X, x0, x1, own, 0)
-                if boxes_apart(own, 0, 1, far[0]):
+                if boxes_apart(own, 0, 1, far):
                     continue
                 for j in range(3):
                     f = element_edges[other, j]
@@ -128,8 +208,57 @@ def near_features(
                         continue
                     at = (x0, x1, edges[f, 0] + base_b, edges[f, 1] + base_b)
                     _edge_box(X, at[2], at[3], own, 2)
-                    if boxes_apart(own, 0, 2, far[0]):
+                    if boxes_apart(own, 0, 2, far):
                         continue
-                    width = MOLLIFIER * (edge_length[e] * edge_length[f]) ** 2
-                    count = _add(EDGE_EDGE, a, b, at, pair, 0, width, far, scene, X, count, out)
+                    shape = MOLLIFIER * (edge_length[e] * edge_length[f]) ** 2
+                    count = _add(EDGE_EDGE, a, b, at, pair, shape, look, scene, X, (first, count), out)
     return count
+
+
+@kernel
+def _sort(key: Indices, count: int, order: Indices, spare: Indices) -> None:
+    """order ← 0 … count − 1 by ascending keys, equal ones as they are: runs of 1, 2, 4 … are merged."""
+    for k in range(count):
+        order[k] = k
+    width = 1
+    while width < count:
+        for start in range(0, count, 2 * width):
+            i, j = natural(start), natural(min(start + width, count))
+            middle, end = j, min(start + 2 * width, count)
+            for k in range(i, end):
+                if i < middle and (j >= end or key[order[i]] <= key[order[j]]):
+                    spare[natural(k)] = order[i]
+                    i += 1
+                else:
+                    spare[natural(k)] = order[j]
+                    j += 1
+        for k in range(count):
+            order[k] = spare[k]
+        width *= 2
+
+
+@mapped
+def put_in_order(scene: ContactScene, found: Found, start: Indices, out: Candidates, span: Span) -> None:
+    """Write what a chunk has found from start[part] on, those of each pair by kind, first vertex and patch."""
+    into, first = start[span[0]], span[0] * found.share
+    count = start[span[0] + 1] - into
+    key, order, spare = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    pairs, numbers, many, patches = found.pairs, found.numbers, len(scene.V) * len(scene.shape_of), len(scene.patch) + 1
+    begin = 0
+    while begin < count:
+        end = begin
+        while end < count and pairs[first + end, PAIR] == pairs[first + begin, PAIR]:
+            k = natural(first + end)
+            patch = int(numbers[k, SHAPE]) if pairs[k, KIND] == POINT_TRIANGLE else 0
+            key[end - begin] = (pairs[k, KIND] * many + pairs[k, X0]) * patches + patch
+            end += 1
+        _sort(key, end - begin, order, spare)
+        for i in range(end - begin):
+            k, target = natural(first + begin + order[i]), natural(into + begin + i)
+            for e in range(8):
+                out.pairs[target, e] = pairs[k, e]
+            for e in range(5):
+                out.numbers[target, e] = numbers[k, e]
+            for e in range(2):
+                out.known[target, e] = found.known[k, e]
+        begin = end
