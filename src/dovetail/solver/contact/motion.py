@@ -12,13 +12,16 @@ frame and behind committed ones; bodies of one island take the same share.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
+from dovetail.solver.threads import Span, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "USED",
     "Books",
     "guard_uncovered",
+    "limit_shares",
     "look_at_step",
     "pair_motion",
     "record_motion",
@@ -114,36 +118,66 @@ COVERED, PAIRS_SPENT, BODIES_SPENT = range(3)
 """What a look at a step finds: nothing to do, candidates of pairs to be renewed, near bodies to be found anew."""
 
 
-@kernel
+_BODIES, _PAIRS = 1, 2
+"""Phases of a look at a step."""
+
+_COST_OF_BODY, _COST_OF_PAIR = 60.0, 12.0  # [ns] to see how far they move
+
+
 def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array) -> int:
     """Measure the step −y from Q; whether at least a share (n,) of it is covered, or half of a budget that is short.
 
     `in_frame` sees it from a frame that moves with the mean of all bodies, which are in the islands `of` (n,).
     """
-    frame = np.zeros(3)
+    frame, bodies, pairs = np.zeros(3), chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
     if in_frame:
-        free = 0
-        for b in range(len(y)):
-            if of[b] >= 0:
-                free += 1
-                for x in range(3):
-                    frame[x] += y[b, x]
-        for x in range(3):
-            frame[x] /= max(free, 1)
-    _body_motion(w, Q, y, frame)
-    pair_motion(w, of)
-    if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
-        return BODIES_SPENT
-    used, motion, budget, short = w.used, w.motion, w.budget, w.short
+        _mean_step(y, of, frame)
+    if len(bodies) == len(pairs) == 1:
+        return int(_look(w, Q, y, frame, of, share, (0, 0, max(len(y), len(w.near)), _BODIES | _PAIRS)))
+    found = map_chunks(_look, in_phase(bodies, _BODIES), w, Q, y, frame, of, share)
+    return int(max(*found, *map_chunks(_look, in_phase(pairs, _PAIRS), w, Q, y, frame, of, share)))
+
+
+@kernel
+def _mean_step(y: Array, of: Indices, frame: Array) -> None:
+    """frame ← mean of the steps of free bodies."""
+    free = 0
     for b in range(len(y)):
-        if used[b] + share[b] * motion[b] > budget[b] and not (short[b] and used[b] <= 0.5 * budget[b]):
-            return BODIES_SPENT
-    near, spent, need, slack, pair_short = w.near, w.spent, w.need, w.slack, w.pair_short
-    for k in range(len(near)):
-        wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
-        if spent[k] + wanted > slack[k] and not (pair_short[k] and spent[k] <= 0.5 * slack[k]):
-            return PAIRS_SPENT
-    return COVERED
+        if of[b] >= 0:
+            free += 1
+            for x in range(3):
+                frame[x] += y[b, x]
+    for x in range(3):
+        frame[x] /= max(free, 1)
+
+
+@mapped
+def _look(
+    w: Books, Q: Array, y: Array, frame: Array, of: Indices, share: Array, span: tuple[int, int, int, int]
+) -> int:
+    """Phases of `look_at_step`, of some bodies, then of some pairs."""
+    _, start, stop, phase = span
+    found = COVERED
+    if phase & _BODIES:
+        if start == 0:
+            w.planes[STILL] = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
+            if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
+                found = BODIES_SPENT
+        used, motion, budget, short = w.used, w.motion, w.budget, w.short
+        for b in range(start, min(stop, len(y))):
+            b = natural(b)
+            _body_motion(w, Q, y, frame, b)
+            if used[b] + share[b] * motion[b] > budget[b] and not (short[b] and used[b] <= 0.5 * budget[b]):
+                found = BODIES_SPENT
+    if phase & _PAIRS:
+        near, spent, need, slack, pair_short = w.near, w.spent, w.need, w.slack, w.pair_short
+        for k in range(start, min(stop, len(near))):
+            k = natural(k)
+            need[k] = _need(w, of, k)
+            wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
+            if spent[k] + wanted > slack[k] and not (pair_short[k] and spent[k] <= 0.5 * slack[k]):
+                found = max(found, PAIRS_SPENT)
+    return found
 
 
 @kernel
@@ -158,42 +192,40 @@ def guard_uncovered(w: Books, guarded: Indices) -> None:
 
 
 @kernel
-def _body_motion(w: Books, Q: Array, y: Array, frame: Array) -> None:
-    """shift, turn, bend ← those of the step −y; motion ← as seen from a frame that moves by −frame."""
+def _body_motion(w: Books, Q: Array, y: Array, frame: Array, b: int) -> None:
+    """shift, turn, bend ← those of body b in the step −y; motion ← as seen from a frame that moves by −frame."""
     centre, half, shift, turn, bend, motion, commits = w.centre, w.half, w.shift, w.turn, w.bend, w.motion, w.commits
     still = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
-    w.planes[STILL] = still
-    for b in range(len(y)):
-        rests = True
-        for i in range(12):
-            rests = rests and y[b, i] == 0.0
-        turn[b] = bend[b] = 0.0
-        motion[b] = still
+    rests = True
+    for i in range(12):
+        rests = rests and y[b, i] == 0.0
+    turn[b] = bend[b] = 0.0
+    motion[b] = still
+    for x in range(3):
+        shift[b, x] = 0.0
+    if rests:
+        return
+    apart = 0.0
+    for x in range(3):
+        shift[b, x] = -y[b, x]
+        for i in range(3):
+            shift[b, x] -= centre[b, i] * y[b, 3 + 3 * i + x]
+        apart += (shift[b, x] + frame[x]) ** 2
+    # corners lie opposite each other, so four of the eight are enough
+    largest = 0.0
+    for corner in range(4):
+        total = 0.0
         for x in range(3):
-            shift[b, x] = 0.0
-        if rests:
-            continue
-        apart = 0.0
-        for x in range(3):
-            shift[b, x] = -y[b, x]
-            for i in range(3):
-                shift[b, x] -= centre[b, i] * y[b, 3 + 3 * i + x]
-            apart += (shift[b, x] + frame[x]) ** 2
-        # corners lie opposite each other, so four of the eight are enough
-        largest = 0.0
-        for corner in range(4):
-            total = 0.0
-            for x in range(3):
-                value = half[b, 0] * y[b, 3 + x]
-                value += half[b, 1] * y[b, 6 + x] if corner & 1 else -half[b, 1] * y[b, 6 + x]
-                value += half[b, 2] * y[b, 9 + x] if corner & 2 else -half[b, 2] * y[b, 9 + x]
-                total += value * value
-            largest = max(largest, total)
-        bend[b] = _bend(centre, half, Q, y, b)
-        turn[b] = math.sqrt(largest) + bend[b]
-        motion[b] = math.sqrt(apart) + turn[b]
-        if not commits[b]:
-            motion[b] += still
+            value = half[b, 0] * y[b, 3 + x]
+            value += half[b, 1] * y[b, 6 + x] if corner & 1 else -half[b, 1] * y[b, 6 + x]
+            value += half[b, 2] * y[b, 9 + x] if corner & 2 else -half[b, 2] * y[b, 9 + x]
+            total += value * value
+        largest = max(largest, total)
+    bend[b] = _bend(centre, half, Q, y, b)
+    turn[b] = math.sqrt(largest) + bend[b]
+    motion[b] = math.sqrt(apart) + turn[b]
+    if not commits[b]:
+        motion[b] += still
 
 
 @kernel
@@ -216,30 +248,60 @@ def _relative(axis: Array, k: int, shift: Array, a: int, share_a: float, b: int,
 
 
 @kernel
-def pair_motion(w: Books, island: Indices) -> None:
-    """need ← most that the bodies of each pair move relative to each other, whatever share of the step each takes."""
-    near, shift, turn, commits, need, axis = w.near, w.shift, w.turn, w.commits, w.need, w.axis
-    for k in range(len(near)):
-        a, b = natural(near[k, 0]), natural(near[k, 1])
-        apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
-        together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
-        if not together:
-            apart = max(apart, _relative(axis, k, shift, a, 1.0, b, 0.0))
-            apart = max(apart, _relative(axis, k, shift, a, 0.0, b, 1.0))
-        need[k] = apart + turn[a] + turn[b]
+def _need(w: Books, island: Indices, k: int) -> float:
+    """Most that the bodies of pair k move relative to each other, whatever share of the step each takes."""
+    near, shift, commits, axis = w.near, w.shift, w.commits, w.axis
+    a, b = natural(near[k, 0]), natural(near[k, 1])
+    apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
+    together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
+    if not together:
+        apart = max(apart, _relative(axis, k, shift, a, 1.0, b, 0.0))
+        apart = max(apart, _relative(axis, k, shift, a, 0.0, b, 1.0))
+    return apart + w.turn[a] + w.turn[b]
 
 
-@kernel
+def pair_motion(w: Books, island: Indices, some: Indices) -> None:
+    """need ← most that the bodies of some pairs move relative to each other, whatever share of the step each takes."""
+    map_chunks(_pair_motion, chunks(len(some), _COST_OF_PAIR), w, island, some)
+
+
+@mapped
+def _pair_motion(w: Books, island: Indices, some: Indices, span: Span) -> None:
+    need = w.need
+    for i in range(span[1], span[2]):
+        k = natural(some[natural(i)])
+        need[k] = _need(w, island, k)
+
+
+def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[Span], *arguments: Any) -> None:
+    """alpha of islands ← the least of what chunks write into rows of their own, which `kernel` takes as an argument."""
+    alpha = islands.alpha[: islands.count]
+    shares = alpha[None] if len(spans) == 1 else np.empty((len(spans), islands.count))
+    map_chunks(kernel, spans, *arguments, shares)
+    if len(spans) > 1:
+        np.min(shares, axis=0, out=alpha)
+
+
 def tightest(w: Books, islands: Islands) -> None:
     """alpha of islands ← at most what the budgets of their bodies and the slacks of their pairs allow."""
-    island, running, alpha = islands.of, islands.running, islands.alpha
-    pair_motion(w, island)
+    limit_shares(islands, _tightest, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+
+
+@mapped
+def _tightest(w: Books, islands: Islands, shares: Array, span: Span) -> None:
+    """shares[part] ← those of some pairs, and of all bodies in the first part."""
+    part, start, stop = span
+    island, running, alpha = islands.of, islands.running, shares[part]
     motion, budget, used, near, slack, spent, need = w.motion, w.budget, w.used, w.near, w.slack, w.spent, w.need
-    for b in range(len(island)):
+    for m in range(islands.count):
+        alpha[m] = islands.alpha[m]
+    for b in range(len(island) if part == 0 else 0):
         m = island[b]
         if m >= 0 and running[m] and alpha[m] * motion[b] > budget[b] - used[b]:
             alpha[m] = max(budget[b] - used[b], 0.0) / motion[b]
-    for k in range(len(near)):
+    for k in range(start, stop):
+        k = natural(k)
+        need[k] = _need(w, island, k)
         left = slack[k] - spent[k]
         for side in range(2):
             m = island[near[k, side]]
@@ -247,19 +309,27 @@ def tightest(w: Books, islands: Islands) -> None:
                 alpha[m] = max(left, 0.0) / need[k]
 
 
-@kernel
 def record_motion(w: Books, islands: Islands) -> None:
     """Book the motion of every body and pair after islands have taken α of the step.
 
     In the frame of the step, what moves less than it is asked to lags behind by the rest.
     """
+    map_chunks(_record_motion, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+
+
+@mapped
+def _record_motion(w: Books, islands: Islands, span: Span) -> None:
+    """Book that of some pairs, and of all bodies in the first part."""
+    part, start, stop = span
     island, alpha, near, shift, turn, axis = islands.of, islands.alpha, w.near, w.shift, w.turn, w.axis
     still, used, motion, spent = w.planes[STILL], w.used, w.motion, w.spent
-    w.planes[USED] += still
-    for b in range(len(island)):
+    if part == 0:
+        w.planes[USED] += still
+    for b in range(len(island) if part == 0 else 0):
         share = alpha[island[b]] if island[b] >= 0 else 1.0
         used[b] += share * motion[b] + (1.0 - share) * still
-    for k in range(len(near)):
+    for k in range(start, stop):
+        k = natural(k)
         a, b = natural(near[k, 0]), natural(near[k, 1])
         share_a = alpha[island[a]] if island[a] >= 0 else 0.0
         share_b = alpha[island[b]] if island[b] >= 0 else 0.0
