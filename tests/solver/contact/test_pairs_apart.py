@@ -75,7 +75,7 @@ def test_a_gap_along_the_axis_shrinks_by_no_more_than_is_booked(rng, shapes):
         before, spent = gap(), watch.spent[0]
         y = rng.normal(size=(2, 12)) * 0.05
         look_at_step(watch, Q, y, False, islands.of, np.ones(2))
-        pair_motion(watch, islands.of, np.arange(len(watch.near)))
+        pair_motion(watch, islands.of)
         islands.alpha[:2] = rng.uniform(size=2)
         record_motion(watch, islands)
         Q -= (islands.alpha[islands.of][:, None] * y).reshape(-1, 4, 3)

@@ -108,7 +108,7 @@ def _found(scene: ContactScene, room: Room, look: Look, most: Array, axis: Array
     np.cumsum(counts, out=start[1:])
     size = int(start[-1])
     new = Candidates(np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2)))
-    map_chunks(put_in_order, spans, scene, features, start, new)
+    map_chunks(put_in_order, spans, scene, look, features, start, new)
     return new
 
 

@@ -63,14 +63,19 @@ class Look(Record):
     path: Array = f8(1)
 
 
-class Found(Candidates):
-    """Room for what chunks find: each has `share` rows of its own."""
+class Found(Record):
+    """Room for what chunks find, each in `share` rows of its own.
 
+    rows (k, 8) are as those of candidates with the place of the pair among those looked at, measured (k, 2) are the
+    width of the mollifier for edges, the patch for points; and the distance.
+    """
+
+    rows: Indices = i8(2)
+    measured: Array = f8(2)
     share: int = integer()
 
     def __init__(self, room: int) -> None:
-        pairs, numbers, known = np.empty((room, 8), np.int64), np.empty((room, 5)), np.empty((room, 2))
-        Record.__init__(self, pairs=pairs, numbers=numbers, known=known, share=room)
+        super().__init__(rows=np.empty((room, 8), np.int64), measured=np.empty((room, 2)), share=room)
 
 
 @kernel
@@ -104,33 +109,26 @@ def _model(scene: ContactScene, kind: int, a: int, b: int, x: tuple[int, int, in
 
 @kernel
 def _add(
-    kind: int, a: int, b: int, x: tuple[int, int, int, int], k: int, shape: float, look: Look, scene: ContactScene,
-    X: Array, at: tuple[int, int], out: Found,
+    kind: int, a: int, b: int, x: tuple[int, int, int, int], pair: int, shape: float, reach: tuple[float, float],
+    scene: ContactScene, X: Array, count: int, rows: Indices, measured: Array,
 ) -> int:  # fmt: skip
-    """Add a candidate of pair k if it is within reach and may touch; how many there are after that.
-
-    `at`: where the rows of this chunk begin, and how many there are so far.
-    """
-    first, count = at
-    squared, reach = squared_distance(kind, X, x[0], x[1], x[2], x[3]), look.reach[k]
-    if squared > reach * reach:
+    """Add a candidate if it is within reach and may touch; how many there are after that. reach: now, and at rest."""
+    squared = squared_distance(kind, X, x[0], x[1], x[2], x[3])
+    if squared > reach[0] * reach[0]:
         return count
     if a == b:
         # a body does not touch itself where its rest shape is that near already
         base = scene.x_base[a]
         rest = squared_distance(kind, scene.V, x[0] - base, x[1] - base, x[2] - base, x[3] - base)
-        if rest <= look.rest_reach[k] * look.rest_reach[k]:
+        if rest <= reach[1] * reach[1]:
             return count
-    kappa, mu, enabled = _model(scene, kind, a, b, x)
-    if not enabled:
+    if scene.has_vertex_materials and not _model(scene, kind, a, b, x)[2]:
         return count
-    if count < out.share:
-        row, numbers, known = out.pairs[first + count], out.numbers[first + count], out.known[first + count]
-        row[KIND], row[A], row[B], row[PAIR] = kind, a, b, look.number[k]
-        row[X0], row[X0 + 1], row[X0 + 2], row[X0 + 3] = x
-        numbers[KAPPA], numbers[MU], numbers[SHAPE] = kappa * look.soft[k], mu, shape
-        numbers[D_HAT], numbers[THICKNESS] = look.d_hat[k], look.thickness[k]
-        known[0], known[1] = math.sqrt(squared), look.path[k]
+    if count < len(rows):
+        rows[count, KIND], rows[count, A], rows[count, B], rows[count, PAIR] = kind, a, b, pair
+        rows[count, X0], rows[count, X0 + 1], rows[count, X0 + 2], rows[count, X0 + 3] = x
+        measured[count, 0] = shape
+        measured[count, 1] = math.sqrt(squared)
     return count + 1
 
 
@@ -153,13 +151,18 @@ def near_features(scene: ContactScene, found: Indices, box: Array, look: Look, X
     element_vertices, element_edges = scene.element_vertices, scene.element_edges
     shape_of, box_start, leaves, element_start = scene.shape_of, scene.box_start, scene.leaves, scene.element_start
     element_triangle, patches, edge_length = scene.element_triangle, scene.patch, scene.edge_length
-    pairs, first, count = look.pairs, span[0] * out.share, 0
+    pairs, reach, rest_reach, count = look.pairs, look.reach, look.rest_reach, 0
+    first, last = span[0] * out.share, (span[0] + 1) * out.share
+    rows, measured = out.rows[first:last], out.measured[first:last]
+    material, enabled, by_vertex = scene.material, scene.enabled, scene.has_vertex_materials
     for k in range(_next_pair(found, span[1]), _next_pair(found, span[2])):
         k = natural(k)
         pair = natural(found[k, 0])
         if pairs[pair, 0] == pairs[pair, 1] and found[k, 1] >= found[k, 2]:
             continue
-        far = look.reach[pair]
+        if not (by_vertex or enabled[material[pairs[pair, 0]], material[pairs[pair, 1]]]):
+            continue
+        far = (reach[pair], rest_reach[pair])
         for swap in range(2):
             mine, other = found[k, 1 + swap], found[k, 2 - swap]
             a, b = pairs[pair, swap], pairs[pair, 1 - swap]
@@ -175,7 +178,7 @@ def near_features(scene: ContactScene, found: Indices, box: Array, look: Look, X
                     continue
                 x0 = element_vertices[mine, slot] + base_a
                 _edge_box(X, x0, x0, own, 0)
-                if boxes_apart(own, 0, 1, far):
+                if boxes_apart(own, 0, 1, far[0]):
                     continue
                 if t >= 0:
                     kind, shape = POINT_TRIANGLE, float(patches[t])
@@ -191,7 +194,7 @@ def near_features(scene: ContactScene, found: Indices, box: Array, look: Look, X
                         at = (x0, x1, x1, x1)
                     else:
                         continue
-                count = _add(kind, a, b, at, pair, shape, look, scene, X, (first, count), out)
+                count = _add(kind, a, b, at, pair, shape, far, scene, X, count, rows, measured)
             if swap == 1:
                 continue
             for i in range(3):
@@ -200,7 +203,7 @@ def near_features(scene: ContactScene, found: Indices, box: Array, look: Look, X
                     continue
                 x0, x1 = edges[e, 0] + base_a, edges[e, 1] + base_a
                 _edge_box(X, x0, x1, own, 0)
-                if boxes_apart(own, 0, 1, far):
+                if boxes_apart(own, 0, 1, far[0]):
                     continue
                 for j in range(3):
                     f = element_edges[other, j]
@@ -208,10 +211,10 @@ def near_features(scene: ContactScene, found: Indices, box: Array, look: Look, X
                         continue
                     at = (x0, x1, edges[f, 0] + base_b, edges[f, 1] + base_b)
                     _edge_box(X, at[2], at[3], own, 2)
-                    if boxes_apart(own, 0, 2, far):
+                    if boxes_apart(own, 0, 2, far[0]):
                         continue
                     shape = MOLLIFIER * (edge_length[e] * edge_length[f]) ** 2
-                    count = _add(EDGE_EDGE, a, b, at, pair, shape, look, scene, X, (first, count), out)
+                    count = _add(EDGE_EDGE, a, b, at, pair, shape, far, scene, X, count, rows, measured)
     return count
 
 
@@ -238,27 +241,31 @@ def _sort(key: Indices, count: int, order: Indices, spare: Indices) -> None:
 
 
 @mapped
-def put_in_order(scene: ContactScene, found: Found, start: Indices, out: Candidates, span: Span) -> None:
-    """Write what a chunk has found from start[part] on, those of each pair by kind, first vertex and patch."""
+def put_in_order(scene: ContactScene, look: Look, found: Found, start: Indices, out: Candidates, span: Span) -> None:
+    """Write candidates of a chunk from start[part] on, those of each pair by kind, first vertex and patch."""
     into, first = start[span[0]], span[0] * found.share
     count = start[span[0] + 1] - into
+    rows, measured = found.rows[first : first + count], found.measured[first : first + count]
+    pairs, numbers, known = out.pairs[into : into + count], out.numbers[into : into + count], out.known[into:]
+    many, patches = len(scene.V) * len(scene.shape_of), len(scene.patch) + 1
     key, order, spare = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-    pairs, numbers, many, patches = found.pairs, found.numbers, len(scene.V) * len(scene.shape_of), len(scene.patch) + 1
     begin = 0
     while begin < count:
-        end = begin
-        while end < count and pairs[first + end, PAIR] == pairs[first + begin, PAIR]:
-            k = natural(first + end)
-            patch = int(numbers[k, SHAPE]) if pairs[k, KIND] == POINT_TRIANGLE else 0
-            key[end - begin] = (pairs[k, KIND] * many + pairs[k, X0]) * patches + patch
+        pair, end = natural(rows[begin, PAIR]), begin
+        while end < count and rows[end, PAIR] == pair:
+            patch = int(measured[end, 0]) if rows[end, KIND] == POINT_TRIANGLE else 0
+            key[end - begin] = (rows[end, KIND] * many + rows[end, X0]) * patches + patch
             end += 1
         _sort(key, end - begin, order, spare)
-        for i in range(end - begin):
-            k, target = natural(first + begin + order[i]), natural(into + begin + i)
+        soft, d_hat, thickness, path = look.soft[pair], look.d_hat[pair], look.thickness[pair], look.path[pair]
+        for i in range(begin, end):
+            i, k = natural(i), natural(begin + order[i - begin])
+            x = (rows[k, X0], rows[k, X0 + 1], rows[k, X0 + 2], rows[k, X0 + 3])
+            kappa, mu, _ = _model(scene, rows[k, KIND], rows[k, A], rows[k, B], x)
             for e in range(8):
-                out.pairs[target, e] = pairs[k, e]
-            for e in range(5):
-                out.numbers[target, e] = numbers[k, e]
-            for e in range(2):
-                out.known[target, e] = found.known[k, e]
+                pairs[i, e] = rows[k, e]
+            pairs[i, PAIR] = look.number[pair]
+            numbers[i, KAPPA], numbers[i, MU], numbers[i, SHAPE] = kappa * soft, mu, measured[k, 0]
+            numbers[i, D_HAT], numbers[i, THICKNESS] = d_hat, thickness
+            known[i, 0], known[i, 1] = measured[k, 1], path
         begin = end

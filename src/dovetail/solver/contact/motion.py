@@ -163,17 +163,17 @@ def _look(
             w.planes[STILL] = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
             if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
                 found = BODIES_SPENT
+        _body_motion(w, Q, y, frame, start, min(stop, len(y)))
         used, motion, budget, short = w.used, w.motion, w.budget, w.short
         for b in range(start, min(stop, len(y))):
             b = natural(b)
-            _body_motion(w, Q, y, frame, b)
             if used[b] + share[b] * motion[b] > budget[b] and not (short[b] and used[b] <= 0.5 * budget[b]):
                 found = BODIES_SPENT
     if phase & _PAIRS:
         near, spent, need, slack, pair_short = w.near, w.spent, w.need, w.slack, w.pair_short
+        _fill_need(w, of, start, min(stop, len(near)))
         for k in range(start, min(stop, len(near))):
             k = natural(k)
-            need[k] = _need(w, of, k)
             wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
             if spent[k] + wanted > slack[k] and not (pair_short[k] and spent[k] <= 0.5 * slack[k]):
                 found = max(found, PAIRS_SPENT)
@@ -192,40 +192,42 @@ def guard_uncovered(w: Books, guarded: Indices) -> None:
 
 
 @kernel
-def _body_motion(w: Books, Q: Array, y: Array, frame: Array, b: int) -> None:
-    """shift, turn, bend ← those of body b in the step −y; motion ← as seen from a frame that moves by −frame."""
+def _body_motion(w: Books, Q: Array, y: Array, frame: Array, start: int, stop: int) -> None:
+    """shift, turn, bend ← those of some bodies in the step −y; motion ← as seen from a frame that moves by −frame."""
     centre, half, shift, turn, bend, motion, commits = w.centre, w.half, w.shift, w.turn, w.bend, w.motion, w.commits
     still = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
-    rests = True
-    for i in range(12):
-        rests = rests and y[b, i] == 0.0
-    turn[b] = bend[b] = 0.0
-    motion[b] = still
-    for x in range(3):
-        shift[b, x] = 0.0
-    if rests:
-        return
-    apart = 0.0
-    for x in range(3):
-        shift[b, x] = -y[b, x]
-        for i in range(3):
-            shift[b, x] -= centre[b, i] * y[b, 3 + 3 * i + x]
-        apart += (shift[b, x] + frame[x]) ** 2
-    # corners lie opposite each other, so four of the eight are enough
-    largest = 0.0
-    for corner in range(4):
-        total = 0.0
+    for b in range(start, stop):
+        b = natural(b)
+        rests = True
+        for i in range(12):
+            rests = rests and y[b, i] == 0.0
+        turn[b] = bend[b] = 0.0
+        motion[b] = still
         for x in range(3):
-            value = half[b, 0] * y[b, 3 + x]
-            value += half[b, 1] * y[b, 6 + x] if corner & 1 else -half[b, 1] * y[b, 6 + x]
-            value += half[b, 2] * y[b, 9 + x] if corner & 2 else -half[b, 2] * y[b, 9 + x]
-            total += value * value
-        largest = max(largest, total)
-    bend[b] = _bend(centre, half, Q, y, b)
-    turn[b] = math.sqrt(largest) + bend[b]
-    motion[b] = math.sqrt(apart) + turn[b]
-    if not commits[b]:
-        motion[b] += still
+            shift[b, x] = 0.0
+        if rests:
+            continue
+        apart = 0.0
+        for x in range(3):
+            shift[b, x] = -y[b, x]
+            for i in range(3):
+                shift[b, x] -= centre[b, i] * y[b, 3 + 3 * i + x]
+            apart += (shift[b, x] + frame[x]) ** 2
+        # corners lie opposite each other, so four of the eight are enough
+        largest = 0.0
+        for corner in range(4):
+            total = 0.0
+            for x in range(3):
+                value = half[b, 0] * y[b, 3 + x]
+                value += half[b, 1] * y[b, 6 + x] if corner & 1 else -half[b, 1] * y[b, 6 + x]
+                value += half[b, 2] * y[b, 9 + x] if corner & 2 else -half[b, 2] * y[b, 9 + x]
+                total += value * value
+            largest = max(largest, total)
+        bend[b] = _bend(centre, half, Q, y, b)
+        turn[b] = math.sqrt(largest) + bend[b]
+        motion[b] = math.sqrt(apart) + turn[b]
+        if not commits[b]:
+            motion[b] += still
 
 
 @kernel
@@ -248,29 +250,27 @@ def _relative(axis: Array, k: int, shift: Array, a: int, share_a: float, b: int,
 
 
 @kernel
-def _need(w: Books, island: Indices, k: int) -> float:
-    """Most that the bodies of pair k move relative to each other, whatever share of the step each takes."""
-    near, shift, commits, axis = w.near, w.shift, w.commits, w.axis
-    a, b = natural(near[k, 0]), natural(near[k, 1])
-    apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
-    together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
-    if not together:
-        apart = max(apart, _relative(axis, k, shift, a, 1.0, b, 0.0))
-        apart = max(apart, _relative(axis, k, shift, a, 0.0, b, 1.0))
-    return apart + w.turn[a] + w.turn[b]
+def _fill_need(w: Books, island: Indices, start: int, stop: int) -> None:
+    near, shift, turn, commits, need, axis = w.near, w.shift, w.turn, w.commits, w.need, w.axis
+    for k in range(start, stop):
+        k = natural(k)
+        a, b = natural(near[k, 0]), natural(near[k, 1])
+        apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
+        together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
+        if not together:
+            apart = max(apart, _relative(axis, k, shift, a, 1.0, b, 0.0))
+            apart = max(apart, _relative(axis, k, shift, a, 0.0, b, 1.0))
+        need[k] = apart + turn[a] + turn[b]
 
 
-def pair_motion(w: Books, island: Indices, some: Indices) -> None:
-    """need ← most that the bodies of some pairs move relative to each other, whatever share of the step each takes."""
-    map_chunks(_pair_motion, chunks(len(some), _COST_OF_PAIR), w, island, some)
+def pair_motion(w: Books, island: Indices) -> None:
+    """need ← most that the bodies of each pair move relative to each other, whatever share of the step each takes."""
+    map_chunks(_pair_motion, chunks(len(w.near), _COST_OF_PAIR), w, island)
 
 
 @mapped
-def _pair_motion(w: Books, island: Indices, some: Indices, span: Span) -> None:
-    need = w.need
-    for i in range(span[1], span[2]):
-        k = natural(some[natural(i)])
-        need[k] = _need(w, island, k)
+def _pair_motion(w: Books, island: Indices, span: Span) -> None:
+    _fill_need(w, island, span[1], span[2])
 
 
 def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[Span], *arguments: Any) -> None:
@@ -293,6 +293,7 @@ def _tightest(w: Books, islands: Islands, shares: Array, span: Span) -> None:
     part, start, stop = span
     island, running, alpha = islands.of, islands.running, shares[part]
     motion, budget, used, near, slack, spent, need = w.motion, w.budget, w.used, w.near, w.slack, w.spent, w.need
+    _fill_need(w, island, start, stop)
     for m in range(islands.count):
         alpha[m] = islands.alpha[m]
     for b in range(len(island) if part == 0 else 0):
@@ -301,7 +302,6 @@ def _tightest(w: Books, islands: Islands, shares: Array, span: Span) -> None:
             alpha[m] = max(budget[b] - used[b], 0.0) / motion[b]
     for k in range(start, stop):
         k = natural(k)
-        need[k] = _need(w, island, k)
         left = slack[k] - spent[k]
         for side in range(2):
             m = island[near[k, side]]

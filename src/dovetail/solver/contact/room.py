@@ -49,5 +49,5 @@ class Room:
         if count > self.features.share:
             _check(parts * count)
             self.features = Found(2 * parts * count)
-        self.features.share = len(self.features.pairs) // parts
+        self.features.share = len(self.features.rows) // parts
         return self.features

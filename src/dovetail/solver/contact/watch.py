@@ -157,7 +157,7 @@ class Watch(Watched):
         for values, past in zip((self.spent, self.path, self.slack, self.pair_short, self.axis), old, strict=True):
             values[place[stays]] = past[stays]
         self.need = np.zeros(count)
-        pair_motion(self, island, np.arange(count))
+        pair_motion(self, island)
         place_of = np.append(place, -1)
         self._find(Q, island, place_of, self._soon(share), None)
 
@@ -229,7 +229,7 @@ class Watch(Watched):
         def look(axis: Array, least: float = 0.5) -> tuple[Array, Array]:
             self.axis = self.axis.copy()
             self.axis[chosen] = axis
-            pair_motion(self, island, chosen)
+            pair_motion(self, island)
             room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom, least)
             return room, np.minimum(room, budget)
 
