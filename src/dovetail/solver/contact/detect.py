@@ -80,7 +80,8 @@ def detect(
     into[:first], values[:first], distances[:first] = planes.pairs, planes.numbers, planes.known
     all_of_them = Candidates(into, values, distances)
     spans = chunks(old.count, _COST)
-    cuts = _cut(spans, old.pairs, new.pairs, place_of)
+    cuts = np.empty((len(spans) + 1, 3), np.int64)
+    _cut(np.array([start for _, start, _ in spans]), old.pairs, new.pairs, place_of, cuts)
     if len(spans) > 1:
         cuts[1:, 2] = np.cumsum(map_chunks(_count_kept, spans, old.pairs, place_of, cuts)) + cuts[1:, 1]
     cuts[:, 2] += first
@@ -112,16 +113,31 @@ def _found(scene: ContactScene, room: Room, look: Look, most: Array, axis: Array
     return new
 
 
-def _cut(spans: list[Span], old: Indices, new: Indices, place_of: Indices) -> Indices:
-    """Rows (parts + 1, 3): where the old and the new candidates of each chunk begin, at the first of a body pair; 0."""
-    rows = np.zeros((len(spans) + 1, 3), np.int64)
-    rows[-1, :2] = len(old), len(new)
-    for part, start, _ in spans[1:]:
-        rows[part, 0] = np.searchsorted(old[:, PAIR], old[start, PAIR])
-        ahead = place_of[max(old[start, PAIR], 0) : -1]
-        kept = np.flatnonzero(ahead >= 0)
-        rows[part, 1] = np.searchsorted(new[:, PAIR], ahead[kept[0]]) if len(kept) else len(new)
-    return rows
+@kernel
+def _first_of(rows: Indices, pair: int) -> int:
+    """The first of rows, sorted by body pair, that belongs to this pair or a later one."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle, PAIR] < pair:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _cut(starts: Indices, old: Indices, new: Indices, place_of: Indices, rows: Indices) -> None:
+    """rows (parts + 1, 3) ← where old and new candidates of each chunk begin, at the first of a body pair; 0."""
+    rows[:] = 0
+    for part in range(1, len(starts)):
+        pair = old[starts[part], PAIR]
+        rows[part, 0] = _first_of(old, pair)
+        pair = max(pair, 0)
+        while pair < len(place_of) - 1 and place_of[pair] < 0:
+            pair += 1
+        rows[part, 1] = _first_of(new, place_of[pair]) if pair < len(place_of) - 1 else len(new)
+    rows[len(starts), 0], rows[len(starts), 1] = len(old), len(new)
 
 
 @mapped

@@ -32,6 +32,7 @@ __all__ = [
     "STILL",
     "USED",
     "Books",
+    "carry_over",
     "guard_uncovered",
     "limit_shares",
     "look_at_step",
@@ -178,6 +179,20 @@ def _look(
             if spent[k] + wanted > slack[k] and not (pair_short[k] and spent[k] <= 0.5 * slack[k]):
                 found = max(found, PAIRS_SPENT)
     return found
+
+
+@kernel
+def carry_over(
+    place: Indices, spent: Array, path: Array, slack: Array, pair_short: Indices, axis: Array, w: Books
+) -> None:
+    """Book what was known of pairs where each of them is now, place (k,) ≥ 0."""
+    now_spent, now_path, now_slack, now_short, now_axis = w.spent, w.path, w.slack, w.pair_short, w.axis
+    for k in range(len(place)):
+        if place[k] >= 0:
+            to = natural(place[k])
+            now_spent[to], now_path[to], now_slack[to], now_short[to] = spent[k], path[k], slack[k], pair_short[k]
+            for x in range(3):
+                now_axis[to, x] = axis[k, x]
 
 
 @kernel

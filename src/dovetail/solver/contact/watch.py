@@ -21,7 +21,16 @@ from dovetail.solver.contact.candidates import Candidates, list_vertices
 from dovetail.solver.contact.detect import detect, positions
 from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.known import Watched, follow
-from dovetail.solver.contact.motion import BODIES_SPENT, BUDGET, PAIRS_SPENT, STILL, USED, look_at_step, pair_motion
+from dovetail.solver.contact.motion import (
+    BODIES_SPENT,
+    BUDGET,
+    PAIRS_SPENT,
+    STILL,
+    USED,
+    carry_over,
+    look_at_step,
+    pair_motion,
+)
 from dovetail.solver.contact.near import find_pairs, near_bodies
 from dovetail.solver.contact.planes import near_planes, touching_vertices
 from dovetail.solver.contact.room import Room
@@ -135,8 +144,7 @@ class Watch(Watched):
         self.budget = _room(self.motion, self.scene.d_hat, _BODY_HEADROOM)
         self._renew_planes()
         self._find_near(Q)
-        self.need, self.spent, self.path, self.slack = np.zeros((4, len(self.near)))
-        self.pair_short, self.axis = np.zeros(len(self.near), np.int64), np.zeros((len(self.near), 3))
+        self._make_books()
         self.candidates = Candidates.none()
         self._find(Q, island, np.full(1, -1), np.arange(len(self.near)), None)
 
@@ -146,20 +154,21 @@ class Watch(Watched):
         # a budget shrinks slowly, or a direction that grows again would soon make for another look
         self.budget = np.maximum(_room(self.motion, self.scene.d_hat, self.headroom), 0.5 * self.budget)
         self._renew_planes()
-        before = self.near
-        old = (self.spent, self.path, self.slack, self.pair_short, self.axis)
+        before, old = self.near, (self.spent, self.path, self.slack, self.pair_short, self.axis)
         self._find_near(Q)
-        count, place = len(self.near), np.empty(len(before), np.int64)
+        place = np.empty(len(before), np.int64)
         find_pairs(before, self.near, place)
-        stays = place >= 0
-        self.spent, self.path, self.slack = np.zeros((3, count))
-        self.pair_short, self.axis = np.zeros(count, np.int64), np.zeros((count, 3))
-        for values, past in zip((self.spent, self.path, self.slack, self.pair_short, self.axis), old, strict=True):
-            values[place[stays]] = past[stays]
-        self.need = np.zeros(count)
+        self._make_books()
+        carry_over(place, *old, self)
         pair_motion(self, island)
         place_of = np.append(place, -1)
         self._find(Q, island, place_of, self._soon(share), None)
+
+    def _make_books(self) -> None:
+        """Know nothing of the motion of near pairs."""
+        count = len(self.near)
+        self.need, self.spent, self.path, self.slack = np.zeros((4, count))
+        self.pair_short, self.axis = np.zeros(count, np.int64), np.zeros((count, 3))
 
     def _find_near(self, Q: Array) -> None:
         """Find near bodies; budgets are cut where there are too many."""
