@@ -44,7 +44,7 @@ Span = tuple[int, int, int]
 GRAIN = 250.0  # [µs] of work from which on it is cut; finding contacts of a pile of 1,000 in 20 chunks costs 13 % more
 _MOST = 32  # chunks of one call: enough for the last ones of many threads to end together
 _GIVEN, _BUSY = range(2)  # words of a worker
-_PATIENCE = 200_000  # [ns] for a job, or the end of one, before a thread sleeps: most jobs of a step follow sooner
+_PATIENCE = 100_000  # [ns] for a job, or the end of one, before a thread sleeps: most jobs of a step follow sooner
 _GET_GOING = 8_000  # [ns] that the first thread leaves Python's lock to the one that gives out the job
 
 
