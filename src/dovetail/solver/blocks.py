@@ -22,7 +22,7 @@ from dovetail.solver.record import Record, f8, i8
 from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Blocks"]
+__all__ = ["Blocks", "clear_resting"]
 
 # A factor with more than so many blocks per block of the matrix, on more bodies than that, costs more than conjugate
 # gradients (benchmarks/linear.py).
@@ -44,7 +44,7 @@ def _without(active: Indices, some: Indices, others: Indices, out: Indices) -> N
 
 
 @kernel
-def _clear(active: Indices, b: Array) -> None:
+def clear_resting(active: Indices, b: Array) -> None:
     """b ← 0 for bodies that are not active."""
     for k in range(len(active)):
         if not active[k]:
@@ -207,7 +207,7 @@ class Blocks(Record):
                 conjugate_gradients(self, chosen, self._factor_D, self._factor_U, tolerance, _ROUNDS, b)
         rows = (self.order, self.row_start, self.column)
         map_chunks(solve, self._spans, *rows, self.by_factor(active), self.D, self.U, self.R, b)
-        _clear(active, b)
+        clear_resting(active, b)
         return b
 
 

@@ -118,14 +118,8 @@ class Contact:
 
         Its contacts, E (n,) ← those at the state with the energies of the barrier; friction is frozen there.
         """
-        Q, surveyed, self._surveyed = at.Q, self._surveyed, (None, 0.0)
-        self._Q_start = Q
-        if h * h != self._h2:
-            self._h2 = h * h
-            self.friction.epsilon = self.eps_velocity * h
-            self._stiffness = adaptive(self.mass, h)
-        self.watch.looks = 0
-        self.stride.fill(math.inf)
+        Q, surveyed = at.Q, self._surveyed
+        self._start(Q, h)
         self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
         self._ease(self.watch, 0.0)
         self.friction.count = 0
@@ -148,6 +142,35 @@ class Contact:
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
+
+    def _start(self, Q: Array, h: float) -> None:
+        """Forget the last step."""
+        self._surveyed, self._Q_start = (None, 0.0), Q
+        if h * h != self._h2:
+            self._h2 = h * h
+            self.friction.epsilon = self.eps_velocity * h
+            self._stiffness = adaptive(self.mass, h)
+        if self.watch.looks:
+            self.watch.looks = 0
+        self.stride.fill(math.inf)
+
+    def begin_clear(self, Q: Array, h: float) -> bool:
+        """Start a step of length h at Q, if nothing was near anything in the last one; whether that was so.
+
+        `begin` has to follow where the step turns out not to be covered.
+        """
+        if not self.is_idle:
+            return False
+        self._start(Q, h)
+        self.count_at_start = 0
+        return True
+
+    def commit_clear(self, h: float) -> None:
+        """A step of length h was taken in which nothing was near anything."""
+        if self.stick is not None:
+            self.stick.clear()
+        if self.ease is not None:
+            self.ease.commit(h)
 
     def _ease(self, watch: Watch, h: float) -> None:
         """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
@@ -302,9 +325,14 @@ class Contact:
     def record_motion(self, islands: Islands) -> None:
         record_motion(self.watch, islands)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing was near anything in the last step, and nobody was moved since."""
+        return self.is_clear and not self.watch.is_blind
+
     def touched(self, Q: Array, h: float) -> Flags:
         touched = np.zeros(len(self._owner) + 1, np.bool_)
-        if self.is_clear and not self.watch.is_blind:
+        if self.is_idle:
             return touched[:-1]
         s = self._at(Q, h)
         touched[s.bodies[: s.count]] = True

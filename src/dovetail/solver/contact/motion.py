@@ -28,6 +28,7 @@ __all__ = [
     "BODIES_SPENT",
     "BUDGET",
     "COVERED",
+    "EVERYTHING",
     "PAIRS_SPENT",
     "STILL",
     "USED",
@@ -35,8 +36,10 @@ __all__ = [
     "carry_over",
     "guard_uncovered",
     "limit_shares",
+    "look_at_chunk",
     "look_at_step",
     "pair_motion",
+    "record_chunk",
     "record_motion",
     "tightest",
     "vertex_step",
@@ -122,6 +125,9 @@ COVERED, PAIRS_SPENT, BODIES_SPENT = range(3)
 _BODIES, _PAIRS = 1, 2
 """Phases of a look at a step."""
 
+EVERYTHING = (0, 0, 1 << 62, _BODIES | _PAIRS)
+"""All phases of a look, of all bodies and pairs."""
+
 _COST_OF_BODY, _COST_OF_PAIR = 60.0, 12.0  # [ns] to see how far they move
 
 
@@ -130,13 +136,11 @@ def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, shar
 
     `in_frame` sees it from a frame that moves with the mean of all bodies, which are in the islands `of` (n,).
     """
-    frame, bodies, pairs = np.zeros(3), chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
-    if in_frame:
-        _mean_step(y, of, frame)
+    bodies, pairs = chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
     if len(bodies) == len(pairs) == 1:
-        return int(_look(w, Q, y, frame, of, share, (0, 0, max(len(y), len(w.near)), _BODIES | _PAIRS)))
-    found = map_chunks(_look, in_phase(bodies, _BODIES), w, Q, y, frame, of, share)
-    return int(max(*found, *map_chunks(_look, in_phase(pairs, _PAIRS), w, Q, y, frame, of, share)))
+        return int(look_at_chunk(w, Q, y, in_frame, of, share, EVERYTHING))
+    found = map_chunks(look_at_chunk, in_phase(bodies, _BODIES), w, Q, y, in_frame, of, share)
+    return int(max(*found, *map_chunks(look_at_chunk, in_phase(pairs, _PAIRS), w, Q, y, in_frame, of, share)))
 
 
 @kernel
@@ -153,13 +157,16 @@ def _mean_step(y: Array, of: Indices, frame: Array) -> None:
 
 
 @mapped
-def _look(
-    w: Books, Q: Array, y: Array, frame: Array, of: Indices, share: Array, span: tuple[int, int, int, int]
+def look_at_chunk(
+    w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array, span: tuple[int, int, int, int]
 ) -> int:
-    """Phases of `look_at_step`, of some bodies, then of some pairs."""
+    """Phases of `look_at_step`: of some bodies, then of some pairs."""
     _, start, stop, phase = span
     found = COVERED
     if phase & _BODIES:
+        frame = np.zeros(3)
+        if in_frame:
+            _mean_step(y, of, frame)
         if start == 0:
             w.planes[STILL] = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
             if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
@@ -329,11 +336,11 @@ def record_motion(w: Books, islands: Islands) -> None:
 
     In the frame of the step, what moves less than it is asked to lags behind by the rest.
     """
-    map_chunks(_record_motion, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+    map_chunks(record_chunk, chunks(len(w.near), _COST_OF_PAIR), w, islands)
 
 
 @mapped
-def _record_motion(w: Books, islands: Islands, span: Span) -> None:
+def record_chunk(w: Books, islands: Islands, span: Span) -> None:
     """Book that of some pairs, and of all bodies in the first part."""
     part, start, stop = span
     island, alpha, near, shift, turn, axis = islands.of, islands.alpha, w.near, w.shift, w.turn, w.axis
@@ -343,7 +350,7 @@ def _record_motion(w: Books, islands: Islands, span: Span) -> None:
     for b in range(len(island) if part == 0 else 0):
         share = alpha[island[b]] if island[b] >= 0 else 1.0
         used[b] += share * motion[b] + (1.0 - share) * still
-    for k in range(start, stop):
+    for k in range(start, min(stop, len(near))):
         k = natural(k)
         a, b = natural(near[k, 0]), natural(near[k, 1])
         share_a = alpha[island[a]] if island[a] >= 0 else 0.0

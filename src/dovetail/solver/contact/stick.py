@@ -64,6 +64,11 @@ class Stick:
         loads = self._load[: friction.count, None] / (h * h)
         self.keys, self.bodies, self.force = self._present[: friction.count], bodies, np.hstack([force, loads])
 
+    def clear(self) -> None:
+        """Nothing touches anything."""
+        if len(self.keys):
+            self.keys, self.bodies, self.force = self.keys[:0], self.bodies[:0], self.force[:0]
+
     def forget(self, moved: Indices) -> None:
         """These bodies were moved from outside."""
         stays = ~np.isin(self.bodies, moved).any(axis=1)
