@@ -58,12 +58,12 @@ from dovetail.solver.rigid import rigid, rows_of
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Touch", "left_over", "push", "set_rolling", "touch"]
+__all__ = ["FADES", "FELT", "RESTS", "STILL", "Touch", "left_over", "push", "set_rolling", "touch"]
 
-_FADES = 4.0  # a change of f by a quarter of itself is an impact; chosen by random drops that must not gain energy
-_FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
-_STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
-_RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
+FADES = 4.0  # a change of f by a quarter of itself is an impact; chosen by random drops that must not gain energy
+FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
+STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
+RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
 
 
 class Touch(NamedTuple):
@@ -168,7 +168,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     V, n, mass = state.V.copy(), bodies.count, bodies.mass
     active, half, moved, fresh = bodies.is_free * held, np.zeros_like(V), state.moved, held & ~state.lagging
     tied = active - model.lone.among(active)
-    if not (tied.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < _STILL:
+    if not (tied.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < STILL:
         return Touch(V, half, state.pushed[:, :13])  # a pile at rest: nothing turns
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
     u, change, (pushed, rubbed) = np.empty_like(V), np.empty_like(V), np.empty((2, n, 6))
@@ -282,9 +282,9 @@ def _persistence(model: Model, state: State, h: float, u: Array, change: Array) 
     sizes = np.empty((4, bodies.count))
     _measure(bodies.mass, bodies.half, bodies.is_free, u, change, state.Q_before, state.Q, sizes)
     all_of_it, changed = islands.sum(sizes[0]), islands.sum(sizes[1])
-    ratio = np.minimum(_FADES * _FADES * changed / np.maximum(all_of_it, 1e-300), 1.0)
+    ratio = np.minimum(FADES * FADES * changed / np.maximum(all_of_it, 1e-300), 1.0)
     phi = 1.0 - ratio * ratio
-    felt, fast = h * sizes[2] >= _FELT, sizes[3] >= _RESTS * state.dt_before
+    felt, fast = h * sizes[2] >= FELT, sizes[3] >= RESTS * state.dt_before
     feels, moves = islands.sum(felt) > 0.0, islands.sum(fast) > 0.0
     follows, waits = feels & moves & (phi > 0.0), moves & ~feels
     of = islands.of
