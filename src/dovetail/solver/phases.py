@@ -187,7 +187,8 @@ def direct(
             _assemble(p, slides, laws, arap, exact, Q, active, blocks)
         if not phases & FACTOR:
             return bad
-        bad = factor(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R)
+        rows = (0, 0, len(blocks.order))
+        bad = factor(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, rows)
         if bad < 0 or not exact or not phases & ASSEMBLE:
             break
         exact = False
@@ -196,5 +197,6 @@ def direct(
             if active[b]:
                 for i in range(12):
                     y[b, i] = blocks.g[b, i]
-        solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, y)
+        rows = (0, 0, len(blocks.order))
+        solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, y, rows)
     return bad

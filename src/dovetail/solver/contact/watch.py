@@ -21,8 +21,17 @@ from dovetail.solver.contact.candidates import Candidates, list_vertices
 from dovetail.solver.contact.detect import detect, positions
 from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.known import Watched, follow
-from dovetail.solver.contact.motion import BODIES_SPENT, BUDGET, PAIRS_SPENT, STILL, USED, look_at_step, pair_motion
-from dovetail.solver.contact.near import near_bodies
+from dovetail.solver.contact.motion import (
+    BODIES_SPENT,
+    BUDGET,
+    PAIRS_SPENT,
+    STILL,
+    USED,
+    carry_over,
+    look_at_step,
+    pair_motion,
+)
+from dovetail.solver.contact.near import find_pairs, near_bodies
 from dovetail.solver.contact.planes import near_planes, touching_vertices
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
@@ -135,8 +144,7 @@ class Watch(Watched):
         self.budget = _room(self.motion, self.scene.d_hat, _BODY_HEADROOM)
         self._renew_planes()
         self._find_near(Q)
-        self.need, self.spent, self.path, self.slack = np.zeros((4, len(self.near)))
-        self.pair_short, self.axis = np.zeros(len(self.near), np.int64), np.zeros((len(self.near), 3))
+        self._make_books()
         self.candidates = Candidates.none()
         self._find(Q, island, np.full(1, -1), np.arange(len(self.near)), None)
 
@@ -146,21 +154,21 @@ class Watch(Watched):
         # a budget shrinks slowly, or a direction that grows again would soon make for another look
         self.budget = np.maximum(_room(self.motion, self.scene.d_hat, self.headroom), 0.5 * self.budget)
         self._renew_planes()
-        n = len(Q)
-        before = self.near[:, 0] * n + self.near[:, 1]
-        old = (self.spent, self.path, self.slack, self.pair_short, self.axis)
+        before, old = self.near, (self.spent, self.path, self.slack, self.pair_short, self.axis)
         self._find_near(Q)
-        now = self.near[:, 0] * n + self.near[:, 1]
-        place = np.searchsorted(now, before)
-        stays = np.append(now, -1)[place] == before
-        self.spent, self.path, self.slack = np.zeros((3, len(now)))
-        self.pair_short, self.axis = np.zeros(len(now), np.int64), np.zeros((len(now), 3))
-        for values, past in zip((self.spent, self.path, self.slack, self.pair_short, self.axis), old, strict=True):
-            values[place[stays]] = past[stays]
-        self.need = np.zeros(len(now))
+        place = np.empty(len(before), np.int64)
+        find_pairs(before, self.near, place)
+        self._make_books()
+        carry_over(place, *old, self)
         pair_motion(self, island)
-        place_of = np.append(np.where(stays, place, -1), -1)
+        place_of = np.append(place, -1)
         self._find(Q, island, place_of, self._soon(share), None)
+
+    def _make_books(self) -> None:
+        """Know nothing of the motion of near pairs."""
+        count = len(self.near)
+        self.need, self.spent, self.path, self.slack = np.zeros((4, count))
+        self.pair_short, self.axis = np.zeros(count, np.int64), np.zeros((count, 3))
 
     def _find_near(self, Q: Array) -> None:
         """Find near bodies; budgets are cut where there are too many."""
