@@ -1,9 +1,9 @@
 """Where Newton's method begins: at the first guess, as far as that is free and pays, else in the last state.
 
 A guarded island goes on its straight way to the guess as far as that is free, if its energy is no higher there than in
-the last state; a guess that hardly differs from that is not looked at. A guess on stiff bodies and joints is often near, but expensive: where no guard is concerned, an island
-may take a few whole steps from it before energies are compared. Where joints are exact it must, for energies mean
-something only where they are closed.
+the last state; one that hardly differs from that is not looked at. A guess on stiff bodies and joints is often near,
+but expensive: where no guard is concerned, an island may take a few whole steps from it before energies are compared.
+Where joints are exact it must, for energies mean something only where they are closed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,20 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import SLACK, measure
 from dovetail.solver.iteration import Iteration
 from dovetail.solver.kernel import kernel
-from dovetail.solver.phases import ACCEPT, COMPARE, ENERGIES, LEFT, LIMIT, MEANINGFUL, MORE, MOVE, OPEN, RATE_TOL, STEP_TOL, TRIAL
+from dovetail.solver.phases import (
+    ACCEPT,
+    COMPARE,
+    ENERGIES,
+    LEFT,
+    LIMIT,
+    MEANINGFUL,
+    MORE,
+    MOVE,
+    OPEN,
+    RATE_TOL,
+    STEP_TOL,
+    TRIAL,
+)
 from dovetail.solver.potential import Evaluation
 from dovetail.typing import Array, Flags
 

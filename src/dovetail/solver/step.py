@@ -14,7 +14,7 @@ from dovetail.errors import NewtonStalled
 from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.first_iterate import TRIALS
-from dovetail.solver.held import left_over, set_rolling, touch
+from dovetail.solver.held import by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.rotors import commit_rotors, predict_rotors
 from dovetail.solver.model import Model
@@ -106,7 +106,7 @@ class _Attempt:
     methods: Methods
     Q_before: Array
     start: tuple[Array, Array]
-    by_touch: tuple[Array, Array]
+    pushes: tuple[Array, Array]
     Q_tilde: Array
     solution: Solution
 
@@ -137,10 +137,10 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = TRIALS if state.dt_before > 0.0 else 0
     solution = minimise(model, Q, Q_guess, h, tolerances, trials)
-    by_touch = model.untouched
+    pushes = model.untouched
     if held is not None:
-        by_touch = np.hstack([held.pushed, left_over(model, Q, inner, methods.held)]), model.start.carried.copy()
-    return _Attempt(methods, Q_before, (V_start, a), by_touch, Q_tilde, solution)
+        pushes = by_touch(model, Q, inner, methods.held, held), model.start.carried.copy()
+    return _Attempt(methods, Q_before, (V_start, a), pushes, Q_tilde, solution)
 
 
 def step(
@@ -172,7 +172,7 @@ def step(
     if model.contact is not None:
         report.friction_loss, rubbing = model.contact.commit(work.Q, h)
     state.commit(
-        trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
+        trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.pushes,
         rubbing, touched,
     )  # fmt: skip
     laws = model.potential.laws

@@ -86,6 +86,7 @@ class Contact:
         self._state: object = None  # what the watch has gone to
         self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
+        self._frozen: tuple[object, float, int] = None, 0.0, 0  # contacts, step length and count of known friction
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
         self.count_at_start = 0
@@ -109,7 +110,7 @@ class Contact:
             self.stick.forget(moved)
         if self.ease is not None:
             self.ease.forget(moved)
-        self.friction.count, self._surveyed = 0, (None, 0.0)
+        self.friction.count, self._surveyed, self._frozen = 0, (None, 0.0), (None, 0.0, 0)
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
@@ -143,8 +144,11 @@ class Contact:
         if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
-        if fine:
+        if fine and self._frozen[0] is active and self._frozen[1] == h:
+            self.friction.count = self._frozen[2]
+        elif fine:
             self._freeze(Q, h, active)
+        self._frozen = None, 0.0, 0
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
@@ -156,6 +160,7 @@ class Contact:
 
     def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
+        self._frozen = None, 0.0, 0
         self._ease(self.watch, h)
         E.fill(0.0)
         self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
@@ -211,11 +216,16 @@ class Contact:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
         self.friction.epsilon = self.eps_velocity * h
         self._freeze(Q, h, s)
-        slide_on(self.friction, self.friction.count, self.stick is not None, Q_before, Q)
+        friction, carried = self.friction, self.friction.carried
+        friction.carried = carried.copy()
+        slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
         self._Q_start = Q
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
-        self.friction.count = 0
+        friction.carried = carried
+        if not self.scene.rolls.any():  # which is known only once the step begins
+            self._frozen = s, h, friction.count
+        friction.count = 0
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
         """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
@@ -303,12 +313,11 @@ class Contact:
         record_motion(self.watch, islands)
 
     def touched(self, Q: Array, h: float) -> Flags:
-        touched = np.zeros(len(self._owner) + 1, np.bool_)
-        if self.is_clear and not self.watch.is_blind:
-            return touched[:-1]
-        s = self._at(Q, h)
-        touched[s.bodies[: s.count]] = True
-        return touched[:-1]
+        touched = np.zeros(len(self._owner), np.int64)
+        if not self.is_clear or self.watch.is_blind:
+            s = self._at(Q, h)
+            _mark(s.bodies, s.count, touched)
+        return touched != 0
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------
 
@@ -359,6 +368,7 @@ class Contact:
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
+        self._frozen = None, 0.0, 0
         bodies = len(self._owner)
         self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
         self._chosen, self._threats = Chosen(), Threats(bodies)
@@ -366,6 +376,7 @@ class Contact:
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         active, E, watch = self._survey, self._E_survey, self.watch
+        self._frozen = None, 0.0, 0
         E.fill(0.0)
         if watch.is_blind:
             watch = watch.query(Q)
