@@ -85,7 +85,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
         return Touch(state.V, None, before)  # a pile at rest: nothing turns
     V, half, moved, rubbing, n = state.V.copy(), np.empty_like(Q), state.moved, state.rubbing.copy(), bodies.count
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
-    if contact is not None and contact.scene.rolls.any():
+    if contact is not None and contact.scene.some_roll:
         rolls = contact.turning.turn.any(axis=1)
         moved[rolls] = rubbing[rolls, 12:15] = 0.0
     pushed, fresh = np.empty((n, 13)), held & ~state.lagging
@@ -136,7 +136,7 @@ def _begun(model: Model, state: State, h: float, a: Array, fresh: Flags, rubbing
 def set_rolling(model: Model, state: State, h: float, V: Array, methods: Methods) -> None:
     """Tell contact by how much bodies that are held turn in a step that begins with V."""
     contact, bodies = model.contact, model.bodies
-    if contact is not None and (methods.some_held or contact.turning.turn.any()):
+    if contact is not None and contact.scene.some_roll and (methods.some_held or contact.turning.turn.any()):
         rolling = bodies.is_free * methods.held * contact.scene.rolls
         _turns(bodies.mass, rolling, contact.scene.rolling_axis, h, state.Q, V, contact.turning)
 

@@ -90,6 +90,7 @@ class Contact:
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
         self.count_at_start = 0
+        self._nobody, self._unrubbed = np.zeros(bodies, np.bool_), np.zeros((bodies, 16))
 
     @property
     def candidates(self) -> Candidates:
@@ -223,7 +224,7 @@ class Contact:
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
         friction.carried = carried
-        if not self.scene.rolls.any():  # which is known only once the step begins
+        if not self.scene.some_roll:  # which is known only once the step begins
             self._frozen = s, h, friction.count
         friction.count = 0
 
@@ -313,10 +314,10 @@ class Contact:
         record_motion(self.watch, islands)
 
     def touched(self, Q: Array, h: float) -> Flags:
-        touched = np.zeros(len(self._owner), np.int64)
-        if not self.is_clear or self.watch.is_blind:
-            s = self._at(Q, h)
-            _mark(s.bodies, s.count, touched)
+        if self.is_clear and not self.watch.is_blind:
+            return self._nobody
+        touched, s = np.zeros(len(self._owner), np.int64), self._at(Q, h)
+        _mark(s.bodies, s.count, touched)
         return touched != 0
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------
@@ -339,12 +340,16 @@ class Contact:
         Rows of its forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; in how
         many contacts.
         """
+        if self.ease is not None:
+            self.ease.commit(h)
+        if self.friction.count == 0:
+            if self.stick is not None:
+                self.stick.clear()
+            return 0.0, self._unrubbed
         force, work = self.friction.slips(self._Q_start, Q)
         rubbing = self.friction.on_bodies(self._Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
-        if self.ease is not None:
-            self.ease.commit(h)
         return work / (h * h), rubbing
 
     def arrive(self, Q: Array, state: Array) -> None:

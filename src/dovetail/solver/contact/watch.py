@@ -40,7 +40,7 @@ _FEW_HEADROOM = 8.0  # the same where there are few candidates: it grows with ea
 _SLOW_HEADROOM = 8.0  # the same for bodies that move less than d̂/2 or so
 _SMALL = 100  # bodies, up to which a look takes longer than what it finds
 _SPARSE = 2  # near pairs per body, up to which there are few
-_FEW = 4  # candidates per body, up to which looking for them takes longer than having them
+_FEW = 12  # candidates per body, up to which looking for them takes longer than having them
 _NEIGHBOURS = 128  # near pairs per body at most, unless there are more within the range of the barrier
 _CLEAR = 3.0  # hulls that are so many times farther apart than asked for need not be known to be farther
 _LEAST_APART = 0.05  # of the range: room along an axis, where a look finds no features and costs little
@@ -267,7 +267,8 @@ class Watch(Watched):
         if not is_small:
             return
         few = count < _FEW * len(self.budget)
-        self.pair_headroom = min(1.5 * self.pair_headroom, _FEW_HEADROOM) if few else _HEADROOM
+        wanted = self.pair_headroom * (1.5 if few else 1.0 / 1.5)
+        self.pair_headroom = min(max(wanted, _HEADROOM), _FEW_HEADROOM)
 
     def query(self, Q: Array) -> Watch:
         """Another watch, which knows the candidates in the range of the barrier at Q; this one is not changed."""
