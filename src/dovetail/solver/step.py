@@ -19,7 +19,7 @@ from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.rotors import commit_rotors, predict_rotors
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
-from dovetail.solver.predict import first_guess, predict
+from dovetail.solver.predict import first_guess, predict, stay_if_struck
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State
@@ -131,6 +131,9 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     # what pushes a body that touches something is known from the last step alone
     A_guess = inner if held is None else np.where(methods.held[:, None, None], state.A, inner)
     first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
+    if held is not None:
+        ratio = h / (state.dt_before or h)
+        stay_if_struck(bodies, model.islands.mechanism, state.lagging, ratio, state.Q_before, Q, Q_tilde, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
     if len(model.without_inertia):
         Q_guess[model.without_inertia] = Q[model.without_inertia]
