@@ -43,16 +43,16 @@ _STAYS = 1e-2  # tolerances: a guess that is nearer than so to the last state is
 
 def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
     """Start at the guess or in the last state; True if no further step is needed."""
-    islands, solution, potential = newton.islands, newton.solution, newton.potential
+    islands, solution, potential, moves = newton.islands, newton.solution, newton.potential, True
     if newton.guards:
         Q_guess = _within_limits(newton, Q_guess)
         y = _way(newton, Q_guess)
-        tolerances = newton.numbers[STEP_TOL], newton.numbers[RATE_TOL]
-        moves = bool(_hold(newton.model.bodies, islands, tolerances, newton.Q_start, Q_guess, y))
+        if newton.some_guarded:
+            tolerances = newton.numbers[STEP_TOL], newton.numbers[RATE_TOL]
+            moves = bool(_hold(newton.model.bodies, islands, tolerances, newton.Q_start, Q_guess, y))
         newton.begin_contacts(y)
         newton.number(y)
     else:
-        moves = True
         newton.begin_contacts(newton.Q_start)
     start = newton.at
     if moves and newton.some_guarded and islands.guarded[: islands.count].any():
