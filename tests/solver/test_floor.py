@@ -57,7 +57,7 @@ def after_steps(sizes, energies):
     islands, floor = Islands(np.ones(1, np.int64), np.zeros((0, 2), np.int64), np.zeros(1, np.int64)), Floor(1)
     islands.limit[0], nobody = 1.0, np.zeros(1, np.bool_)
     for islands.size[0], islands.total[0] in zip(sizes, energies, strict=True):
-        floor.end_stalled(islands, nobody, np.zeros(1))
+        floor.end_stalled(islands, nobody)
     islands.alpha[0] = 1.0
     return floor, islands
 
@@ -68,7 +68,7 @@ def test_a_step_that_leads_nowhere_is_halved_and_ends_only_what_is_no_lower_half
     stalled = floor.halve_stalled(islands)
     assert stalled.all() and islands.alpha[0] == 0.5
     islands.total[0] = halfway
-    assert floor.end_stalled(islands, stalled, np.zeros(1)) == ends == islands.done[0]
+    assert floor.end_stalled(islands, stalled) == ends == islands.done[0]
 
 
 @pytest.mark.parametrize(

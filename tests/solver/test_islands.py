@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from plain_bodies import plain_bodies
 
+from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.islands import Islands, components, unite_pairs
 from dovetail.solver.iterate import set_limits
 
@@ -90,7 +92,8 @@ def test_energies_of_bodies_add_up_to_those_of_islands():
     islands = divided(np.array([1, 0, 1, 1]), np.array([[0, 3]]))
     energies = np.array([1.0, 100.0, 2.0, 4.0])
     assert islands.sum(energies).tolist() == [5.0, 2.0]
-    set_limits(islands, energies)
+    weights = Weights(bodies=plain_bodies(np.tile(np.eye(4), (4, 1, 1))), c=np.zeros(4), w=np.zeros(4))
+    set_limits(weights, islands, np.zeros((4, 4, 3)), energies)
     assert islands.total[:2].tolist() == [5.0, 2.0]
     assert ((islands.limit[:2] > (5.0, 2.0)) & (islands.limit[:2] < (5.0 + 1e-9, 2.0 + 1e-9))).all(), (
         "round-off is no rise"

@@ -21,7 +21,7 @@ from dovetail.solver.linear.points import Net
 from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Blocks"]
+__all__ = ["Blocks", "clear_resting"]
 
 # A factor with more than so many blocks per block of the matrix, on more bodies than that, costs more than conjugate
 # gradients (benchmarks/linear.py).
@@ -42,7 +42,7 @@ def _without(active: Indices, some: Indices, others: Indices, out: Indices) -> N
 
 
 @kernel
-def _clear(active: Indices, b: Array) -> None:
+def clear_resting(active: Indices, b: Array) -> None:
     """b ← 0 for bodies that are not active."""
     for k in range(len(active)):
         if not active[k]:
@@ -200,7 +200,7 @@ class Blocks(Record):
             if chosen.any():
                 conjugate_gradients(self, chosen, self._factor_D, self._factor_U, tolerance, _ROUNDS, b)
         solve(self.order, self.row_start, self.column, self.by_factor(active), self.D, self.U, self.R, b)
-        _clear(active, b)
+        clear_resting(active, b)
         return b
 
 

@@ -26,6 +26,9 @@ import numpy as np
 from dovetail.errors import SolverError
 from dovetail.solver.articulated.trees import Sweep
 from dovetail.solver.assembly.start import (
+    FAR,
+    FAST,
+    WILD,
     aim_at_start,
     assemble_shapes,
     close_start,
@@ -49,9 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["Filter", "assemble_filter", "consistent_start", "factor_filter", "filter_of", "solve_filter"]
 
 _NONE = np.zeros((0, 3))
-_FAST = 0.2  # [rad] turn in a step, up to which the spin of Vₙ may stand for that of V̂, a hundredth away
-_WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which sweeps leave out, counts
-_FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 
 
 def consistent_start(
@@ -105,16 +105,16 @@ def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, 
     Q, V, h, room = start.Q, start.V, start.h, model.start_buffers
     aims = room.spare(inner, total)
     push = room.spare(inner, total, aims)
-    turn = h * float(aim_at_start(weights, chosen, h, _FAR, a, Q, V, aims, push))
-    if turn > _WILD:
+    turn = h * float(aim_at_start(weights, chosen, h, FAR, a, Q, V, aims, push))
+    if turn > WILD:
         return None
     found = sweep.filter(Q, aims, push, chosen)
     if found is None:
         return None
-    scatter(chosen, found[0], 1.0 / _FAR, V)
-    if turn > _FAST:
+    scatter(chosen, found[0], 1.0 / FAR, V)
+    if turn > FAST:
         # the curvature along the filtered velocity
-        aim_at_start(weights, chosen, h, _FAR, a, Q, V, aims, push)
+        aim_at_start(weights, chosen, h, FAR, a, Q, V, aims, push)
         found = sweep.filter(Q, aims, push, chosen)
         if found is None:
             return None

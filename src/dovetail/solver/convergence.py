@@ -16,7 +16,7 @@ import math
 from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel
 
-__all__ = ["accept_trials", "close_finished", "continue_trials", "predict_last", "settle"]
+__all__ = ["accept_trials", "begin_trials", "close_finished", "continue_trials", "predict_last", "settle"]
 
 _STRAIGHT = 1e-4  # turn [rad] of a body, below which the stretch by a straight step, 5e-9, does no harm
 _SURE = 0.3  # tolerances, within which a step must be predicted to be left out (benchmarks/exact.py)
@@ -68,6 +68,25 @@ def close_finished(s: Islands) -> int:
             s.done[m] = 1
             count += 1
     return count
+
+
+@kernel
+def begin_trials(s: Islands, skip: bool) -> tuple[int, bool]:
+    """tried ← islands that are not guarded and whose energies rise, or that have exact joints; α ← 0 for these, else 1.
+
+    `skip` says that no energies are known: all are tried. Returns how many are, and whether all may stay as they are.
+    """
+    count, stay = 0, True
+    for m in range(s.count):
+        rises = skip or not s.total[m] <= s.limit[m]
+        chosen = not s.guarded[m] and (rises or s.has_exact[m])
+        stay = stay and not chosen
+        s.tried[m] = 1 if chosen and (skip or abs(s.total[m]) < math.inf) else 0
+        s.alpha[m] = 0.0 if chosen else 1.0
+        s.shortest[m] = math.inf
+        s.ended[m] = 0
+        count += s.tried[m]
+    return count, stay
 
 
 @kernel

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from dovetail.solver.bodies import Bodies
+from dovetail.solver.convergence import begin_trials
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import SLACK, measure
 from dovetail.solver.iteration import Iteration
@@ -34,9 +35,8 @@ from dovetail.solver.phases import (
 from dovetail.solver.potential import Evaluation
 from dovetail.typing import Array, Flags
 
-__all__ = ["TRIALS", "begin"]
+__all__ = ["begin"]
 
-TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 _STAYS = 1e-2  # tolerances: a guess that is nearer than so to the last state is no better than it
 
@@ -185,25 +185,6 @@ def _agree(newton: Iteration, Q_guess: Array) -> None:
         guard.record_motion(islands)
 
 
-@kernel
-def _begin_trials(s: Islands, skip: bool) -> tuple[int, bool]:
-    """tried ← islands that are not guarded and whose energies rise, or that have exact joints; α ← 0 for these, else 1.
-
-    `skip` says that no energies are known: all are tried. Returns how many are, and whether all may stay as they are.
-    """
-    count, stay = 0, True
-    for m in range(s.count):
-        rises = skip or not s.total[m] <= s.limit[m]
-        chosen = not s.guarded[m] and (rises or s.has_exact[m])
-        stay = stay and not chosen
-        s.tried[m] = 1 if chosen and (skip or abs(s.total[m]) < math.inf) else 0
-        s.alpha[m] = 0.0 if chosen else 1.0
-        s.shortest[m] = math.inf
-        s.ended[m] = 0
-        count += s.tried[m]
-    return count, stay
-
-
 def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
     """Let islands that are not guarded stay near the guess, or send them back; `ended` ← those that are done with it.
 
@@ -216,7 +197,7 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
     potential.run(LIMIT, potential.no_step, start, start)
     if not (skip := _is_exact(newton)):
         potential.run(COMPARE, potential.no_step, newton.at, newton.at)
-    left, stay = _begin_trials(islands, skip)
+    left, stay = begin_trials(islands, skip)
     if stay:
         return
     stays, count = islands.alpha[: islands.count].copy(), islands.count

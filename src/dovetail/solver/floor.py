@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import SLACK
-from dovetail.typing import Array, Flags
+from dovetail.typing import Flags
 
 __all__ = ["PATIENCE", "Floor"]
 
@@ -38,10 +38,10 @@ class Floor:
         islands.alpha[:m][stalled] = 0.5
         return stalled
 
-    def end_stalled(self, islands: Islands, stalled: Flags, noise: Array) -> int:
-        """done ← also stalled islands (m,) whose energy has not changed but by noise (m,); how many."""
+    def end_stalled(self, islands: Islands, stalled: Flags) -> int:
+        """done ← also stalled islands (m,) whose energy has not changed but by noise; how many."""
         m = islands.count
-        limit = islands.limit[:m]
+        limit, noise = islands.limit[:m], islands.noise[:m]
         is_same = np.abs(islands.total[:m] - limit) <= 2.0 * (SLACK * np.abs(limit) + noise)
         size = np.append(islands.size[:m], 0.0)[islands.of]
         stalls = np.append(is_same, False)[islands.of] & (size >= _SHRINK * self._shortest)

@@ -16,7 +16,16 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Islands", "components", "unite", "unite_pairs"]
+__all__ = [
+    "Islands",
+    "begin_islands",
+    "components",
+    "finish_islands",
+    "mark_pairs",
+    "restart_islands",
+    "unite",
+    "unite_pairs",
+]
 
 
 @kernel
@@ -45,6 +54,16 @@ def unite_pairs(parent: Indices, is_free: Indices, pairs: Indices, count: int) -
             unite(parent, a, b)
 
 
+@kernel
+def mark_pairs(pairs: Indices, count: int, out: Indices) -> None:
+    """out[b] ← 1 for the bodies in the first `count` rows."""
+    for k in range(count):
+        for side in range(2):
+            b = pairs[k, side]
+            if b >= 0 and (k == 0 or b != pairs[k - 1, side]):
+                out[b] = 1
+
+
 def components(nodes: int, pairs: Indices) -> Indices:
     """For every node (nodes,) the smallest one that pairs (k, 2) connect it with."""
     parent = np.arange(nodes)
@@ -70,7 +89,7 @@ class Islands(Record):
     running, guarded, has_exact    1 where it has not converged, a guard is concerned, a body is on an exact joint
     size, before, by_body (n,)     of its step in units of the tolerances, and of the last one, also by body
     alpha                          share of the step that it takes
-    total, limit                   energy, and what it must not exceed
+    total, limit, noise            energy, what it must not exceed, and what of that round-off may make
     done, last, curved             1 where it ends, where a whole step is the last, where the step is curved
     tried, shortest, ended         islands that are tried on the guess, see convergence.py
     """
@@ -93,6 +112,7 @@ class Islands(Record):
     alpha: Array = f8(1)
     total: Array = f8(1)
     limit: Array = f8(1)
+    noise: Array = f8(1)
     done: Indices = i8(1)
     last: Indices = i8(1)
     curved: Indices = i8(1)
@@ -106,7 +126,9 @@ class Islands(Record):
             name: np.zeros(n, np.int64) for name in ("of", "marks", "mechanism", "running", "guarded", "has_exact")
         }
         whole |= {name: np.zeros(n, np.int64) for name in ("done", "last", "curved", "tried", "ended")}
-        numbers = {name: np.zeros(n) for name in ("size", "before", "by_body", "alpha", "total", "limit", "shortest")}
+        numbers = {
+            name: np.zeros(n) for name in ("size", "before", "by_body", "alpha", "total", "limit", "noise", "shortest")
+        }
         free = np.ascontiguousarray(is_free, np.int64)
         super().__init__(
             count=0, is_free=free, unconverged=free.copy(),
@@ -145,12 +167,12 @@ class Islands(Record):
 
     def restart(self) -> None:
         """Let all bodies run."""
-        _restart(self)
+        restart_islands(self)
 
     def begin(self) -> None:
         """Start a step: joints alone make the islands, all of which run, and nothing is known of steps."""
         self.by_joints()
-        _begin(self)
+        begin_islands(self)
 
     def renew(self) -> None:
         """A step was broken off: joints alone make the islands, and all bodies run."""
@@ -160,7 +182,7 @@ class Islands(Record):
 
     def finish(self, done: Indices) -> None:
         """Stop the islands where `done` (≥ m,) is not 0."""
-        _finish(self, done)
+        finish_islands(self, done)
 
     def mechanisms_of(self, some: Flags) -> Flags:
         """True for all bodies (n,) that joints connect to one of these (n,); fixed bodies connect nothing."""
@@ -222,7 +244,7 @@ def _number(s: Islands) -> tuple[int, bool]:
 
 
 @kernel
-def _restart(s: Islands) -> None:
+def restart_islands(s: Islands) -> None:
     for b in range(len(s.of)):
         s.unconverged[b] = s.is_free[b]
     for m in range(s.count):
@@ -230,8 +252,8 @@ def _restart(s: Islands) -> None:
 
 
 @kernel
-def _begin(s: Islands) -> None:
-    _restart(s)
+def begin_islands(s: Islands) -> None:
+    restart_islands(s)
     for m in range(s.count):
         s.before[m] = math.inf
         s.guarded[m] = 0
@@ -241,7 +263,7 @@ def _begin(s: Islands) -> None:
 
 
 @kernel
-def _finish(s: Islands, done: Indices) -> None:
+def finish_islands(s: Islands, done: Indices) -> None:
     for b in range(len(s.of)):
         if s.of[b] >= 0 and done[s.of[b]]:
             s.unconverged[b] = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 _TURN = -0.5  # cosine between two directions below which the second one turns back
+_ROUND_OFF = 1e-14  # relative error of a position after the hundred operations behind it
 SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of terms with 1e-16 each
 
 
@@ -88,11 +90,22 @@ def total_by_island(s: Islands, E: Array) -> None:
 
 
 @kernel
-def set_limits(s: Islands, E: Array) -> None:
-    """limit ← what the energies of islands must not exceed, E (n,) being those of now; round-off is no rise."""
+def set_limits(weights: Weights, s: Islands, Q: Array, E: Array) -> None:
+    """limit ← what the energies of islands must not exceed, E (n,) being those at Q; round-off is no rise.
+
+    An energy changes by ε √(2E Σ (m|p|² + h²κV)), noise, because positions and axes are rounded.
+    """
     total_by_island(s, E)
+    c, w, mass = weights.c, weights.w, weights.bodies.mass
     for m in range(s.count):
-        s.limit[m] = s.total[m] * (1.0 + SLACK)
+        s.noise[m] = 0.0
+    for b in range(len(s.of)):
+        if s.of[b] >= 0:
+            squared = Q[b, 0, 0] * Q[b, 0, 0] + Q[b, 0, 1] * Q[b, 0, 1] + Q[b, 0, 2] * Q[b, 0, 2]
+            s.noise[s.of[b]] += c[b] * mass[b, 0, 0] * squared + w[b]
+    for m in range(s.count):
+        s.noise[m] = _ROUND_OFF * math.sqrt(2.0 * max(s.total[m], 0.0) * s.noise[m])
+        s.limit[m] = s.total[m] * (1.0 + SLACK) + s.noise[m]
 
 
 @kernel

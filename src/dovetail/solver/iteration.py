@@ -42,7 +42,6 @@ from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Iteration"]
 
-_ROUND_OFF = 1e-14  # relative error of a position after the hundred operations behind it
 _CLOSING = 8  # steps before the limit from which on none is curved: where it ends the iteration, joints are closed
 _LOW = (
     0.25  # contacts are looked for anew when less than this share of a guarded step fits into what they were found for
@@ -169,7 +168,7 @@ class Iteration:
         found = self._line_search(y, trial, rising) if numbers[LEFT] else self._finish(y, trial)
         left = int(numbers[LEFT]) - close_finished(islands)
         if self._floor is not None and stalled is not None and left:
-            ended = self._floor.end_stalled(islands, stalled, self._noise())
+            ended = self._floor.end_stalled(islands, stalled)
             left, self.solution.at_floor = left - ended, self.solution.at_floor or ended > 0
         for guard in self.guards:
             guard.record_motion(islands)
@@ -207,9 +206,6 @@ class Iteration:
             self.numbers[OPEN] = 1.0
             self.potential.run(LIMIT | COMPARE, y, self.at, trial)
             rising = int(self.numbers[RISING])
-        if rising:
-            islands.limit[: islands.count] += self._noise()
-            rising = shorten(islands, False)
         for _ in range(most if rising else 0):
             solution.halvings += rising
             shorten(islands, True)
@@ -252,14 +248,6 @@ class Iteration:
         left -= int((late & (islands.done[:m] == 0) & (islands.running[:m] != 0)).sum())
         islands.done[:m] |= late
         return left
-
-    def _noise(self) -> Array:
-        """By island, how much an energy may change because positions and axes are rounded: ε √(2E Σ (m|p|² + h²κV))."""
-        p, islands, weights = self.at.Q[:, 0], self.islands, self.potential.weights
-        moments = weights.c * self.model.bodies.mass[:, 0, 0] * np.einsum("bx,bx->b", p, p) + weights.w
-        energies = np.maximum(islands.limit[: islands.count], 0.0)
-        noise: Array = _ROUND_OFF * np.sqrt(2.0 * energies * islands.sum(moments))
-        return noise
 
     def _not_finite(self, y: Array) -> str:
         finite = np.isfinite(y).all(axis=1)

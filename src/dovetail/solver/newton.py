@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.first_iterate import TRIALS, begin
+from dovetail.solver.first_iterate import begin
 from dovetail.solver.iteration import Iteration
 from dovetail.solver.model import Model
+from dovetail.solver.quiet import GUESS_TRIALS
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.typing import Array
 
@@ -22,11 +23,14 @@ __all__ = ["minimise"]
 
 
 def minimise(
-    model: Model, Q_start: Array, Q_guess: Array, h: float, tolerances: Tolerances, trials: int = TRIALS
+    model: Model, Q_start: Array, Q_guess: Array, h: float, tolerances: Tolerances, trials: int = GUESS_TRIALS
 ) -> Solution:
     """Minimise the potential of one step of length h; a guess may take `trials` steps to prove itself."""
     if model.islands.count == 0:
         return Solution(Q_guess, converged=True)
+    quiet = model.quiet.minimise(Q_start, Q_guess, h, tolerances, trials)
+    if quiet is not None:
+        return quiet
     soft = model.potential.soft_transforms
     substeps = tolerances.substeps if soft.count else 1
     soft.approach(Q_start, 1.0 / substeps)

@@ -129,7 +129,7 @@ def advance(
     if phases & TRIAL:
         numbers[LEFT], numbers[MEANINGFUL] = continue_trials(s, numbers[RATE], numbers[MORE] != 0.0)
     if phases & LIMIT:
-        set_limits(s, _merits(p, constraints, is_open, Q, E))
+        set_limits(p.weights, s, Q, _merits(p, constraints, is_open, Q, E))
     if phases & MOVE:
         move(s, y, Q, out)
     if phases & ENERGIES:

@@ -30,7 +30,6 @@ from dovetail.solver.phases import (
     COMPARE,
     ENERGIES,
     FACTOR,
-    LIMIT,
     NUMBERS,
     OPEN,
     PHASES,
@@ -38,6 +37,7 @@ from dovetail.solver.phases import (
     advance,
     direct,
 )
+from dovetail.solver.program import Program
 from dovetail.typing import Array, Indices
 
 __all__ = ["Evaluation", "Potential"]
@@ -191,10 +191,21 @@ class Potential:
             self._standard, *self._kinds, self._constraints, self.islands, y, at.Q, at.E, to.Q, to.E, numbers
         )  # fmt: skip
 
-    def total(self, at: Evaluation, as_limit: bool = False) -> Array:
-        """What must not rise, by island (a view): energies and how open exact joints are; or also sets it as limit."""
+    def bind(self, program: Program, y: Array, at: tuple[Array, Array], to: tuple[Array, Array]) -> int:
+        """The place of `run` with these arrays in a program, states being Q and E; phases are as `numbers` says."""
+        return program.add(
+            advance, self._standard, *self._kinds, self._constraints, self.islands, y, *at, *to, self.numbers
+        )
+
+    def bind_solver(self, program: Program, Q: Array, blocks: Blocks, y: Array) -> int:
+        """The place of `solve_standard` with the exact Hessian at Q."""
+        both = ASSEMBLE | FACTOR
+        return program.add(direct, self._standard, *self._kinds, True, Q, self.islands.unconverged, blocks, y, both)
+
+    def total(self, at: Evaluation) -> Array:
+        """What must not rise, by island (a view): energies and how open exact joints are."""
         self.numbers[OPEN] = self.exact is not None and not self.exact.stay_closed
-        self.run(LIMIT if as_limit else COMPARE, self.no_step, at, at)
+        self.run(COMPARE, self.no_step, at, at)
         return self.islands.total[: self.islands.count]
 
     # ---- derivatives -----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["first_guess", "predict", "stay_if_struck"]
+__all__ = ["first_guess", "guesses", "predict", "stay_if_struck"]
 
 _BY_EIGHT = jit_enabled
 _POLAR = 1e-6  # accuracy of a rotation that is only a guess
@@ -76,7 +76,7 @@ def _guess(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, o
 
 
 @kernel
-def _guesses(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+def guesses(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
     R, change = np.empty((3, 3)), np.zeros(LANES)
     done = tried = 0
     for b in range(len(Q)):
@@ -112,7 +112,7 @@ def first_guess(h: float, weight: Array, is_free: Indices, Q: Array, Q_tilde: Ar
     acceleration does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape
     energy punishes.
     """
-    _guesses(h * h / weight, is_free, Q, Q_tilde, A, out)
+    guesses(h * h / weight, is_free, Q, Q_tilde, A, out)
 
 
 @kernel

@@ -11,11 +11,11 @@ from dovetail.solver.integrator import Methods
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["State", "rates_after"]
+__all__ = ["State", "commit_state", "rates_after"]
 
 
 @kernel
-def _commit(
+def commit_state(
     table: Array, method: Indices, h: float, weight: Array, is_free: Indices, new: Array, Q_tilde: Array,
     start: tuple[Array, Array], Q: Array, Q_before: Array, out: tuple[Array, Array, Array],
 ) -> None:  # fmt: skip
@@ -48,7 +48,7 @@ def rates_after(methods: Methods, h: float, is_free: Indices, Q_before: Array, Q
     """V (n, 4, 3) after a step of length h from Q to Q_end, as `State.commit` finds it, of methods without a start."""
     out, nothing = (np.empty_like(Q), np.empty_like(Q), np.empty_like(Q)), np.zeros_like(Q)
     start = nothing, nothing
-    _commit(methods.rates, methods.of, h, methods.weight, is_free, Q_end, nothing, start, Q, Q_before, out)
+    commit_state(methods.rates, methods.of, h, methods.weight, is_free, Q_end, nothing, start, Q, Q_before, out)
     return out[1]
 
 
@@ -125,7 +125,7 @@ class State:
 
     def velocity(self, mass: Array) -> Array:
         """Rates of Q (n, 4, 3) of bodies with M̂ (n, 4, 4): V, or the mean over the last step where V lags behind."""
-        if not self.lagging.any():
+        if not np.count_nonzero(self.lagging):
             return self.V
         found = self.V.copy()
         _mean_rates(mass, self.lagging, self.dt_before, self.Q_before, self.Q, found)
@@ -173,9 +173,18 @@ class State:
         by_touch what bodies that touch something are pushed by, and joints carry besides, rubbing friction.
         touched (n,) do so at Q.
         """
-        Q_new, V_new, A_new = self._spare
         rates, lagging = methods.landing(touched)
-        _commit(methods.rates, rates, h, methods.weight, is_free, Q, Q_tilde, start, self.Q, Q_before, self._spare)
+        commit_state(methods.rates, rates, h, methods.weight, is_free, Q, Q_tilde, start, self.Q, Q_before, self._spare)
+        self.accept(h, lagging, by_touch, rubbing, touched)
+
+    @property
+    def spare(self) -> tuple[Array, Array, Array]:
+        """Room for the new Q, V and A."""
+        return self._spare
+
+    def accept(self, h: float, lagging: Flags, by_touch: tuple[Array, Array], rubbing: Array, touched: Flags) -> None:
+        """What is in the spare arrays is the state now, after a step of length h."""
+        Q_new, V_new, A_new = self._spare
         self._spare = self.Q_before, self.V_before, self.A
         self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
         self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, lagging, by_touch, h

@@ -6,20 +6,19 @@ loads at Qₙ → consistent start (ctr) → prediction Q̃ → first guess → 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dovetail.errors import NewtonStalled
 from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
-from dovetail.solver.first_iterate import TRIALS
 from dovetail.solver.held import by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.rotors import commit_rotors, predict_rotors
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
 from dovetail.solver.predict import first_guess, predict, stay_if_struck
+from dovetail.solver.quiet import GUESS_TRIALS
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State
@@ -86,17 +85,15 @@ class StepReport:
         )
 
 
-def _of_contacts(model: Model) -> dict[str, Any]:
-    """The part of the report that concerns contact."""
+def _report(model: Model, h: float, methods: Methods, work: Solution, is_open: str = "") -> StepReport:
     contact = model.contact
-    if contact is None:
-        return {"islands": model.islands.count}
-    return {
-        "contacts": contact.count_at_start,
-        "candidates": contact.candidates.count,
-        "detections": contact.watch.looks,
-        "islands": model.islands.count,
-    }
+    contacts, candidates, looks = 0, 0, 0
+    if contact is not None:
+        contacts, candidates, looks = contact.count_at_start, contact.candidates.count, contact.watch.looks
+    return StepReport(
+        h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged, contacts, candidates,
+        looks, model.islands.count, 0.0, methods.bdf1_count, is_open, work.at_floor,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -138,7 +135,7 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     if len(model.without_inertia):
         Q_guess[model.without_inertia] = Q[model.without_inertia]
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
-    trials = TRIALS if state.dt_before > 0.0 else 0
+    trials = GUESS_TRIALS if state.dt_before > 0.0 else 0
     solution = minimise(model, Q, Q_guess, h, tolerances, trials)
     pushes = model.untouched
     if held is not None:
@@ -154,6 +151,8 @@ def step(
     Where the iteration limit is reached the last iterate is taken, unless `strict` makes that an error.
     """
     methods = scheme.at_start(model, state, h)
+    if (quiet := model.quiet.step(state, h, methods, tolerances)) is not None:
+        return _report(model, h, methods, quiet)
     trial = _attempt(model, state, h, methods, tolerances)
     work = trial.solution
     safer, touched = scheme.at_end(model, state, methods, work.Q, h)
@@ -165,10 +164,7 @@ def step(
         safer, touched = scheme.at_end(model, state, methods, work.Q, h)
     exact = model.potential.exact
     is_open = "" if exact is None or work.converged else exact.widest(work.Q, model.bodies.is_free)
-    report = StepReport(
-        h, work.iterations, work.restarts, work.halvings, work.step, work.rate, work.converged,
-        **_of_contacts(model), bdf1_bodies=methods.bdf1_count, open_joint=is_open, at_floor=work.at_floor,
-    )  # fmt: skip
+    report = _report(model, h, methods, work, is_open)
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
     rubbing = model.unrubbed

@@ -20,9 +20,10 @@ __all__ = ["approach"]
 
 def approach(x: Array, target: Array, last: Array, acceleration: Array, h: float) -> Array:
     """Targets of this step (m,) on the way to a target, from x; `last` is by how much they were moved before."""
-    left = target - x
-    with np.errstate(invalid="ignore"):  # ∞·0: where an acceleration is infinite the target is not moved
-        ahead = np.copysign(np.minimum(np.abs(left), h * np.sqrt(acceleration * np.abs(left))), left)
-        most = acceleration * h * h
-        moved: Array = x + np.clip(ahead, last - most, last + most)
-    return np.where(np.isfinite(acceleration), moved, target)
+    jumps = np.isinf(acceleration)  # the target is not moved then
+    left, most = target - x, np.where(jumps, 0.0, acceleration * (h * h))
+    size = np.abs(left)
+    ahead = np.copysign(np.minimum(size, np.sqrt(most * size)), left)
+    moved = np.minimum(np.maximum(ahead, last - most), last + most)
+    found: Array = np.where(jumps, target, x + moved)
+    return found

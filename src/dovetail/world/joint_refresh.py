@@ -156,7 +156,7 @@ class _LawRefresh:
     def approach(self, read: Array, h: float) -> None:
         """Move the targets of servos that have an acceleration, as far as that allows in a step of length h."""
         acceleration, laws = self._accelerations(read), self._laws
-        if np.isfinite(acceleration).any():
+        if np.count_nonzero(np.isfinite(acceleration)):
             x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
             laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
 

@@ -13,6 +13,7 @@ from dovetail.solver.articulated.tree import Forest
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.buffers import aligned
 from dovetail.solver.emit import LANES
+from dovetail.solver.program import Program
 from dovetail.typing import Array, Indices
 
 __all__ = ["Articulated"]
@@ -79,17 +80,38 @@ class Articulated:
 
         Gaps count in y, and with the other sign in y_push: there joints pull bodies together.
         """
+        self._make_room_for_response()
+        return self._sweep(self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
+
+    def bind_response(
+        self, program: Program, Q: Array, Q_tilde: Array, push: Array, active: Indices, y: Array, y_push: Array
+    ) -> int:
+        """The place of `respond` with these arrays and the present weights."""
+        self._make_room_for_response()
+        return program.add(sweep, *self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
+
+    def _make_room_for_response(self) -> None:
         if not len(self.arrays.second):
             self.arrays.kept = aligned(self.chunks.fast_chunks * KEPT * LANES)
             self.arrays.second = np.zeros_like(self.arrays.multiplier)  # the last one: its length tells of both
-        return self._sweep(self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
 
     def _sweep(
         self, weights: SweepWeights, active: Indices, Q: Array, Q_tilde: Array, two: int, push: Array, y: Array,
         y_push: Array,
     ) -> int:  # fmt: skip
-        bad: int = sweep(
-            self.chunks.balls, self.chunks.hinges, self.arrays, self._bodies, weights, active, Q, Q_tilde, two, push, y,
-            y_push,
-        )  # fmt: skip
+        bad: int = sweep(*self._kinds, weights, active, Q, Q_tilde, two, push, y, y_push)
         return bad
+
+    @property
+    def _kinds(self) -> tuple[int | None, int | None, SweepArrays, Bodies]:
+        return self.chunks.balls, self.chunks.hinges, self.arrays, self._bodies
+
+    def bind(self, program: Program, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> tuple[int, int]:
+        """The place of `direction` with these arrays in a program, and that of the weights, as they are now."""
+        place = program.add(sweep, *self._kinds, self._weights, active, Q, Q_tilde, 0, Q, y, y)
+        return place, program.argument(place, len(self._kinds))
+
+    @property
+    def weights(self) -> SweepWeights:
+        """Those of `direction`."""
+        return self._weights

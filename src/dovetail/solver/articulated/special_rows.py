@@ -16,6 +16,7 @@ so that its rows are those along two directions e₁, e₂ across v, and an idle
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -160,16 +161,19 @@ class SpecialRows:
 
     def linearise(self, Q: Array) -> None:
         """Take the rows at Q."""
+        for one, *args in self.linearising(Q):
+            one(*args)
+
+    def linearising(self, Q: Array) -> list[tuple[Any, ...]]:
+        """The calls that take the rows at Q: kernels with their arguments."""
+        calls: list[tuple[Any, ...]] = []
         if self._with_laws:
-            assert self._laws is not None
-            linearise_laws(self._laws, Q)
-            _place_laws(
-                self._laws, self._law_triple, self._number, self._row, self._flipped, self._mass_inverse, self._arrays
-            )
+            placed = self._law_triple, self._number, self._row, self._flipped, self._mass_inverse, self._arrays
+            calls += [(linearise_laws, self._laws, Q), (_place_laws, self._laws, *placed)]
         if self._with_slides:
-            _place_slides(
-                self._slides, self._slide_triple, self._law_triples, self._flipped, Q, self._directions, self._arrays
-            )
+            rows = self._slides, self._slide_triple, self._law_triples, self._flipped
+            calls.append((_place_slides, *rows, Q, self._directions, self._arrays))
+        return calls
 
     def export_multipliers(self, swept: Indices) -> None:
         """Hand the multipliers of exact slides over; swept (n,) says of which bodies."""

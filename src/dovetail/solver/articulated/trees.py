@@ -22,6 +22,7 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.joint.rows import Rows as JointRows
 from dovetail.solver.kernel import kernel
 from dovetail.solver.potential import Evaluation, Potential
+from dovetail.solver.program import Program
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Sweep"]
@@ -256,7 +257,8 @@ class Sweep:
 
     def exclude(self, drawn: Indices) -> None:
         """Leave out the mechanisms of bodies that something else draws in this step."""
-        if self._drawn is not None and np.array_equal(drawn, self._drawn):
+        known = self._drawn
+        if known is not None and len(known) == len(drawn) and not np.count_nonzero(known != drawn):
             return
         self._drawn = drawn.copy()
         excluded = self._unfit.copy()
@@ -292,6 +294,27 @@ class Sweep:
             self._swept |= active
             self._not_exported = True
         return fine
+
+    def bind(self, program: Program, Q: Array, active: Indices, found: Array) -> tuple[list[int], int]:
+        """The places of a direction at Q in a program, the last one with a result, and that of the sweep's weights."""
+        places = [program.add(*one) for one in self._special.linearising(Q)]
+        place, weights = self.sweep.bind(program, Q, self._potential.Q_tilde, active, found)
+        return [*places, place], weights
+
+    def bind_filter(self, program: Program, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[int, Array]:
+        """The place of `filter` in a program, and the array (2, n, 12) that it writes to."""
+        found = self._found[1:]
+        return self.sweep.bind_response(program, Q, aims, push, active, found[0], found[1]), found
+
+    @property
+    def found(self) -> Array:
+        """Room for directions (n, 12), some of which are arbitrary."""
+        return self._found[0]
+
+    def has_swept(self, bodies: Indices) -> None:
+        """Directions of these (n,) were found by a program."""
+        self._swept |= bodies
+        self._not_exported = True
 
     def filter(self, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[Array, Array] | None:
         """P⁻¹ M (Q − aims) and P⁻¹(M push − ∇V of joints) of active bodies (n, 12); None if there is none.

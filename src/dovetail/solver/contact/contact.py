@@ -31,8 +31,7 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
 from dovetail.solver.contact.threat import Threats, unite_threatened
 from dovetail.solver.contact.watch import Watch
-from dovetail.solver.islands import Islands, unite_pairs
-from dovetail.solver.kernel import kernel
+from dovetail.solver.islands import Islands, mark_pairs, unite_pairs
 from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
@@ -40,17 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Contact"]
 
+_UNKNOWN = None, 0.0, 0  # friction: of which contacts, for which step length, how many rows
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
-
-
-@kernel
-def _mark(bodies: Indices, count: int, out: Indices) -> None:
-    """out[b] ← 1 for the bodies in the first `count` rows."""
-    for k in range(count):
-        for side in range(2):
-            b = bodies[k, side]
-            if b >= 0 and (k == 0 or b != bodies[k - 1, side]):
-                out[b] = 1
 
 
 class Contact:
@@ -68,29 +58,24 @@ class Contact:
         memory: bool = False,
         ease: Ease | None = None,
     ) -> None:
-        self.scene = scene
-        bodies = len(is_fixed)
+        self.scene, bodies = scene, len(is_fixed)
         self._is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
         self.mass = np.where(self._is_free != 0, mass, 0.0)
         self.eps_velocity, self.has_friction = eps_velocity, friction
-        self.watch = Watch(scene, is_fixed, centre, half)
+        self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(bodies)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
-        self.friction = Frictions(bodies)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
-        self.stick = Stick() if friction and memory else None
-        self.ease = ease
+        self.stick, self.ease = Stick() if friction and memory else None, ease
         self._assembly, self._chosen, self._threats = Assembly(bodies), Chosen(), Threats(bodies)
-        self._h2, self._stiffness = 0.0, np.zeros(bodies)
+        self._h2, self._stiffness, self.count_at_start = 0.0, np.zeros(bodies), 0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._state: object = None  # what the watch has gone to
         self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
-        self._frozen: tuple[object, float, int] = None, 0.0, 0  # contacts, step length and count of known friction
+        self._frozen: tuple[object, float, int] = _UNKNOWN
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
-        self.count_at_start = 0
-        self._nobody, self._unrubbed = np.zeros(bodies, np.bool_), np.zeros((bodies, 16))
 
     @property
     def candidates(self) -> Candidates:
@@ -111,7 +96,7 @@ class Contact:
             self.stick.forget(moved)
         if self.ease is not None:
             self.ease.forget(moved)
-        self.friction.count, self._surveyed, self._frozen = 0, (None, 0.0), (None, 0.0, 0)
+        self.friction.count, self._surveyed = 0, (None, 0.0)
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
@@ -120,14 +105,8 @@ class Contact:
 
         Its contacts, E (n,) ← those at the state with the energies of the barrier; friction is frozen there.
         """
-        Q, surveyed, self._surveyed = at.Q, self._surveyed, (None, 0.0)
-        self._Q_start = Q
-        if h * h != self._h2:
-            self._h2 = h * h
-            self.friction.epsilon = self.eps_velocity * h
-            self._stiffness = adaptive(self.mass, h)
-        self.watch.looks = 0
-        self.stride.fill(math.inf)
+        Q, surveyed = at.Q, self._surveyed
+        self._start(Q, h)
         self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
         self._ease(self.watch, 0.0)
         self.friction.count = 0
@@ -149,10 +128,39 @@ class Contact:
             self.friction.count = self._frozen[2]
         elif fine:
             self._freeze(Q, h, active)
-        self._frozen = None, 0.0, 0
+        self._frozen = _UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
+
+    def _start(self, Q: Array, h: float) -> None:
+        """Forget the last step."""
+        self._surveyed, self._Q_start = (None, 0.0), Q
+        if h * h != self._h2:
+            self._h2 = h * h
+            self.friction.epsilon = self.eps_velocity * h
+            self._stiffness = adaptive(self.mass, h)
+        if self.watch.looks:
+            self.watch.looks = 0
+        self.stride.fill(math.inf)
+
+    def begin_clear(self, Q: Array, h: float) -> bool:
+        """Start a step of length h at Q, if nothing was near anything in the last one; whether that was so.
+
+        `begin` has to follow where the step turns out not to be covered.
+        """
+        if not self.is_idle:
+            return False
+        self._start(Q, h)
+        self.count_at_start = 0
+        return True
+
+    def commit_clear(self, h: float) -> None:
+        """A step of length h was taken in which nothing was near anything."""
+        if self.stick is not None:
+            self.stick.clear()
+        if self.ease is not None:
+            self.ease.commit(h)
 
     def _ease(self, watch: Watch, h: float) -> None:
         """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
@@ -161,7 +169,7 @@ class Contact:
 
     def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
-        self._frozen = None, 0.0, 0
+        self._frozen = _UNKNOWN
         self._ease(self.watch, h)
         E.fill(0.0)
         self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
@@ -218,9 +226,8 @@ class Contact:
         self.friction.epsilon = self.eps_velocity * h
         self._freeze(Q, h, s)
         friction, carried = self.friction, self.friction.carried
-        friction.carried = carried.copy()
+        self._Q_start, friction.carried = Q, carried.copy()
         slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
-        self._Q_start = Q
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
         friction.carried = carried
@@ -249,7 +256,7 @@ class Contact:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
         for contacts in (s, self.friction):
             if contacts.count:
-                _mark(contacts.bodies, contacts.count, out)
+                mark_pairs(contacts.bodies, contacts.count, out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
@@ -313,11 +320,16 @@ class Contact:
     def record_motion(self, islands: Islands) -> None:
         record_motion(self.watch, islands)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing was near anything in the last step, and nobody was moved since."""
+        return self.is_clear and not self.watch.is_blind
+
     def touched(self, Q: Array, h: float) -> Flags:
-        if self.is_clear and not self.watch.is_blind:
-            return self._nobody
-        touched, s = np.zeros(len(self._owner), np.int64), self._at(Q, h)
-        _mark(s.bodies, s.count, touched)
+        touched = np.zeros(len(self._owner), np.int64)
+        if not self.is_idle:
+            s = self._at(Q, h)
+            mark_pairs(s.bodies, s.count, touched)
         return touched != 0
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------
@@ -340,16 +352,12 @@ class Contact:
         Rows of its forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; in how
         many contacts.
         """
-        if self.ease is not None:
-            self.ease.commit(h)
-        if self.friction.count == 0:
-            if self.stick is not None:
-                self.stick.clear()
-            return 0.0, self._unrubbed
         force, work = self.friction.slips(self._Q_start, Q)
         rubbing = self.friction.on_bodies(self._Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
+        if self.ease is not None:
+            self.ease.commit(h)
         return work / (h * h), rubbing
 
     def arrive(self, Q: Array, state: Array) -> None:
@@ -373,15 +381,13 @@ class Contact:
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
-        self._frozen = None, 0.0, 0
-        bodies = len(self._owner)
+        self._frozen, bodies = _UNKNOWN, len(self._owner)
         self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
         self._chosen, self._threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         active, E, watch = self._survey, self._E_survey, self.watch
-        self._frozen = None, 0.0, 0
         E.fill(0.0)
         if watch.is_blind:
             watch = watch.query(Q)

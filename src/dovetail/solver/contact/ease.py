@@ -118,7 +118,7 @@ class Ease:
 
     def commit(self, h: float) -> None:
         """A step of length h was taken."""
-        if self.placed.any():
+        if np.count_nonzero(self.placed):
             self.placed = np.zeros(len(self.placed))
         if len(self.pairs):
             share = self.share + h / _T

@@ -49,11 +49,6 @@ class Stick:
         self.force = np.zeros((0, 4))
         self._present, self._load = self.keys, np.zeros(0)  # keys and μλh² of the step's frictions
 
-    def clear(self) -> None:
-        """Nothing rubs: nothing is remembered."""
-        if len(self.keys):
-            self.keys, self.bodies, self.force = self.keys[:0], self.bodies[:0], self.force[:0]
-
     def begin(self, friction: Frictions, Q: Array, h: float) -> None:
         """Friction that was frozen at Q, for a step of length h, begins with what is remembered."""
         self._present = np.empty((friction.count, _KEY), np.int64)
@@ -68,6 +63,11 @@ class Stick:
         _by_columns(bodies, h * h, Q, force)
         loads = self._load[: friction.count, None] / (h * h)
         self.keys, self.bodies, self.force = self._present[: friction.count], bodies, np.hstack([force, loads])
+
+    def clear(self) -> None:
+        """Nothing touches anything."""
+        if len(self.keys):
+            self.keys, self.bodies, self.force = self.keys[:0], self.bodies[:0], self.force[:0]
 
     def forget(self, moved: Indices) -> None:
         """These bodies were moved from outside."""

@@ -310,6 +310,14 @@ class Watch(Watched):
         self.candidates = Candidates(pairs, numbers, np.tile([-math.inf, 0.0], (len(pairs), 1)))
         self.vertices = list_vertices(pairs, self.scene.x_base, self.scene.x_count)
 
+    def books(self) -> tuple[Array, Array, Array]:
+        """What was moved so far, to return to."""
+        return self.used.copy(), self.spent.copy(), self.planes.copy()
+
+    def return_to(self, books: tuple[Array, Array, Array]) -> None:
+        """Nothing was moved since, and nothing looked for."""
+        self.used[:], self.spent[:], self.planes[:] = books
+
     def keep(self) -> Callable[[], None]:
         """A function that goes back to the present candidates and budgets; distances are unknown then."""
         kept = {**vars(self)}

@@ -74,7 +74,7 @@ class JointTorques:
 
     @property
     def acts(self) -> bool:
-        return bool(self.values.any()) or self.dropped > 0
+        return self.dropped > 0 or bool(np.count_nonzero(self.values))
 
     def add(self, Q: Array, F: Array) -> None:
         s = self.stencils

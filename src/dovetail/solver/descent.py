@@ -1,0 +1,240 @@
+"""Newton's method where no guard is concerned, in one call: what newton.py, first_iterate.py and iteration.py do then.
+
+The same kernels in the same order, and thus the same bits; what Python does between them is here. A descent gives up
+where anything unusual happens (a guess that does not pay, an energy that rises, contacts that have to be looked for,
+joints that open), and leaves everything as it was: the general way then begins anew.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dovetail.solver.contact.motion import COVERED
+from dovetail.solver.convergence import begin_trials, close_finished
+from dovetail.solver.floor import PATIENCE
+from dovetail.solver.islands import Islands, begin_islands, finish_islands, restart_islands
+from dovetail.solver.iterate import keep_from_inverting
+from dovetail.solver.kernel import kernel
+from dovetail.solver.phases import (
+    ACCEPT,
+    CCD_TOL,
+    COMPARE,
+    CURVED,
+    DECIDE,
+    ENERGIES,
+    LEFT,
+    LIMIT,
+    MEANINGFUL,
+    MEASURE,
+    MORE,
+    MOVE,
+    OPEN,
+    PHASES,
+    RATE,
+    RISING,
+    SETTLED,
+    STEP,
+    STRAIGHT,
+    TRIAL,
+)
+from dovetail.solver.program import RESULT, call
+from dovetail.solver.record import Record, f8, i8, integer
+from dovetail.typing import Array, Indices
+
+__all__ = ["FREE", "GIVEN_UP", "IS_OPEN", "TRIALS", "Descent", "descend"]
+
+GIVEN_UP = -1
+IS_OPEN, TRIALS, FREE = range(3)
+"""Entries of `asked`."""
+
+
+class Descent(Record):
+    """What a descent works on, beside the islands.
+
+    words            the program, with the places of its calls:
+    at_start         `advance` in the state of the start,
+    between (2, 2)   and from one of two states to another or itself
+    direct (2, k)    what finds y in each of both, one after the other
+    look (3,), record   what looks at y in both states and at the step to the guess, and books it; −1 without contact
+    Q (3, n, 4, 3), E (3, n)   the start and the two states, and their energies
+    y, found (n, 12)   the step, and where directions are found
+    swept (n,)       1 for bodies that a sweep has had; `sweeps` says whether there is one
+    commits (n,)     of the books of motion
+    stays, waits     by island: whether it stays near the guess; room
+    skip             whether no energy means anything at the guess
+    asked (3,)       whether exact joints may be open; how many trials there may be; ccd_tol
+    """
+
+    words: Indices = i8(1)
+    at_start: int = integer()
+    between: Indices = i8(2)
+    direct: Indices = i8(2)
+    look: Indices = i8(1)
+    record: int = integer()
+    numbers: Array = f8(1)
+    Q: Array = f8(4)
+    E: Array = f8(2)
+    y: Array = f8(2)
+    found: Array = f8(2)
+    swept: Indices = i8(1)
+    sweeps: int = integer()
+    commits: Indices = i8(1)
+    stays: Array = f8(1)
+    waits: Indices = i8(1)
+    has_exact: int = integer()
+    skip: int = integer()
+    asked: Array = f8(1)
+
+
+@kernel
+def _run(d: Descent, place: int, phases: int) -> None:
+    d.numbers[PHASES] = phases
+    call(d.words, place)
+
+
+@kernel
+def _is_finite(E: Array) -> bool:
+    total = 0.0
+    for b in range(len(E)):
+        total += E[b]
+    return abs(total) < math.inf
+
+
+@kernel
+def _find(d: Descent, s: Islands, here: int) -> bool:
+    """y ← Newton's step of unconverged bodies in one of the two states, 0 for the others; False if there is none."""
+    y = d.y
+    if d.sweeps == 0:
+        for b in range(len(y)):
+            for i in range(12):
+                y[b, i] = 0.0
+    last = 0
+    for k in range(d.direct.shape[1]):
+        last = d.direct[here, k]
+        call(d.words, last)
+    if d.words[last + RESULT] >= 0:
+        return False
+    if d.sweeps:
+        for b in range(len(y)):
+            d.swept[b] |= s.unconverged[b]
+            for i in range(12):
+                y[b, i] = d.found[b, i] if s.unconverged[b] else 0.0
+    return True
+
+
+@kernel
+def _is_covered(d: Descent, k: int) -> bool:
+    """Whether contacts need not be looked for in a step: k is the state it begins in, or 2 for that to the guess."""
+    if d.record < 0:
+        return True
+    for b in range(len(d.commits)):
+        d.commits[b] = 1 if k == 2 else 0
+    call(d.words, d.look[k])
+    return d.words[d.look[k] + RESULT] == COVERED
+
+
+@kernel
+def _book(d: Descent) -> None:
+    if d.record >= 0:
+        call(d.words, d.record)
+
+
+@kernel
+def _try(d: Descent, s: Islands) -> int:
+    """Whole steps from the guess until energies are as low as in the last state; how many were taken."""
+    numbers, here, taken = d.numbers, 0, 0
+    left, stay = begin_trials(s, d.skip != 0)
+    if stay:
+        return taken
+    for m in range(s.count):
+        d.stays[m] = s.alpha[m]
+    trials = int(d.asked[TRIALS])
+    for trial in range(trials):
+        if left == 0:
+            break
+        if left < s.count:
+            for m in range(s.count):
+                d.waits[m] = 1 - s.tried[m]
+            finish_islands(s, d.waits)
+        if not _find(d, s, here) or not _is_covered(d, here):
+            return GIVEN_UP
+        taken += 1
+        numbers[MORE] = trial + 1 < trials
+        _run(d, d.between[here, 1 - here], MEASURE | TRIAL | MOVE)
+        if not (numbers[STEP] < math.inf and numbers[RATE] < math.inf):
+            return GIVEN_UP
+        _book(d)
+        here = 1 - here
+        left = int(numbers[LEFT])
+        if numbers[MEANINGFUL] != 0.0 or d.record >= 0:
+            _run(d, d.between[here, here], ENERGIES)
+            for m in range(s.count):
+                s.alpha[m] = d.stays[m]
+            _run(d, d.between[here, here], COMPARE | ACCEPT)
+            left = int(numbers[LEFT])
+            for m in range(s.count):
+                d.stays[m] = s.alpha[m]
+    restart_islands(s)
+    for m in range(s.count):
+        if d.stays[m] != 1.0:
+            return GIVEN_UP
+    return taken
+
+
+@kernel
+def descend(d: Descent, s: Islands) -> tuple[int, int]:
+    """Minimise from Q[0] with the guess Q[1]: which of the three states is the minimiser, or −1; and iterations."""
+    numbers, Q = d.numbers, d.Q
+    for b in range(len(s.of)):
+        s.marks[b] = 0
+        for i in range(4):
+            for x in range(3):
+                d.y[b, 3 * i + x] = Q[0, b, i, x] - Q[1, b, i, x] if s.of[b] >= 0 else 0.0
+    begin_islands(s)
+    _run(d, d.at_start, ENERGIES)
+    if not _is_finite(d.E[0]) or not _is_covered(d, 2):
+        return GIVEN_UP, 0
+    for m in range(s.count):
+        s.alpha[m] = 1.0
+    if d.skip == 0:
+        _run(d, d.between[0, 0], ENERGIES)
+    _book(d)
+    numbers[OPEN] = d.asked[IS_OPEN]
+    _run(d, d.at_start, LIMIT)
+    if d.skip == 0:
+        _run(d, d.between[0, 0], COMPARE)
+    taken = _try(d, s)
+    if taken < 0:
+        return GIVEN_UP, 0
+    here, some, every = taken % 2, False, True
+    for m in range(s.count):
+        some, every = some or s.ended[m] != 0, every and s.ended[m] != 0
+    if every:
+        return 1 + here, taken
+    if some:
+        finish_islands(s, s.ended)
+    while taken < PATIENCE:
+        if not _find(d, s, here) or not _is_covered(d, here):
+            return GIVEN_UP, 0
+        numbers[SETTLED], numbers[CCD_TOL], numbers[STRAIGHT] = 1.0, d.asked[FREE], 0.0
+        there = 1 - here
+        if d.has_exact:
+            _run(d, d.between[here, there], MEASURE | DECIDE)
+            if numbers[CURVED] != 0.0 or d.asked[IS_OPEN] != 0.0:
+                return GIVEN_UP, 0
+        numbers[OPEN] = 0.0
+        _run(d, d.between[here, there], MEASURE | DECIDE | LIMIT | MOVE | ENERGIES | COMPARE)
+        if not (numbers[STEP] < math.inf and numbers[RATE] < math.inf):
+            return GIVEN_UP, 0
+        if numbers[LEFT] == 0.0:
+            if keep_from_inverting(s, Q[1 + there]):
+                return GIVEN_UP, 0
+        elif numbers[RISING] > 0.0 or not _is_finite(d.E[1 + there]):
+            return GIVEN_UP, 0
+        left = int(numbers[LEFT]) - close_finished(s)
+        _book(d)
+        taken, here = taken + 1, there
+        if left == 0:
+            return 1 + here, taken
+        finish_islands(s, s.done)
+    return GIVEN_UP, 0

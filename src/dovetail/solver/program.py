@@ -1,0 +1,152 @@
+"""Programs: kernels with their arguments, as compiled code calls them.
+
+A call from Python takes one or two microseconds before the kernel begins: each argument is looked at, whatever was
+found the last time. Where the same kernels follow each other with the same arrays, step after step, that is most of the
+time of a small scene. A program has looked once:
+
+    program = Program()
+    sweeps = program.add(sweep, balls, hinges, …)        # a place
+    words = program.words()
+
+and a kernel that is given these words says `call(words, sweeps)`, whatever the types are: they are not compiled into it
+again, and the bits are those that Python would have got. A call is
+
+    thunk, function, 4 words for its result, arguments
+
+A thunk takes the arguments from the words that follow and calls the function as Numba does. Arrays of a program are
+those that it was made with; records may change what they hold.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import typeof, types
+from numba.extending import intrinsic
+
+from dovetail.solver.record import Record
+from dovetail.typing import Indices
+
+__all__ = ["RESULT", "Program", "call"]
+
+RESULT = 2
+"""Words from the place of a call to what it returns."""
+_ARGUMENTS = 6
+_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
+
+
+@cache
+def _engine() -> Any:
+    """What has compiled thunks; it lives as long as the process."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_default_triple().create_target_machine(opt=1)
+    return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+
+
+@cache
+def _thunk(kinds: str) -> int:
+    """Address of a function (i64* words) → i32 that calls one with integers ("i") and floats ("f") as arguments.
+
+    Pointers and truth values are passed as integers: machines that Numba has code for take both alike.
+    """
+    module = ir.Module()
+    module.triple = binding.get_default_triple()
+    pointer = _WORD.as_pointer()
+    made = ir.Function(module, ir.FunctionType(ir.IntType(32), [pointer]), f"call_{kinds}")
+    builder, words = ir.IRBuilder(made.append_basic_block()), made.args[0]
+
+    def at(k: int) -> Any:
+        return builder.gep(words, [ir.Constant(_WORD, k)])
+
+    excuse = builder.alloca(_WORD)  # why it has failed, which nobody asks
+    values = [builder.load(at(_ARGUMENTS + k)) for k in range(len(kinds))]
+    values = [builder.bitcast(v, _DOUBLE) if kind == "f" else v for v, kind in zip(values, kinds, strict=True)]
+    called = ir.FunctionType(ir.IntType(32), [pointer, pointer, *(value.type for value in values)])
+    function = builder.inttoptr(builder.load(at(1)), called.as_pointer())
+    builder.ret(builder.call(function, [at(RESULT), excuse, *values]))
+    compiled = binding.parse_assembly(str(module))
+    _engine().add_module(compiled)
+    _engine().finalize_object()
+    address: int = _engine().get_function_address(made.name)
+    return address
+
+
+def _function(kernel: Any, signature: tuple[Any, ...]) -> int:
+    """Address of a kernel for arguments of these types, compiled if need be."""
+    if signature not in kernel.overloads:
+        kernel.compile(signature)
+    made = kernel.overloads[signature]
+    address: int = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    return address
+
+
+def _bits(value: float) -> int:
+    found: int = struct.unpack("q", struct.pack("d", value))[0]
+    return found
+
+
+def _described(value: Any) -> tuple[list[int], str]:
+    """An argument as words, and of which kind each is."""
+    if value is None:
+        return [0], "i"
+    if isinstance(value, Record):
+        return [value._pointer], "i"
+    if isinstance(value, np.ndarray):
+        address = value.__array_interface__["data"][0]
+        return [0, 0, value.size, value.itemsize, address, *value.shape, *value.strides], "i" * (5 + 2 * value.ndim)
+    if isinstance(value, tuple):
+        words, kinds = zip(*map(_described, value), strict=True)
+        return [word for some in words for word in some], "".join(kinds)
+    if isinstance(value, float):
+        return [_bits(value)], "f"
+    return [int(value)], "i"
+
+
+class Program:
+    """Calls that follow each other in an array of words, each at its place."""
+
+    def __init__(self) -> None:
+        self._words: list[int] = []
+        self._places: list[int] = []
+        self._kept: list[Any] = []  # arguments, which words alone would not keep alive
+
+    def add(self, kernel: Any, *args: Any) -> int:
+        """A call of a kernel with these arguments; its place."""
+        place = len(self._words)
+        described = [_described(value) for value in args]
+        function = _function(kernel, tuple(typeof(value) for value in args))
+        self._words += [_thunk("".join(kinds for _, kinds in described)), function, 0, 0, 0, 0]
+        for words, _ in described:
+            self._words += words
+        self._kept.append((kernel, args))
+        self._places.append(place)
+        return place
+
+    def argument(self, place: int, number: int) -> int:
+        """Where the words of an argument of the call at a place begin."""
+        before = self._kept[self._places.index(place)][1][:number]
+        return place + _ARGUMENTS + sum(len(_described(value)[0]) for value in before)
+
+    def words(self) -> Indices:
+        """All of it, as kernels take it; to be kept as long as this object."""
+        return np.array(self._words, np.int64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
+def call(typing: Any, words: Any, place: Any) -> Any:
+    """Run the call at a place of a program: 0 if all is well; what it returns is in words[place + RESULT]."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        at = builder.gep(array.data, [args[1]])
+        function = ir.FunctionType(ir.IntType(32), [_WORD.as_pointer()])
+        status = builder.call(builder.inttoptr(builder.load(at), function.as_pointer()), [at])
+        return builder.sext(status, _WORD)
+
+    return types.int64(words, types.int64), emit

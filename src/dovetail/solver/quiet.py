@@ -1,0 +1,262 @@
+"""Steps in which nothing but joints and laws acts, and how they are taken in few calls.
+
+Which those are is asked anew in each step. `Quiet.step` is a whole step in one call (course.py), `Quiet.minimise`
+Newton's method alone (descent.py), where the start of a step is more than that. Both have the bits of the general way,
+and no answer where a step is not quiet, or turns out not to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dovetail.solver.articulated.arrays import SweepWeights
+from dovetail.solver.assembly.start import FAR, aim_at_start, close_start, scatter
+from dovetail.solver.contact.motion import look_at_step, record_motion
+from dovetail.solver.course import Course, take
+from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
+from dovetail.solver.floor import PATIENCE
+from dovetail.solver.footing import Footing, footing_of
+from dovetail.solver.integrator import Methods
+from dovetail.solver.kernel import jit_enabled
+from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
+from dovetail.solver.predict import guesses, predict
+from dovetail.solver.program import Program
+from dovetail.solver.solution import Solution, Tolerances
+from dovetail.solver.state import State, commit_state
+from dovetail.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from dovetail.solver.model import Model
+
+__all__ = ["GUESS_TRIALS", "Quiet"]
+
+GUESS_TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
+_MOST = 4 * PATIENCE  # iterations that a step must be allowed at least, so that none of a descent is the last one
+
+
+class Quiet:
+    """The quiet steps of a model; is_possible is False where there are none, by what the model has."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._fits: Indices | None = None
+        self._descent: Descent | None = None
+        self._course: Course | None = None
+        self._weights: SweepWeights | None = None
+        self._weighed: list[int] = []
+        self._given_up = False  # whether the step at hand was tried, and is not quiet
+        self._footing: Footing | None = None
+        self._lawless: Indices | None = None
+        self._starts_by_sweep = self._starts_by_blocks = False
+        self._made_for: tuple[object, ...] = ()
+        self._kept: tuple[object, ...] = ()
+        potential, sweep = model.potential, model.directions.sweep
+        possible = jit_enabled and model.stops is None and len(potential.others) == 1
+        if sweep is None:
+            possible = possible and potential.exact is None and model.contact is None
+        else:
+            possible = possible and not sweep.are_curved
+        self.is_possible = possible and model.islands.count > 0
+        laws = potential.laws
+        whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
+        self._may_be_whole = whole and (laws is None or not len(laws.rotors))
+
+    # ---- which steps are quiet -------------------------------------------------------------------------------
+
+    def _is_quiet(self, Q: Array, h: float, tolerances: Tolerances) -> bool:
+        """Whether a step of length h from Q may be quiet; contact has begun it then."""
+        model, potential = self._model, self._model.potential
+        directions, contact = model.directions, model.contact
+        if not self.is_possible or potential.soft_transforms.count or directions.damping.acts:
+            return False
+        if tolerances.early_exit >= 0 or tolerances.min_iter or tolerances.max_iter < _MOST:
+            return False
+        if (sweep := directions.sweep) is None:
+            directions.need_blocks()
+            blocks = directions.blocks
+            if blocks.net is not None or blocks.iterates(model.islands.is_free):
+                return False
+        elif sweep.fits is not self._fits:
+            if not np.array_equal(sweep.fits, model.islands.is_free):
+                return False
+            self._fits = sweep.fits
+        return contact is None or contact.begin_clear(Q, h)
+
+    def _is_whole(self, state: State, h: float, methods: Methods) -> bool:
+        """Whether a step may be taken in one call."""
+        model, method = self._model, methods.method
+        if not self._may_be_whole or state.dt_before not in (0.0, h) or methods.bdf1_count or methods.some_touched:
+            return False
+        return not (method.looks_back and model.guards) and not model.loads.act
+
+    # ---- taking them -----------------------------------------------------------------------------------------
+
+    def step(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
+        """Advance the state by h; None if it has not, and is as before."""
+        self._given_up = False
+        if not self._is_whole(state, h, methods):
+            return None
+        model, directions = self._model, self._model.directions
+        age = directions.age
+        model.prepare(h, methods.weight)
+        found = None
+        if self._is_quiet(state.Q, h, tolerances) and (not methods.is_consistent or self._may_start()):
+            found = self._taken(state, h, methods, tolerances)
+        if found is None:
+            directions.age, self._given_up = age, True
+            return None
+        if model.contact is not None:
+            model.contact.commit_clear(h)
+        state.accept(h, methods.landing(model.nobody)[1], model.untouched, model.unrubbed, model.nobody)
+        model.commit(h, converged=True)
+        return found
+
+    def _may_start(self) -> bool:
+        """Whether all mechanisms start alike: by a sweep, or by blocks."""
+        model, sweep = self._model, self._model.directions.sweep
+        if sweep is not None and sweep.lawless is not self._lawless:
+            self._lawless, self._made_for = sweep.lawless, ()
+            self._starts_by_sweep = np.array_equal(sweep.lawless, model.islands.is_free)
+            self._starts_by_blocks = not sweep.lawless.any()
+        if self._starts_by_sweep and model.potential.laws is None:
+            return True
+        blocks, exact = model.directions.blocks, model.potential.exact
+        if sweep is None or not self._starts_by_blocks or (exact is not None and exact.combined.count):
+            return False
+        model.directions.need_blocks()
+        return blocks.net is None and not blocks.iterates(model.islands.is_free)
+
+    def _taken(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
+        model, (Q_new, V_new, A_new) = self._model, state.spare
+        d = self._ready(h, tolerances, GUESS_TRIALS if state.dt_before > 0.0 else 0)
+        c = self._course
+        made_for = h, id(methods), id(model.directions.blocks.U)
+        if c is None or self._made_for != made_for:
+            c = self._course = self._plotted(d, h, methods)
+            self._made_for, self._kept = made_for, (methods, model.directions.blocks.U)  # so that no other has their id
+        if methods.is_consistent:
+            model.start.begin(state.Q, state.V, model.nobody, h, h / (state.dt_before or h))
+        books = None if model.contact is None else model.contact.watch.books()
+        Q_before, V_before = state.Q_before, state.V_before
+        n = take(c, self._footing, d, model.islands, state.Q, state.V, state.A, Q_before, V_before, Q_new, V_new, A_new)
+        return self._ended(d, Q_new if n >= 0 else None, n, books)
+
+    def minimise(self, Q: Array, Q_guess: Array, h: float, tolerances: Tolerances, trials: int) -> Solution | None:
+        """The minimiser of the potential of one step of length h, or None; see `minimise` in newton.py."""
+        if self._given_up or not self._is_quiet(Q, h, tolerances):
+            return None
+        d, contact = self._ready(h, tolerances, trials), self._model.contact
+        d.Q[0], d.Q[1] = Q, Q_guess
+        books = None if contact is None else contact.watch.books()
+        found, iterations = descend(d, self._model.islands)
+        return self._ended(d, None if found < 0 else d.Q[found], iterations, books)
+
+    def _ready(self, h: float, tolerances: Tolerances, trials: int) -> Descent:
+        """The descent with all that is asked of it in a step of length h."""
+        model, sweep, exact = self._model, self._model.directions.sweep, self._model.potential.exact
+        d = self._descent = self._descent or self._made()
+        if sweep is not None and sweep.sweep.weights is not self._weights:
+            self._weights = sweep.sweep.weights
+            d.words[self._weighed] = self._weights._pointer
+            self._made_for = ()
+        model.islands.by_joints()
+        asked, numbers = d.asked, d.numbers
+        asked[IS_OPEN] = exact is not None and not exact.stay_closed
+        asked[TRIALS] = min(trials, tolerances.max_iter // 2)
+        asked[FREE] = tolerances.ccd_tol if exact is None else 1.0
+        numbers[STEP_TOL], numbers[RATE_TOL] = tolerances.velocity_tol * h, tolerances.transrate_tol * h
+        d.swept.fill(0)
+        return d
+
+    def _ended(self, d: Descent, Q: Array | None, n: int, books: tuple[Array, Array, Array] | None) -> Solution | None:
+        """What a descent of n iterations has found, if it has."""
+        model = self._model
+        if Q is None:
+            if model.contact is not None and books is not None:
+                model.contact.watch.return_to(books)
+            return None
+        if model.directions.sweep is not None:
+            model.directions.sweep.has_swept(d.swept)
+        return Solution(Q, int(n), 0, 0, float(d.numbers[STEP]), float(d.numbers[RATE]), converged=True)
+
+    # ---- programs --------------------------------------------------------------------------------------------
+
+    def _made(self) -> Descent:
+        model, potential, islands = self._model, self._model.potential, self._model.islands
+        n, program, active = model.bodies.count, Program(), islands.unconverged
+        directions, contact, sweep = model.directions, model.contact, model.directions.sweep
+        Q, E, y = np.zeros((3, n, 4, 3)), np.zeros((3, n)), directions.y
+        states = [(Q[k], E[k]) for k in range(3)]
+        between = [[potential.bind(program, y, at, to) for to in states[1:]] for at in states[1:]]
+        found = y
+        if sweep is None:
+            direct = [[potential.bind_solver(program, at, directions.blocks, y)] for at in Q[1:]]
+        else:
+            found = sweep.found
+            bound = [sweep.bind(program, at, active, found) for at in Q[1:]]
+            direct, self._weighed = [places for places, _ in bound], [weights for _, weights in bound]
+        look, record = [-1, -1, -1], -1
+        commits: Indices = np.zeros(0, np.int64)
+        if contact is not None:
+            watch = contact.watch
+            looked = [(Q[1], False), (Q[2], False), (Q[0], True)]
+            look = [program.add(look_at_step, watch, at, y, frame, islands.of, model.whole) for at, frame in looked]
+            record, commits = program.add(record_motion, watch, islands), watch.commits
+        at_start = potential.bind(program, y, states[0], states[0])
+        self._program = program
+        return Descent(
+            words=program.words(), at_start=at_start, between=np.array(between), direct=np.array(direct),
+            look=np.array(look), record=record, numbers=potential.numbers, Q=Q, E=E, y=y, found=found,
+            swept=np.zeros(n, np.int64), sweeps=int(sweep is not None), commits=commits, stays=np.zeros(n),
+            waits=np.zeros(n, np.int64), has_exact=int(potential.exact is not None),
+            skip=int(model.all_exact and contact is None), asked=np.zeros(3),
+        )  # fmt: skip
+
+    def _plotted(self, d: Descent, h: float, methods: Methods) -> Course:
+        """The course of steps of length h with these methods."""
+        model, bodies, potential, a = (
+            self._model,
+            self._model.bodies,
+            self._model.potential,
+            self._model.loads.free_fall,
+        )
+        n, program, free = bodies.count, Program(), bodies.is_free
+        V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push = np.zeros((11, n, 4, 3))
+        Q, V_start, sweep = d.Q[0], V, model.directions.sweep
+        aim = respond = first = last = -1
+        responses = np.zeros((0, 0, 0))
+        self._footing = None
+        if methods.is_consistent:
+            V_start = model.start.V
+        if methods.is_consistent and not self._starts_by_sweep:
+            self._footing = footing_of(model, program, h, methods, Q, a, total, inner)
+        elif methods.is_consistent:
+            assert sweep is not None
+            aim = program.add(aim_at_start, potential.weights, free, h, FAR, a, Q, V_start, aims, push)
+            respond, responses = sweep.bind_filter(program, Q, aims, push, free)
+            first = program.add(scatter, free, responses[0], 1.0 / FAR, V_start)
+            last = program.add(close_start, free, h, responses[1], 1.0, a, total, inner)
+        else:
+            total, inner = a, A
+        table, is_dynamic = methods.prediction, bodies.is_dynamic
+        ahead = program.add(
+            predict, table, methods.of, h, free, is_dynamic, total, Q, V_start, Q_before, V_before, potential.Q_tilde
+        )
+        guess = program.add(guesses, h * h / methods.weight, free, Q, potential.Q_tilde, inner, d.Q[1])
+        commits = [
+            program.add(
+                commit_state, methods.rates, methods.of, h, methods.weight, free, d.Q[k], potential.Q_tilde,
+                (V_start, total), Q, Q_before, (Q_new, V_new, A_new),
+            )
+            for k in (1, 2)
+        ]  # fmt: skip
+        words = program.words()
+        self._plot = program
+        return Course(
+            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent), aim=aim,
+            respond=respond, scatter=first, close=last, predict=ahead, guess=guess, commit=commits[0],
+            other=commits[1], V=V, A=A, Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new,
+            responses=responses,
+        )  # fmt: skip
