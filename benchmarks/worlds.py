@@ -1,8 +1,9 @@
-"""What many worlds cost: python benchmarks/worlds.py [--identity] [--memory]
+"""What many worlds cost: python benchmarks/worlds.py [--identity] [--soak [seconds]]
 
 1,000 chains of ten exact links, 256 driven arms of six axes with contact on, 64 quadrupeds that stand on the ground:
 the least time of a step, by world, with one thread and with two. `--identity` compares worlds with the same ones alone,
-for n up to 300 and 1 to 4 threads; `--memory` has 10⁵ resets and 10⁶ steps of worlds.
+for n up to 300 and 1 to 4 threads. `--soak` has 10⁵ resets and 10⁶ steps of worlds, or as many as the seconds allow,
+and fails where the resident memory grows meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import resource
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,10 @@ SCENES: dict[str, tuple[Callable[..., None], int, float, dict[str, Any]]] = {
 """Build, number of worlds, and what a world and step should cost at most with one thread [µs]."""
 
 
+SOAKED = {"chains of 10": 8, "driven arms": 4, "quadrupeds": 1}
+"""How many worlds of each kind are soaked."""
+
+
 def measured(worlds: Worlds, steps: int) -> float:
     """Least time of a step of all worlds, by world [µs]."""
     worlds.step(10)
@@ -76,29 +82,60 @@ def speeds(part: float, steps: int) -> None:
 
 
 def identity() -> None:
-    """Every world of every number of them does what it does alone."""
+    """Every world of every number of them, on any number of threads, does what it does alone."""
     for name, (build, _, _, options) in SCENES.items():
         for integrator in ("ctr", "bdf1", "bdf2"):
-            alone = {}
-            for n, threads in ((1, 1), (2, 2), (7, 3), (33, 4), (300, 4)):
+            alone: dict[int, Any] = {}
+            for n, threads in [(n, t) for n in (1, 2, 7, 33) for t in (1, 2, 3, 4)] + [(300, 1), (300, 4)]:
                 worlds = Worlds(build, n, threads=threads, integrator=integrator, **options)
-                worlds.step(30)
+                worlds.step(10)
                 for k in {0, n // 2, n - 1}:
-                    found = worlds.q[k], worlds.v[k]
-                    known = alone.setdefault(k, found)
-                    assert all(np.array_equal(a, b) for a, b in zip(found, known, strict=True)), (name, n, k)
+                    if k not in alone:
+                        alone[k] = by_itself(build, k, 10, integrator=integrator, **options)
+                    assert np.array_equal([worlds.q[k], worlds.v[k]], alone[k]), (name, integrator, n, threads, k)
             print(f"{name}, {integrator}: identical", flush=True)
 
 
-def memory() -> None:
-    """Resident memory over resets and steps [MB]."""
-    worlds = Worlds(arm, 10, **SCENES["driven arms"][3])
-    for part in range(11):
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{10_000 * part:8d} resets {100_000 * part:10d} steps of worlds {used:10.1f} MB", flush=True)
-        for _ in range(1000 if part < 10 else 0):
-            worlds.reset()
+def by_itself(build: Callable[..., None], number: int, steps: int, **options: Any) -> Any:
+    """q and v of a world that is built and run in a `Sim` alone."""
+    sim = Sim(**options)
+    build(sim, np.random.default_rng(np.random.SeedSequence(0).spawn(number + 1)[number]))
+    mechanism = sim.mechanism()
+    sim.step(steps)
+    return np.array([mechanism.q, mechanism.v])
+
+
+def resident() -> float:
+    """Memory of this process now [MB]."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
+def soak(seconds: float) -> None:
+    """Resident memory over resets, homewards and to coordinates and rates, and steps, of worlds of every kind."""
+    groups = [Worlds(SCENES[name][0], count, **SCENES[name][3]) for name, count in SOAKED.items()]
+    rng, begin, told, known = np.random.default_rng(0), time.perf_counter(), 0.0, list[float]()
+    rounds = resets = steps = 0
+    while (resets < 100_000 or steps < 1_000_000) and time.perf_counter() - begin < seconds:
+        for worlds in groups:
+            shape = len(worlds), len(worlds.names)
+            small = 0.02 * rng.uniform(-1, 1, (2, *shape))
+            if rounds % 3 == 0:
+                worlds.reset()
+            else:
+                worlds.reset(q=None if worlds is groups[-1] else small[0], v=small[1])  # legs would be in the ground
             worlds.step(10)
+            resets, steps = resets + len(worlds), steps + 10 * len(worlds)
+        rounds += 1
+        if time.perf_counter() - begin >= told:
+            told += 10.0
+            known.append(resident())
+            print(f"{resets:8d} resets {steps:10d} steps of worlds {known[-1]:10.2f} MB", flush=True)
+    known.append(resident())
+    half = known[len(known) // 2]
+    print(f"{resets} resets, {steps} steps of worlds: {known[-1] - half:+.2f} MB in the second half")
+    if known[-1] - half > 1.0:
+        raise SystemExit("the memory grows")
 
 
 def main() -> None:
@@ -106,15 +143,14 @@ def main() -> None:
     parser.add_argument("--part", type=float, default=1.0, help="of the worlds")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--identity", action="store_true")
-    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--soak", type=float, nargs="?", const=float("inf"), metavar="seconds")
     given = parser.parse_args()
-    if given.identity or given.memory:
-        if given.identity:
-            identity()
-        if given.memory:
-            memory()
-        return
-    speeds(given.part, given.steps)
+    if given.identity:
+        identity()
+    elif given.soak is not None:
+        soak(given.soak)
+    else:
+        speeds(given.part, given.steps)
 
 
 if __name__ == "__main__":

@@ -44,14 +44,13 @@ def lander(sim, rng):
         sim.revolute(trunk, leg, pos=(x, 0, 0.2), axis=Y, drive=0.0)
 
 
-CASES = {
-    "chain": (chain, {"contact": False}),
-    "chain by bdf2": (chain, {"contact": False, "integrator": "bdf2"}),
-    "arm": (arm, {}),
-    "arm by bdf1": (arm, {"integrator": "bdf1"}),
-    "lander": (lander, {}),
-    "lander by bdf2": (lander, {"integrator": "bdf2"}),
+BUILDS = {"chain": (chain, {"contact": False}), "arm": (arm, {}), "lander": (lander, {})}
+MANY = {
+    "ctr": {"chain": (33, 3), "arm": (9, 4), "lander": (9, 4)},
+    "bdf1": {"chain": (1, 1), "arm": (3, 2), "lander": (2, 1)},
+    "bdf2": {"chain": (9, 4), "arm": (5, 1), "lander": (5, 3)},
 }
+"""How many worlds, on how many threads; `benchmarks/worlds.py --identity` has all of n = 1 … 300 on 1 … 4 threads."""
 
 
 def alone(build, number, seed, steps, targets, **options):
@@ -68,11 +67,11 @@ def alone(build, number, seed, steps, targets, **options):
     return np.array(found)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("n", "threads"), [(1, 1), (3, 2)])
-def test_a_world_among_others_is_bit_identical_to_itself_alone(case, n, threads):
-    build, options = CASES[case]
-    worlds = Worlds(build, n, seed=5, threads=threads, **options)
+@pytest.mark.parametrize("integrator", MANY)
+@pytest.mark.parametrize("name", BUILDS)
+def test_a_world_among_others_is_bit_identical_to_itself_alone(name, integrator):
+    (build, options), (n, threads) = BUILDS[name], MANY[integrator][name]
+    worlds = Worlds(build, n, seed=5, threads=threads, integrator=integrator, **options)
     targets = None if build is chain else np.linspace(-0.4, 0.4, n * len(worlds.names)).reshape(n, -1)
     found = []
     for _ in range(12):
@@ -81,10 +80,25 @@ def test_a_world_among_others_is_bit_identical_to_itself_alone(case, n, threads)
         worlds.step()
         found.append((worlds.q, worlds.v))
     found = np.array(found)
-    for number in {0, n - 1}:
-        assert np.array_equal(found[:, :, number], alone(build, number, 5, 12, targets, **options))
+    for number in {0, n // 2, n - 1}:
+        expected = alone(build, number, 5, 12, targets, integrator=integrator, **options)
+        assert np.array_equal(found[:, :, number], expected)
     if n > 1:
         assert not np.array_equal(found[:, :, 0], found[:, :, 1])
+
+
+def test_three_hundred_worlds_on_four_threads_do_what_each_does_alone():
+    def build(sim, rng):
+        rod = sim.box((0.3, 0.05, 0.05), pos=(0.15, 0, 1), mass=rng.uniform(0.5, 1.0))
+        sim.revolute(None, rod, pos=(0, 0, 1), axis=Y, drive=0.0)
+
+    worlds = Worlds(build, 300, seed=5, threads=4, contact=False)
+    targets = np.linspace(-0.4, 0.4, 300)[:, None]
+    worlds.target = targets
+    worlds.step(4)
+    again = np.array([worlds.q, worlds.v])
+    for number in (0, 1, 7, 8, 150, 299):
+        assert np.array_equal(again[:, number], alone(build, number, 5, 4, targets, contact=False)[-1])
 
 
 def test_several_steps_at_once_are_as_many_steps():
@@ -110,6 +124,50 @@ def test_targets_of_all_worlds_are_what_each_drive_is_told():
     first.target_velocity = 0.5  # a drive that runs at a speed is told to hold a position again
     worlds.target = 0.2
     assert first.target_velocity == 0.0 and first.stiffness > 0.0 and (worlds.target == 0.2).all()
+
+
+def test_speeds_and_efforts_of_all_worlds_are_what_each_joint_is_told():
+    worlds, others = (Worlds(arm, 2) for _ in range(2))
+    values = np.arange(6.0).reshape(2, 3) / 10
+    for _ in range(2):  # drives that hold positions are made to run, and then run
+        worlds.target_velocity, worlds.effort = values, 2.0 * values
+        for mechanism, row in zip(others.mechanisms, values, strict=True):
+            mechanism.target_velocity, mechanism.effort = row, 2.0 * row
+        for one, other in zip(worlds.mechanisms, others.mechanisms, strict=True):
+            assert np.array_equal(one.settings, other.settings)
+        values = values + 1.0
+    with pytest.raises(SceneError, match=r"Worlds.effort = 'x'; give finite numbers"):
+        worlds.effort = "x"
+
+
+def test_a_reset_at_home_changes_nothing_and_home_cannot_be_written_to():
+    worlds = Worlds(lander, 2)
+    sim = worlds[1]
+    version = sim.world.live.version
+    home = sim.state.arrays
+    worlds.step(3)
+    worlds.reset()
+    assert sim.world.live.version > version
+    assert all(np.array_equal(sim.state.arrays[name], home[name], equal_nan=True) for name in home)
+    version = sim.world.live.version
+    worlds.reset()
+    assert sim.world.live.version == version
+    sim.bodies[0].velocity = (0, 0, 1)  # which is not home
+    worlds.reset()
+    assert sim.world.live.version > version and np.array_equal(sim.bodies[0].velocity, others_velocity(1))
+    with pytest.raises(ValueError, match="read-only"):
+        sim.home.arrays["state/Q"][:] = np.nan
+    state = sim.state
+    sim.home = state
+    state.arrays["state/Q"][:] = np.nan  # too late to matter
+    sim.step()
+    sim.reset()
+    assert np.isfinite(sim.bodies[0].pos).all()
+
+
+def others_velocity(number):
+    """Of the trunk of a lander at home."""
+    return Worlds(lander, 2)[number].bodies[0].velocity
 
 
 def test_states_go_back_bit_for_bit():

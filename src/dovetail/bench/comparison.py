@@ -20,7 +20,7 @@ from dovetail.bench.warmup import warm_up
 from dovetail.files import atomic_write
 from dovetail.typing import Array
 
-__all__ = ["SIZES", "run", "write_json"]
+__all__ = ["SIZES", "machine", "run", "write_json"]
 
 SIZES: dict[str, dict[str, int]] = {
     "full": {
@@ -64,7 +64,7 @@ def run(
     found: dict[str, Any] = {
         "mode": mode,
         "partial": bool(scenes or engines),
-        "machine": _machine(),
+        "machine": machine(),
         "engines": {entry.name: {"version": entry.version, "settings": entry.note} for entry in entries},
         "absent": absent,
         "startup": started,
@@ -147,7 +147,7 @@ def _slope(points: Array) -> float:
     return float(np.polyfit(points[:, 0], points[:, 1], 1)[0])
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
     """The processor and how busy it was at the beginning."""
     model = platform.processor() or platform.machine()
     told = Path("/proc/cpuinfo")

@@ -3,7 +3,8 @@
     Q̃ = α₀ Qₙ + α₁ Qₙ₋₁ + h (β₀ Vₙ + β₁ Vₙ₋₁) + σ h² a         g = c M (Q − Q̃) + ∇(all else) = 0
     Vₙ₊₁ = (δ Q + δ₀ Qₙ + δ₁ Qₙ₋₁)/h
 
-With H x = q + δ v/h, q and v the adjoints of Qₙ₊₁ and Vₙ₊₁, that of Q̃ is c M x.
+With H x = q + δ v/h, q and v the adjoints of Qₙ₊₁ and Vₙ₊₁, that of Q̃ is c M x. A step in touch has more to tell the
+next one than Q and V (`Past` in frame.py): what of that depends on Qₙ₊₁ is part of q.
 """
 
 from __future__ import annotations
@@ -12,37 +13,46 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.gradient.bodies import BodySums, Costate, fall_back, step_back
+from dovetail.errors import GradientError
+from dovetail.gradient.bodies import BodySums, Costate, PastBars, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
-from dovetail.gradient.frame import Frame, Parameters
+from dovetail.gradient.eased import EaseAdjoint
+from dovetail.gradient.frame import Frame, Parameters, Past
+from dovetail.gradient.held import Grip, HeldAdjoint
+from dovetail.gradient.lagged import rows_by_key
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.reel import Ends
+from dovetail.gradient.rubbing import RubbingContact
 from dovetail.gradient.start import Begun, StartAdjoint
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching, Walk
+from dovetail.gradient.turning import TurnAdjoint
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
 
 __all__ = ["Adjoint"]
 
+_STEP = 1e-5  # largest change of Q in differences of loads, which are smooth
 
-def _table(methods: Methods, bodies: Bodies) -> Array:
-    """Coefficients (n, 9) of the methods of bodies: α₀, α₁, β₀, β₁, σ of Q̃, and δ, δ₀, δ₁, ε of the new velocity.
 
-    Quasi-static bodies have no past, and fixed ones no velocity.
+def _table(methods: Methods, bodies: Bodies, touched: Flags | None) -> Array:
+    """Coefficients (n, 10) of the methods of bodies: α₀, α₁, β₀, β₁, σ of Q̃, and δ, δ₀, δ₁, ε, η of the new velocity.
+
+    Quasi-static bodies have no past, and fixed ones no velocity; touched (n,) touch something in the end.
     """
     free, dynamic = (bodies.is_free != 0)[:, None], ((bodies.is_free * bodies.is_dynamic) != 0)[:, None]
-    prediction, rates = methods.prediction[methods.of], methods.rates[methods.of]
+    of = methods.of if touched is None else methods.landing(touched)[0]
+    prediction, rates = methods.prediction[methods.of], methods.rates[of]
     place = np.where(dynamic, prediction[:, :4], (1.0, 0.0, 0.0, 0.0))
-    return np.hstack([place, prediction[:, 4:], np.where(free, rates[:, :4], 0.0)])
+    return np.hstack([place, prediction[:, 4:], np.where(free, rates, 0.0)])
 
 
 class Adjoint:
@@ -58,9 +68,10 @@ class Adjoint:
         self.potential = PotentialAdjoint(simulation)
         by, n = sums.constant, self.model.bodies.count
         self._by_bodies = BodySums(mass=by["mass"], stiffness=by["stiffness"], gravity=by["gravity"])
-        self._last: tuple[Methods, Array] | None = None
+        self._last: tuple[Methods, Flags | None, Array] | None = None
         self._room, self._costates = np.zeros((2, n, 4, 3)), (Costate.zero(n), Costate.zero(n))
         self._start = StartAdjoint(simulation, self.system, self.potential.is_place)
+        self._held = HeldAdjoint(simulation, self.system, self._start)
 
     def __enter__(self) -> Adjoint:
         coordinates = self.parameters.coordinates
@@ -89,21 +100,46 @@ class Adjoint:
         """Go to step k: what it began with, and its Hessian, factored."""
         model, h, methods = self.model, frame.h, frame.methods
         self.k, self.frame, self.ends = k, frame, ends
+        if self._sums.vertices is not None and frame.past is not None and frame.contacts:
+            raise GradientError(
+                f"Tape.backward: surfaces=True knows no way through step {k}, which has the integrator ctr in touch, "
+                "or friction that remembers or acts on thick surfaces; call rollout with smooth=True, on meshes."
+            )
         self.parameters.put(frame.given)
         self.system.prepare(h, methods.weight)
+        self.contact = self._touch(frame, ends)
+        if self.contact is not None and not self.contact.fits(self.system.blocks):
+            self.system.lay_out(self.contact.pairs)
+        self._held.at(k, frame, ends.Q_before)
         self._V_start, a, self.begun = self.begin(ends.Q, ends.V)
         predict(
             methods.prediction, methods.of, h, model.bodies.is_free, model.bodies.is_dynamic, a, ends.Q, self._V_start,
             ends.Q_before, ends.V_before, model.potential.Q_tilde,
         )  # fmt: skip
-        self.contact = self._touch(frame, ends)
+        self.turns = TurnAdjoint(model, frame, ends.Q, self._V_start, self.begun)
+        if isinstance(self.contact, RubbingContact):
+            assert frame.past is not None
+            turn, axis = self.turns.values
+            self.contact.freeze(frame.past, turn, axis, self.turns.rolls)
         self.parameters.coordinates.reference[:] = frame.values[1]
         g = self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
         self.system.factor(k)
         self._sums.residual[k] = self.system.newton_step(g) / h
 
-    def begin(self, Q: Array, V: Array, push: Array | float = 0.0) -> tuple[Array, Array, Begun | None]:
-        """Velocity and acceleration that the step at hand begins with at Q, V, push (n, 4, 3) an acceleration more.
+    def begin(self, Q: Array, V: Array) -> tuple[Array, Array, Begun | None]:
+        """Velocity and acceleration that the step at hand begins with at Q, V, where the contacts are known."""
+        frame, half = self.frame, np.zeros(1)
+        self.grip: Grip | None = None
+        if frame.methods.is_consistent and frame.methods.some_held:
+            self.grip = self._held.begin(self._pressed, Q, V, self.model.loads.accelerations(Q))
+            V = self.grip.V_start.value
+            half = half if self.grip.half is None else self.grip.half.value
+        return self.begin_with(Q, V, half)
+
+    def begin_with(
+        self, Q: Array, V: Array, half: Array, push: Array | float = 0.0
+    ) -> tuple[Array, Array, Begun | None]:
+        """The same with V and half (n, 4, 3) as touching makes them, push (n, 4, 3) an acceleration more.
 
         The coordinates of joints are left on the branch that they are on at its start.
         """
@@ -112,23 +148,48 @@ class Adjoint:
         a = loads.accelerations(Q) + push
         if not frame.methods.is_consistent:
             return V, a, None
-        begun = self._start.begin(frame, Q, V, a)
+        begun = self._start.begin(frame, Q, V, a, half)
         on, h = (begun.active != 0)[:, None, None], frame.h
         end = loads.accelerations(Q + h * begun.V) + push
         return begun.V, np.where(on, end - begun.x / (h * h), begun.a), begun
+
+    def touch_ahead(self, dQ: Array, dV: Array, push: Array) -> tuple[Array, Array]:
+        """Changes of V and half as touching makes them, with those of the state and of accelerations."""
+        if self.grip is None:
+            return dV, np.zeros_like(dQ)
+        loads, Q, size = self.model.loads, self.ends.Q, max(float(np.abs(dQ).max()), 1e-300)
+        step = _STEP / size
+        da = (loads.accelerations(Q + step * dQ) - loads.accelerations(Q - step * dQ)) / (2.0 * step)
+        return self._held.ahead(self.grip, dQ, dV, da + push)
 
     def pull(self, after: Costate) -> Costate:
         """Adjoints at the start of the step at hand, from those at its end."""
         model, sums, k, frame, ends, begun = self.model, self._sums, self.k, self.frame, self.ends, self.begun
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
         reference[:] = frame.values[1]
-        x, nu = self.system.solve(Q1, after.Q + table[:, 5, None, None] / h * after.V)
+        q, past, c = after.Q + table[:, 5, None, None] / h * after.V, after.past, model.potential.weights.c
+        if past is not None:
+            pulled = (c * model.bodies.is_free)[:, None, None] / (h * h) * past.A
+            q += pulled
+            if isinstance(self.contact, RubbingContact):
+                q += self.contact.explicit(past)
+        x, nu = self.system.solve(Q1, q)
         start_bar = self.potential.run(k, h, Q1, x, nu, sums)
-        before, c = self._costates[after is self._costates[0]], model.potential.weights.c
+        before = self._costates[after is self._costates[0]]
         (a_bar, V_bar), Q_tilde = self._room, model.potential.Q_tilde
         step_back(model.bodies, table, c, h, Q1, Q_tilde, x, after, before, (a_bar, V_bar), self._by_bodies)
+        a_bar += (h * table[:, 9, None, None]) * after.V
+        if past is not None:
+            before.Q -= table[:, 0, None, None] * pulled
+            a_bar -= (h * h * table[:, 4, None, None]) * pulled
+            V_bar -= (h * table[:, 2, None, None]) * pulled
         if self.contact is not None:
             self.contact.back(x, before.Q, sums)
+        if self.eased is not None:
+            self._ease_back(self.eased, past, x)
+        before.past = None
+        if frame.past is not None:
+            before.past = self._past_bars(frame.past)
         reference[:] = frame.values[0]
         if begun is None:
             self._loads(k, a_bar, ends.Q, before.Q)
@@ -139,46 +200,125 @@ class Adjoint:
                     coordinates, ends.Q, nothing, start_bar, np.zeros(coordinates.count), before.Q, nothing,
                     sums.constant["coordinates/W"],
                 )  # fmt: skip
+            if self.eased is not None:
+                self._find_back(self.eased, before)
             return before
         on, at_end = (begun.active != 0)[:, None, None], np.zeros_like(Q1)
-        self._loads(k, np.where(on, a_bar, 0.0), ends.Q + h * begun.V, at_end)
+        rubs = self.contact if isinstance(self.contact, RubbingContact) else None
+        of_Q, of_V, inner_bar = self.turns.back(past, rubs, sums)
+        before.Q += of_Q
+        V_bar += of_V
+        self._loads(k, np.where(on, a_bar - inner_bar, 0.0), ends.Q + h * begun.V, at_end)
         V_bar += h * at_end
-        of_Q, of_V, of_a = self._start.back(
-            k, frame, begun, (ends.Q, ends.V), V_bar, np.where(on, a_bar, 0.0), start_bar, sums
+        of_Q, of_V, of_a, half_bar = self._start.back(
+            k, frame, begun, ends.Q, V_bar, np.where(on, a_bar + inner_bar, 0.0), start_bar, sums
         )
         before.Q += of_Q + at_end
-        before.V += of_V
-        self._loads(k, np.where(on, of_a, a_bar), ends.Q, before.Q)
+        of_a = np.where(on, of_a, a_bar)
+        grip = self.grip
+        if grip is None:
+            before.V += of_V
+        else:
+            pushed_bar = np.zeros((len(Q1), 13)) if past is None else past.pushed[:, :13]
+            self._held.back(grip, (of_V, half_bar, pushed_bar), sums)
+            self._release(grip, before)
+            of_a = of_a + grip.a.slope
+        if self.eased is not None:
+            self._find_back(self.eased, before)
+        self._loads(k, of_a, ends.Q, before.Q)
         return before
+
+    def _ease_back(self, eased: EaseAdjoint, past: PastBars | None, x: Array) -> None:
+        """Shares of eased pairs get what the next step, barriers at the end and friction have."""
+        if past is not None and len(past.pairs):
+            at = rows_by_key(past.pairs, eased.pairs)
+            eased.bars += np.where(at >= 0, past.share[at], 0.0)
+        if isinstance(self.contact, RubbingContact):
+            eased.pull_end(self.contact.end, self.ends.Q_end, x)
+            if self.contact.lags:
+                eased.add(self.contact.start, self.contact.closest.reach.slope)
+
+    def _find_back(self, eased: EaseAdjoint, before: Costate) -> None:
+        """Shares go back to the step before, or to the state in which they were found."""
+        past, grip, contact = before.past, self.grip, self.contact
+        assert past is not None
+        for closest in {id(each): each for each, _ in grip.frictions}.values() if grip is not None else ():
+            eased.add(closest.t, closest.reach.slope, known=True)
+        past.pairs, past.share = eased.before[0], eased.bars[~eased.found]
+        if eased.found.any() and isinstance(contact, RubbingContact):
+            by_Q, log_kappa = eased.pull_found(contact.start, self.model, self.ends.Q, self._sums)
+            before.Q += by_Q
+            contact.tell_friction(contact.start, log_kappa, None, self._sums)
+
+    def _past_bars(self, past: Past) -> PastBars:
+        """Adjoints of the past of a step, with what its friction takes from that."""
+        n, rubs = self.model.bodies.count, self.contact
+        force = np.zeros_like(past.force)
+        if isinstance(rubs, RubbingContact) and rubs.lags:
+            force += rubs.force.slope
+        return PastBars(
+            np.zeros((n, 4, 3)), np.zeros((n, 19)), np.zeros((n, 16)), np.zeros((n, 3)), np.zeros((n, 3)), past.keys,
+            force, np.zeros((0, 2), np.int64), np.zeros(0),
+        )  # fmt: skip
+
+    def _release(self, grip: Grip, before: Costate) -> None:
+        """before += what the start of a step in touch takes from the state and the past of it."""
+        past = before.past
+        assert past is not None
+        before.Q += grip.Q.slope
+        before.V += grip.V.slope
+        before.Q_before += grip.Q_before.slope
+        for node, bar in (
+            (grip.A, past.A), (grip.pushed, past.pushed), (grip.rubbing, past.rubbing), (grip.turn, past.turn),
+            (grip.axis, past.axis), (grip.force, past.force),
+        ):  # fmt: skip
+            bar += node.slope
+        if self.contact is not None:
+            told = set()
+            for closest, friction in grip.frictions:
+                log_kappa = np.zeros(closest.t.count) if closest in told else closest.log_kappa.slope[:, 0]
+                told.add(closest)
+                log_mu = None if friction is None else friction.log_mu_all.slope[:, 0]
+                self.contact.tell_friction(closest.t, log_kappa, log_mu, self._sums)
 
     @property
     def table(self) -> Array:
-        """Coefficients (n, 9) of the methods of the step at hand."""
-        return self._coefficients(self.frame.methods)
+        """Coefficients (n, 10) of the methods of the step at hand."""
+        return self._coefficients(self.frame.methods, self.frame.touched)
 
     @property
     def pulls_once(self) -> bool:
         """Whether `pull` leaves nothing to be pulled again: the start of ctr takes the place of the factor."""
-        return self.begun is not None
+        return self.begun is not None or isinstance(self.contact, RubbingContact)
 
-    def _coefficients(self, methods: Methods) -> Array:
+    def _coefficients(self, methods: Methods, touched: Flags | None) -> Array:
         """Those of the last step if its methods were the same."""
-        if self._last is None or self._last[0] is not methods:
-            self._last = methods, _table(methods, self.model.bodies)
-        return self._last[1]
+        if self._last is None or self._last[0] is not methods or self._last[1] is not touched:
+            self._last = methods, touched, _table(methods, self.model.bodies, touched)
+        return self._last[2]
 
     def _touch(self, frame: Frame, ends: Ends) -> ContactAdjoint | None:
         """Contacts of a step, None where there are none."""
         contact, h = self.model.contact, frame.h
+        self.eased: EaseAdjoint | None = None
+        self._pressed: Touching | None = None
         if contact is None:
             return None
         assert self.walk is not None
         later = self._later
         known = later is not None and later[1:] == (self.k + 1, h)
-        end = later[0] if later is not None and known else self.walk.to(ends.Q_end, h)
-        start = self.walk.to(ends.Q, h) if frame.contacts else self.walk.nowhere(ends.Q)
-        self._later = start, self.k, h
-        return ContactAdjoint(contact, start, end, ends.Q, ends.Q_end, h) if start.count or end.count else None
+        eased = None if frame.easing is None else EaseAdjoint(contact, frame.easing, h)
+        before, at_start, at_end = (None, None, None) if eased is None else (eased.before, eased.at_start, eased.at_end)
+        end = later[0] if later is not None and known else self.walk.to(ends.Q_end, h, at_end)
+        start = self.walk.to(ends.Q, h, before) if frame.contacts else self.walk.nowhere(ends.Q)
+        self.eased, self._pressed = eased, start
+        if eased is not None and eased.found.any():
+            start = self.walk.to(ends.Q, h, at_start)
+        self._later = self._pressed, self.k, h
+        if not (start.count or end.count):
+            return None
+        kind = ContactAdjoint if frame.past is None else RubbingContact
+        return kind(contact, start, end, ends.Q, ends.Q_end, h)
 
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""

@@ -18,9 +18,9 @@ from dovetail.solver.contact.kinds import D_HAT, KIND, POINT_PLANE, SHAPE, THICK
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import block_of, flipped
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 
-__all__ = ["add_barriers", "add_form", "barrier_work", "edges_of", "set_barrier", "slopes_of_cross"]
+__all__ = ["add_barriers", "add_form", "add_forms", "barrier_work", "edges_of", "set_barrier", "slopes_of_cross"]
 
 
 @kernel
@@ -104,6 +104,18 @@ def add_form(blocks: Blocks, a: int, b: int, place: int, count: int, rows: Array
                             U[place, 3 * i + x, column + z] += value
                         else:
                             U[flipped(place), column + z, 3 * i + x] += value
+
+
+@kernel
+def add_forms(bodies: Indices, c: Array, M: Array, blocks: Blocks) -> None:
+    """Add Σ c cᵀ ⊗ M of contacts with weights c (k, 8), that have the sign of their body, and M (k, 3, 3)."""
+    position, row_start, column = blocks.position, blocks.row_start, blocks.column
+    form, space = np.empty((1, 1, 3, 3)), np.empty((1, 3, 3))
+    for k in range(len(c)):
+        a, b = bodies[k, 0], bodies[k, 1]
+        form[0, 0] = M[k]
+        place = block_of(a, b, position, row_start, column) if b >= 0 and b != a else -1
+        add_form(blocks, a, b, place, 1, c[k : k + 1], form, space)
 
 
 @kernel

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dovetail.solver.bodies import ORTHO, Bodies
 from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 
-__all__ = ["BodySums", "Costate", "fall_back", "ortho_product", "shape_gradients", "step_back"]
+__all__ = ["BodySums", "Costate", "PastBars", "fall_back", "ortho_product", "shape_gradients", "step_back"]
+
+
+@dataclass(slots=True)
+class PastBars:
+    """Adjoints of what the step after the n-th takes from those before it, see `Past` in frame.py."""
+
+    A: Array
+    pushed: Array
+    rubbing: Array
+    turn: Array
+    axis: Array
+    keys: Indices
+    force: Array
+    pairs: Indices
+    share: Array
 
 
 class Costate(Record):
-    """Adjoints (n, 4, 3) of Qₙ, Vₙ, and of Qₙ₋₁, Vₙ₋₁ as the step after the n-th sees them."""
+    """Adjoints (n, 4, 3) of Qₙ, Vₙ, and of Qₙ₋₁, Vₙ₋₁ as the step after the n-th sees them; `past` in touch."""
 
     Q: Array = f8(3)
     V: Array = f8(3)
     Q_before: Array = f8(3)
     V_before: Array = f8(3)
+    past: PastBars | None = None
 
     @classmethod
     def zero(cls, n: int) -> Costate:
@@ -67,8 +85,8 @@ def step_back(
 ) -> None:  # fmt: skip
     """before ← adjoints of the start of a step to Q, whose equations have the adjoint x, from those `after` it.
 
-    table (n, 9) has α₀, α₁, β₀, β₁, σ, δ, δ₀, δ₁, ε; `accelerations` ← adjoints (n, 4, 3) of a and of what Q̃ takes for
-    Vₙ. Shapes of ARAP are left out.
+    table (n, 10) has α₀, α₁, β₀, β₁, σ, δ, δ₀, δ₁, ε, η; `accelerations` ← adjoints (n, 4, 3) of a and of what Q̃ takes
+    for Vₙ. Shapes of ARAP are left out.
     """
     mass, is_free, model, (a_bar, V_bar) = bodies.mass, bodies.is_free, bodies.model, accelerations
     mass_bar, stiffness_bar, late_Q, late_V = sums.mass, sums.stiffness, after.Q, after.V
@@ -76,7 +94,7 @@ def step_back(
     Q_bar, Vn_bar, Q_before, V_before = before.Q, before.V, before.Q_before, before.V_before
     pull = np.empty((4, 3))
     for b in range(len(Q)):
-        a0, a1, b0, b1, s, _, d0, d1, carry = table[b]
+        a0, a1, b0, b1, s, _, d0, d1, carry, _ = table[b]
         stays, weight = 0.0 if is_free[b] else 1.0, c[b]
         if model[b] == ORTHO:
             stiffness_bar[b] -= h * h * ortho_product(Q, x, b)

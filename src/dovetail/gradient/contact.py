@@ -61,8 +61,11 @@ class ContactAdjoint:
         if self._end.count:
             add_barriers(self._end, self._contact.scene, self._Q_end, blocks)
         if self.lags:
-            _add_friction(self._start, self._epsilon, self._Q, self._Q_end, blocks)
-            add_friction_gradient(self._start, self._epsilon, self._Q, self._Q_end, blocks.g)
+            self._assemble_friction(blocks)
+
+    def _assemble_friction(self, blocks: Blocks) -> None:
+        _add_friction(self._start, self._epsilon, self._Q, self._Q_end, blocks)
+        add_friction_gradient(self._start, self._epsilon, self._Q, self._Q_end, blocks.g)
 
     def back(self, x: Array, Q_bar: Array, sums: Sums) -> None:
         """Q_bar −= ∂(x·g)/∂Qₙ of lagged friction; gradients by friction and stiffness of materials go to the sums."""
@@ -74,14 +77,23 @@ class ContactAdjoint:
             if sums.vertices is not None:
                 add_barrier_shapes(self._end, scene, self._Q_end, x, sums.vertices, sums.planes)
         if self.lags:
-            work = np.empty(self._start.count)
-            parts = np.zeros((0 if sums.vertices is None else len(work), 5, 3))
-            _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work, parts)
-            if sums.vertices is not None:
-                move = self._Q_end - self._Q
-                add_friction_shapes(self._start, scene, self._Q, move, x, parts, sums.vertices, sums.planes)
-            self._tell(self._start, work, sums)
-            np.add.at(sums.log_mu, _materials(scene, self._start), -work)
+            self._pull_friction(x, Q_bar, sums)
+
+    def _pull_friction(self, x: Array, Q_bar: Array, sums: Sums) -> None:
+        scene, work = self._contact.scene, np.empty(self._start.count)
+        parts = np.zeros((0 if sums.vertices is None else len(work), 5, 3))
+        _lag(self._start, scene, self._epsilon, self._Q, self._Q_end, x, Q_bar, work, parts)
+        if sums.vertices is not None:
+            move = self._Q_end - self._Q
+            add_friction_shapes(self._start, scene, self._Q, move, x, parts, sums.vertices, sums.planes)
+        self._tell(self._start, work, sums)
+        np.add.at(sums.log_mu, _materials(scene, self._start), -work)
+
+    def tell_friction(self, t: Touching, log_kappa: Array, log_mu: Array | None, sums: Sums) -> None:
+        """Gradients by materials of contacts with these derivatives (k,) by ln κ and ln μ."""
+        self._tell(t, -log_kappa, sums)
+        if log_mu is not None:
+            np.add.at(sums.log_mu, _materials(self._contact.scene, t), log_mu)
 
     def _tell(self, t: Touching, work: Array, sums: Sums) -> None:
         """Gradients by ln κ of contacts with x·g (k,); that of adaptive ones is a multiple of the larger mass."""

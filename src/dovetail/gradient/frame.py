@@ -11,15 +11,53 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.solver.contact.ease import Easing
 from dovetail.solver.integrator import Methods
 from dovetail.solver.model import Model
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
     from dovetail.world.lower.lowered import JointGeometry
     from dovetail.world.simulation import Simulation
 
-__all__ = ["Frame", "Parameters"]
+__all__ = ["Frame", "Parameters", "Past"]
+
+
+@dataclass(slots=True)
+class Past:
+    """What a step of ctr takes from those before it besides Q and V, see solver/held.py and `State`.
+
+    A (n, 4, 3), pushed (n, 19), rubbing (n, 16), lagging (n,)     as of the state
+    turn, axis (n, 3)                                              how bodies rolled in the last step
+    keys (p, 4), force (p, 4)                                      what contacts remember
+    scale (m,), dt                                                 of laws in the last step, and its length, or 0
+    """
+
+    A: Array
+    pushed: Array
+    rubbing: Array
+    lagging: Flags
+    turn: Array
+    axis: Array
+    keys: Indices
+    force: Array
+    scale: Array
+    dt: float
+
+    @classmethod
+    def of(cls, simulation: Simulation) -> Past:
+        """That of the next step."""
+        state, contact, laws = simulation.state, simulation.contact, simulation.model.potential.laws
+        stick = None if contact is None else contact.stick
+        turning = np.zeros((2, len(state.Q), 3))
+        if contact is not None:
+            turning = np.stack([contact.turning.turn, contact.turning.axis])
+        return cls(
+            state.A.copy(), state.pushed.copy(), state.rubbing.copy(), state.lagging.copy(), turning[0], turning[1],
+            np.zeros((0, 4), np.int64) if stick is None else stick.keys.copy(),
+            np.zeros((0, 4)) if stick is None else stick.force.copy(),
+            np.zeros(0) if laws is None else laws.scale.copy(), state.dt_before,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -32,6 +70,9 @@ class Frame:
     values       coordinates of joints (c,) at its start and at its end, on the branch that they are on
     switches     of uses of laws and loads: which joints (k,) have them switched on, and are held where they were
     contacts     how many it began with
+    touched      who (n,) touches something at its end, None where that does not matter
+    past         what it takes from the steps before, None where it does not
+    easing       contacts that are eased in, None where there are none
     """
 
     h: float
@@ -41,6 +82,9 @@ class Frame:
     values: tuple[Array, Array]
     switches: list[Flags]
     contacts: int
+    touched: Flags | None = None
+    past: Past | None = None
+    easing: Easing | None = None
 
 
 class Parameters:

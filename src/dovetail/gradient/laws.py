@@ -14,9 +14,10 @@ from dovetail.solver.joint.laws import Laws
 from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
-__all__ = ["law_adjoints", "law_tangents", "steps_of", "value_adjoints"]
+__all__ = ["bend_adjoints", "law_adjoints", "law_tangents", "steps_of", "value_adjoints"]
 
 _PLACE = 1e-8  # step of differences by a parameter that is a value of the coordinate [m or rad], which laws may bend at
+_WIDE = 1e-6  # of φ″ by the coordinate
 _SHARE = 1e-4  # of other parameters, which laws are smooth or linear in
 
 
@@ -45,6 +46,45 @@ def _turn(laws: Laws, m: int, x: float, at: int, count: int, j: int, h: float, r
     near = _slope(laws, m, x, at, count, j, h, room, d) - _slope(laws, m, x, at, count, j, -h, room, d)
     far = _slope(laws, m, x, at, count, j, 2.0 * h, room, d) - _slope(laws, m, x, at, count, j, -2.0 * h, room, d)
     return (8.0 * near - far) / (12.0 * h)
+
+
+@kernel
+def _bend(laws: Laws, m: int, x: float, at: int, count: int, j: int, shift: float, room: Array, d: Array) -> float:
+    """s φ″ of law m at x, or of its parabola, with parameter j changed by a shift; a rate law is at rest there."""
+    for i in range(count):
+        room[i] = laws.p[at + i]
+    if j >= 0:
+        room[j] += shift
+    if laws.start[m] >= 0:
+        room[laws.start[m] - at] = x
+    d[:] = 0.0
+    call_law(laws.address[m], x, room, 0, d)
+    bend: float = laws.scale[m] * max(d[1], d[2])
+    return bend
+
+
+@kernel
+def bend_adjoints(laws: Laws, steps: Array, work: Array, by_x: Array, p_bar: Array) -> None:
+    """by_x (a,) ← ∂/∂x, p_bar += ∂/∂p of Σ s φ″(x; p) work, for work (a,) of the coordinates as last linearised."""
+    d, room = np.zeros(3), np.empty(laws.longest + 1)
+    for i in range(len(laws.acting)):
+        x, by_x[i] = laws.x[i], 0.0
+        for e in range(laws.first[i], laws.first[i + 1]):
+            m = laws.law[e]
+            at = laws.at[m]
+            end = laws.at[m + 1] if m + 1 < len(laws.at) else len(laws.p)
+            for j in range(-1, end - at):
+                if j >= 0 and not np.isfinite(laws.p[at + j]):
+                    continue
+                step, total = _WIDE if j < 0 else steps[at + j], 0.0
+                for shift, weight in ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0)):
+                    moved = x + shift * step if j < 0 else x
+                    total += weight * _bend(laws, m, moved, at, end - at, j, shift * step, room, d)
+                total *= work[i] / (12.0 * step)
+                if j < 0:
+                    by_x[i] += total
+                else:
+                    p_bar[at + j] += total
 
 
 @kernel

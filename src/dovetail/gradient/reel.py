@@ -7,15 +7,16 @@ for bit, as long as controls do the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dovetail.errors import GradientError
-from dovetail.gradient.frame import Frame, Parameters
+from dovetail.errors import DovetailError, GradientError
+from dovetail.gradient.frame import Frame, Parameters, Past
 from dovetail.gradient.refusal import refuse_step
+from dovetail.solver.contact.contact import Contact
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import rates_after
@@ -61,6 +62,11 @@ def _tightened(tolerances: Tolerances) -> Tolerances:
     )
 
 
+def _rubs(contact: Contact | None) -> bool:
+    """Whether friction remembers, or acts on surfaces with a thickness."""
+    return contact is not None and (contact.stick is not None or bool(contact.scene.thickness.any()))
+
+
 class Reel:
     """Steps of a simulation on a timeline, recorded with controls(k) before step k.
 
@@ -72,6 +78,7 @@ class Reel:
 
     def __init__(self, simulation: Simulation, timeline: Timeline, every: int = 0, smooth: bool = False) -> None:
         self._simulation, self._timeline, self._every, self._smooth = simulation, timeline, every, smooth
+        self._before = timeline.mark()
         self.parameters = Parameters(simulation)
         state = simulation.state
         if smooth and state.lagging.any():  # of steps in touch, whose velocity is another to users
@@ -89,16 +96,21 @@ class Reel:
     # ---- recording -------------------------------------------------------------------------------------------
 
     def record(self, steps: int, controls: Callable[[int], Any] | None) -> None:
-        """Take steps and keep them."""
+        """Take steps and keep them; where anything is raised the world is left as it was before the first."""
         self._controls = controls
-        with self._recording():
-            for k in range(steps):
-                if self._every and k % self._every == 0:
-                    self._marks.append(self._timeline.mark())
-                    self._drop()
-                    self._loaded = range(k, k)
-                self._take(k)
-                self._loaded = range(self._loaded.start, k + 1)
+        try:
+            with self._recording():
+                for k in range(steps):
+                    if self._every and k % self._every == 0:
+                        self._marks.append(self._timeline.mark())
+                        self._drop()
+                        self._loaded = range(k, k)
+                    self._take(k)
+                    self._loaded = range(self._loaded.start, k + 1)
+        except BaseException:
+            with suppress(DovetailError):  # a scene that was opened or changed cannot go back
+                self._timeline.go_to(self._before)
+            raise
 
     @contextmanager
     def _recording(self) -> Iterator[None]:
@@ -110,13 +122,17 @@ class Reel:
             scheme.integrator = INTEGRATORS["bdf1"]
             if contact is not None:
                 contact.stick = None
+        quiet = simulation.model.quiet
+        possible = quiet.is_possible
         if scheme.integrator.is_consistent:
-            directions.sweep = None  # a sweep leaves small terms out of a start, which its derivatives would miss
+            # a sweep leaves small terms out of a start, which its derivatives would miss; quiet steps are made of it
+            directions.sweep, quiet.is_possible = None, possible and sweep is None
         simulation.tolerances = _tightened(tolerances)
         try:
             yield
         finally:
             simulation.tolerances, directions.sweep, scheme.integrator = tolerances, sweep, integrator
+            quiet.is_possible = possible
             if self._smooth and contact is not None and stick is not None:
                 contact.stick = stick
                 stick.forget(np.arange(simulation.model.bodies.count))
@@ -135,13 +151,20 @@ class Reel:
                 f"Tape: before step {k} the state was written to, which tapes cannot see; begin a new rollout."
             )
         before = state.dt_before
+        contact, is_consistent = simulation.contact, simulation.scheme.integrator.is_consistent
+        past = Past.of(simulation) if contact is not None or is_consistent else None
         self._timeline.advance()
         report, last = simulation.last[1], self.frames[k - 1] if k else None
         assert report is not None
         given = self.parameters.take(None if again or last is None else last.given)
+        easing = None if contact is None or contact.ease is None else contact.ease.last
+        if not (is_consistent and simulation.model.guards) and easing is None and not _rubs(contact):
+            past = None  # of which nothing counts
         frame = Frame(
             report.dt, report.dt / (before or report.dt), simulation.scheme.last, given,
             (self.values[k], coordinates.value.copy()), self.parameters.switches, report.contacts,
+            simulation.state.knocked if is_consistent else None, past,
+            easing,
         )  # fmt: skip
         Q, V = simulation.state.Q.copy(), simulation.state.V.copy()
         if again:
@@ -170,7 +193,7 @@ class Reel:
                 frame = self.frames[k]
                 given: list[Any] = [None] * len(frame.given)
                 given[:place] = frame.given[:place]
-                self.frames[k] = replace(frame, given=given)
+                self.frames[k] = replace(frame, given=given, past=None, easing=None)
             if self._loaded.start < k < self._loaded.stop - 1:
                 self._Q[k] = self._V[k] = None
 

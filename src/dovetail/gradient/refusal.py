@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["refuse_scene", "refuse_step"]
 
-_SMOOTH = (
-    "call rollout with smooth=True, which takes the steps it records as bdf1 with friction that remembers nothing, or "
-    "build the scene with integrator/type = bdf1 and contact/friction/memory = 0"
-)
-
 
 def refuse_scene(simulation: Simulation, smooth: bool) -> None:
     """Refuse a scene that cannot be differentiated, whatever its steps will be; `smooth` ones are taken as bdf1."""
@@ -42,12 +37,9 @@ def refuse_scene(simulation: Simulation, smooth: bool) -> None:
 
 def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None) -> None:
     """Refuse step k of a tape if it was taken in a way that cannot be differentiated; `last` is the one before it."""
-    methods, state, contact, where = frame.methods, simulation.state, simulation.contact, f"step {k} has "
-    if methods.is_consistent:
-        if methods.some_held or state.lagging.any():
-            _refuse(where + f"the integrator ctr in touch (held steps, docs/integrators.md); {_SMOOTH}")
-        if simulation.model.potential.soft_transforms.count:
-            _refuse(where + "soft transforms under the integrator ctr; use integrator/type = bdf1 or bdf2")
+    methods, where = frame.methods, f"step {k} has "
+    if methods.is_consistent and simulation.model.potential.soft_transforms.count:
+        _refuse(where + "soft transforms under the integrator ctr; use integrator/type = bdf1 or bdf2")
     changed = frame.ratio != 1.0
     if changed and (methods.is_consistent or methods.method.looks_back):
         _refuse(where + f"another dt than the step before it, under {methods.method.name}; keep dt, or use bdf1")
@@ -69,18 +61,6 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
         )
     if any(getattr(load, "dropped", 0) for load in simulation.joints.lowered.loads):
         _refuse(where + "a torque on a body that is flat, which is dropped; give the body a thickness")
-    if contact is None or not frame.contacts:
-        return
-    if contact.ease is not None and len(contact.ease.pairs):
-        _refuse(where + "contacts that are eased in; begin with bodies farther apart, or set contact/ease_in = 0")
-    if contact.friction.count:
-        if contact.stick is not None:
-            _refuse(where + f"friction with a memory; {_SMOOTH}")
-        rubbing = contact.friction.bodies[: contact.friction.count]
-        thick = rubbing[(contact.scene.thickness[rubbing] > 0.0) & (rubbing >= 0)]
-        if thick.size:
-            name = simulation.table.name(int(thick[0]))
-            _refuse(where + f"friction on {name}, whose surface has a thickness; use a mesh without, or no friction")
 
 
 def _refuse(what: str) -> None:

@@ -48,20 +48,28 @@ def _exact(F: Any, rate: Any, h: float, motions: Any, held: list[Array]) -> Any:
     return dot(nu2, along[3]) - dot(m1, along[0]) - dot(nu1, along[1]) - dot(m2, along[2])
 
 
-def slide_adjoints(
-    rows: Rows, h: float, motions: tuple[Array, ...], held: list[Array], Q: Array, Q_bar: Array, V_bar: Array
-) -> tuple[Array, Array]:
-    """Q_bar, V_bar (n, 4, 3) += derivatives by Qₙ and V̂; those by K (e,) of penalties and by W (k, 2, 8).
+def _stiff(F: Any, motions: Any) -> Any:
+    """Exact slides as penalties across v, with K = 1: −J(μ₁)·J V̂."""
+    v = F[..., 1, :]
+    return -dot(across(v, _J(F, motions[0])), across(v, _J(F, motions[1])))
 
-    motions (4, n, 4, 3) are μ₁, V̂, μ₂, x; held are m₁, m₂, ν₁, ν₂ of exact slides.
+
+def slide_adjoints(
+    rows: Rows, h: float, motions: tuple[Array, ...], rate: Array, held: list[Array] | None, Q: Array, Q_bar: Array,
+    V_bar: Array,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Q_bar, V_bar (n, 4, 3) += derivatives by Qₙ and the rate of curvatures; those by K (e,) of penalties and by W.
+
+    motions (4, n, 4, 3) are μ₁, V̂, μ₂, x; held are m₁, m₂, ν₁, ν₂ of exact slides, None where these are penalties too.
     """
     # what ℓ depends on: F, the rates of it along V̂ in curvatures, and along the four motions
-    states = [stacked(rows, each) for each in (Q, motions[1], *motions)]
+    states = [stacked(rows, each) for each in (Q, rate, *motions)]
     steps = 1j * _STEP * np.eye(36).reshape(36, 1, 6, 2, 3)
     n, K = rows.exact, rows.K[: rows.exact]
-    F, rate, *y = (rows.W @ state + steps[:, :, i] for i, state in enumerate(states))
-    penalty = _penalty(F[:, :n], rate[:, :n], h, [each[:, :n] for each in y])
-    exact = _exact(F[:, n:], rate[:, n:], h, [each[:, n:] for each in y], held)
+    F, dF, *y = (rows.W @ state + steps[:, :, i] for i, state in enumerate(states))
+    penalty = _penalty(F[:, :n], dF[:, :n], h, [each[:, :n] for each in y])
+    others = [each[:, n:] for each in y]
+    exact = rows.K[n:] * _stiff(F[:, n:], others) if held is None else _exact(F[:, n:], dF[:, n:], h, others, held)
     slopes = np.concatenate([K * penalty, exact], axis=1).imag.T.reshape(-1, 6, 2, 3) / _STEP
     for out, by in ((Q_bar, slopes[:, 0]), (V_bar, slopes[:, 1])):
         back = np.einsum("kmi,kmx->kix", rows.W, by)

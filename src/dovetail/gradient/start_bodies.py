@@ -31,15 +31,15 @@ class StartBodies:
         self._arap = np.flatnonzero(bodies.model != ORTHO)
 
     def pull(
-        self, active: Indices, h: float, motions: tuple[Array, ...], Q: Array, sums: Sums | None
+        self, active: Indices, h: float, motions: tuple[Array, ...], rate: Array, Q: Array, sums: Sums | None
     ) -> tuple[Array, Array]:
-        """Derivatives by Qₙ and V̂ (n, 4, 3); with `sums` those by stiffness and mass. motions are μ₁, V̂, μ₂, x.
+        """Derivatives by Qₙ and the rate of curvatures (n, 4, 3); with `sums` those by stiffness and mass.
 
-        Those by V̂ do not depend on μ₁; without `sums` no others are found.
+        motions are μ₁, V̂, μ₂, x. Those by the rate do not depend on μ₁; without `sums` no others are found.
         """
         Q_bar, V_bar, bodies = np.zeros_like(Q), np.zeros_like(Q), self._bodies
         by = {name: np.zeros_like(getattr(bodies, name)) for name in BodySums.fields}
-        found, given = BodySums(**by), tuple(np.ascontiguousarray(each) for each in motions)
+        found, given = BodySums(**by), tuple(np.ascontiguousarray(each) for each in (*motions, rate))
         _pull(bodies, self._weights.w, self._axis, active, h, Q, given, sums is not None, Q_bar, V_bar, found)
         if sums is not None:
             if len(self._arap):
@@ -174,7 +174,7 @@ def _pull(
             c[i] = mass[b, 1 + i, 0] / mass[b, 0, 0]
             for j in range(3):
                 S[i, j] = mass[b, 1 + i, 1 + j] - mass[b, 1 + i, 0] * mass[b, 0, 1 + j] / mass[b, 0, 0]
-        f_bar = _curvature(h, S, A, V, mu2, A_bar, V_hat_bar, S_bar)
+        f_bar = _curvature(h, S, A, motions[4][b, 1:], mu2, A_bar, V_hat_bar, S_bar)
         for i in range(3):
             for z in range(3):
                 A_bar[i, z] *= f

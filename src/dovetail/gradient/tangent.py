@@ -3,8 +3,9 @@
     H dQ + Jᵀdm = −(∂g/∂start) d(start),   J dQ = 0
 
 What a step takes from its start enters its equations g = 0 in three places, the prediction Q̃, the values that rate laws
-begin with, and lagged friction; each is differentiated by differences along the one direction. H and J are those of the
-adjoint.
+begin with, and lagged friction; each is differentiated by differences along the one direction. What touching adds to a
+start, and friction that rolls or remembers, are formulas with derivatives of their own (formulas.py). H and J are those
+of the adjoint.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.laws import law_tangents, steps_of
+from dovetail.gradient.rubbing import RubbingContact
 from dovetail.typing import Array
 
 __all__ = ["push_forward"]
@@ -31,18 +33,22 @@ def _along(at: Callable[[float], Array], step: float) -> Array:
 def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Array, Array]:
     """Changes (n, 4, 3) of Q and V after the step that the adjoint is at, with those of Qₙ, Vₙ and forces in it.
 
-    The step before it stays: bdf2 looks back to Qₙ₋₁ and Vₙ₋₁ as they are.
+    The step before it stays: bdf2 looks back to Qₙ₋₁ and Vₙ₋₁ as they are, ctr in touch to what its steps remember.
     """
     frame, ends, model, table = adjoint.frame, adjoint.ends, adjoint.model, adjoint.table[:, :, None, None]
     h, potential, push = frame.h, model.potential, model.bodies.mass_inverse @ dF
     size = max(float(np.abs(dQ).max()), h * float(np.abs(dV).max()), h * h * float(np.abs(push).max()), 1e-300)
-    laws, contact, walk = potential.laws, adjoint.contact, adjoint.walk
+    laws, walk, grip = potential.laws, adjoint.walk, adjoint.grip
     rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
+
+    dV_before, dhalf = adjoint.touch_ahead(dQ, dV, push)
+    V_before = ends.V if grip is None else grip.V_start.value
+    half = np.zeros(1) if grip is None or grip.half is None else grip.half.value
 
     def start(s: float) -> Array:
         """Velocity, acceleration, and values that rate laws begin with, all as one."""
         Q = ends.Q + s * dQ
-        V, a, begun = adjoint.begin(Q, ends.V + s * dV, s * push)
+        V, a, begun = adjoint.begin_with(Q, V_before + s * dV_before, half + s * dhalf, s * push)
         if laws is None or not len(rates):
             return np.concatenate([V.ravel(), a.ravel()])
         c = laws.coordinates
@@ -56,6 +62,7 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     dV_start, da = moved[:n].reshape(dQ.shape), moved[n : 2 * n].reshape(dQ.shape)
     # a start of ctr has taken the place of the factor
     adjoint.at(adjoint.k, frame, ends)
+    contact = adjoint.contact
     dQ_tilde = table[:, 0] * dQ + h * table[:, 2] * dV_start + h * h * table[:, 4] * da
     g = np.ascontiguousarray((potential.weights.c[:, None, None] * (model.bodies.mass @ dQ_tilde)).reshape(-1, 12))
     if laws is not None and len(rates):
@@ -63,8 +70,16 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
         dp[laws.start[rates]] = moved[2 * n :][laws.of[rates]]
         law_tangents(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, out)
         g -= out
-    if contact is not None and contact.lags and dQ.any():
+    if isinstance(contact, RubbingContact):
+        reach, eased = None, adjoint.eased
+        if eased is not None and eased.found.any():
+            ds = eased.push_found(contact.start, ends.Q, dQ)
+            g -= eased.push_end(contact.end, ends.Q_end, ds)
+            reach = eased.changes(contact.start, ds)
+        turn, axis = adjoint.turns.ahead(dQ, dV_start)
+        g -= contact.change(dQ, turn, axis, reach)
+    elif contact is not None and contact.lags and dQ.any():
         step = _NEAR * contact.range / float(np.abs(dQ).max())
         g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)
     end, _ = adjoint.system.solve(ends.Q_end, g)
-    return end, (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start
+    return end, (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start + h * table[:, 9] * da

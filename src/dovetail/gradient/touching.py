@@ -12,6 +12,7 @@ import numpy as np
 
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.contact import Contact
+from dovetail.solver.contact.ease import with_ranges
 from dovetail.solver.contact.kinds import (
     EDGE_EDGE,
     KIND,
@@ -87,8 +88,8 @@ class Walk:
         self._ones, self._all = np.ones(n), np.ones(n, np.int64)
         self._watch, self._Q = contact.watch, np.zeros((0, 4, 3))
 
-    def to(self, Q: Array, h: float) -> Touching:
-        """The contacts at Q of a step of length h."""
+    def to(self, Q: Array, h: float, ranges: tuple[Indices, Array] | None = None) -> Touching:
+        """The contacts at Q of a step of length h, in which some pairs have a share of their range, see eased.py."""
         watch, contact = self._watch, self._contact
         knows = len(self._Q) == len(Q) and not watch.is_short
         if knows:
@@ -97,8 +98,11 @@ class Walk:
             record_motion(watch, self._together)
         if not knows or watch.is_short:  # what is cut short does not reach to the next state
             self._watch = watch = contact.watch.query(Q)
-        self._Q = Q
+        self._Q, kept = Q, watch.candidates
+        if ranges is not None:
+            watch.candidates = with_ranges(contact.scene, kept, *ranges)
         contact.find(watch, Q, h, self._active, np.zeros(len(Q)))
+        watch.candidates = kept
         return Touching(self._active, contact.scene, Q)
 
     def nowhere(self, Q: Array) -> Touching:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dovetail.checked import checked, shown
@@ -22,6 +24,9 @@ from dovetail.sim.words import speaking
 from dovetail.typing import Array
 from dovetail.world.world_state import WorldState
 
+if TYPE_CHECKING:
+    from dovetail.world.live import Live
+
 __all__ = ["Changes"]
 
 
@@ -39,8 +44,10 @@ class Changes(BodyMaking, FreeJointMaking):
         self._synced = -1  # version of the state that attributes show
         self._start: tuple[int, dict[str, Array]] = 0, {}  # where the world was made
         self._home: WorldState | None = None
+        self._rests: tuple[WorldState, Live, int] | None = None  # home, and the version of the state that is there
         self.readings = None
         self._recorders: list[Recording] = []
+        self._in_rollout = False
 
     @property
     def world(self) -> World:
@@ -112,6 +119,12 @@ class Changes(BodyMaking, FreeJointMaking):
             raise SceneError(
                 "Sim: bodies, joints, and what they have, cannot be added or removed in the middle of a recording; "
                 "close it first, and begin another one afterwards."
+            )
+        if self._in_rollout:
+            raise SceneError(
+                "Sim: bodies, joints, and what they have, cannot be added or removed in the middle of a rollout. What "
+                "`controls` give their first force, torque, target or limit gets room for it that way: give it one, "
+                "which may be 0, before the rollout."
             )
         self._world.reopen()
         self._is_open, self._burdens = True, {}

@@ -252,15 +252,19 @@ class Coordinate(Handle):
         self.set(name, value)
 
     @property
+    def load_name(self) -> str:
+        """The attribute of the torque or force on it."""
+        return "external_force" if self.unit == "m" else "external_torque"
+
+    @property
     def load(self) -> float | None:
         """The torque [N·m] or force [N] that the joint was given along it; None where it takes none."""
-        slot = self.joint.attributes.find("external_force" if self.unit == "m" else "external_torque")
+        slot = self.joint.attributes.find(self.load_name)
         return None if slot is None else float(slot.first)
 
     @load.setter
     def load(self, value: float) -> None:
-        what = "force" if self.unit == "m" else "torque"
-        self.joint.attributes[f"external_{what}"] = self.number(what, value)
+        self.joint.attributes[self.load_name] = self.number("force" if self.unit == "m" else "torque", value)
 
     # --- attributes -----------------------------------------------------------------------------------------
 

@@ -179,10 +179,14 @@ class Sim(Changes, RobotMaking):
         """Compute so many steps and record them, so that they can be differentiated: see docs/gradients.md.
 
         controls(k) is called before step k and may set targets, forces and other attributes. `every` keeps checkpoints
-        instead of all states; `smooth` is for scenes in which bodies touch: `World.rollout` says what both do.
+        instead of all states; `smooth` takes them as bdf1, for cheaper gradients in touch: see `World.rollout`.
         """
         _forward("Sim.rollout", steps)
-        return self.world.rollout(steps, controls, every=every, smooth=smooth)
+        world, self._in_rollout = self.world, True
+        try:
+            return world.rollout(steps, controls, every=every, smooth=smooth)
+        finally:
+            self._in_rollout = False
 
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:
@@ -281,17 +285,20 @@ class Sim(Changes, RobotMaking):
         world = self.world
         if self._home is None:
             frame, arrays = self._start
-            self._home = WorldState(frame, world.fingerprint, arrays)
+            self._home = WorldState(frame, world.fingerprint, arrays).sealed()
         return self._home
 
     @home.setter
     @checked(SceneError)
     def home(self, state: WorldState) -> None:
-        self._home = state
+        self._home = state.sealed()
 
     def reset(self) -> None:
         """Go back home; settings such as targets and forces stay."""
-        self.state = self.home
+        home, live = self.home, self.world.live
+        if self._rests is None or self._rests[0] is not home or self._rests[1:] != (live, live.version):
+            self.state = home
+            self._rests = home, live, live.version
 
     @checked(SceneError)
     def save(self, path: str | PathLike[str]) -> None:

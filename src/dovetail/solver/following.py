@@ -14,12 +14,12 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.rigid import rigid, rows_of
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["compare", "follow", "judge", "lag", "remember", "stands", "twist"]
+__all__ = ["FADES", "FELT", "RESTS", "STILL", "compare", "follow", "judge", "lag", "remember", "stands", "twist"]
 
-_FADES = 4.0  # a change of f by a quarter of itself is an impact; chosen by random drops that must not gain energy
-_FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
-_STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
-_RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
+FADES = 4.0  # a change of f by a quarter of itself is an impact; chosen by random drops that must not gain energy
+FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
+STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
+RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
 
 
 @kernel
@@ -31,7 +31,7 @@ def stands(tied: Indices, held: Flags, lagging: Flags, Q_before: Array, Q: Array
         if held[b]:
             for i in range(4):
                 for x in range(3):
-                    if not abs(Q[b, i, x] - Q_before[b, i, x]) < _STILL:
+                    if not abs(Q[b, i, x] - Q_before[b, i, x]) < STILL:
                         return False
     return True
 
@@ -109,8 +109,8 @@ def judge(
         if m >= 0:
             total[m, 0] += sizes[0, b]
             total[m, 1] += sizes[1, b]
-            total[m, 2] += 1.0 if h * sizes[2, b] >= _FELT else 0.0
-            total[m, 3] += 1.0 if sizes[3, b] >= _RESTS * dt_before else 0.0
+            total[m, 2] += 1.0 if h * sizes[2, b] >= FELT else 0.0
+            total[m, 3] += 1.0 if sizes[3, b] >= RESTS * dt_before else 0.0
     some = False
     for b in range(len(phi)):
         m = s.of[b]
@@ -118,7 +118,7 @@ def judge(
         follows[b] = waits[b] = 0
         if m < 0:
             continue
-        ratio = min(_FADES * _FADES * total[m, 1] / max(total[m, 0], 1e-300), 1.0)
+        ratio = min(FADES * FADES * total[m, 1] / max(total[m, 0], 1e-300), 1.0)
         phi[b] = 1.0 - ratio * ratio
         feels, moves = total[m, 2] > 0.0, total[m, 3] > 0.0
         follows[b] = active[b] if feels and moves and phi[b] > 0.0 else 0

@@ -18,6 +18,7 @@ __all__ = ["compile_all", "features", "first_compile"]
 
 _TEXT = "dovetail: compiling kernels (first run only) …"
 _WIDTH = 24
+_known: set[frozenset[str]] = set()
 
 
 def features(config: ConfigAttributes, constitutions: Iterable[str]) -> set[str]:
@@ -29,8 +30,10 @@ def features(config: ConfigAttributes, constitutions: Iterable[str]) -> set[str]
 
 
 def first_compile(found: set[str]) -> None:
-    """Compile what a scene with these features needs and is not on disk."""
-    compile_all(needed(found))
+    """Compile what a scene with these features needs and is not on disk; for each set of them one look is enough."""
+    if (looked_for := frozenset(found)) not in _known:
+        compile_all(needed(found))
+        _known.add(looked_for)
 
 
 def compile_all(wanted: list[Task]) -> int:

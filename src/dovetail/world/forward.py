@@ -1,71 +1,62 @@
-"""Forward kinematics of trees: every joint moves what hangs on it by a screw motion of its own.
-
-For rates of its coordinates a joint gives its child a twist relative to its parent, which is constant in the parent's
-frame where the joint has one coordinate: the exponential of the twist is the whole way. Of joints with several
-coordinates it is the beginning of it.
-"""
+"""Joints as a tree: which of them carry bodies from the root on, and which close loops."""
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array, Indices
 
-__all__ = ["Branch", "branches", "composed", "screw", "turned"]
-
-Branch = tuple[int, int, int]
-"""A joint, its parent and its child."""
+__all__ = ["Forest"]
 
 
-def branches(joints: Indices, pairs: Indices, free: Flags) -> list[Branch] | None:
-    """Joints (k,) between pairs of bodies from the root on; None where they form loops. Fixed bodies are the root."""
-    ends = [tuple(int(b) if free[b] else -1 for b in pair) for pair in pairs]
-    at: dict[int, list[int]] = {}
-    for k, pair in enumerate(ends):
-        for b in pair:
-            at.setdefault(b, []).append(k)
-    found: list[Branch] = []
-    reached = {-1 if -1 in at else next(iter(at), -1)}
-    todo, used = list(reached), set[int]()
-    while todo:
-        parent = todo.pop()
-        for k in at.get(parent, ()):
-            if k in used:
+class Forest:
+    """Branches from the roots on, over bodies 0 … n − 1; −1 is what does not move, and the root where there is such.
+
+    joint (b,)          the joint of a branch; −1: the body is a root that is free to move
+    ends (b, 2)         parent and child
+    sign (b,)           1 where the child is the joint's right body, −1 where it is the left one
+    way (n, b)          the motion of a body is the sum of way·(right relative to left) over branches
+    paths (k, b)        the same of each joint's right body relative to its left one: of branches they are unit rows
+    loops (l,)          joints that are no branches
+    """
+
+    def __init__(self, pairs: Indices, n: int) -> None:
+        """`pairs` (k, 2) are the left and right bodies of joints."""
+        at: dict[int, list[int]] = {}
+        for k, pair in enumerate(pairs.tolist()):
+            for b in pair:
+                at.setdefault(b, []).append(k)
+        joint: list[int] = []
+        ends: list[tuple[int, int]] = []
+        reached: set[int] = set()
+        for root in sorted(at, key=lambda b: b >= 0):  # what does not move comes first, the others as joints name them
+            if root in reached:
                 continue
-            used.add(k)
-            side = ends[k].index(parent)
-            child = ends[k][1 - side]
-            if child in reached:
-                return None
-            reached.add(child)
-            todo.append(child)
-            found.append((int(joints[k]), int(pairs[k][side]), child))
-    return found if len(found) == len(joints) else None
-
-
-def turned(w: Array, vectors: Array) -> Array:
-    """Vectors (…, 3) turned about w (…, 3) by its length (Rodrigues)."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    small = angle < 1e-4  # series, exact to 1e-17
-    safe = np.where(small, 1.0, angle)
-    s = np.where(small, 1.0 - angle**2 / 6.0, np.sin(safe) / safe)
-    c = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - np.cos(safe)) / safe**2)
-    once = np.cross(w, vectors)
-    return np.asarray(vectors + s * once + c * np.cross(w, once))
-
-
-def screw(v: Array, w: Array, p: Array) -> tuple[Array, Array]:
-    """The rotation R and shift t, x → R x + t, of the screw motion with spin w, and velocity v of what is at p."""
-    R = turned(w[None], np.eye(3)).T
-    angle = float(np.linalg.norm(w))
-    if angle < 1e-12:
-        return R, v
-    axis = w / angle
-    along = axis * (axis @ v)
-    centre = p + np.cross(axis, v) / angle  # of a point on the axis: the velocity across it is w × (p − centre)
-    return R, np.asarray(centre + along - R @ centre)
-
-
-def composed(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The motion `second`, and then `first`."""
-    return first[0] @ second[0], first[0] @ second[1] + first[1]
+            reached.add(root)
+            if root >= 0:
+                joint.append(-1)
+                ends.append((-1, root))
+            todo = deque([root])
+            while todo:
+                parent = todo.popleft()
+                for k in at[parent]:
+                    left, right = pairs[k].tolist()
+                    child = right if left == parent else left
+                    if child not in reached:
+                        reached.add(child)
+                        todo.append(child)
+                        joint.append(k)
+                        ends.append((parent, child))
+        self.joint: Indices = np.array(joint, np.int64)
+        self.ends: Indices = np.array(ends, np.int64).reshape(-1, 2)
+        child = self.ends[:, 1]
+        self.sign: Array = np.where((self.joint < 0) | (pairs[self.joint, 1] == child), 1.0, -1.0)
+        self.way = np.zeros((n + 1, len(joint)))  # the last row is of what does not move
+        for b, (parent_, child_) in enumerate(ends):
+            self.way[child_] = self.way[parent_]
+            self.way[child_, b] = self.sign[b]
+        self.paths: Array = self.way[pairs[:, 1]] - self.way[pairs[:, 0]]
+        self.way = self.way[:n]
+        self.loops: Indices = np.setdiff1d(np.arange(len(pairs)), self.joint)

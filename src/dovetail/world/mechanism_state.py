@@ -58,11 +58,12 @@ class MechanismState:
         """Which of the coordinates are not at q."""
         return np.flatnonzero(~(np.abs(reached - q) < _NEAR))
 
-    def put(self, who: str, Q: Array, values: Array) -> None:
-        """Put the bodies where `reach` found them; all coordinates keep their rates, as far as joints allow."""
+    def put(self, who: str, Q: Array, values: Array, v: Array | None = None) -> None:
+        """Put the bodies where `reach` found them, with rates v; all others are kept, as far as joints allow."""
         simulation, bodies = self._simulation, self._kinematics.island.bodies
         rates = simulation.live.rates()  # also brings those of the solver up to date
-        V = self._kinematics.rates(Q, rates[self._places], self._all_rates(), simulation.state.V)
+        rates = rates[self._places] if v is None else v
+        V = self._kinematics.rates(Q, rates, self._all_rates(), simulation.state.V)
         simulation.write_state(who, bodies, Q[bodies], V[bodies], values)
 
     def set_rates(self, who: str, v: Array) -> Array:

@@ -1,7 +1,9 @@
-"""What joints tell of a posture, and how that changes when the bodies, as rigid ones, move.
+"""What joints tell of a posture, and the motions of the bodies, as rigid ones, that they allow.
 
-A motion is a twist ξ = (v, ω) for each body that is not fixed: δp = v [m], δa_i = ω × a_i. What joints hold, as
-penalties or exactly, is C(Q) = 0; x(Q) are their coordinates.
+The bodies that joints connect form a forest, and some joints close loops in it. A motion is a twist ρ = (v, ω) of each
+branch, of its right body relative to the left one, with the velocity v of what is at a common centre (motions.py): it
+is in the directions that the joint leaves, by numbers z, one for each motion of the forest. Joints of loops ask for
+Σ hold·ρ = 0 over the branches around the loop, which are few equations for few numbers.
 """
 
 from __future__ import annotations
@@ -12,38 +14,45 @@ import numpy as np
 
 from dovetail.constitution.laws import Armature, Hold
 from dovetail.solver.bodies import Bodies
+from dovetail.solver.joint.motions import JointRows, Motions, find_motions
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array, Flags, Indices
-from dovetail.world.forward import Branch, branches
+from dovetail.world.forward import Forest
 from dovetail.world.lower.lowered import LoweredJoints
 
 __all__ = ["Island", "Posture"]
 
-_HELD = 1e-4  # of the strongest: a direction that a joint holds, angles measured by the size of a body
-
 
 @dataclass(frozen=True)
 class Posture:
-    """C (r,) and x (m,), their derivatives J_c, J_x over twists, and what of C̈, ẍ is left with ξ̇ = 0: bends.
+    """At a posture, beside the motions of joints:
 
-    `joint` (r,) is what a row belongs to; −1 for coordinates that are held.
+    centre (3,), arm (n, 3)   where twists have their velocity, and where the bodies are from there
+    free (t, 6)               twist of each motion of the forest
+    W (w, m), off (w,)        W ẋ = 0 is what couplings hold, and by how much W x is off
     """
 
-    joint: Indices
-    C: Array
-    J_c: Array
-    bend_c: Array
-    x: Array
-    J_x: Array
-    bend_x: Array
+    motions: Motions
+    centre: Array
+    arm: Array
+    free: Array
+    W: Array
+    off: Array
+
+    @property
+    def x(self) -> Array:
+        """Coordinates (m,)."""
+        return self.motions.x
 
 
 class Island:
     """The free bodies that joints and couplings connect with those of some coordinates.
 
-    bodies (n,)   their numbers
-    rows (m,)     all coordinates that concern them
-    size          of the smallest body [m], which makes angles and lengths comparable
+    bodies (n,)    their numbers
+    rows (m,)      all coordinates that concern them
+    size           of the smallest body [m], which makes angles and lengths comparable
+    forest         its joints
+    branch (t,)    the branch of each motion of the forest
     """
 
     def __init__(self, lowered: LoweredJoints, bodies: Bodies, Q: Array, rows: Indices) -> None:
@@ -54,122 +63,139 @@ class Island:
         if lowered.couplings is not None:
             self._couplings = lowered.couplings.equations()[0]
         self.bodies = _connected(free, [lowered.pairs, *self._coupled(c.left, c.right)], [c.left[rows], c.right[rows]])
-        n = len(self.bodies)
-        self._column = np.full(len(free), n)
-        self._column[self.bodies] = np.arange(n)
-        self.rows = np.flatnonzero(self._concerns(c.left, c.right))
+        column = np.full(len(free), -1)
+        column[self.bodies] = np.arange(len(self.bodies))
+        self.rows = np.flatnonzero((column[c.pairs] >= 0).any(axis=1))
         self._place = np.full(c.count, -1)
         self._place[self.rows] = np.arange(len(self.rows))
         size = 2.0 * float(np.linalg.norm(bodies.half[self.bodies], axis=1).min(initial=np.inf))
         self.size = size if 0.0 < size < np.inf else 1.0
-        pairs = lowered.pairs
-        mine = np.flatnonzero(self._concerns(pairs[:, 0], pairs[:, 1]))
-        self.branches: list[Branch] | None = branches(mine, pairs[mine], free)
-        """The joints from the root on, where they form a tree."""
-        self.root = self.branches[0][1] if self.branches and free[self.branches[0][1]] else -1
-        """The body that a tree hangs on, where that is free to move itself; −1 elsewhere."""
-        self._ranks: dict[int, int] = {}
-        self.posture(Q, c.value[self.rows])
+        mine = np.flatnonzero((column[lowered.pairs] >= 0).any(axis=1))
+        self.forest = Forest(column[lowered.pairs[mine]], len(self.bodies))
+        self._uncoupled = np.zeros((0, len(self.rows))), np.zeros(0)
+        self._holds = [use for use in lowered.law_uses if isinstance(use.word, Hold)]
+        self._joints = self._rows_of(mine)
+        self._still = np.zeros_like(Q)
+        self._find(Q, c.value[self.rows], None)  # which tells the ranks
+        roots = np.flatnonzero(self.forest.joint < 0)
+        ranks = self._joints.rank[self.forest.joint]
+        ranks[roots] = 0
+        self.branch: Indices = np.repeat(np.arange(len(ranks)), 6 - ranks)
+        self._direction: Indices = _joined([np.arange(rank, 6) for rank in ranks.tolist()])
+        on = self.forest.joint[self.branch]
+        self.of_root, self.of_joints = np.flatnonzero(on < 0), np.flatnonzero(on >= 0)
+        """Which motions are those of free roots, and which of joints."""
+        self._motion = on[self.of_joints], self._direction[self.of_joints]
+        self._unit = np.diag([1.0] * 3 + [1.0 / self.size] * 3)[self._direction[self.of_root]]
+        self.paths = self.forest.paths[self._joints.joint]
+        """(m, b): how coordinates take part in motions of the branches."""
+        ranks = self._joints.rank[self.forest.loops]
+        self._closing = np.repeat(self.forest.loops, ranks)
+        self._closed_by = _joined([np.arange(rank) for rank in ranks.tolist()])
 
-    def columns(self, body: int) -> slice:
-        """Where the twist of a body of the island is."""
-        return slice(6 * int(self._column[body]), 6 * int(self._column[body]) + 6)
+    def _rows_of(self, mine: Indices) -> JointRows:
+        """What these joints hold and report."""
+        lowered, c = self._lowered, self._lowered.coordinates
+        number = np.full(len(lowered.pairs), -1)
+        number[mine] = np.arange(len(mine))
+        joint = np.concatenate([number[lowered.points.joint], number[lowered.slides.joint]])
+        W = np.concatenate([_padded(lowered.points), _padded(lowered.slides)])
+        is_slide = np.repeat([0, 1], [lowered.points.count, lowered.slides.count])
+        held = self._place[_joined([use.laws.of[use.rows] for use in self._holds])]
+        ours, kept = _sorted_by(joint), _sorted_by(np.where(held >= 0, number[c.joint[self.rows]][held], -1))
+        self._held = kept
+        every = np.arange(len(mine) + 1)
+        of_held = number[c.joint[self.rows]][held[kept]] if len(kept) else kept
+        return JointRows(
+            pairs=np.ascontiguousarray(lowered.pairs[mine]), first=np.searchsorted(joint[ours], every), W=W[ours],
+            is_slide=is_slide[ours], rank=np.full(len(mine), -1), size=self.size, joint=number[c.joint[self.rows]],
+            of=self.rows, period=c.period[self.rows], first_held=np.searchsorted(of_held, every), held=held[kept],
+            weight=np.zeros(len(kept)), target=np.zeros(len(kept)),
+        )  # fmt: skip
 
-    def completed(self, x: Array, given: Indices) -> Array:
-        """Coordinates (m,) with those given as they are, and the others as held coordinates and couplings ask for."""
-        W, c = self._combined()
-        others, out = np.setdiff1d(np.arange(len(x)), given), x.copy()
-        out[others] += np.linalg.pinv(W[:, others]) @ (c - W @ x)
-        return out
+    @property
+    def may_change(self) -> bool:
+        """Whether joints and couplings hold coordinates at targets, which users may change."""
+        return len(self._holds) + len(self._couplings) > 0
 
     def joints_of_rows(self) -> Indices:
         """The joint of each coordinate."""
-        return np.asarray(self._lowered.coordinates.joint[self.rows])
+        return self._joints.joint
 
     def _coupled(self, left: Indices, right: Indices) -> list[Indices]:
         """Pairs of bodies that couplings connect."""
         a, b = self._couplings.T
         return [np.stack([x[a], y[b]], axis=1) for x in (left, right) for y in (left, right)]
 
-    def _concerns(self, left: Indices, right: Indices) -> Flags:
-        n = len(self.bodies)
-        return np.asarray((self._column[left] < n) | (self._column[right] < n))
+    # --- a posture ------------------------------------------------------------------------------------------
 
-    def rates(self, Q: Array, twist: Array) -> tuple[Array, Array]:
-        """Rates of Q, and what is left of its accelerations with ξ̇ = 0, for twists (n, 6) of the island."""
-        V, turning = np.zeros_like(Q), np.zeros_like(Q)
-        V[self.bodies, 0], w = twist[:, :3], twist[:, None, 3:]
-        V[self.bodies, 1:] = np.cross(w, Q[self.bodies, 1:])
-        turning[self.bodies, 1:] = np.cross(w, V[self.bodies, 1:])
-        return V, turning
+    def posture(self, Q: Array, reference: Array, twists: Array | None = None) -> Posture:
+        """All of it at Q; angles are on the branch nearest to `reference` (m,).
 
-    def posture(self, Q: Array, reference: Array, twist: Array | None = None) -> Posture:
-        """All of it at Q; angles are on the branch nearest to `reference` (m,); without a twist bends are zero."""
-        n, c = len(self.bodies), self._lowered.coordinates
-        V, turning = self.rates(Q, np.zeros((n, 6)) if twist is None else twist)
-        found = self._independent(
-            [self._rows(rows, Q, V, turning) for rows in (self._lowered.points, self._lowered.slides)]
-        )
-        x, slope, curve = (part[self.rows] for part in c.derivatives(Q, V))
-        period = c.period[self.rows]
-        x = x + np.where(period > 0.0, period * np.round((reference - x) / np.where(period > 0.0, period, 1.0)), 0.0)
-        J = np.zeros((len(x), n + 1, 6))
-        for side, body in enumerate((c.left[self.rows], c.right[self.rows])):
-            g = slope[:, side].reshape(-1, 4, 3)
-            torque = np.cross(Q[body, 1:], g[:, 1:]).sum(axis=1)
-            J[np.arange(len(x)), self._column[body]] += np.concatenate([g[:, 0], torque], axis=1)
-            curve = curve + (g * turning[body]).sum(axis=(1, 2))
-        J_x = J[:, :n].reshape(len(x), 6 * n)
-        W, c0 = self._combined()
-        held = (np.full(len(c0), -1), W @ x - c0, W @ J_x, W @ curve)
-        joint, C, J_c, bend = (np.concatenate(parts) for parts in zip(found, held, strict=True))
-        return Posture(joint, C, J_c, bend, x, J_x, curve)
-
-    def _independent(self, parts: list[tuple[Indices, Array, Array, Array]]) -> tuple[Indices, Array, Array, Array]:
-        """Joint, C, J_c and its bend of all joints, as many rows of each as it holds motions of rigid bodies.
-
-        Joints hold some things twice, such as the distance of two points. Where they are open the second row seems to
-        hold something else, and would stop what should be free: only the strongest directions of each are kept.
+        Bends are those of motions with twists (n, 6) of the bodies, and zero without.
         """
-        joint, *rest = (np.concatenate(part) for part in zip(*parts, strict=True))
-        n = len(self.bodies)
-        scale = np.tile([1.0] * 3 + [1.0 / self.size] * 3, n)
-        none = np.zeros(0)
-        kept: list[tuple[Array, Array, Array, Array]] = [(none, none, np.zeros((0, 6 * n)), none)]
-        order = np.argsort(joint, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(joint[order])) + 1) if len(order) else ():
-            C, J, bend = (part[rows] for part in rest)
-            U, s, _ = np.linalg.svd((J * scale)[:, np.abs(J).any(axis=0)], full_matrices=False)
-            rank = self._ranks.setdefault(int(joint[rows[0]]), int((s > _HELD * s[0]).sum()))
-            mine = np.full(rank, float(joint[rows[0]]))
-            kept.append((mine, U[:, :rank].T @ C, U[:, :rank].T @ J, U[:, :rank].T @ bend))
-        of, C, J, bend = (np.concatenate(part) for part in zip(*kept, strict=True))
-        return of.astype(np.int64), C, J, bend
+        motions, centre = self._find(Q, reference, twists)
+        free = np.empty((len(self.branch), 6))
+        free[self.of_root] = self._unit
+        free[self.of_joints] = motions.motion[self._motion]
+        W, c = self._coupling()
+        off = W @ motions.x - c if len(c) else c
+        return Posture(motions, centre, Q[self.bodies, 0] - centre, free, W, off)
 
-    def _rows(self, rows: Rows, Q: Array, V: Array, turning: Array) -> tuple[Indices, Array, Array, Array]:
-        """Joint, C, J_c and its bend of points or slides."""
-        n, mine = len(self.bodies), np.flatnonzero(self._concerns(rows.left, rows.right))
-        W, ends = rows.W[mine], (rows.left[mine], rows.right[mine])
-        k, m = W.shape[:2]
-        F, dF, ddF = (
-            sum(np.einsum("kmi,kia->kma", W[:, :, 4 * s : 4 * s + 4], of[body]) for s, body in enumerate(ends))
-            for of in (Q, V, turning)
-        )
-        slopes = np.zeros((k, n + 1, m, 3, 6))
-        for side, body in enumerate(ends):
-            w = W[:, :, 4 * side : 4 * side + 4]
-            block = np.zeros((k, m, 3, 6))
-            block[..., :3] = w[:, :, :1, None] * np.eye(3)
-            block[..., 3:] = -_skew(np.einsum("kmi,kia->kma", w[:, :, 1:], Q[body, 1:]))
-            slopes[np.arange(k), self._column[body]] += block
-        J = np.moveaxis(slopes[:, :n], 1, 3).reshape(k, m, 3, 6 * n)
-        if m == 1:
-            return np.repeat(rows.joint[mine], 3), F.reshape(-1), J.reshape(3 * k, 6 * n), ddF.reshape(-1)
-        u, v = F[:, 0], F[:, 1]
-        bend = np.cross(ddF[:, 0], v) + 2.0 * np.cross(dF[:, 0], dF[:, 1]) + np.cross(u, ddF[:, 1])
-        J_c = _skew(u) @ J[:, 1] - _skew(v) @ J[:, 0]
-        C = np.cross(u, v).reshape(-1)
-        return np.repeat(rows.joint[mine], 3), C, J_c.reshape(3 * k, 6 * n), bend.reshape(-1)
+    def _find(self, Q: Array, reference: Array, twists: Array | None) -> tuple[Motions, Array]:
+        if len(self._joints.held):
+            p = np.concatenate([use.laws.p[use.rows] for use in self._holds])[self._held]
+            self._joints.target[:], self._joints.weight[:] = p[:, 1], p[:, 2]
+        centre: Array = Q[self.bodies[0], 0].copy() if len(self.bodies) else np.zeros(3)
+        V = turning = self._still
+        if twists is not None:
+            V = self.rates(Q, twists, centre)
+            turning = self.turning(V, twists)
+        out = Motions.of(len(self._joints.pairs), len(self.rows))
+        alone = self._lowered.coordinates.derivatives(Q, V)
+        find_motions(self._joints, Q, V, turning, centre, alone, reference, out.coordinates, out.directions)
+        return out, centre
+
+    def rates(self, Q: Array, twists: Array, centre: Array) -> Array:
+        """Rates of Q for twists (n, 6) of the bodies."""
+        V, at = np.zeros_like(Q), Q[self.bodies]
+        at[:, 0] -= centre
+        moves = at @ _spin(twists)
+        moves[:, 0] += twists[:, :3]
+        V[self.bodies] = moves
+        return V
+
+    def turning(self, V: Array, twists: Array) -> Array:
+        """What is left of the accelerations of Q, with rates V, while twists (n, 6) are constant."""
+        out = np.zeros_like(V)
+        out[self.bodies] = V[self.bodies] @ _spin(twists)
+        return out
+
+    # --- what joints ask of motions -------------------------------------------------------------------------
+
+    def closing(self, at: Posture, opening: Array) -> Array:
+        """The least twists (b, 6) of the branches that take `opening` (k, 6) out of their joints."""
+        least = ((opening * at.motions.gain)[:, None] @ at.motions.motion)[self.forest.joint, 0]
+        least[self.forest.joint < 0] = 0.0
+        return np.asarray(-least)
+
+    def held(self, at: Posture) -> tuple[Array, Array]:
+        """What joints of loops hold (r, 6), and over which branches (r, b)."""
+        return at.motions.hold[self._closing, self._closed_by], self.forest.paths[self._closing]
+
+    def still_open(self, opening: Array) -> Array:
+        """What of an opening (k, 6) of joints belongs to loops (r,)."""
+        return np.asarray(opening[self._closing, self._closed_by])
+
+    def _coupling(self) -> tuple[Array, Array]:
+        """W and c of W x = c, as couplings have it now."""
+        if self._lowered.couplings is None or not len(self._couplings):
+            return self._uncoupled
+        rows, weight, c = self._lowered.couplings.equations()
+        mine = np.flatnonzero((self._place[rows] >= 0).any(axis=1))
+        W = np.zeros((len(mine), len(self.rows)))
+        np.add.at(W, (np.arange(len(mine))[:, None], self._place[rows[mine]]), weight[mine])
+        return W, c[mine]
 
     def armature(self) -> Array:
         """Inertia (m,) [kg or kg·m²] of the coordinates themselves."""
@@ -179,31 +205,29 @@ class Island:
                 out[use.laws.of[use.rows]] += use.entry.elements.slot(use.word.parameters[0].attribute).values
         return np.asarray(out[self.rows])
 
-    def _combined(self) -> tuple[Array, Array]:
-        """W and c of W x = c: coordinates that joints hold, and couplings, as they are now."""
-        W, c = [np.zeros((0, len(self.rows)))], [np.zeros(0)]
 
-        def add(rows: Indices, weight: Array, target: Array) -> None:
-            mine = np.flatnonzero((self._place[rows] >= 0).any(axis=1))
-            part = np.zeros((len(mine), len(self.rows)))
-            np.add.at(part, (np.arange(len(mine))[:, None], self._place[rows[mine]]), weight[mine])
-            W.append(part)
-            c.append(target[mine])
-
-        for use in self._lowered.law_uses:
-            if isinstance(use.word, Hold):
-                _, target, scale = use.laws.p[use.rows].T
-                add(use.laws.of[use.rows][:, None], scale[:, None], scale * target)
-        if self._lowered.couplings is not None:
-            add(*self._lowered.couplings.equations())
-        return np.concatenate(W), np.concatenate(c)
+def _joined(parts: list[Indices]) -> Indices:
+    return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
-def _skew(w: Array) -> Array:
-    """[w]× (…, 3, 3) of vectors (…, 3)."""
-    out = np.zeros((*w.shape, 3))
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
-    return out - out.swapaxes(-1, -2)
+def _padded(rows: Rows) -> Array:
+    """Weights (r, 2, 8), with zeros where there is no second row."""
+    return np.concatenate([rows.W, np.zeros((rows.count, 2 - rows.W.shape[1], 8))], axis=1)
+
+
+def _sorted_by(joint: Indices) -> Indices:
+    """Which rows have a joint, joint by joint."""
+    order = np.argsort(joint, kind="stable")
+    return np.asarray(order[np.searchsorted(joint[order], 0) :])
+
+
+def _spin(twists: Array) -> Array:
+    """S (n, 3, 3) with r S = ω × r."""
+    S = np.zeros((len(twists), 3, 3))
+    x, y, z = twists[:, 3], twists[:, 4], twists[:, 5]
+    S[:, 0, 1], S[:, 0, 2], S[:, 1, 2] = z, -y, x
+    S[:, 1, 0], S[:, 2, 0], S[:, 2, 1] = -z, y, -x
+    return S
 
 
 def _connected(free: Flags, pairs: list[Indices], seeds: list[Indices]) -> Indices:

@@ -31,6 +31,18 @@ class WorldState:
     scene: str = field(repr=False)
     arrays: dict[str, Array] = field(repr=False)
 
+    def sealed(self) -> Self:
+        """A copy whose arrays cannot be written to: a world looks at it once, and takes it at once from then on."""
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        for array in arrays.values():
+            array.setflags(write=False)
+        return type(self)(self.frame, self.scene, arrays)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether its numbers are those that it was made with."""
+        return not any(array.flags.writeable or array.base is not None for array in self.arrays.values())
+
     @checked(WorldError)
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, whole or not at all; one that exists is replaced."""

@@ -22,7 +22,7 @@ from dovetail.sim.sim import Sim
 from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.contacts import Contacts
 from dovetail.world.world_state import WorldState
-from dovetail.worlds.targets import Targets
+from dovetail.worlds.targets import Loads, Targets
 
 __all__ = ["Build", "Worlds"]
 
@@ -74,6 +74,7 @@ class Worlds(Handle):
                 raise SceneError(f"Worlds: {what} = {value}; give a whole number ≥ {least}.")
         self._sims: list[Sim] = []
         self._targets: Targets | None = None
+        self._loads: Loads | None = None
         self.mechanisms, self.failed, self._threads = [], {}, int(threads)
         for number, sequence in enumerate(np.random.SeedSequence(int(seed)).spawn(int(n))):
             self._make(number, build, np.random.default_rng(sequence), options)
@@ -153,14 +154,15 @@ class Worlds(Handle):
         `which` is a number, several of them, or n truth values; by default all.
         """
         chosen = self._chosen(which)
-        given = [None if values is None else self._rows(f"reset: {name}", values, len(chosen))
-                 for name, values in (("q", q), ("v", v))]  # fmt: skip
+        places = None if q is None else self._rows("reset: q", q, len(chosen))
+        rates = None if v is None else self._rows("reset: v", v, len(chosen))
         for k, number in enumerate(chosen):
             with _numbered(number):
                 self._sims[number].reset()
-                for name, values in zip("qv", given, strict=True):
-                    if values is not None:
-                        setattr(self.mechanisms[number], name, values[k])
+                if places is not None:
+                    self.mechanisms[number].place(places[k], None if rates is None else rates[k])
+                elif rates is not None:
+                    self.mechanisms[number].v = rates[k]
             self.failed.pop(number, None)
 
     def _chosen(self, which: Any) -> list[int]:
@@ -249,7 +251,11 @@ class Worlds(Handle):
 
     @target_velocity.setter
     def target_velocity(self, values: ArrayLike) -> None:
-        self._set("target_velocity", values)
+        targets = self._drives
+        if targets is None or not targets.run:
+            self._set("target_velocity", values)
+        else:
+            targets.set_velocities(self._rows("target_velocity", values, len(self)))
 
     @property
     def effort(self) -> Array:
@@ -257,7 +263,12 @@ class Worlds(Handle):
 
     @effort.setter
     def effort(self, values: ArrayLike) -> None:
-        self._set("effort", values)
+        if self._loads is None and Loads.fit(self.mechanisms):
+            self._loads = Loads(self.mechanisms)
+        if self._loads is None:
+            self._set("effort", values)
+        else:
+            self._loads.write(self._rows("effort", values, len(self)))
 
     def _get(self, name: str) -> Array:
         return np.array([getattr(mechanism, name) for mechanism in self.mechanisms])

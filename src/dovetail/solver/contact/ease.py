@@ -21,11 +21,11 @@ from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KAPPA, THICKNESS, X0, A, B
 from dovetail.solver.contact.readback import barrier_of
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Ease", "Eased"]
+__all__ = ["GROWTH", "Ease", "Eased", "Easing", "keys_of_sides", "sides_of", "with_ranges"]
 
-_T = 1.0  # [s]: bodies part with about d̂/T, which lifts them by less than a micrometre where d̂ is a millimetre
+GROWTH = 1.0  # [s]: bodies part with about d̂/T, which lifts them by less than a micrometre where d̂ is a millimetre
 _HALVINGS = 50  # of the interval that s is looked for in: down to round-off
 _WORTH_TELLING = 0.9  # a share below which something would have been seen
 
@@ -43,13 +43,22 @@ class Eased(NamedTuple):
     seconds: float
 
 
+class Easing(NamedTuple):
+    """Pairs (k, 2) that were eased in a step: their share s (k,) at its start, and which of them it has found."""
+
+    pairs: Indices
+    share: Array
+    found: Flags
+
+
 class Ease:
     """Ranges of body pairs that began too near.
 
-    pairs (k, 2)     a body, and another one or −1 − p for half-plane p; sorted by `_keys`
+    pairs (k, 2)     a body, and another one or −1 − p for half-plane p; sorted by `keys_of_sides`
     share (k,)       s in (0, 1) at the end of the last step
     placed (n,)      1 for bodies that were put where they are since the last step
     news             what was found since it was last told
+    last             of the last step, None where no pair was eased
     """
 
     def __init__(self, weight: Array, is_free: Indices) -> None:
@@ -58,35 +67,28 @@ class Ease:
         self.share = np.zeros(0)
         self.placed = np.ones(len(weight))
         self.news: Eased | None = None
+        self.last: Easing | None = None
+        self._new: Indices = np.zeros(0, np.int64)  # pairs that the present step has found, by their keys
 
     # ---- in a step -------------------------------------------------------------------------------------------
 
     def applied(self, scene: ContactScene, candidates: Candidates, h: float) -> Candidates:
         """The candidates with the ranges that eased pairs have after a further time h."""
-        if not len(self.pairs) or not candidates.count:
-            return candidates
-        known, asked = self._keys(self.pairs), self._keys(_sides(candidates.pairs))
-        place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-        mine = np.flatnonzero(known[place] == asked)
-        a, b = candidates.pairs[mine, A], candidates.pairs[mine, B]
-        d_hat = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
-        numbers = candidates.numbers.copy()  # a step that is broken off goes back to the others
-        numbers[mine, D_HAT] = np.minimum(self.share[place[mine]] + h / _T, 1.0) * d_hat
-        return Candidates(candidates.pairs, numbers, candidates.known)
+        return with_ranges(scene, candidates, self.pairs, np.minimum(self.share + h / GROWTH, 1.0))
 
     def look(self, active: ActiveContacts, mechanism: Indices, h2: float) -> bool:
         """Ease pairs with a body that was placed, of which these are the contacts; whether there are any."""
         if not self.placed.any():
             return False
-        sides = _sides(active.candidates.pairs[active.candidate[: active.count]])
+        sides = sides_of(active.candidates.pairs[active.candidate[: active.count]])
         placed = (self.placed[np.maximum(sides, 0)] * (sides >= 0)).any(axis=1)
         # a step that is tried again has found its pairs before
-        chosen = np.flatnonzero(placed & ~np.isin(self._keys(sides), self._keys(self.pairs)))
+        chosen = np.flatnonzero(placed & ~np.isin(keys_of_sides(sides), keys_of_sides(self.pairs)))
         if not len(chosen):
             return False
-        keys, first, pair = np.unique(self._keys(sides[chosen]), return_index=True, return_inverse=True)
+        keys, first, pair = np.unique(keys_of_sides(sides[chosen]), return_index=True, return_inverse=True)
         pairs, pair = sides[chosen][first], pair.reshape(-1)
-        borne = h2 * self._borne(pairs, mechanism)
+        borne = h2 * self.lighter(pairs, mechanism)[0]
         push, gap, widest = _pushes(active, chosen)
         nearest = np.full(len(keys), np.inf)
         np.minimum.at(nearest, pair, gap / widest)
@@ -98,31 +100,34 @@ class Ease:
             middle = 0.5 * (low + high)
             above = np.bincount(pair, push(middle[pair]), len(keys)) > borne
             low, high = np.where(above, low, middle), np.where(above, middle, high)
-        order = np.argsort(self._keys(np.concatenate([self.pairs, pairs[eased]])), kind="stable")
+        order = np.argsort(keys_of_sides(np.concatenate([self.pairs, pairs[eased]])), kind="stable")
         self.pairs = np.concatenate([self.pairs, pairs[eased]])[order]
         self.share = np.concatenate([self.share, low[eased]])[order]
+        self._new = np.append(self._new, keys_of_sides(pairs[eased]))
         closest = int(np.argmin(np.where(eased, nearest, np.inf)))
         if low[closest] < _WORTH_TELLING:
             a, b = pairs[closest].tolist()
-            gap_there, seconds = float(gap[pair == closest].min()), _T * float(1.0 - low[closest])
+            gap_there, seconds = float(gap[pair == closest].min()), GROWTH * float(1.0 - low[closest])
             self.news = Eased(int(eased.sum()), a, b, gap_there, seconds)
         return True
 
-    def _borne(self, pairs: Indices, mechanism: Indices) -> Array:
-        """What the lighter side of each pair weighs [N], with all that joints connect to it."""
+    def lighter(self, pairs: Indices, mechanism: Indices) -> tuple[Array, Indices]:
+        """What the lighter side of each pair weighs [N], with all that joints connect to it; and a body of it."""
         total = np.zeros(len(mechanism) + 1)
         np.add.at(total, mechanism, np.where(np.isfinite(self._weight), self._weight, 0.0))
         weight = np.append(np.where(np.isfinite(self._weight), total[mechanism], np.inf), np.inf)
-        borne: Array = weight[np.maximum(pairs, -1)].min(axis=1)
-        return borne
+        both = weight[np.maximum(pairs, -1)]
+        return both.min(axis=1), pairs[np.arange(len(pairs)), both.argmin(axis=1)]
 
     def commit(self, h: float) -> None:
         """A step of length h was taken."""
         if np.count_nonzero(self.placed):
             self.placed = np.zeros(len(self.placed))
+        self.last = None
         if len(self.pairs):
-            share = self.share + h / _T
-            self.pairs, self.share = self.pairs[share < 1.0], share[share < 1.0]
+            self.last = Easing(self.pairs, self.share, np.isin(keys_of_sides(self.pairs), self._new))
+            share = self.share + h / GROWTH
+            self.pairs, self.share, self._new = self.pairs[share < 1.0], share[share < 1.0], self._new[:0]
 
     def forget(self, moved: Indices) -> None:
         """These bodies were put somewhere else."""
@@ -130,12 +135,6 @@ class Ease:
         self.pairs, self.share = self.pairs[stays], self.share[stays]
         self.placed = self.placed.copy()
         self.placed[moved] = 1.0
-
-    def _keys(self, sides: Indices) -> Indices:
-        """A number for each pair of sides, whichever comes first."""
-        low, high = sides.min(axis=1), sides.max(axis=1)
-        keys: Indices = (high + 1) * 2**31 + low
-        return keys
 
     # ---- dump ------------------------------------------------------------------------------------------------
 
@@ -151,15 +150,36 @@ class Ease:
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is now; steps put new arrays in place of these."""
-        kept = self.pairs, self.share, self.placed, self.news
+        kept = self.pairs, self.share, self.placed, self.news, self._new
 
         def undo() -> None:
-            self.pairs, self.share, self.placed, self.news = kept
+            self.pairs, self.share, self.placed, self.news, self._new = kept
 
         return undo
 
 
-def _sides(rows: Indices) -> Indices:
+def with_ranges(scene: ContactScene, candidates: Candidates, pairs: Indices, share: Array) -> Candidates:
+    """Candidates with the ranges that sorted pairs (k, 2) have by their shares (k,)."""
+    if not len(pairs) or not candidates.count:
+        return candidates
+    known, asked = keys_of_sides(pairs), keys_of_sides(sides_of(candidates.pairs))
+    place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    mine = np.flatnonzero(known[place] == asked)
+    a, b = candidates.pairs[mine, A], candidates.pairs[mine, B]
+    d_hat = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
+    numbers = candidates.numbers.copy()  # a step that is broken off goes back to the others
+    numbers[mine, D_HAT] = share[place[mine]] * d_hat
+    return Candidates(candidates.pairs, numbers, candidates.known)
+
+
+def keys_of_sides(sides: Indices) -> Indices:
+    """A number for each pair of sides, whichever comes first."""
+    low, high = sides.min(axis=1), sides.max(axis=1)
+    keys: Indices = (high + 1) * 2**31 + low
+    return keys
+
+
+def sides_of(rows: Indices) -> Indices:
     """a and b (k, 2) of candidates, −1 − p in place of half-plane p."""
     return np.stack([rows[:, A], np.where(rows[:, B] < 0, -1 - rows[:, X0 + 1], rows[:, B])], axis=1)
 
