@@ -143,6 +143,7 @@ class ContactScene(Record):
         )
         self.shapes, self.self_collides = shapes, self_collides
         self.rolls = is_round if rolls is None else rolls
+        self.some_roll, self.resists_rolling = bool(self.rolls.any()), bool(self.rolling.any())
         self.rolling_axis = np.zeros((len(shape_of), 3)) if rolling_axis is None else rolling_axis
         self.x_count = int(starts[-1])
         self.element_count = np.array([len(shapes[s].element_triangle) if s >= 0 else 0 for s in shape_of], np.int64)
