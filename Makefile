@@ -9,8 +9,10 @@ SPEED  := $(if $(QUICK),--quick)
 # engines to compare with that are left out where there is no wheel for this machine
 RIVALS := drake newton pybullet
 
-# robot files of public packages, in an environment of their own; what does not install is left out
-ROBOTS := gymnasium gymnasium-robotics robosuite dm_control pybullet pin example-robot-data
+# robot files of public packages, and oracles, in an environment of their own; what does not install is left out
+ROBOTS  := gymnasium gymnasium-robotics robosuite dm_control pybullet newton
+ORACLES := pin example-robot-data
+CACHED  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dovetail-robots
 
 .PHONY: demo test fuzz lint docs bench verify robots wheel clean
 
@@ -41,8 +43,8 @@ bench: $(VENV)/.installed-bench
 verify: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/verify.py $(SPEED)
 
-robots: $(VENV)-robots/.installed
-	$(VENV)-robots/bin/python benchmarks/robots.py
+robots: $(CACHED)/.installed
+	PYTHONPATH=src $(CACHED)/bin/python benchmarks/robots.py $(if $(QUICK),--postures 3)
 
 # with kernels for this kind of machine, in dist/
 wheel: $(VENV)/.installed
@@ -76,12 +78,15 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-robots build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(VENV)-robots/.installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-robots
-	$(VENV)-robots/bin/python -m pip install --quiet --editable '.[robots]'
+$(CACHED)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(CACHED)
+	$(CACHED)/bin/python -m pip install --quiet '.[robots,usd]'
+	for package in $(ORACLES); do \
+	    $(CACHED)/bin/python -m pip install --quiet --only-binary :all: $$package || echo "no $$package"; \
+	done
 	for package in $(ROBOTS); do \
-	    $(VENV)-robots/bin/python -m pip install --quiet --no-deps $$package || echo "no $$package"; \
+	    $(CACHED)/bin/python -m pip install --quiet --only-binary :all: --no-deps $$package || echo "no $$package"; \
 	done
 	touch $@

@@ -3,7 +3,8 @@
 Runs the examples and some more for a few steps and says which kernels they called that the manifest has not, which of
 it nobody called, and which of the solver are not in it; the exit code is 1 then. `--renew` compiles everything anew, in
 a folder that is thrown away (some minutes), and writes the manifest: which function for which types, what it calls, how
-long it takes, which scenes need it.
+long it takes, which scenes need it for their steps. What is only read of a scene, energies or reactions, is compiled
+when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pkgutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +110,13 @@ def _arap(integrator: str) -> Any:
     return scene
 
 
-def _mechanism() -> Any:
-    """A driven arm whose coordinates are read and written as one vector."""
-    sim = _chain(3)
+def _read_as_mechanism(sim: Any) -> None:
+    """Coordinates of an arm are read and written as one vector."""
     arm = sim.mechanism(*sim.joints)
     sim.step()
     _ = arm.q, arm.v, arm.mass_matrix(), arm.bias(), arm.jacobian(sim.bodies[-1])
     arm.v = 0.1 * arm.v
-    return sim
+    sim.step()
 
 
 def _loose() -> Any:
@@ -158,13 +158,13 @@ def scenes() -> dict[str, Callable[[], Any]]:
         found[f"falling {integrator}"] = lambda i=integrator: _falling(integrator=i)
     found |= {name: _example(path) for path in sorted(EXAMPLES.glob("*.py")) for name in [path.stem]}
     found["falling, threads"] = lambda: _falling(threads=2, config={"threads/grain": 0.1})
-    found |= {"net": _net, "conjugate": _conjugate, "mechanism": _mechanism, "loose": _loose}
+    found |= {"net": _net, "conjugate": _conjugate, "mechanism": lambda: _chain(3), "loose": _loose}
     found |= {f"arap {integrator}": lambda i=integrator: _arap(i) for integrator in ("ctr", "bdf1")}
     return {**found, **SCENES, "press": build}
 
 
-def _run(name: str, build: Callable[[], Any]) -> None:
-    """Steps of a scene, and what is read of it."""
+def _run(name: str, build: Callable[[], Any]) -> Iterator[None]:
+    """Steps of a scene, and after a break what is read of it."""
     from dovetail import Engine, Sim, World
 
     steps = next((steps for start, steps in LONGER.items() if name.startswith(start)), STEPS)
@@ -172,8 +172,11 @@ def _run(name: str, build: Callable[[], Any]) -> None:
     made = made[0] if isinstance(made, tuple) else made
     if isinstance(made, Sim):
         for _ in made.run(steps):
-            made.energy  # noqa: B018
-        made.contacts  # noqa: B018
+            pass
+        yield
+        if name == "mechanism":
+            _read_as_mechanism(made)
+        _ = made.energy, made.contacts
         _ = [(joint.gap, joint.reaction) for joint in made.joints], [body.pos for body in made.bodies]
         return
     with tempfile.TemporaryDirectory() as workspace:
@@ -182,26 +185,26 @@ def _run(name: str, build: Callable[[], Any]) -> None:
         for _ in range(steps):
             world.advance()
             world.retrieve()
+        yield
 
 
 class _Listener:
     """What is asked of the kernel files, nested as it is compiled."""
 
     def __init__(self) -> None:
+        from dovetail.solver.inner import Inner
         from dovetail.solver.kernel_files import KernelFiles
 
         self.asked: list[str] = []
         """Called from Python."""
         self.made: list[Record] = []
         self._open: list[Record] = []
-        load, save = KernelFiles.load_overload, KernelFiles.save_overload
+        load, save, compile_inner = KernelFiles.load_overload, KernelFiles.save_overload, Inner.compile
 
         def load_overload(files: Any, signature: Any, target: Any) -> Any:
             key = self._key(files, signature)
             if not self._open:
                 self.asked.append(key)
-            else:
-                self._open[-1]["needs"].append(key)
             found = load(files, signature, target)
             if found is None:
                 self._open.append({"key": key, "needs": [], "seconds": 0.0, "began": time.process_time()})
@@ -216,7 +219,12 @@ class _Listener:
                 self._open[-1]["seconds"] -= total
             self.made.append(done)
 
-        KernelFiles.load_overload, KernelFiles.save_overload = load_overload, save_overload
+        def inner(self_: Any, arguments: Any) -> None:
+            if self._open:  # also what was compiled before, for another one
+                self._open[-1]["needs"].append(self._key(self_._cache, arguments))
+            compile_inner(self_, arguments)
+
+        KernelFiles.load_overload, KernelFiles.save_overload, Inner.compile = load_overload, save_overload, inner
 
     @staticmethod
     def _key(files: Any, signature: Any) -> str:
@@ -224,7 +232,8 @@ class _Listener:
         from dovetail.solver.manifest import spell
 
         arguments = getattr(signature, "args", signature)
-        form = "inner" if "Inner" in files._function else "callback" if hasattr(signature, "args") else "python"
+        form = "callback" if hasattr(signature, "args") else "python"
+        form = "inner" if files._function.endswith("rebuild_inner") else form
         words = "" if form == "callback" else " ".join(map(spell, arguments))
         return json.dumps([*_names()[files._function.split(" ")[0]], form, words])
 
@@ -255,9 +264,10 @@ def _child(name: str, build: Callable[[], Any], pipe: int) -> None:
 
     listener, has = _Listener(), []
     simulation.first_compile = lambda features: has.append(sorted(features))
-    _run(name, build)
+    for _ in _run(name, build):
+        asked = list(listener.asked)  # for its steps; then it is read
     with os.fdopen(pipe, "w") as stream:
-        json.dump({"features": has[0], "asked": listener.asked, "made": listener.made}, stream)
+        json.dump({"features": has[0], "asked": asked, "made": listener.made}, stream)
 
 
 def record() -> dict[str, Record]:
@@ -289,7 +299,8 @@ def _called() -> set[str]:
     listener = _Listener()
     simulation.first_compile = lambda features: None
     for name, build in scenes().items():
-        _run(name, build)
+        for _ in _run(name, build):
+            pass
     return set(listener.asked)
 
 

@@ -2,8 +2,8 @@
 
 Two scenes, the press of `make demo` and a chain of ten hinges without contact, each in fresh processes. Wall time is
 from the start of `import dovetail` to the end of the first step; processor time is of all processes together, the
-starting of Python included. `--write` puts the table into docs/getting_started.md. `--installed` checks an installed
-wheel instead: whatever is in the user's cache, the first step must find all kernels in the package and write nothing.
+starting of Python included. `--write` puts the table into docs/getting_started.md. benchmarks/wheel.py does the same
+with an installed wheel.
 """
 
 from __future__ import annotations
@@ -36,18 +36,16 @@ else:
 sim.step()
 wall, t = time.perf_counter() - begin, os.times()
 cpu = t.user + t.system + t.children_user + t.children_system
-sim.step(30)
+sim.step(49)
 state = hashlib.sha256(b"".join(a.tobytes() for a in sim.world.state().arrays.values())).hexdigest()[:12]
 print(json.dumps({"wall": wall, "cpu": cpu, "state": state}))
 """
 
 
-def first_step(scene: str, cache: str) -> dict[str, Any]:
-    """Seconds to the end of the first step with this cache folder, and a digest of the state 30 steps later."""
-    environment = {**os.environ, "DOVETAIL_CACHE_DIR": cache}
-    told = subprocess.run(
-        [sys.executable, "-c", _RUN, scene], env=environment, capture_output=True, text=True, check=True
-    )
+def first_step(scene: str, cache: str, python: str = sys.executable, **settings: str) -> dict[str, Any]:
+    """Seconds to the end of the first step with this cache folder, and a digest of the state after 50 steps."""
+    environment = {**os.environ, "DOVETAIL_CACHE_DIR": cache, **settings}
+    told = subprocess.run([python, "-c", _RUN, scene], env=environment, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(told.stdout.splitlines()[-1])
     return found
 
@@ -68,21 +66,7 @@ def measure() -> list[str]:
     return lines
 
 
-def installed() -> None:
-    """Fail if the installed package compiles or writes anything for a first step."""
-    for scene in SCENES:
-        with tempfile.TemporaryDirectory() as cache:
-            found = first_step(scene, cache)
-            written = [path.name for path in Path(cache).rglob("*") if path.is_file()]
-        print(f"{scene}: {found['wall']:.1f} s, {found['cpu']:.1f} s of processor time, state {found['state']}")
-        if written:
-            raise SystemExit(f"{scene}: {len(written)} kernels were compiled, {written[0]} for one")
-
-
 def main() -> None:
-    if "--installed" in sys.argv:
-        installed()
-        return
     lines = measure()
     if "--write" in sys.argv:
         busy = hasattr(os, "getloadavg") and os.getloadavg()[0] > 2 * (os.cpu_count() or 1)

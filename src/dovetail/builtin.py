@@ -68,6 +68,7 @@ __all__ = [
     "l_position",
     "l_position0",
     "l_position1",
+    "looks_of",
     "mass",
     "mass_center",
     "mass_density",
@@ -170,6 +171,10 @@ contact_element_id = "contact_element_id"
 subscene_element_id = "subscene_element_id"
 self_collision = "self_collision"
 d_hat = "d_hat"
+
+# --- shown, and not simulated
+looks_of = "looks_of"
+"""Meta attribute of what a body looks like instead of its surface: the id of the body's geometry."""
 
 # --- written by a world at init
 dof_offset = "dof_offset"

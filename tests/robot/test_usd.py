@@ -502,3 +502,28 @@ def test_mutated_files_are_refused_or_make_a_robot(tmp_path):
         except SceneError as error:
             assert "m.usda" in str(error)
     assert 20 < made < 140
+
+
+def test_a_ball_is_three_entries_of_q(tmp_path):
+    """Along the joint's axes on body 1, whichever body carries the other; frames by Rodrigues' formula."""
+    frames = """point3f physics:localPos0 = (0, 0, 0)
+      point3f physics:localPos1 = (0, 0, 0.5)
+      quatf physics:localRot0 = (0.70710678, 0, 0.70710678, 0)
+      quatf physics:localRot1 = (0.70710678, 0, 0.70710678, 0)"""
+    for ends in (["a", "b"], ["b", "a"]):
+        swapped = frames if ends[0] == "a" else frames.replace("(0, 0, 0)", "x").replace("(0, 0, 0.5)", "(0, 0, 0)")
+        file = stage(
+            tmp_path,
+            body("a", content=cube()) + body("b", (0, 0, -0.5), cube("c", 0.1))
+            + joint("FixedJoint", "base", ["", "a"])
+            + joint("SphericalJoint", "j", ends, swapped.replace("x", "(0, 0, 0.5)")),
+        )  # fmt: skip
+        robot = Sim(contact=False).robot(file)
+        assert robot.names == ["j.rotation_x", "j.rotation_y", "j.rotation_z"]
+        assert robot.q == pytest.approx([0, 0, 0], abs=FLOAT)
+        robot.q = [0.0, 0.0, 0.4]  # the joint's z is x of both bodies
+        turn = 0.4 if ends[0] == "a" else -0.4
+        want = [0, 0.5 * np.sin(turn), -0.5 * np.cos(turn)]
+        assert robot.bodies["b"].pos == pytest.approx(want, abs=FLOAT)
+        robot.q = w = [0.3, -0.6, 1.1]
+        assert robot.q == pytest.approx(w, abs=1e-12)

@@ -10,7 +10,8 @@ from dovetail import AngleAxis, Sim
 from dovetail.solver.consistent import assemble_filter
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.roll import Turning, roll
-from dovetail.solver.held import _twist, touch
+from dovetail.solver.following import twist
+from dovetail.solver.held import touch
 from dovetail.solver.rigid import rigid, rows_of
 
 
@@ -254,6 +255,6 @@ def test_friction_that_slides_is_followed_by_half_of_its_change_and_by_its_lever
     lever = turned - np.cross(way[0] + c @ way[1:], F[0])
     assert np.linalg.norm(lever) > 1e-6
     V, none = np.zeros((1, 4, 3)), np.zeros((1, 4, 3))
-    _twist(M, model.bodies.mass_inverse, h, np.ones(1), state.Q, state.moved, state.rubbing, none, V)
+    twist(M, model.bodies.mass_inverse, h, np.ones(1), state.Q, state.moved, state.rubbing, none, V)
     momentum = np.cross(Q[1:], (M[0] @ V[0])[1:] - np.outer(c, (M[0] @ V[0])[0])).sum(axis=0)
     np.testing.assert_allclose(momentum, -0.5 * h * lever, rtol=1e-6, atol=1e-12)

@@ -37,7 +37,7 @@ def test_chunks_cover_all_items_once_whatever_the_number_of_threads(items, threa
 def test_little_work_is_one_chunk():
     with using(grain=100.0):
         assert len(chunks(999, 100.0)) == 1
-        assert len(chunks(1000, 100.0)) == 2
+        assert len(chunks(1000, 100.0)) == 4
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])

@@ -12,7 +12,7 @@ from dovetail.errors import MissingExtra
 from dovetail.export.looks import FLOOR_COLOR, Shape, bounds_of, floor, shapes_of
 from dovetail.export.timeline import thinned
 from dovetail.files import atomic_write
-from dovetail.io.colors import linear  # which glTF takes colours for
+from dovetail.io.colors import Color, linear  # which glTF takes colours for
 from dovetail.io.recording import Recording
 from dovetail.picture.camera import up_of
 from dovetail.typing import Array
@@ -32,19 +32,18 @@ def write(recording: Recording, path: Path, *, fps: float, speed: float) -> None
     numbers, shown = thinned(recording.times, fps, speed)
     scene = _Scene(pygltflib)
     poses = [split(recording.transforms(frame)) for frame in numbers.tolist()]
-    shapes = shapes_of(recording)
     when = scene.accessor(shown.astype(np.float32), "SCALAR", bounds=True)
     children = []
-    for k, body in enumerate(recording.bodies):
-        shape = shapes[next(i for i, known in enumerate(recording.shapes) if known is body.shape)]
-        if shape is None:
+    for k, (body, parts) in enumerate(zip(recording.bodies, shapes_of(recording), strict=True)):
+        if not parts:
             continue
-        node = scene.node(body.name, scene.mesh(id(body.shape), shape, body.color))
+        node = scene.node(body.name, scene.mesh(parts))
         children.append(node)
         positions, rotations, scales = (np.array([pose[part][k] for pose in poses]) for part in (1, 0, 2))
         scene.animate(node, when, positions, _continuous(quaternions(rotations)), scales)
-    for plane, square in zip(recording.planes, floor(recording, bounds_of(recording, numbers)), strict=True):
-        children.append(scene.node(plane.name, scene.mesh(plane.name, square, FLOOR_COLOR)))
+    squares = floor(recording, bounds_of(recording, numbers))
+    for k, (plane, square) in enumerate(zip(recording.planes, squares, strict=True)):
+        children.append(scene.node(plane.name, scene.mesh([(-1 - k, square, FLOOR_COLOR)])))
     scene.root(children, _to_y_up(up_of(recording.gravity)))
     atomic_write(path, scene.content())
 
@@ -97,11 +96,16 @@ class _Scene:
         )
         return len(document.accessors) - 1
 
-    def mesh(self, shape_key: Any, shape: Shape, color: tuple[float, float, float]) -> int:
-        """The mesh of a shape in a colour; equal ones are stored once."""
-        key = (shape_key, color)
-        if key in self._meshes:
-            return self._meshes[key]
+    def mesh(self, parts: list[tuple[int, Shape, Color]]) -> int:
+        """The mesh of shapes, by their numbers, in colours; equal ones are stored once."""
+        key = tuple((number, color) for number, _, color in parts)
+        if key not in self._meshes:
+            primitives = [self._primitive(shape, color) for _, shape, color in parts]
+            self._document.meshes.append(self._gltf.Mesh(primitives=primitives))
+            self._meshes[key] = len(self._document.meshes) - 1
+        return self._meshes[key]
+
+    def _primitive(self, shape: Shape, color: Color) -> Any:
         gltf, document = self._gltf, self._document
         attributes = gltf.Attributes(
             POSITION=self.accessor(shape.vertices.astype(np.float32), "VEC3", True, gltf.ARRAY_BUFFER),
@@ -117,10 +121,7 @@ class _Scene:
                 alphaMode="OPAQUE",
             )
         )
-        primitive = gltf.Primitive(attributes=attributes, indices=faces, material=len(document.materials) - 1)
-        document.meshes.append(gltf.Mesh(primitives=[primitive]))
-        self._meshes[key] = len(document.meshes) - 1
-        return self._meshes[key]
+        return gltf.Primitive(attributes=attributes, indices=faces, material=len(document.materials) - 1)
 
     def node(self, name: str, mesh: int) -> int:
         self._document.nodes.append(self._gltf.Node(name=name, mesh=mesh))

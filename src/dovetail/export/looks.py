@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.io.colors import Color
 from dovetail.io.recording import Recording
 from dovetail.picture.camera import Bounds
 from dovetail.picture.mesh import drawn, vertex_normals
@@ -26,12 +27,17 @@ class Shape(NamedTuple):
     normals: Array
 
 
-def shapes_of(recording: Recording) -> list[Shape | None]:
-    """What to draw for each of the recording's shapes; None for a bare point, like that of the world."""
+def shapes_of(recording: Recording) -> list[list[tuple[int, Shape, Color]]]:
+    """What to draw for each body: numbers of shapes, equal where these are, and colours. Nothing for bare points."""
     size = bounds_of(recording, np.arange(len(recording))).size
+    made: dict[int, tuple[int, Shape]] = {}
+    for look in (look for body in recording.bodies if body.is_seen for look in body.looks):
+        if id(look.shape) not in made:
+            mesh = drawn(look.shape, 0.005 * size)
+            made[id(look.shape)] = len(made), Shape(*mesh, vertex_normals(mesh))
     return [
-        Shape(*mesh, vertex_normals(mesh)) if len(shape.triangles) or len(shape.edges) else None
-        for shape, mesh in ((shape, drawn(shape, 0.005 * size)) for shape in recording.shapes)
+        [(*made[id(look.shape)], look.color or body.color) for look in body.looks if body.is_seen]
+        for body in recording.bodies
     ]
 
 
@@ -42,9 +48,10 @@ def bounds_of(recording: Recording, frames: Indices) -> Bounds:
     for frame in chosen.tolist():
         transforms = recording.transforms(frame)
         points = [
-            body.vertices @ T[:3, :3].T + T[:3, 3]
+            look.shape.vertices @ T[:3, :3].T + T[:3, 3]
             for body, T in zip(recording.bodies, transforms, strict=True)
-            if len(body.triangles) or len(body.edges)
+            for look in body.looks
+            if body.is_seen
         ]
         here = Bounds.of(np.concatenate([np.zeros((0, 3)), *points]))
         found = here if found is None else found.joined(here)

@@ -27,7 +27,7 @@ def write(recording: Recording, path: Path, *, fps: float, speed: float) -> None
         for k, number in enumerate(numbers.tolist()):
             parts = [f"# {recording.path.name}, {recording.times[number]:.9g} s\n"]
             for body, T, tail in zip(recording.bodies, recording.transforms(number), tails, strict=True):
-                placed = body.vertices @ T[:3, :3].T + T[:3, 3]
+                placed = np.concatenate([look.shape.vertices for look in body.looks]) @ T[:3, :3].T + T[:3, 3]
                 parts.append(f"o {body.name.replace(' ', '_')}\n")
                 parts.append("".join(f"v {x:.9g} {y:.9g} {z:.9g}\n" for x, y, z in placed.tolist()))
                 parts.append(tail)
@@ -45,8 +45,10 @@ def _tails(recording: Recording) -> list[str]:
     found = []
     first = 1
     for body in recording.bodies:
-        lines = [("f", row) for row in (body.triangles.astype(np.int64) + first).tolist()]
-        lines += [("l", row) for row in (body.edges.astype(np.int64) + first).tolist()]
+        lines = []
+        for shape, _ in body.looks:
+            lines += [("f", row) for row in (shape.triangles.astype(np.int64) + first).tolist()]
+            lines += [("l", row) for row in (shape.edges.astype(np.int64) + first).tolist()]
+            first += len(shape.vertices)
         found.append("".join(f"{kind} {' '.join(map(str, row))}\n" for kind, row in lines))
-        first += len(body.vertices)
     return found

@@ -34,18 +34,18 @@ def write(recording: Recording, path: Path, *, fps: float, speed: float) -> None
     stage.SetEndTimeCode(float(shown[-1] * fps))
     world = UsdGeom.Xform.Define(stage, "/World")
     stage.SetDefaultPrim(world.GetPrim())
-    prototypes = _prototypes(stage, recording)
+    prototypes: dict[int, Any] = {}
     names = _Names(Tf.MakeValidIdentifier)
     operations = []
-    for k, body in enumerate(recording.bodies):
-        prototype = prototypes[next(i for i, known in enumerate(recording.shapes) if known is body.shape)]
-        if prototype is None:
+    for k, (body, parts) in enumerate(zip(recording.bodies, shapes_of(recording), strict=True)):
+        if not parts:
             continue
         xform = UsdGeom.Xform.Define(stage, f"/World/{names.of(body.name)}")
         xform.GetPrim().SetDisplayName(body.name)
-        mesh = stage.DefinePrim(xform.GetPath().AppendChild("mesh"))
-        mesh.GetReferences().AddInternalReference(prototype)
-        UsdGeom.Gprim(mesh).CreateDisplayColorAttr([Gf.Vec3f(*body.color)])
+        for part, (number, shape, color) in enumerate(parts):
+            mesh = stage.DefinePrim(xform.GetPath().AppendChild(f"mesh_{part}" if part else "mesh"))
+            mesh.GetReferences().AddInternalReference(_prototype(stage, prototypes, number, shape))
+            UsdGeom.Gprim(mesh).CreateDisplayColorAttr([Gf.Vec3f(*color)])
         operations.append((k, xform.AddTransformOp()))
     for frame, time in zip(numbers.tolist(), (shown * fps).tolist(), strict=True):
         transforms = recording.transforms(frame)
@@ -56,16 +56,12 @@ def write(recording: Recording, path: Path, *, fps: float, speed: float) -> None
     _save(stage, path)
 
 
-def _prototypes(stage: Any, recording: Recording) -> list[Any]:
-    """Paths of abstract prims that hold the shapes, so that bodies share them; None for bare points."""
-    found: list[Any] = []
-    for k, shape in enumerate(shapes_of(recording)):
-        if shape is None:
-            found.append(None)
-            continue
+def _prototype(stage: Any, known: dict[int, Any], number: int, shape: Shape) -> Any:
+    """The path of an abstract prim that holds a shape, so that bodies share it."""
+    if number not in known:
         stage.CreateClassPrim("/Shapes")
-        found.append(_mesh(stage, f"/Shapes/shape_{k}", shape).GetPath())
-    return found
+        known[number] = _mesh(stage, f"/Shapes/shape_{number}", shape).GetPath()
+    return known[number]
 
 
 def _mesh(stage: Any, path: str, shape: Shape) -> Any:

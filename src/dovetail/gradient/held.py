@@ -24,7 +24,7 @@ from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching
 from dovetail.solver.consistent import assemble_filter, factor_filter
-from dovetail.solver.held import FADES, FELT, RESTS, STILL
+from dovetail.solver.following import FADES, FELT, RESTS, STILL
 from dovetail.solver.islands import unite_pairs
 from dovetail.solver.joint.laws import assemble_laws
 from dovetail.typing import Array, Flags, Indices

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.io.colors import Color, default_color
-from dovetail.io.recorded import Columns, FrameLayout, RecordedBody, RecordedJoint, RecordedPlane, RecordedShape
+from dovetail.io.recorded import Columns, FrameLayout, Look, RecordedBody, RecordedJoint, RecordedPlane, RecordedShape
 from dovetail.typing import Array
 
 __all__ = ["Cast"]
@@ -36,6 +36,7 @@ class Cast:
                 bool(entry["fixed"]),
                 float(entry["mass"]),
                 _array(entry["mass_center"], 3),
+                _looks(entry, shapes),
             )
             for k, entry in enumerate(document["bodies"])
         ]
@@ -94,8 +95,18 @@ def _array(values: Any, size: int) -> Array:
     return array
 
 
-def _color(given: Any, index: int, fixed: bool) -> Color:
+def _looks(entry: dict[str, Any], shapes: list[RecordedShape]) -> tuple[Look, ...]:
+    """Those of a body; recordings of earlier versions have none."""
+    given = entry.get("looks") or [{"shape": entry["shape"], "color": None}]
+    return tuple(Look(shapes[look["shape"]], _own_color(look["color"])) for look in given)
+
+
+def _own_color(given: Any) -> Color | None:
     if given is None:
-        return default_color(index, fixed)
+        return None
     red, green, blue = _array(given, 3).tolist()
     return red, green, blue
+
+
+def _color(given: Any, index: int, fixed: bool) -> Color:
+    return _own_color(given) or default_color(index, fixed)

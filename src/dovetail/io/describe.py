@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dovetail
+from dovetail import builtin
 from dovetail.constitution import AffineBodyConstitution, Joint
 from dovetail.constitution.base import class_of, class_on, uid_of
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot, extract_surface
@@ -112,26 +113,43 @@ def _offset(slot: SimplicialComplexSlot) -> int:
 def _bodies(scene: Scene, shapes: list[RecordedShape]) -> list[dict[str, Any]]:
     slots = body_slots(scene)
     known: dict[Any, int] = {}
-    found = []
-    for slot in slots:
-        geometry = slot.geometry
+    looks = _looks(scene)
+
+    def number_of(geometry: SimplicialComplex) -> int:
         key = tuple(id(level.slot(name).buffer) for level, name in _mesh_attributes(geometry))
         if key not in known:
             known[key] = len(shapes)
             shapes.append(_shape(geometry))
+        return known[key]
+
+    found: list[dict[str, Any]] = []
+    for slot in slots:
+        geometry = slot.geometry
+        shown = [{"shape": number_of(look), "color": _color(look, 0)} for look in looks.get(slot.id(), ())]
         count = geometry.instances.size()
         fixed = geometry.instances.slot("is_fixed").values
         for k in range(count):
             found.append(
                 {
                     "name": _name(slot, k, count),
-                    "shape": known[key],
+                    "shape": number_of(geometry),
                     "color": _color(geometry, k),
                     "fixed": bool(fixed[k]),
                     "mass": float(geometry.meta.slot("mass").values[0]),
                     "mass_center": geometry.meta.slot("mass_center").values[0].ravel().tolist(),
+                    **({"looks": shown} if shown else {}),
                 }
             )
+    return found
+
+
+def _looks(scene: Scene) -> dict[int, list[SimplicialComplex]]:
+    """What bodies look like that do not show their surfaces, by the ids of their geometries."""
+    found: dict[int, list[SimplicialComplex]] = {}
+    for slot, _ in scene.geometries:
+        owner = slot.geometry.meta.find(builtin.looks_of)
+        if owner is not None and isinstance(slot.geometry, SimplicialComplex):
+            found.setdefault(int(owner.first), []).append(slot.geometry)
     return found
 
 
@@ -145,6 +163,8 @@ def _mesh_attributes(geometry: SimplicialComplex) -> list[tuple[AttributeCollect
 
 
 def _shape(geometry: SimplicialComplex) -> RecordedShape:
+    if builtin.looks_of in geometry.meta:
+        return RecordedShape(geometry.positions.values, geometry.triangles.topo.values, np.zeros((0, 2), np.int32))
     bare = geometry.copy()
     bare.instances.resize(0)
     thick = geometry.vertices.find("thickness")

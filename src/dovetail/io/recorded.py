@@ -19,6 +19,7 @@ from dovetail.typing import Array
 __all__ = [
     "Columns",
     "FrameLayout",
+    "Look",
     "RecordedBody",
     "RecordedContacts",
     "RecordedFrame",
@@ -51,9 +52,19 @@ class RecordedShape:
     thickness: float = 0.0
 
 
+class Look(NamedTuple):
+    """A part of what a body looks like: a surface in the frame of the body, and its colour, or None for the body's."""
+
+    shape: RecordedShape
+    color: Color | None
+
+
 @dataclass(frozen=True)
 class RecordedBody:
-    """A body: its name, surface, colour (r, g, b in 0…1), whether it is fixed, mass [kg] and its centre [m]."""
+    """A body: its name, surface, colour (r, g, b in 0…1), whether it is fixed, mass [kg] and its centre [m].
+
+    `looks` are what it is drawn as: its surface, or shapes that are there to be looked at alone.
+    """
 
     name: str
     shape: RecordedShape = field(repr=False)
@@ -61,6 +72,7 @@ class RecordedBody:
     fixed: bool
     mass: float
     mass_center: Array = field(repr=False)
+    looks: tuple[Look, ...] = field(repr=False)
 
     @property
     def vertices(self) -> Array:
@@ -73,6 +85,11 @@ class RecordedBody:
     @property
     def edges(self) -> NDArray[np.int32]:
         return self.shape.edges
+
+    @property
+    def is_seen(self) -> bool:
+        """False where there is nothing but points to see of it."""
+        return any(len(look.shape.triangles) or len(look.shape.edges) for look in self.looks)
 
 
 @dataclass(frozen=True)

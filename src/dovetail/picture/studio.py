@@ -32,20 +32,22 @@ class Studio:
     def __init__(self, cast: Cast, bounds: Bounds | None = None) -> None:
         self._cast, self._up = cast, up_of(cast.gravity)
         largest = max((Bounds.of(shape.vertices).size for shape in cast.shapes), default=1.0)
-        meshes = {id(shape): drawn(shape, 0.01 * largest) for shape in cast.shapes}
-        sides = {id(shape): is_closed(shape) for shape in cast.shapes}
+        looks = {id(look.shape): look.shape for body in cast.bodies for look in body.looks}
+        meshes = {key: drawn(shape, 0.01 * largest) for key, shape in looks.items()}
+        sides = {key: is_closed(shape) for key, shape in looks.items()}
         # fixed points are there for joints alone
-        shown = [k for k, b in enumerate(cast.bodies) if len(b.triangles) or len(b.edges) or not b.fixed]
-        parts = [meshes[id(cast.bodies[k].shape)] for k in shown]
+        shown = [(k, look) for k, b in enumerate(cast.bodies) if b.is_seen or not b.fixed for look in b.looks]
+        parts = [meshes[id(look.shape)] for _, look in shown]
         counts, faces = [len(mesh.vertices) for mesh in parts], [len(mesh.triangles) for mesh in parts]
         starts = np.cumsum([0, *counts])[: len(parts)]
         none, no_face = np.zeros((0, 3)), np.zeros((0, 3), np.int64)
         self._vertices = np.concatenate([none, *(mesh.vertices for mesh in parts)])
         self._normals = np.concatenate([none, *(vertex_normals(mesh) for mesh in parts)])
         self._triangles = np.concatenate([no_face, *(m.triangles + s for m, s in zip(parts, starts, strict=True))])
-        self._owners = np.repeat(np.array(shown, np.int64), counts)
-        self._starts, self._shown = starts, np.array(shown, np.int64)
-        self._one_sided = np.repeat([sides[id(cast.bodies[k].shape)] for k in shown], faces).astype(np.bool_)
+        self._owners = np.repeat(np.array([k for k, _ in shown], np.int64), counts)
+        own = [(np.nan,) * 3 if look.color is None else look.color for _, look in shown]
+        self._own = np.repeat(linear(np.array(own, float).reshape(-1, 3)), counts, axis=0)  # NaN where it is the body's
+        self._one_sided = np.repeat([sides[id(look.shape)] for _, look in shown], faces).astype(np.bool_)
         self._planes = [(plane.point, plane.normal) for plane in cast.planes]
         if not self._planes and bounds is not None:
             lowest = float(np.minimum(bounds.lower * self._up, bounds.upper * self._up).sum())
@@ -55,8 +57,8 @@ class Studio:
         self.paint(np.array([body.color for body in cast.bodies]).reshape(-1, 3))
 
     def paint(self, colours: Array) -> None:
-        """Give all bodies these colours (n, 3)."""
-        self._colours = linear(colours)[self._owners]
+        """Give all bodies these colours (n, 3); what has a colour of its own keeps it."""
+        self._colours = np.where(np.isnan(self._own), linear(colours)[self._owners], self._own)
 
     def points(self, transforms: Array) -> Array:
         """The vertices of all bodies in the world, (v, 3)."""

@@ -6,19 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dovetail.doctor.finding import warning
 from dovetail.geometry import SimplicialComplex
 from dovetail.robot.closing import close_loops
 from dovetail.robot.description import Joint, RobotDescription
-from dovetail.robot.free_joints import join_d6, join_rod, put_planes, start_motor
+from dovetail.robot.free_joints import join_d6, join_rod, measure_ball, put_planes, start_motor
 from dovetail.robot.groups import Group, grouped
 from dovetail.robot.inertias import box_of, moments, speck
+from dovetail.robot.looks import Looks, look_alike, looks_of
 from dovetail.robot.overlaps import overlapping
 from dovetail.robot.posture import start_of
 from dovetail.robot.robot import Frame, Robot
 from dovetail.robot.surfaces import Surfaces
 from dovetail.sim.body import Body
+from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.joint import PrismaticJoint, RevoluteJoint, SimJoint
+from dovetail.sim.spherical_joint import SphericalJoint
 from dovetail.typing import Array
 
 if TYPE_CHECKING:
@@ -26,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Wishes", "build"]
 
-MakeBody = Callable[[SimplicialComplex, Array, float, dict[str, Any]], Body]
-"""Makes a body of a mesh, its moments M̂, the volume of what resists deformation, and options of bodies."""
+MakeBody = Callable[[SimplicialComplex, Array, float, dict[str, Any], list[SimplicialComplex]], Body]
+"""Makes a body of a mesh, its moments M̂, the volume of what resists deformation, options of bodies, and its looks."""
 
 _DENSITY = 1000.0
 """Mass over volume [kg/m³] of what resists deformation: a link is as stiff as a solid of water's weight."""
@@ -52,6 +57,7 @@ class Wishes:
     collision: str | None
     self_collision: bool
     merge_fixed: bool
+    visuals: bool
     q: Mapping[str, Any] | str
     friction: float | None
     name: str
@@ -67,7 +73,13 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
     if wishes.collision is not None:
         shapes = {name: surfaces.of_link(name, group.shapes(robot, "collisions")) for name, group in groups.items()}
     surfaces.tell()
-    bodies = {name: _body(make, robot, groups, name, shapes[name], poses[name], wishes) for name in groups}
+    bodies = {}
+    for name, group in groups.items():
+        seen, solid = (group.shapes(robot, what) for what in ("visuals", "collisions"))
+        if not wishes.visuals or (shapes[name] is not None and look_alike(seen, solid)):
+            seen = []
+        worn = looks_of(name, seen, surfaces, robot.findings)
+        bodies[name] = _body(make, robot, groups, name, (shapes[name], worn), poses[name], wishes)
     frames = {
         link: Frame(link, bodies[group.name], local) for group in groups.values() for link, local in group.poses.items()
     }
@@ -76,9 +88,11 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
         left, right = frames[joint.parent].body, frames[joint.child].body
         if left is not right and joint.kind != "floating" and not (left.fixed and right.fixed):
             made = joints[joint.name] = _join(sim, joint, left, right, poses, wishes.name)
-            if isinstance(made, RevoluteJoint | PrismaticJoint):
+            if isinstance(made, SphericalJoint) and not joint.closes:
+                measure_ball(made, joint, frames[joint.parent].local)
+            if isinstance(made, RevoluteJoint | PrismaticJoint | SphericalJoint):
                 real = (frames[robot.bearer(joint.parent)].body, frames[robot.carried(joint.child)].body)
-                _equip(made, joint, float(values.get(joint.name, joint.reference)), *real)
+                _equip(made, joint, values.get(joint.name, joint.reference), *real)
     for joint in robot.joints.values():
         if joint.mimic is not None:
             leader, ratio, offset = robot.leader(joint)
@@ -100,10 +114,11 @@ def _body(
     robot: RobotDescription,
     groups: dict[str, Group],
     name: str,
-    shape: SimplicialComplex | None,
+    surfaces: tuple[SimplicialComplex | None, Looks],
     pose: Array,
     wishes: Wishes,
 ) -> Body:
+    shape, looks = surfaces
     group, carried = groups[name], groups.get(robot.carried(name))
     inertia = group.inertia or speck(1.0)  # of a base that is fixed, where it does not matter
     borne = inertia if carried is None or carried.inertia is None else carried.inertia
@@ -113,7 +128,7 @@ def _body(
         "rot": pose[:3, :3],
         "fixed": group.fixed,
         "contact": shape is not None,
-        "color": next((s.color for _, s in group.shapes(robot, "visuals") if s.color is not None), None),
+        "color": _color(robot, group, looks),
     }
     friction = robot.links[group.name].friction if wishes.friction is None else wishes.friction
     if friction is not None:
@@ -121,7 +136,15 @@ def _body(
     if robot.links[group.name].restitution > 0.0:
         options["restitution"] = robot.links[group.name].restitution
     mesh = box_of(inertia) if shape is None else shape
-    return make(mesh, moments(inertia), borne.mass / _DENSITY, options)
+    return make(mesh, moments(inertia), borne.mass / _DENSITY, options, looks.meshes)
+
+
+def _color(robot: RobotDescription, group: Group, looks: Looks) -> Array | None:
+    """That of its looks, or the first of its shapes."""
+    if looks.meshes:
+        return looks.color
+    shapes = (*group.shapes(robot, "visuals"), *group.shapes(robot, "collisions"))
+    return next((shape.color for _, shape in shapes if shape.color is not None), None)
 
 
 # --- joints -------------------------------------------------------------------------------------------------
@@ -135,7 +158,7 @@ def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Arra
     if joint.kind == "fixed":
         return sim.fixed(left, right, place, name=name)
     if joint.kind == "ball":
-        return sim.spherical(left, right, place, name=name)
+        return sim.spherical(*((right, left) if joint.flipped else (left, right)), place, name=name)
     if joint.kind == "d6":
         return join_d6(sim, joint, left, right, poses, name)
     if joint.kind == "distance":
@@ -147,11 +170,16 @@ def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Arra
     return sim.prismatic(left, right, axis, place, name=name)
 
 
-def _equip(made: RevoluteJoint | PrismaticJoint, joint: Joint, value: float, left: Body, right: Body) -> None:
+def _equip(made: SimJoint, joint: Joint, value: Any, left: Body, right: Body) -> None:
     """Limits, springs and motors of a joint; left and right are what is on its ends, bodies between joints left out."""
-    (coordinate,) = made.coordinates.values()
-    coordinate.make_firm_for(left, right)
-    made.attributes[coordinate.word.offset] = value
+    for coordinate, start in zip(made.coordinates.values(), np.zeros(len(made.coordinates)) + value, strict=True):
+        coordinate.make_firm_for(left, right)
+        if joint.is_scalar:
+            made.attributes[coordinate.word.offset] = start
+        _equip_coordinate(coordinate, joint, float(start))
+
+
+def _equip_coordinate(coordinate: Coordinate, joint: Joint, value: float) -> None:
     if joint.limit is not None:
         coordinate.limit = joint.limit
     if joint.damping > 0.0:

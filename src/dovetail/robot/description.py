@@ -69,7 +69,8 @@ class Shape:
     """A box (three edges), sphere (radius), cylinder or capsule (radius, length of the straight part along z),
     ellipsoid (half axes) or mesh, of a file or as triangles.
 
-    `size` are these lengths [m], of a mesh the factors of its three axes. `where` is its place in the file.
+    `size` are these lengths [m], of a mesh the factors of its three axes. `where` is its place in the file. The pose of
+    what is only looked at may be any affine map.
     """
 
     kind: str
@@ -169,9 +170,9 @@ class Joint:
     armature    inertia of its motor behind the gears [kg·m² or kg]
     gains       stiffness and damping of its motor's controller; None where the file says none
     motor       one that is on from the start
-    frame       (3, 3) of a d6: its axes x, y, z in the child's frame
+    frame       (3, 3) of a d6 or a ball: its axes x, y, z in the child's frame
     axes        of a d6: those that are free, of x, y, z, rx, ry, rz
-    flipped     of a d6: the child is the left body, that coordinates are measured from
+    flipped     of a d6 or a ball: the child is the left body, that coordinates are measured from
     closes      it is no part of the tree, and closes a loop
     touches     the file lets its links touch each other
     """
@@ -219,7 +220,7 @@ class Joint:
         elif self.kind == "prismatic":
             moved[:3, 3] = (float(q) - self.reference) * self.axis
         elif self.kind == "ball":
-            turn = np.zeros(3) + q
+            turn = self.frame @ (np.zeros(3) + (-q if self.flipped else q))
             angle = float(np.linalg.norm(turn))
             moved[:3, :3] = AngleAxis(angle, turn / angle).matrix() if angle else np.eye(3)
         moved[:3, 3] += self.anchor - moved[:3, :3] @ self.anchor

@@ -11,12 +11,13 @@ from dovetail.robot.description import Joint, Motor, RobotDescription
 from dovetail.sim.body import Body
 from dovetail.sim.coordinate import Coordinate
 from dovetail.sim.joint import SimJoint
+from dovetail.sim.spherical_joint import SphericalJoint
 from dovetail.typing import Array
 
 if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
 
-__all__ = ["join_d6", "join_rod", "put_planes", "start_motor"]
+__all__ = ["join_d6", "join_rod", "measure_ball", "put_planes", "start_motor"]
 
 
 def join_d6(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Array], name: str) -> SimJoint:
@@ -41,6 +42,12 @@ def join_d6(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Ar
         if setting.motor is not None:
             start_motor(coordinate, setting.motor)
     return made
+
+
+def measure_ball(made: SphericalJoint, joint: Joint, carrier: Array) -> None:
+    """Have the rotation vector of a ball measured as the file has it; `carrier`: pose of the parent in its body."""
+    on_parent, on_child = carrier[:3, :3] @ joint.pose[:3, :3] @ joint.frame, joint.frame
+    made.measure((on_child, on_parent) if joint.flipped else (on_parent, on_child))
 
 
 def start_motor(coordinate: Coordinate, motor: Motor) -> None:

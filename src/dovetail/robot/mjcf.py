@@ -30,6 +30,7 @@ __all__ = ["Model", "read_mjcf"]
 
 _WORLD = "world"
 _MOST_NAMES = 4
+_LAST_SHOWN = 2  # groups of geoms that MuJoCo's viewer shows; by custom those beyond are there to touch
 _LIGHTEST = 1e-12  # kg; less is no mass
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
@@ -293,7 +294,11 @@ def _joint(model: Model, j: int, parent: str, child: str, pose: Array) -> Joint:
         float(m.jnt_stiffness[j]),
     )
     if kind == _BALL:
-        for what, value in zip(("damping", "frictionloss", "armature", "stiffness"), dynamics, strict=True):
+        joint.damping, joint.spring = dynamics[0], dynamics[3]
+        if joint.damping:
+            text = f"the damping of the ball joint '{name}' ({where}) acts on the rates of its rotation vector"
+            model.robot.findings.append(remark(text))
+        for what, value in zip(("frictionloss", "armature"), dynamics[1:3], strict=True):
             if value:
                 model.warn(f"{what}={value:g} of the ball joint '{name}' ({where}) is not honoured")
         if m.jnt_limited[j]:
@@ -315,14 +320,20 @@ def _joint(model: Model, j: int, parent: str, child: str, pose: Array) -> Joint:
 
 
 def _add_shapes(model: Model, b: int, link: Link, made: bool) -> None:
-    """The geoms of a body: those that collide with anything touch, all others are looked at."""
+    """The geoms of a body: those that collide with anything touch, those that MuJoCo shows are looked at.
+
+    Where there are meshes for that, in a group of their own, what touches is not shown.
+    """
     m, told = model.m, {_PLANE: "a plane", _HFIELD: "a height field"}
     if made:
         model.robot.links[link.name] = link
         model.link_of[b] = link.name
-    for g in (
-        range(int(m.body_geomadr[b]), int(m.body_geomadr[b]) + int(m.body_geomnum[b])) if m.body_geomnum[b] else ()
-    ):
+    first = int(m.body_geomadr[b])
+    geoms = range(first, first + int(m.body_geomnum[b])) if m.body_geomnum[b] else ()
+    paired = {*m.pair_geom1, *m.pair_geom2}
+    touching = {g for g in geoms if m.geom_contype[g] or m.geom_conaffinity[g] or g in paired}
+    dressed = {int(m.geom_group[g]) for g in geoms if g not in touching and int(m.geom_type[g]) == _MESH}
+    for g in geoms:
         kind = int(m.geom_type[g])
         if kind > _MESH or kind in told:
             what = told.get(kind, "a shape of distances")
@@ -335,16 +346,23 @@ def _add_shapes(model: Model, b: int, link: Link, made: bool) -> None:
             )
             continue
         shape = _shape(model, g, kind)
-        touches = m.geom_contype[g] or m.geom_conaffinity[g] or g in {*m.pair_geom1, *m.pair_geom2}
-        (link.collisions if touches else link.visuals).append(shape)
+        if g in touching:
+            link.collisions.append(shape)
+        covered = g in touching and dressed and int(m.geom_group[g]) not in dressed
+        if m.geom_group[g] <= _LAST_SHOWN and _rgba(m, g)[3] > 0.0 and not covered:
+            link.visuals.append(shape)
+
+
+def _rgba(m: Any, g: int) -> Array:
+    """Of a geom, or where it has none of its own of its material."""
+    plain = (m.geom_rgba[g] == np.array([0.5, 0.5, 0.5, 1.0], np.float32)).all()
+    return np.array(m.mat_rgba[m.geom_matid[g]] if plain and m.geom_matid[g] >= 0 else m.geom_rgba[g], float)
 
 
 def _shape(model: Model, g: int, kind: int) -> Shape:
     m = model.m
-    size, pose, color = np.array(m.geom_size[g]), model.pose("geom", g), np.array(m.geom_rgba[g][:3], float)
+    size, pose, color = np.array(m.geom_size[g]), model.pose("geom", g), np.clip(_rgba(m, g)[:3], 0.0, 1.0)
     where = model.where("geom", g)
-    if m.geom_matid[g] >= 0 and (m.geom_rgba[g] == np.array([0.5, 0.5, 0.5, 1.0], np.float32)).all():
-        color = np.array(m.mat_rgba[m.geom_matid[g]][:3], float)
     if kind == _MESH:
         k = int(m.geom_dataid[g])
         at, face = int(m.mesh_vertadr[k]), int(m.mesh_faceadr[k])

@@ -101,8 +101,11 @@ class Robot(Mechanism):
 
     @property
     def keyframes(self) -> dict[str, Array]:
+        known = self.description.joints
+        leading = [name for name, made in self.joints.items() if made.coordinates and name in known]
+        leading = [name for name in leading if known[name].mimic is None]
         return {
-            title: np.array([frame.q[name] for name in self.names], float)
+            title: np.concatenate([np.zeros(0), *(np.reshape(frame.q[joint], -1) for joint in leading)])
             for title, frame in self.description.keyframes.items()
         }
 

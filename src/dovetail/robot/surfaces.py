@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from dovetail.doctor.finding import Finding, remark, warning
 from dovetail.errors import DovetailError, MissingExtra, SceneError
-from dovetail.geometry import SimplicialComplex, SimplicialComplexIO, label_surface, make_round
+from dovetail.geometry import SimplicialComplex, label_surface, make_round
 from dovetail.geometry import trimesh as triangle_mesh
 from dovetail.geometry.merge import merge
 from dovetail.robot.description import Shape, Triangles
+from dovetail.robot.meshes import as_one, read_mesh
 from dovetail.sim import shapes
 from dovetail.typing import Array
 
-__all__ = ["COLLISIONS", "Surfaces", "hull"]
+__all__ = ["COLLISIONS", "Surfaces", "hull", "scaled"]
 
 COLLISIONS = ("hull", "mesh", "boxes")
 
@@ -37,14 +36,14 @@ class Surfaces:
     def __init__(self, collision: str, findings: list[Finding]) -> None:
         self._collision, self._findings = collision, findings
         self._cut = 0.0, ""  # the farthest that a hull with fewer corners is inside, and of which mesh
-        self._read = cache(_read)
+        self.read = cache(read_mesh)
 
     def of_link(self, link: str, parts: list[tuple[Array, Shape]]) -> SimplicialComplex | None:
         """All shapes of a body as one mesh, each at its pose; None where there are none.
 
         A single ball or capsule is round; beside others they are polyhedra.
         """
-        made = [mesh for pose, shape in parts if (mesh := self._of_shape(link, pose, shape)) is not None]
+        made = [mesh for pose, shape in parts if (mesh := self.of_shape(link, pose, shape)) is not None]
         if not made:
             return None
         whole = merge(made)
@@ -62,7 +61,8 @@ class Surfaces:
             text = f"hulls have at most {_CORNERS} corners, which lie within the file's meshes by {1e3 * cut:.2g} mm"
             self._findings.append(remark(f"{text} or less, most in '{file}'"))
 
-    def _of_shape(self, link: str, pose: Array, shape: Shape) -> SimplicialComplex | None:
+    def of_shape(self, link: str, pose: Array, shape: Shape) -> SimplicialComplex | None:
+        """One of them, at its pose; None where there is nothing."""
         who, T = f"the {shape.kind} of link '{link}' in {shape.where}", pose @ shape.pose
         if shape.kind == "box":
             found = shapes.box(who, shape.size)
@@ -87,14 +87,11 @@ class Surfaces:
 
     def _mesh(self, link: str, shape: Shape, file: Path) -> Triangles | None:
         try:
-            vertices, faces = shape.triangles or self._read(file)
+            vertices, faces = scaled(shape.triangles or as_one([part.triangles for part in self.read(file)]), shape)
         except MissingExtra:
             raise
         except DovetailError as error:
             raise SceneError(f"the mesh of link '{link}' in {shape.where} cannot be used: {error}") from None
-        vertices = vertices * shape.size
-        if np.prod(shape.size) < 0.0:
-            faces = faces[:, ::-1]
         fit = shape.fit or self._collision
         if fit == "mesh":
             return Triangles(vertices, faces)
@@ -114,22 +111,10 @@ class Surfaces:
         return found
 
 
-def _read(file: Path) -> Triangles:
-    """The triangles of a file [m]. A .dae is in its own unit, and its axes are taken as they are, as ROS does."""
-    if file.suffix.lower() != ".dae":
-        mesh = SimplicialComplexIO().read(file)
-        return Triangles(np.asarray(mesh.positions.values, float), np.asarray(mesh.triangles.topo.values))
-    if find_spec("collada") is None:
-        raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install 'dovetail[robots]'.")
-    import trimesh
-
-    unit = re.search(rb'<unit[^>]*\bmeter="([0-9.eE+-]+)"', file.read_bytes())
-    try:
-        mesh = trimesh.load(file, force="mesh")
-        metre = 1.0 if unit is None else float(unit[1])
-        return Triangles(np.asarray(mesh.vertices, float) * metre, np.asarray(mesh.faces))
-    except Exception as error:
-        raise SceneError(f"reading '{file}': it is damaged or not a .dae file ({error}).") from None
+def scaled(triangles: Triangles, shape: Shape) -> Triangles:
+    """Stretched along the axes as the shape says; mirrored ones are turned inside out."""
+    vertices, faces = triangles
+    return Triangles(vertices * shape.size, faces[:, ::-1] if np.prod(shape.size) < 0.0 else faces)
 
 
 def hull(vertices: Array) -> tuple[Triangles, float]:

@@ -17,8 +17,9 @@ from dovetail.doctor.finding import remark, warning
 from dovetail.errors import SceneError
 from dovetail.robot.description import Joint, Link, RobotDescription
 from dovetail.robot.usd_joints import read_joint, settle, span
+from dovetail.robot.usd_looks import Looks
 from dovetail.robot.usd_shapes import Shapes
-from dovetail.robot.usd_stage import Stage, named
+from dovetail.robot.usd_stage import Stage, cut, named
 from dovetail.typing import Array
 
 __all__ = ["WORLD", "read_usd"]
@@ -33,21 +34,31 @@ _OPEN = 1e-4  # m or rad by which bodies may lie off a joint, and that closing i
 def read_usd(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotDescription:
     """The robot on a stage. Where its bodies hang together by joints, and not on the world, one of them is the root."""
     stage = Stage(file, folders)
+    from pxr import Tf
+
+    try:
+        return _read(stage, file)
+    except Tf.ErrorException as error:  # whatever else USD finds wrong with it
+        raise SceneError(f"reading '{file}': {cut(str(error))}") from None
+
+
+def _read(stage: Stage, file: Path) -> RobotDescription:
     robot = RobotDescription(stage.name, file, findings=stage.findings)
     bodies = {str(desc.primPath): desc for desc in stage.found("RigidBody") if desc.rigidBodyEnabled}
     names = _names(bodies)
     shapes = Shapes(stage, names)
+    looks = Looks(stage, {path: stage.pose(bodies[path]) for path in names})
     links = {name: Link(name, path) for path, name in names.items()}
     world = Link(WORLD, "/")
     for path, name in names.items():
-        links[name].collisions, links[name].visuals = shapes.of(path), shapes.looks(path)
+        links[name].collisions, links[name].visuals = shapes.of(path), looks.of(path)
         links[name].inertia = shapes.inertia(path)
         links[name].friction, links[name].restitution = shapes.surface(path)
         _tell_of_motion(robot, bodies[path])
     for desc in stage.found("RigidBody"):
         if not desc.rigidBodyEnabled:
             robot.findings.append(remark(f"{desc.primPath} is a rigid body that is not enabled; it does not move"))
-    world.collisions = shapes.of("")
+    world.collisions, world.visuals = shapes.of(""), looks.of("")
     robot.planes, robot.upright = shapes.planes, stage.upright
     poses = {WORLD: np.eye(4)} | {name: stage.pose(bodies[path]) for path, name in names.items()}
     joints = _joints(stage, names)
@@ -59,6 +70,8 @@ def read_usd(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotDe
     if not links:
         raise SceneError(f"reading '{file}': there is no enabled rigid body on the stage; there is nothing to move.")
     _hang(robot, joints, links, world, poses, _roots(stage, names))
+    if robot.is_free and world.visuals:
+        robot.findings.append(remark("what is on the stage beside the robot is not shown, since its base is free"))
     robot.base = stage.upright @ poses[robot.root]
     _tell_of_doubles(robot)
     _part(robot, stage, shapes)

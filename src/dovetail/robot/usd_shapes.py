@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from dovetail.checked import numbers
-from dovetail.geometry import AngleAxis, Quaternion
+from dovetail.geometry import Quaternion
 from dovetail.geometry.round import capsule_moments, cylinder_moments
 from dovetail.robot.description import Inertia, Shape, Triangles
 from dovetail.robot.surfaces import hull
+from dovetail.robot.usd_looks import along, frustum, polygons
 from dovetail.robot.usd_stage import Stage
 from dovetail.typing import Array
 
 __all__ = ["Shapes"]
 
-_ROUND = 32  # sides of cones
 _DENSITY = 1000.0  # kg/m³
 _FITS = {"convexHull": "hull", "boundingCube": "boxes", "none": "", "": ""}
 _SOLIDS = ("Sphere", "Cube", "Capsule", "Capsule1", "Cylinder", "Cylinder1", "Cone", "Mesh")
@@ -54,17 +54,6 @@ class Shapes:
         """What of a body touches."""
         return [shape for desc, shape in self._of.get(body, ()) if desc.collisionEnabled]
 
-    def looks(self, body: str) -> list[Shape]:
-        """A shape with the first colour below a body."""
-        from pxr import Usd, UsdGeom
-
-        for prim in Usd.PrimRange(self._stage.prim(body)):
-            color = UsdGeom.Gprim(prim).GetDisplayColorAttr().Get() if prim.IsA(UsdGeom.Gprim) else None
-            if color and np.isfinite(color[0]).all():
-                rgb = np.clip(np.array(color[0], float), 0.0, 1.0)
-                return [Shape("mesh", np.ones(3), np.eye(4), str(prim.GetPath()), color=rgb)]
-        return []
-
     # --- one of them ----------------------------------------------------------------------------------------
 
     def _shape(self, kind: str, desc: Any) -> Shape | None:
@@ -85,19 +74,19 @@ class Shapes:
             radii = ("radius", "bottomRadius", "topRadius")
             ends = [float(getattr(desc, name)) for name in radii if hasattr(desc, name)]
             size = metres * np.abs([*ends, 2.0 * float(desc.halfHeight)])
-            pose = pose @ _along(str(desc.axis))
+            pose = pose @ along(str(desc.axis))
         if not np.isfinite(size).all() or not (size > 1e-9).all() or not (size < 1e9).all():
             raise stage.refusal(path, f"is a {kind.lower()} of the size {size.tolist()} m; give lengths > 0")
         if kind in ("Cube", "Sphere"):
             return Shape("box" if kind == "Cube" else "sphere", size, pose, path)
         if kind == "Cone":
-            return self._polyhedron(pose, path, _frustum(size[0], 0.0, size[1]), "hull")
+            return self._polyhedron(pose, path, frustum(size[0], 0.0, size[1]), "hull")
         bottom, top, length = size if len(size) == 3 else (size[0], *size)
         if bottom == top:
             return Shape(kind.lower().rstrip("1"), np.array([top, length]), pose, path)
         if kind == "Capsule1":
             stage.warn(f"{path} is a capsule with two radii; it touches as the trunk of a cone between them")
-        return self._polyhedron(pose, path, _frustum(bottom, top, length), "hull")
+        return self._polyhedron(pose, path, frustum(bottom, top, length), "hull")
 
     def _polyhedron(self, pose: Array, path: str, triangles: Triangles, fit: str) -> Shape:
         return Shape("mesh", np.ones(3), pose, path, self._stage.file, triangles=triangles, fit=fit)
@@ -108,25 +97,12 @@ class Shapes:
             self._stage.warn(f"the {what} {desc.primPath} is scaled by {scale.tolist()}; it touches as a round one")
 
     def _mesh(self, desc: Any, pose: Array) -> Shape | None:
-        from pxr import UsdGeom
-
-        stage, path, mesh = self._stage, str(desc.primPath), UsdGeom.Mesh(self._stage.prim(desc.primPath))
-        points, counts, indices = (
-            np.array(attribute.Get() if attribute.Get() is not None else ())
-            for attribute in (mesh.GetPointsAttr(), mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr())
-        )
-        counts, indices = counts.astype(np.int64), indices.astype(np.int64)
-        sound = points.ndim == 2 and np.isfinite(points).all() and counts.size > 0 and (counts >= 3).all()
-        if not sound or counts.sum() != indices.size or not ((indices >= 0) & (indices < len(points))).all():
-            raise stage.refusal(path, f"is a mesh of {len(points)} points whose {counts.size} faces do not fit them")
-        vertices = stage.metres * points.astype(float) * np.array(desc.meshScale, float)
+        stage, path, scale = self._stage, str(desc.primPath), np.array(desc.meshScale, float)
+        points, faces = polygons(stage, path)
+        vertices = stage.metres * points * scale
         if not (np.abs(vertices) < 1e9).all():
             raise stage.refusal(path, f"is a mesh that reaches to {np.abs(vertices).max():g} m")
-        first = np.repeat(np.cumsum(counts) - counts, counts - 2)  # faces are fans about their first corner
-        turn = np.concatenate([np.arange(1, n - 1) for n in counts])
-        faces = np.stack([indices[first], indices[first + turn], indices[first + turn + 1]], axis=1)
-        mirrored = np.prod(np.sign(np.array(desc.meshScale, float))) < 0.0
-        if mirrored != (mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded):
+        if np.prod(np.sign(scale)) < 0.0:
             faces = faces[:, ::-1]
         fit = str(desc.approximation)
         if fit == "boundingSphere":
@@ -279,24 +255,6 @@ def _kept_apart(groups: dict[str, Any], a: Any, b: Any) -> bool:
 
 
 # --- geometry -----------------------------------------------------------------------------------------------
-
-
-def _along(axis: str) -> Array:
-    """The pose whose z is an axis."""
-    T = np.eye(4)
-    if axis == "X":
-        T[:3, :3] = AngleAxis(np.pi / 2, [0.0, 1.0, 0.0]).matrix()
-    elif axis == "Y":
-        T[:3, :3] = AngleAxis(-np.pi / 2, [1.0, 0.0, 0.0]).matrix()
-    return T
-
-
-def _frustum(bottom: float, top: float, length: float) -> Triangles:
-    """The trunk of a cone along z, or a cone where the top has no radius."""
-    angles = 2.0 * np.pi * np.arange(_ROUND) / _ROUND
-    ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(_ROUND)], axis=1)
-    ends = [bottom * ring - [0.0, 0.0, length / 2], top * ring + [0.0, 0.0, length / 2]]
-    return hull(np.concatenate(ends if top > 0.0 else [ends[0], ends[1][:1]]))[0]
 
 
 def _solid(shape: Shape) -> Array:

@@ -17,7 +17,7 @@ from dovetail.geometry import AngleAxis, Quaternion
 from dovetail.robot.usd_layers import check_layers, flattened
 from dovetail.typing import Array
 
-__all__ = ["Stage", "named"]
+__all__ = ["Stage", "cut", "named"]
 
 _DEEPEST = 100  # instances in instances
 _TOLD = 4
@@ -67,10 +67,10 @@ class Stage:
             self.kilograms = self._unit("kilogramsPerUnit", float(UsdPhysics.GetStageKilogramsPerUnit(stage)))
             is_y_up = UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.y
         except Tf.ErrorException as error:
-            raise SceneError(f"reading '{file}': {_cut(str(error))}") from None
+            raise SceneError(f"reading '{file}': {cut(str(error))}") from None
         finally:
             for each in listener.TakeUncoalescedDiagnostics():
-                self.findings.append(remark(f"USD says: {_cut(each.commentary)}"))
+                self.findings.append(remark(f"USD says: {cut(each.commentary)}"))
         self._found = {str(kind): [desc for desc in descs if desc.isValid] for kind, (_, descs) in parsed.items()}
         self.bodies = {str(desc.primPath): desc for desc in self.found("RigidBody")}
         self.upright = np.eye(4)
@@ -164,7 +164,7 @@ def named(paths: Sequence[str]) -> str:
     return ", ".join(paths[:_TOLD]) + more
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
     """What USD says, without line breaks, and no longer than can be read."""
     words = " ".join(text.split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]} …"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail import builtin
 from dovetail.checked import LARGEST, checked
 from dovetail.constitution import AffineBodyExternalBodyForce
 from dovetail.errors import SceneError
-from dovetail.geometry import AttributeCollection, SimplicialComplexSlot
+from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
 from dovetail.sim.given import color_of, inverse, quaternion_of, rotation_of, skew, vector
 from dovetail.sim.handle import Handle
 from dovetail.sim.table import html_table, spell
@@ -41,6 +42,7 @@ class Body(Handle):
     | `force`, `torque` | N, N·m | at the centre of mass, world axes |
     | `contact_force`, `contact_torque` | N, N·m | what contact did in the last step, about the centre of mass |
     | `fixed`, `color`, `name`, `vertices` | | `vertices` (n, 3) in the world |
+    | `looks` | | meshes, in the body's frame, that it is drawn as; none where that is its own surface |
     """
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, kind: str) -> None:
@@ -107,6 +109,11 @@ class Body(Handle):
     def vertices(self) -> Array:
         T = self.transform
         return np.asarray(self._slot.geometry.positions.values @ T[:3, :3].T + T[:3, 3])
+
+    @property
+    def looks(self) -> list[SimplicialComplex]:
+        slots = self._sim.scene.objects.find(self.name)[0].geometries
+        return [slot.geometry for slot in slots if slot.geometry.meta.find(builtin.looks_of) is not None]
 
     def point(self, local: ArrayLike) -> Array:
         """Where the body carries one of its own points [m]."""

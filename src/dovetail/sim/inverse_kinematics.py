@@ -40,7 +40,7 @@ def inverse_kinematics(
     for _ in range(steps):
         near = float(np.abs(error).max())
         if near < tolerance:
-            return q
+            return np.clip(q, limits[:, 0], limits[:, 1])  # which round-off may have left
         J = state.jacobian(body, here[0], Q)[: len(error)]
         wanted = _step(J, error, damping * float(error @ error), q, limits)
         trial = state.reach(q + wanted, (Q, values))

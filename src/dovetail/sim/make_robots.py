@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail import builtin
 from dovetail.checked import checked, shown
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplex
@@ -38,6 +39,7 @@ class RobotMaking(BodyMaking, FreeJointMaking):
         collision: str | None = "hull",
         self_collision: bool = True,
         merge_fixed: bool = True,
+        visuals: bool = True,
         folders: Sequence[str | PathLike[str]] = (),
         friction: float | None = None,
         name: str = "",
@@ -52,6 +54,7 @@ class RobotMaking(BodyMaking, FreeJointMaking):
                         None: nothing touches the robot
         self_collision  False: its links do not touch each other
         merge_fixed     False: links that fixed joints hold are bodies of their own, where they have mass
+        visuals         False: the file's shapes to look at are not read; links look as what touches
         folders         where `package://` and meshes are looked for beside the robot's own package
         friction        coefficient of all links; default that of the Sim
         name            of the robot, which the names of its bodies and joints begin with; default that of the file
@@ -68,12 +71,19 @@ class RobotMaking(BodyMaking, FreeJointMaking):
         pose[:3, :3], pose[:3, 3] = rotation_of(who, rot), vector(who, "pos", pos, "m")
         description = read_robot(file, folders)
         title = name or self._free_name(description.name or "robot")
-        wishes = Wishes(pose, fixed_base, collision, self_collision, merge_fixed, q or {}, friction, title)
+        wishes = Wishes(pose, fixed_base, collision, self_collision, merge_fixed, visuals, q or {}, friction, title)
         return build(self, description, wishes, self._body_of)  # type: ignore[arg-type]  # Sim is the one subclass
 
-    def _body_of(self, mesh: SimplicialComplex, M_hat: Array, volume: float, options: Any) -> Body:
+    def _body_of(
+        self, mesh: SimplicialComplex, M_hat: Array, volume: float, options: Any, looks: Sequence[SimplicialComplex]
+    ) -> Body:
         """A link with a mesh and moments M̂ of its own; `volume` [m³] is that of what resists deformation."""
-        return self._body("link", lambda _: mesh, None, options, moments=lambda _: (M_hat, volume))
+        body = self._body("link", lambda _: mesh, None, options, moments=lambda _: (M_hat, volume))
+        (owner,) = self._scene.objects.find(body.name)
+        for look in looks:
+            look.meta.create(builtin.looks_of, body.slot.id())
+            owner.geometries.adopt(look)
+        return body
 
     def _free_name(self, wanted: str) -> str:
         """The name, with a number where something is called `name/…` already."""

@@ -133,6 +133,7 @@ class SphericalJoint(SimJoint):
     | `drive` | | `drive.target = …`, see `SphericalDrive` |
 
     Its components are along the axes that the world has where the joint is made, and that the left body carries on.
+    Those of robots are along the axes of their files, and 0 where these have them 0.
     """
 
     kind = "spherical joint"
@@ -141,12 +142,20 @@ class SphericalJoint(SimJoint):
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
         super().__init__(sim, slot, left, right, point)
         self.drive = SphericalDrive(self)
-        self._start = self._turned()
+        left_0, right_0 = self._turned()
+        self._frames = left_0.T, right_0.T
 
-    def measure(self) -> None:
-        """Make the rotation vector three coordinates, each with a motor that is off."""
+    def measure(self, frames: tuple[Array, Array] | None = None) -> None:
+        """Make the rotation vector three coordinates, each with a motor that is off.
+
+        `frames` (3, 3) are the axes in the left and in the right body, as columns, between which it is measured.
+        """
         if not self.coordinates:
             self.sim.reopen()
+            if frames is not None:
+                self._frames = frames
+                for name, frame in zip(("l_frame", "r_frame"), frames, strict=True):
+                    self.attributes.create(name, np.eye(3)).edit()[...] = frame
             AffineBodyDrivingSphericalJoint().apply_to(self._slot.geometry)
             self._list_coordinates()
 
@@ -157,8 +166,8 @@ class SphericalJoint(SimJoint):
 
     @property
     def rotation(self) -> Array:
-        (left, right), (left_0, right_0) = self._turned(), self._start
-        turn = AngleAxis(Quaternion(quaternion_of(left_0 @ left.T @ right @ right_0.T)))
+        left, right = (R @ frame for R, frame in zip(self._turned(), self._frames, strict=True))
+        turn = AngleAxis(Quaternion(quaternion_of(left.T @ right)))
         return np.asarray(turn.angle() * turn.axis()[:, 0])
 
     @rotation.setter

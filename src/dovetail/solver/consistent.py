@@ -80,11 +80,10 @@ def consistent_start(
     if swept is None:
         np.copyto(V, V_before)  # which a first of two sweeps may have filtered
     rest = active if swept is None else active - swept
-    if rest.any():
-        lone = model.lone.among(rest)
-        if lone.any():
-            _solve(model, start, filter_of(model, lone, model.lone.blocks), model.lone.blocks, half, a, total, inner)
-            rest = rest - lone
+    lone = model.lone.among(rest)
+    if model.lone.exist and lone.any():
+        _solve(model, start, filter_of(model, lone, model.lone.blocks), model.lone.blocks, half, a, total, inner)
+        rest = rest - lone
     if rest.any():
         _solve(model, start, filter_of(model, rest), model.directions.blocks, half, a, total, inner)
     if model.potential.laws is not None:

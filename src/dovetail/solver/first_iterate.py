@@ -1,9 +1,9 @@
 """Where Newton's method begins: at the first guess, as far as that is free and pays, else in the last state.
 
 A guarded island goes on its straight way to the guess as far as that is free, if its energy is no higher there than in
-the last state. A guess on stiff bodies and joints is often near, but expensive: where no guard is concerned, an island
-may take a few whole steps from it before energies are compared. Where joints are exact it must, for energies mean
-something only where they are closed.
+the last state; one that hardly differs from that is not looked at. A guess on stiff bodies and joints is often near,
+but expensive: where no guard is concerned, an island may take a few whole steps from it before energies are compared.
+Where joints are exact it must, for energies mean something only where they are closed.
 """
 
 from __future__ import annotations
@@ -12,34 +12,54 @@ import math
 
 import numpy as np
 
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.convergence import begin_trials
-from dovetail.solver.iterate import SLACK
+from dovetail.solver.islands import Islands
+from dovetail.solver.iterate import SLACK, measure
 from dovetail.solver.iteration import Iteration
-from dovetail.solver.phases import ACCEPT, COMPARE, ENERGIES, LEFT, LIMIT, MEANINGFUL, MORE, MOVE, OPEN, TRIAL
+from dovetail.solver.kernel import kernel
+from dovetail.solver.phases import (
+    ACCEPT,
+    COMPARE,
+    ENERGIES,
+    LEFT,
+    LIMIT,
+    MEANINGFUL,
+    MORE,
+    MOVE,
+    OPEN,
+    RATE_TOL,
+    STEP_TOL,
+    TRIAL,
+)
 from dovetail.solver.potential import Evaluation
 from dovetail.typing import Array, Flags
 
 __all__ = ["begin"]
 
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
+_STAYS = 1e-2  # tolerances: a guess that is nearer than so to the last state is no better than it
 
 
 def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
     """Start at the guess or in the last state; True if no further step is needed."""
-    islands, solution, potential = newton.islands, newton.solution, newton.potential
+    islands, solution, potential, moves = newton.islands, newton.solution, newton.potential, True
     if newton.guards:
         Q_guess = _within_limits(newton, Q_guess)
         y = _way(newton, Q_guess)
+        if newton.some_guarded:
+            tolerances = newton.numbers[STEP_TOL], newton.numbers[RATE_TOL]
+            moves = bool(_hold(newton.model.bodies, islands, tolerances, newton.Q_start, Q_guess, y))
         newton.begin_contacts(y)
         newton.number(y)
     else:
         newton.begin_contacts(newton.Q_start)
     start = newton.at
-    if newton.some_guarded and islands.guarded[: islands.count].any():
+    if moves and newton.some_guarded and islands.guarded[: islands.count].any():
         if potential.exact is not None:
             Q_guess = _closed(newton, Q_guess)
         _agree(newton, Q_guess)
-    else:
+    elif moves:
         islands.alpha[: islands.count] = 1.0
         newton.at = potential.bare(Q_guess, start) if _is_exact(newton) else potential.at(Q_guess, start)
         for guard in newton.guards:
@@ -53,6 +73,24 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
     if not solution.converged:
         islands.finish(ended)
     return solution.converged
+
+
+@kernel
+def _hold(
+    bodies: Bodies, s: Islands, tolerances: tuple[float, float], Q_start: Array, Q_guess: Array, y: Array
+) -> bool:
+    """Q_guess ← the last state, and the way y (n, 12) to it 0, in islands that hardly move; whether any other does."""
+    measure(bodies, s, y, tolerances[0], tolerances[1])
+    moves = False
+    for b in range(len(s.of)):
+        m = s.of[b]
+        if m < 0 or not s.size[m] <= _STAYS:
+            moves = moves or m >= 0
+            continue
+        for i in range(4):
+            for x in range(3):
+                Q_guess[b, i, x], y[b, 3 * i + x] = Q_start[b, i, x], 0.0
+    return moves
 
 
 def _is_exact(newton: Iteration) -> bool:

@@ -133,8 +133,9 @@ def footing_of(
     weight = np.zeros(0 if laws is None else len(laws.acting))
     shapes = program.add(assemble_shapes, potential.weights, free, blocks.base_D, Q, start.filtered, g, D)
     with_laws = -1 if laws is None else program.add(start_laws, laws, start, g, D, U, weight)
-    factored = program.add(factor, blocks.order, blocks.row_start, blocks.column, free, D, U, blocks.R)
-    solved = [program.add(solve, blocks.order, blocks.row_start, blocks.column, free, D, U, blocks.R, g)]
+    structure, everything = (blocks.order, blocks.row_start, blocks.column), (0, 0, len(blocks.order))
+    factored = program.add(factor, *structure, free, D, U, blocks.R, everything)
+    solved = [program.add(solve, *structure, free, D, U, blocks.R, g, everything)]
     solved.append(program.add(clear_resting, free, g))
     curved = [program.add(turn_to_acceleration, mass, free, start.filtered, h, a, Q, V, g)]
     if slides.count:

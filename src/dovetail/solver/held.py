@@ -49,6 +49,7 @@ from dovetail.solver.assembly.start import spin_of
 from dovetail.solver.consistent import Filter, assemble_filter, factor_filter, filter_of
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.roll import Turning
+from dovetail.solver.following import compare, follow, judge, lag, remember, stands
 from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.islands import unite_pairs
 from dovetail.solver.joint.laws import assemble_laws
@@ -58,104 +59,18 @@ from dovetail.solver.rigid import rigid, rows_of
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["FADES", "FELT", "RESTS", "STILL", "Touch", "left_over", "push", "set_rolling", "touch"]
-
-FADES = 4.0  # a change of f by a quarter of itself is an impact; chosen by random drops that must not gain energy
-FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
-STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
-RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
+__all__ = ["Touch", "by_touch", "push", "set_rolling", "touch"]
 
 
 class Touch(NamedTuple):
-    """What touching adds to a start: V (n, 4, 3) instead of Vₙ, ½hφf; what pushes (n, 13), see `State.pushed`."""
+    """What touching adds to a start: V (n, 4, 3) instead of Vₙ, ½hφf or None for 0; what pushes (n, ≥ 13).
+
+    For the last see `State.pushed`.
+    """
 
     V: Array
-    half: Array
+    half: Array | None
     pushed: Array
-
-
-@kernel
-def _measure(
-    mass: Array, half: Array, is_free: Indices, u: Array, change: Array, Q_before: Array, Q: Array, sizes: Array
-) -> None:
-    """sizes (4, n) ← ‖u‖²_M, ‖change‖²_M; change, and motion in the last step, of a corner of its box at most."""
-    for b in range(len(u)):
-        for k in range(4):
-            sizes[k, b] = 0.0
-        if not is_free[b]:
-            continue
-        for i in range(4):
-            length = moved = 0.0
-            for x in range(3):
-                length += change[b, i, x] * change[b, i, x]
-                moved += (Q[b, i, x] - Q_before[b, i, x]) ** 2
-                for j in range(4):
-                    sizes[0, b] += mass[b, i, j] * u[b, i, x] * u[b, j, x]
-                    sizes[1, b] += mass[b, i, j] * change[b, i, x] * change[b, j, x]
-            arm = 1.0 if i == 0 else half[b, i - 1]
-            sizes[2, b] += np.sqrt(length) * arm
-            sizes[3, b] += np.sqrt(moved) * arm
-
-
-@kernel
-def _twist(
-    mass: Array, inverse: Array, h: float, phi: Array, Q: Array, moved: Array, rubbing: Array, u: Array, V: Array
-) -> None:
-    """V += M⁻¹(½ℓ × a_k on row k), by body; φ (n,), moved (n, 4, 3): what has led to Q."""
-    rows, c = np.zeros((4, 3)), np.zeros(3)
-    for b in range(len(Q)):
-        if phi[b] == 0.0:
-            continue
-        m, F = mass[b, 0, 0], rubbing[b]
-        l0 = l1 = l2 = 0.0
-        for i in range(1, 4):
-            for j in range(1, 4):
-                S = mass[b, i, j] - mass[b, 0, i] * mass[b, 0, j] / m
-                l0 -= S * (u[b, i, 1] * V[b, j, 2] - u[b, i, 2] * V[b, j, 1])
-                l1 -= S * (u[b, i, 2] * V[b, j, 0] - u[b, i, 0] * V[b, j, 2])
-                l2 -= S * (u[b, i, 0] * V[b, j, 1] - u[b, i, 1] * V[b, j, 0])
-        for x in range(3):
-            c[x] = moved[b, 0, x]
-            for k in range(1, 4):
-                c[x] += mass[b, 0, k] / m * moved[b, k, x]
-        l0 -= 0.5 / h * (F[12] - (c[1] * F[2] - c[2] * F[1]))
-        l1 -= 0.5 / h * (F[13] - (c[2] * F[0] - c[0] * F[2]))
-        l2 -= 0.5 / h * (F[14] - (c[0] * F[1] - c[1] * F[0]))
-        scale = 0.5 * h * h * phi[b]
-        for k in range(1, 4):
-            rows[k, 0] = scale * (l1 * Q[b, k, 2] - l2 * Q[b, k, 1])
-            rows[k, 1] = scale * (l2 * Q[b, k, 0] - l0 * Q[b, k, 2])
-            rows[k, 2] = scale * (l0 * Q[b, k, 1] - l1 * Q[b, k, 0])
-        for i in range(4):
-            for j in range(1, 4):
-                for x in range(3):
-                    V[b, i, x] += inverse[b, i, j] * rows[j, x]
-
-
-@kernel
-def _lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, w: Array, V: Array) -> None:
-    """V of chosen bodies −= h/2 (u + w), of which no more than the acceleration a (n, 4, 3) by loads can balance u.
-
-    Nothing where a body leaves faster than loads can bring it back in a step.
-    """
-    for b in range(len(V)):
-        if not chosen[b]:
-            continue
-        loads = pushes = leaves = 0.0
-        for i in range(4):
-            for j in range(4):
-                for x in range(3):
-                    leaves += mass[b, i, j] * u[b, i, x] * V[b, j, x]
-                    loads += mass[b, i, j] * a[b, i, x] * a[b, j, x]
-                    pushes += mass[b, i, j] * u[b, i, x] * u[b, j, x]
-        if leaves > h * np.sqrt(loads * pushes):
-            continue
-        scale = 0.5 * h
-        if pushes > loads:
-            scale *= np.sqrt(loads / pushes)
-        for i in range(4):
-            for x in range(3):
-                V[b, i, x] -= scale * (u[b, i, x] + w[b, i, x])
 
 
 def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
@@ -164,47 +79,40 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     a (n, 4, 3) is the acceleration by loads. A velocity that someone has given does not lag yet, behind barriers and
     friction.
     """
-    contact, bodies, Q = model.contact, model.bodies, state.Q
-    V, n, mass = state.V.copy(), bodies.count, bodies.mass
-    active, half, moved, fresh = bodies.is_free * held, np.zeros_like(V), state.moved, held & ~state.lagging
-    tied = active - model.lone.among(active)
-    if not (tied.any() or fresh.any()) and np.abs(moved[held]).max(initial=0.0) < STILL:
-        return Touch(V, half, state.pushed[:, :13])  # a pile at rest: nothing turns
+    contact, bodies, Q, Q_before, before = model.contact, model.bodies, state.Q, state.Q_before, state.pushed
+    active = bodies.is_free * held
+    if stands(active - model.lone.among(active), held, state.lagging, Q_before, Q):
+        return Touch(state.V, None, before)  # a pile at rest: nothing turns
+    V, half, moved, rubbing, n = state.V.copy(), np.empty_like(Q), state.moved, state.rubbing.copy(), bodies.count
     model.start.begin(Q, V, held, h, h / (state.dt_before or h))
-    u, change, (pushed, rubbed) = np.empty_like(V), np.empty_like(V), np.empty((2, n, 6))
-    rubbing = state.rubbing.copy()
-    if contact is not None:
+    if contact is not None and contact.scene.some_roll:
         rolls = contact.turning.turn.any(axis=1)
         moved[rolls] = rubbing[rolls, 12:15] = 0.0
-    rigid(mass, Q, state.A, pushed)
-    pushed -= state.pushed[:, 13:]
-    if fresh.any() and contact is not None:
+    pushed, fresh = np.empty((n, 13)), held & ~state.lagging
+    if contact is None:
+        fresh = model.nobody
+    elif fresh.any():
         moved[fresh] = h * V[fresh]
-        pushed[fresh] = _begun(model, state, h, a, fresh, rubbing, V)[fresh]
-    pushed[active == 0] = 0.0
-    rigid(mass, Q, bodies.mass_inverse @ rubbing[:, :12].reshape(n, 4, 3), rubbed)
-    rows_of(mass, Q, pushed, u)
-    pushed = np.hstack([pushed, rubbed, rubbing[:, 15:]])
-    differs = pushed - state.pushed[:, :13]
-    as_before = differs[:, 12:] == 0.0  # as many contacts slide
-    rows_of(mass, Q, differs[:, :6] - 0.5 * as_before * differs[:, 6:12], change)
-    phi, follows, waits = _persistence(model, state, h, u, change)
-    chosen = active * follows
-    if chosen.any():
-        y = _yield(model, state, chosen, mass @ change)
-        V -= (h * phi)[:, None, None] * y.reshape(n, 4, 3)
-    _twist(mass, bodies.mass_inverse, h, phi, Q, moved, rubbing, u, V)
-    half[:] = (0.5 * h * phi)[:, None, None] * u
-    pushed[waits] = state.pushed[waits, :13]
+        pushed[:, :6] = _begun(model, state, h, a, fresh, rubbing, V)
+    (u, change), sizes, phi = np.empty((2, n, 4, 3)), np.empty((4, n)), np.empty(n)
+    compare(bodies, active, fresh, Q, state.A, Q_before, before, rubbing, pushed, u, change, sizes)
+    islands, parent = model.islands, model.islands.separate()
+    if contact is not None:
+        s = contact.press(Q, h)
+        unite_pairs(parent, bodies.is_free, s.bodies, s.count)
+    islands.number()
+    chosen, waits = np.zeros((2, n), np.int64)
+    follows = judge(islands, sizes, h, state.dt_before, active, phi, chosen, waits)
+    y = _yield(model, state, chosen, bodies.mass @ change) if follows else model.potential.no_step
+    follow(bodies, h, phi, waits, Q, moved, rubbing, before, u, y, (V, half, pushed))
     return Touch(V, half, pushed)
 
 
-def left_over(model: Model, Q: Array, inner: Array, held: Flags) -> Array:
-    """What potentials have to push bodies that are held with (n, 6) because of inner forces: a quarter of these."""
-    found = np.empty((len(Q), 6))
-    rigid(model.bodies.mass, Q, (1.0 - CARRIED) * inner, found)
-    found[~held] = 0.0
-    return found
+def by_touch(model: Model, Q: Array, inner: Array, held: Flags, found: Touch) -> Array:
+    """What is to be remembered (n, 19), see `State.pushed`, of a step with these inner forces that led to Q."""
+    out = np.empty((len(Q), 19))
+    remember(model.bodies.mass, Q, 1.0 - CARRIED, inner, held, found.pushed, out)
+    return out
 
 
 def _begun(model: Model, state: State, h: float, a: Array, fresh: Flags, rubbing: Array, V: Array) -> Array:
@@ -221,14 +129,14 @@ def _begun(model: Model, state: State, h: float, a: Array, fresh: Flags, rubbing
     rubbing[fresh] = contact.drag(Q, V, h, s)[fresh]
     push(model, active, known, g / (-h * h), pushed[0], u)
     push(model, active, known, rubbing[:, :12], pushed[1], w)
-    _lag(model.bodies.mass, fresh, h, a, u, w, V)
+    lag(model.bodies.mass, fresh, h, a, u, w, V)
     return pushed[0] + pushed[1]
 
 
 def set_rolling(model: Model, state: State, h: float, V: Array, methods: Methods) -> None:
     """Tell contact by how much bodies that are held turn in a step that begins with V."""
     contact, bodies = model.contact, model.bodies
-    if contact is not None and (methods.some_held or contact.turning.turn.any()):
+    if contact is not None and contact.scene.some_roll and (methods.some_held or contact.turning.turn.any()):
         rolling = bodies.is_free * methods.held * contact.scene.rolls
         _turns(bodies.mass, rolling, contact.scene.rolling_axis, h, state.Q, V, contact.turning)
 
@@ -269,26 +177,6 @@ def _response(model: Model, known: Filter | None, F: Array) -> Array:
         np.copyto(blocks.g, F)
         found[tied] = blocks.solve(known.active, blocks.g)[tied]
     return found
-
-
-def _persistence(model: Model, state: State, h: float, u: Array, change: Array) -> tuple[Array, Flags, Flags]:
-    """φ (n,); who is to follow the change, bodies of islands that move and would feel it; who is to feel it later."""
-    islands, bodies, contact = model.islands, model.bodies, model.contact
-    parent = islands.separate()
-    if contact is not None:
-        s = contact.press(state.Q, h)
-        unite_pairs(parent, bodies.is_free, s.bodies, s.count)
-    islands.number()
-    sizes = np.empty((4, bodies.count))
-    _measure(bodies.mass, bodies.half, bodies.is_free, u, change, state.Q_before, state.Q, sizes)
-    all_of_it, changed = islands.sum(sizes[0]), islands.sum(sizes[1])
-    ratio = np.minimum(FADES * FADES * changed / np.maximum(all_of_it, 1e-300), 1.0)
-    phi = 1.0 - ratio * ratio
-    felt, fast = h * sizes[2] >= FELT, sizes[3] >= RESTS * state.dt_before
-    feels, moves = islands.sum(felt) > 0.0, islands.sum(fast) > 0.0
-    follows, waits = feels & moves & (phi > 0.0), moves & ~feels
-    of = islands.of
-    return np.append(phi, 0.0)[of], np.append(follows, False)[of], np.append(waits, False)[of]
 
 
 def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:

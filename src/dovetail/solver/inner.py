@@ -12,11 +12,10 @@ from typing import Any
 
 from numba import types
 from numba.core import dispatcher, typing
-from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
 from dovetail.solver.lean import lean
-from dovetail.solver.library import Bitcode, InnerPipeline
+from dovetail.solver.stages import InnerPipeline
 
 __all__ = ["Inner"]
 
@@ -60,14 +59,6 @@ class Inner:
                 self._cache.save_overload(args, made)
             target.insert_user_function(made.fndesc, made.fndesc, [made.library])
             self._compiled[args] = made
-
-    @staticmethod
-    def rebuild(target: Any, library: Any, fndesc: Any, environment: Any, signature: Any, *others: Any) -> Any:
-        """What `CompileResult._rebuild` does for functions that can be run."""
-        name, _, bitcode = library
-        fields = dict.fromkeys(CompileResult._fields)
-        fields |= {"library": Bitcode.again(target.codegen(), name, bitcode), "fndesc": fndesc}
-        return CompileResult(**{**fields, "environment": environment, "signature": signature})
 
 
 def _value(kind: Any) -> Any:

@@ -16,7 +16,16 @@ from dovetail.solver.kernel import kernel
 from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Islands", "begin_islands", "components", "finish_islands", "restart_islands", "unite", "unite_pairs"]
+__all__ = [
+    "Islands",
+    "begin_islands",
+    "components",
+    "finish_islands",
+    "mark_pairs",
+    "restart_islands",
+    "unite",
+    "unite_pairs",
+]
 
 
 @kernel
@@ -43,6 +52,16 @@ def unite_pairs(parent: Indices, is_free: Indices, pairs: Indices, count: int) -
             continue  # contacts of a pair follow each other
         if b >= 0 and is_free[a] and is_free[b]:
             unite(parent, a, b)
+
+
+@kernel
+def mark_pairs(pairs: Indices, count: int, out: Indices) -> None:
+    """out[b] ← 1 for the bodies in the first `count` rows."""
+    for k in range(count):
+        for side in range(2):
+            b = pairs[k, side]
+            if b >= 0 and (k == 0 or b != pairs[k - 1, side]):
+                out[b] = 1
 
 
 def components(nodes: int, pairs: Indices) -> Indices:

@@ -37,8 +37,9 @@ from numba.core.registry import CPUDispatcher
 from dovetail.solver.inner import Inner
 from dovetail.solver.kernel_files import KernelFiles
 from dovetail.solver.lean import lean
-from dovetail.solver.library import Pipeline
+from dovetail.solver.library import rebuild_inner
 from dovetail.solver.shipped import shipped_level
+from dovetail.solver.stages import Pipeline
 
 __all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
 
@@ -151,7 +152,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=options, pipeline_class=Pipeline)
         self._cache = _files(function)
-        self.inner = Inner(function, options, _files(function, rebuild=Inner.rebuild))
+        self.inner = Inner(function, options, _files(function, rebuild=rebuild_inner))
 
     def compile(self, signature: Any) -> Any:
         with lean():

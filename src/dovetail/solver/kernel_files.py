@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import serialize
-from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaWarning
 from numba.core.registry import cpu_target
 
 from dovetail.files import atomic_write
 from dovetail.logger import Logger
+from dovetail.solver.library import rebuild
 
 __all__ = ["KernelFiles"]
 
@@ -57,7 +57,7 @@ class KernelFiles:
         function: Callable[..., Any],
         folder: Path | None,
         shipped: tuple[Path, str] | None = None,
-        rebuild: Callable[..., Any] = CompileResult._rebuild,
+        rebuild: Callable[..., Any] = rebuild,
     ) -> None:
         self._folder, self._rebuild, self._shipped = folder, rebuild, shipped
         self._name = re.sub(r"[^\w.]", "", function.__qualname__)

@@ -3,10 +3,12 @@
 Two thirds of the time that a kernel takes are Numba's own, in Python, and much of that goes into a few questions that
 are asked again and again. Inside `lean` they are answered faster, with the same answers:
 
-- what a builtin returns for arguments of some types is found once for each set of options, not by trying dozens of
-  overloads at every `+`;
+- what a builtin returns for arguments of some types is found once for all kernels with the same options, not by trying
+  dozens of overloads at every `+`;
 - options are equal if those are that were set, without a look at all;
 - counting references takes only owners out of an array's description, not all of its ten members;
+- how long variables live is found where somebody asks, which is once and not after each stage;
+- whether an implementation takes a location is looked up in its signature once;
 - variables of an instruction are collected by type, without a walk through everything it has;
 - the collector of cyclic garbage, which would look through millions of live objects for nothing, waits.
 
@@ -18,21 +20,26 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from numba import types
-from numba.core import ir
+from numba.core import base, ir
 from numba.core.compiler import Flags
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.registry import cpu_target
 from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
+from numba.core.transforms import canonicalize_cfg
 
 __all__ = ["lean", "uncollected"]
 
 _VALUES = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
 _HASH = hash(Flags())  # of the names of all options
+_process = PostProcessor.run
 _resolve = type(cpu_target.typing_context).resolve_function_type
+_alike: dict[Any, dict[Any, Any]] = {}
 _returned: dict[Flags, dict[Any, Any]] = {}
 _owning: dict[Any, bool] = {}
 _kinds: dict[type, int] = {}
@@ -51,7 +58,10 @@ def _resolve_once(context: Any, function: Any, args: Any, kws: Any) -> Any:
     flags = ConfigStack.top_or_none()
     if flags is None or kws or isinstance(function, types.Dispatcher) or not all(isinstance(a, _VALUES) for a in args):
         return _resolve(context, function, args, kws)
-    known, key = _returned.setdefault(flags, {}), (function, tuple(args))
+    if flags not in _returned:
+        inherited = frozenset(flags.fastmath.flags), flags.error_model, flags.forceinline, flags.nrt
+        _returned[flags] = _alike.setdefault(inherited, {})
+    known, key = _returned[flags], (function, tuple(args))
     if key not in known:
         found = _resolve(context, function, args, kws)
         if found is None:
@@ -78,6 +88,15 @@ def _owners(nrt: Any, builder: Any, kind: Any, value: Any) -> list[tuple[Any, An
     return found
 
 
+def _lifetimes_later(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    function = processor.func_ir
+    if emit_dels or function.is_generator:
+        _process(processor, emit_dels, extend_lifetimes)
+        return
+    function.blocks = canonicalize_cfg(function.blocks)
+    function.variable_lifetime, function.generator_info = VariableLifetime(function.blocks), None
+
+
 def _kind(cls: type) -> int:
     cases = {ir.Var: _VARIABLE, ir.Inst: _INSTRUCTION, list: _SEVERAL, tuple: _SEVERAL, dict: _NAMED}
     _kinds[cls] = next((kind for base, kind in cases.items() if issubclass(cls, base)), _NOTHING)
@@ -99,12 +118,14 @@ def _variables(instruction: Any, value: Any) -> list[Any]:
     return found
 
 
-_INSTEAD: tuple[tuple[type, str, Any], ...] = (
+_INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (Flags, "__eq__", _equal),
     (Flags, "__hash__", lambda flags: _HASH),
     (type(cpu_target.typing_context), "resolve_function_type", _resolve_once),
     (NRTContext, "get_meminfos", _owners),
     (ir.Inst, "_rec_list_vars", _variables),
+    (PostProcessor, "run", _lifetimes_later),
+    (base, "_has_loc", cache(base._has_loc)),
 )
 _USUAL = [vars(cls).get(name) for cls, name, _ in _INSTEAD]
 

@@ -11,14 +11,12 @@ from typing import Any
 
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import CompileResult
 
-__all__ = ["Bitcode", "InnerPipeline", "Pipeline"]
+__all__ = ["Bitcode", "Library", "rebuild", "rebuild_inner"]
 
 
-class _Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
-    """Machine code that Python calls."""
-
+class _Code(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
         for function in module.functions:
@@ -27,7 +25,25 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
                 passes.run(function, builder)
 
 
-class Bitcode(_Library):
+class Library(_Code):
+    """Machine code that Python calls, and nobody else: on disk it has no bitcode."""
+
+    @classmethod
+    def again(cls, codegen: Any, name: str, code: bytes, symbols: set[str]) -> Library:
+        """The library that `serialize_using_object_code` told."""
+        library = cls(codegen, name)
+        library.enable_object_caching()
+        library._set_compiled_object(code)
+        library._finalize_final_module()
+        codegen._engine._defined_symbols |= symbols
+        return library
+
+    def serialize_using_object_code(self) -> tuple[str, bytes, set[str]]:
+        every = (*self._final_module.functions, *self._final_module.global_variables)
+        return self.name, self._get_compiled_object(), {each.name for each in every if not each.is_declaration}
+
+
+class Bitcode(_Code):
     """What is linked into others only."""
 
     @classmethod
@@ -50,21 +66,24 @@ class Bitcode(_Library):
         self._verify_declare_only_symbols()
         self._finalized = True
 
-    def serialize_using_object_code(self) -> tuple[str, str, bytes]:
-        return self.name, "inner", self._get_module_for_linking().as_bitcode()
+    def serialize_using_object_code(self) -> tuple[str, bytes]:
+        return self.name, self._get_module_for_linking().as_bitcode()
 
 
-class Pipeline(Compiler):  # type: ignore[misc]  # Numba has no types
-    """Numba's stages, into machine code."""
+def rebuild(target: Any, told: Any, fndesc: Any, environment: Any, signature: Any, *others: Any) -> CompileResult:
+    """Compiled code from what `CompileResult._reduce` made of it."""
+    library = Library.again(target.codegen(), *told)
+    fields = dict.fromkeys(CompileResult._fields)
+    fields |= {"target_context": target, "typing_context": target.typing_context, "library": library}
+    fields |= {"fndesc": fndesc, "environment": environment, "signature": signature, "objectmode": False}
+    fields |= {"entry_point": target.get_executable(library, fndesc, environment), "lifted": (), "reload_init": ()}
+    for each in others[-1]:
+        library.codegen.set_env(each.env_name, each)
+    return CompileResult(**fields)
 
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
-        library = _Library(targetctx.codegen(), "kernel")
-        library.enable_object_caching()
-        super().__init__(typingctx, targetctx, library, *others)
 
-
-class InnerPipeline(Compiler):  # type: ignore[misc]  # Numba has no types
-    """The same, into bitcode."""
-
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
-        super().__init__(typingctx, targetctx, Bitcode(targetctx.codegen(), "inner"), *others)
+def rebuild_inner(target: Any, told: Any, fndesc: Any, environment: Any, signature: Any, *others: Any) -> CompileResult:
+    """The same of what only kernels call."""
+    fields = dict.fromkeys(CompileResult._fields)
+    fields |= {"library": Bitcode.again(target.codegen(), *told), "fndesc": fndesc}
+    return CompileResult(**{**fields, "environment": environment, "signature": signature})

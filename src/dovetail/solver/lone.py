@@ -12,18 +12,22 @@ __all__ = ["LoneBodies"]
 
 
 class LoneBodies:
-    """Which bodies are alone, and blocks for them, made when they are asked for."""
+    """Which bodies are alone, whether any can be, and blocks for them, made when they are asked for."""
 
     def __init__(self, potential: Potential) -> None:
         self._potential, bodies = potential, potential.bodies
         self._alone = bodies.is_free.copy()
         self._alone[potential.pairs] = 0
+        self.exist, self._nobody = bool(self._alone.any()), np.zeros_like(self._alone)
         self._blocks: Blocks | None = None
 
     def among(self, active: Indices) -> Indices:
         """1 for the active bodies (n,) that are alone in this step."""
-        found = active * self._alone
-        found[self._potential.soft_transforms.bodies] = 0
+        if not self.exist:
+            return self._nobody
+        found: Indices = active * self._alone
+        if self._potential.soft_transforms.count:
+            found[self._potential.soft_transforms.bodies] = 0
         return found
 
     @property

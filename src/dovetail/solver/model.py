@@ -80,12 +80,12 @@ class Model:
 
     def knocked(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) at Q that are in contact or at a hard limit, with all that joints connect to them."""
-        if self.stops is None and (self.contact is None or self.contact.is_idle):
-            return self.nobody
-        touched = np.zeros(self.bodies.count, np.bool_)
+        touched = self.nobody
         for guard in self.guards:
-            touched |= guard.touched(Q, h)
-        return self.islands.mechanisms_of(touched) if touched.any() else touched
+            found = guard.touched(Q, h)
+            if found.any():
+                touched = touched | found
+        return touched if touched is self.nobody else self.islands.mechanisms_of(touched)
 
     def commit(self, h: float, converged: bool) -> None:
         """A step of length h was taken."""

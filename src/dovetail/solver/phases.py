@@ -85,14 +85,23 @@ class Standard(Record):
 
 
 @kernel
+def _rows(p: Standard, slides: Any) -> Any:
+    """Of points and of slides, and how many of these there are; in a loop they are one copy in the machine code."""
+    kinds, many = (p.points, p.points), 1
+    if slides is not None:
+        kinds, many = (p.points, slides), 2
+    return kinds, many
+
+
+@kernel
 def _energies(p: Standard, slides: Any, laws: Any, arap: Any, Q: Array, E: Array) -> None:
     """E (n,) ← energies of bodies, penalty rows and laws at Q, by body."""
     for b in range(len(E)):
         E[b] = 0.0
     add_body_energies(p.weights, arap, Q, p.Q_tilde, p.owner, E)
-    row_energies(p.points, Q, p.owner, E)
-    if slides is not None:
-        row_energies(slides, Q, p.owner, E)
+    kinds, many = _rows(p, slides)
+    for k in range(many):
+        row_energies(kinds[k], Q, p.owner, E)
     if laws is not None:
         law_energies(laws, Q, p.owner, E, False)
 
@@ -155,11 +164,10 @@ def _assemble(
             for j in range(12):
                 U[k, i, j] = base[k, i, j]
     assemble_bodies(p.weights, arap, 1.0 if exact else 0.0, Q, p.Q_tilde, active, blocks.base_D, g, D)
-    linearise_rows(p.points, active, Q)
-    assemble_rows(p.points, exact, g, D, U)
-    if slides is not None:
-        linearise_rows(slides, active, Q)
-        assemble_rows(slides, exact, g, D, U)
+    kinds, many = _rows(p, slides)
+    for k in range(many):
+        linearise_rows(kinds[k], active, Q)
+        assemble_rows(kinds[k], exact, g, D, U)
     if laws is not None:
         assemble_laws(laws, exact, Q, g, D, U)
 
@@ -179,7 +187,8 @@ def direct(
             _assemble(p, slides, laws, arap, exact, Q, active, blocks)
         if not phases & FACTOR:
             return bad
-        bad = factor(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R)
+        rows = (0, 0, len(blocks.order))
+        bad = factor(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, rows)
         if bad < 0 or not exact or not phases & ASSEMBLE:
             break
         exact = False
@@ -188,5 +197,6 @@ def direct(
             if active[b]:
                 for i in range(12):
                     y[b, i] = blocks.g[b, i]
-        solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, y)
+        rows = (0, 0, len(blocks.order))
+        solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, y, rows)
     return bad

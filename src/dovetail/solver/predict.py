@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.bodies import Bodies
 from dovetail.solver.body_lanes import guess_of_eight
 from dovetail.solver.emit import LANES
 from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import polar
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["first_guess", "guesses", "predict"]
+__all__ = ["first_guess", "guesses", "predict", "stay_if_struck"]
 
 _BY_EIGHT = jit_enabled
 _POLAR = 1e-6  # accuracy of a rotation that is only a guess
+_STRUCK = 1.5  # times the way of the last step, or of free flight: a guess that goes farther repeats a blow
 
 
 @kernel
@@ -111,3 +113,38 @@ def first_guess(h: float, weight: Array, is_free: Indices, Q: Array, Q_tilde: Ar
     energy punishes.
     """
     guesses(h * h / weight, is_free, Q, Q_tilde, A, out)
+
+
+@kernel
+def _way(half: Array, b: int, start: Array, end: Array) -> float:
+    """How far a corner of the box of body b moves between two states at most [m]."""
+    total = 0.0
+    for i in range(4):
+        squared = 0.0
+        for x in range(3):
+            squared += (end[b, i, x] - start[b, i, x]) ** 2
+        total += np.sqrt(squared) * (1.0 if i == 0 else half[b, i - 1])
+    return total
+
+
+@kernel
+def stay_if_struck(
+    bodies: Bodies, mechanism: Indices, touched: Flags, ratio: float, Q_before: Array, Q: Array, Q_tilde: Array,
+    out: Array,
+) -> None:  # fmt: skip
+    """out ← Q for mechanisms with a body that was struck in the last step, which touched (n,) something.
+
+    A blow does not last, and contact takes motion away: what the guess has go farther than both free flight to Q̃ and
+    the last step, `ratio` times as long as that, would be thrown far off, and all that is there looked at.
+    """
+    half, struck = bodies.half, np.zeros(len(Q), np.bool_)
+    for b in range(len(Q)):
+        if touched[b] and bodies.is_free[b]:
+            most = max(_way(half, b, Q, Q_tilde), ratio * _way(half, b, Q_before, Q))
+            if _way(half, b, Q, out) > _STRUCK * most:
+                struck[mechanism[b]] = True
+    for b in range(len(Q)):
+        if mechanism[b] >= 0 and struck[mechanism[b]]:
+            for i in range(4):
+                for x in range(3):
+                    out[b, i, x] = Q[b, i, x]

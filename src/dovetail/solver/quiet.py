@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.solver.articulated.arrays import SweepWeights
 from dovetail.solver.assembly.start import FAR, aim_at_start, close_start, scatter
-from dovetail.solver.contact.motion import look_at_step, record_motion
+from dovetail.solver.contact.motion import EVERYTHING, look_at_chunk, record_chunk
 from dovetail.solver.course import Course, take
 from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
@@ -202,8 +202,11 @@ class Quiet:
         if contact is not None:
             watch = contact.watch
             looked = [(Q[1], False), (Q[2], False), (Q[0], True)]
-            look = [program.add(look_at_step, watch, at, y, frame, islands.of, model.whole) for at, frame in looked]
-            record, commits = program.add(record_motion, watch, islands), watch.commits
+            look = [
+                program.add(look_at_chunk, watch, at, y, frame, islands.of, model.whole, EVERYTHING)
+                for at, frame in looked
+            ]
+            record, commits = program.add(record_chunk, watch, islands, EVERYTHING[:3]), watch.commits
         at_start = potential.bind(program, y, states[0], states[0])
         self._program = program
         return Descent(

@@ -46,7 +46,7 @@ class Scheme:
             method = INTEGRATORS["bdf1"]
         touched = model.knocked(state.Q, h) if self._minds_touch(model) else nobody
         if method.is_consistent:
-            if touched is nobody or not touched.any():
+            if touched is nobody:
                 return self._methods(method, model.always_bdf1, nobody)
             return self._methods(method, model.always_bdf1 | (touched & model.never_held), touched)
         return self._methods(method, touched | state.knocked if self._minds_touch(model) else nobody, nobody)

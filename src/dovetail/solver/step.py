@@ -12,12 +12,12 @@ import numpy as np
 from dovetail.errors import NewtonStalled
 from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
-from dovetail.solver.held import left_over, set_rolling, touch
+from dovetail.solver.held import by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.rotors import commit_rotors, predict_rotors
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
-from dovetail.solver.predict import first_guess, predict
+from dovetail.solver.predict import first_guess, predict, stay_if_struck
 from dovetail.solver.quiet import GUESS_TRIALS
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
@@ -103,7 +103,7 @@ class _Attempt:
     methods: Methods
     Q_before: Array
     start: tuple[Array, Array]
-    by_touch: tuple[Array, Array]
+    pushes: tuple[Array, Array]
     Q_tilde: Array
     solution: Solution
 
@@ -128,16 +128,19 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     # what pushes a body that touches something is known from the last step alone
     A_guess = inner if held is None else np.where(methods.held[:, None, None], state.A, inner)
     first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
+    if held is not None:
+        ratio = h / (state.dt_before or h)
+        stay_if_struck(bodies, model.islands.mechanism, state.lagging, ratio, state.Q_before, Q, Q_tilde, Q_guess)
     # a body without inertia goes nowhere by itself: what no energy moves must not follow its old velocity or gravity
     if len(model.without_inertia):
         Q_guess[model.without_inertia] = Q[model.without_inertia]
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = GUESS_TRIALS if state.dt_before > 0.0 else 0
     solution = minimise(model, Q, Q_guess, h, tolerances, trials)
-    by_touch = model.untouched
+    pushes = model.untouched
     if held is not None:
-        by_touch = np.hstack([held.pushed, left_over(model, Q, inner, methods.held)]), model.start.carried.copy()
-    return _Attempt(methods, Q_before, (V_start, a), by_touch, Q_tilde, solution)
+        pushes = by_touch(model, Q, inner, methods.held, held), model.start.carried.copy()
+    return _Attempt(methods, Q_before, (V_start, a), pushes, Q_tilde, solution)
 
 
 def step(
@@ -168,7 +171,7 @@ def step(
     if model.contact is not None:
         report.friction_loss, rubbing = model.contact.commit(work.Q, h)
     state.commit(
-        trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.by_touch,
+        trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.pushes,
         rubbing, touched,
     )  # fmt: skip
     laws = model.potential.laws

@@ -20,7 +20,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dovetail.errors import ConfigError
+from dovetail.solver.spin import WORDS, wait_while
 
 __all__ = [
     "GRAIN",
@@ -40,6 +43,9 @@ Span = tuple[int, int, int]
 
 GRAIN = 250.0  # [µs] of work from which on it is cut; finding contacts of a pile of 1,000 in 20 chunks costs 13 % more
 _MOST = 32  # chunks of one call: enough for the last ones of many threads to end together
+_GIVEN, _BUSY = range(2)  # words of a worker
+_PATIENCE = 100_000  # [ns] for a job, or the end of one, before a thread sleeps: most jobs of a step follow sooner
+_GET_GOING = 8_000  # [ns] that the first thread leaves Python's lock to the one that gives out the job
 
 
 class _Setting(threading.local):
@@ -90,11 +96,11 @@ def threads_by_default() -> int:
 
 
 def chunks(items: int, cost: float) -> list[Span]:
-    """Cut so many items into chunks, each of which takes `cost` nanoseconds."""
+    """Cut so many items, each of which takes `cost` nanoseconds, into chunks: by four, for two and four threads."""
     work = items * cost / (1000.0 * _setting.grain)
     if work < 1.0 or items < 2:
         return [(0, 0, items)]
-    parts = min(_MOST, items, 1 + int(work))
+    parts = min(_MOST, items, 4 * (1 + int(0.5 * work)))
     bounds = [part * items // parts for part in range(parts + 1)]
     return [(part, bounds[part], bounds[part + 1]) for part in range(parts)]
 
@@ -180,6 +186,8 @@ def _wait(workers: Sequence[_Worker]) -> None:
     """Until none of them works; Ctrl-C meanwhile is raised after that."""
     pressed = None
     for worker in workers:
+        if worker.words[_BUSY]:
+            wait_while(worker.words, -1, _BUSY, 1, _PATIENCE, 0)
         while True:
             try:
                 with worker.busy:
@@ -191,13 +199,18 @@ def _wait(workers: Sequence[_Worker]) -> None:
 
 
 class _Worker:
-    """A thread that sleeps until there is a job to help with."""
+    """A thread that waits for jobs to help with: awake for a while, then asleep.
+
+    words are the number of jobs that it was given, and whether it is busy with one; the second is set to 0 where it
+    waits, without Python's lock, which the one that waits for it may have then.
+    """
 
     def __init__(self, number: int) -> None:
         self._wake, self.busy = threading.Lock(), threading.Lock()
         self._wake.acquire()
         self._job: _Job | None = None
-        self._ends = False
+        self._asleep = self._ends = False
+        self._number, self.words = number, np.zeros(WORDS, np.int64)
         self.thread = threading.Thread(target=self._work, name=f"dovetail-{number}", daemon=True)
         self.thread.start()
 
@@ -205,13 +218,21 @@ class _Worker:
         """Work on a job; with None, end."""
         self._ends = job is None
         self._job = job
-        if self._wake.locked():  # else it has not yet got up for the last one, and finds this
+        self.words[_GIVEN] += 1
+        if self._asleep and self._wake.locked():  # else it gets up, and finds this
             self._wake.release()
 
     def _work(self) -> None:
+        given = 0
         while not self._ends:
-            self._wake.acquire()
+            if not wait_while(self.words, _BUSY, _GIVEN, given, _PATIENCE, self._number * _GET_GOING):
+                self._asleep = True
+                while self.words[_GIVEN] == given:
+                    self._wake.acquire()
+                self._asleep = False
+            given = int(self.words[_GIVEN])
             with self.busy:
+                self.words[_BUSY] = 1
                 job, self._job = self._job, None
                 if job is not None:
                     job.work()
@@ -229,6 +250,8 @@ class _Team:
         self.lock, self.workers = threading.RLock(), list[_Worker]()
 
     def helpers(self, count: int) -> list[_Worker]:
+        if not self.workers:
+            wait_while(np.zeros(WORDS, np.int64), -1, 0, 1, 0, 0)  # compiled before the first job
         while len(self.workers) < count:
             self.workers.append(_Worker(len(self.workers) + 1))
         return self.workers[:count]

@@ -7,12 +7,13 @@ The live viewer and HTML replays use the same stage.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dovetail.io.cast import Cast
-from dovetail.io.colors import linear
+from dovetail.io.colors import Color, linear
+from dovetail.io.recorded import Look
 from dovetail.picture.camera import FIELD_OF_VIEW, Bounds, frame, up_of
 from dovetail.picture.mesh import drawn, is_closed
 from dovetail.picture.studio import SUN, axes_about, round_number
@@ -50,7 +51,11 @@ def bounds_of(cast: Cast, transforms: Array) -> Bounds:
     """The box around all bodies; around those that can move where the fixed ones are much larger."""
 
     def box(chosen: list[int]) -> Bounds:
-        corners = [cast.bodies[k].vertices @ transforms[k, :3, :3].T + transforms[k, :3, 3] for k in chosen]
+        corners = [
+            look.shape.vertices @ transforms[k, :3, :3].T + transforms[k, :3, 3]
+            for k in chosen
+            for look in cast.bodies[k].looks
+        ]
         return Bounds.of(np.concatenate([np.zeros((0, 3)), *corners]))
 
     everything = box(list(range(len(cast.bodies))))
@@ -58,11 +63,12 @@ def bounds_of(cast: Cast, transforms: Array) -> Bounds:
     return everything if everything.size < 4 * moving.size else moving.joined(everything)
 
 
-class _Batch:
-    """The bodies of one shape."""
+class _Batch(NamedTuple):
+    """The bodies that have a shape in common, and its colour, or None where it is that of each body."""
 
-    def __init__(self, handle: viser.BatchedMeshHandle, numbers: Indices) -> None:
-        self.handle, self.numbers = handle, numbers
+    handle: viser.BatchedMeshHandle
+    numbers: Indices
+    color: Color | None
 
 
 class Stage:
@@ -141,22 +147,21 @@ class Stage:
             )  # fmt: skip
 
     def _bodies(self, poses: Poses) -> list[_Batch]:
-        shapes: dict[int, list[int]] = {}
+        alike: dict[tuple[int, Color | None], tuple[Look, list[int]]] = {}
         for number, body in enumerate(self.cast.bodies):
-            if len(body.triangles) or len(body.edges) or not body.fixed:  # fixed points are there for joints alone
-                shapes.setdefault(id(body.shape), []).append(number)
+            for look in body.looks if body.is_seen or not body.fixed else ():  # fixed points are there for joints alone
+                alike.setdefault((id(look.shape), look.color), (look, []))[1].append(number)
         found = []
-        for k, numbers in enumerate(shapes.values()):
-            shape = self.cast.bodies[numbers[0]].shape
+        for k, ((shape, color), numbers) in enumerate(alike.values()):
             mesh = drawn(shape, 0.02 * self.bounds.size)
             name = self.cast.bodies[numbers[0]].name.split("[")[0]
             handle = self._api.add_batched_meshes_simple(
                 f"/bodies/{k} {_node(name)}", mesh.vertices, mesh.triangles,
                 quaternions(poses.rotations[numbers]), poses.positions[numbers], batched_scales=poses.scales[numbers],
-                batched_colors=_linear_bytes(self.colours[numbers]), lod="off",
+                batched_colors=self._painted(np.array(numbers), color), lod="off",
                 side="front" if is_closed(shape) else "double",  # shadows on both sides of one surface flicker
             )  # fmt: skip
-            found.append(_Batch(handle, np.array(numbers)))
+            found.append(_Batch(handle, np.array(numbers), color))
         return found
 
     def _joints(self, transforms: Array, poses: Poses, offsets: Array) -> list[tuple[Markers, Any]]:
@@ -202,7 +207,7 @@ class Stage:
 
     def _labels(self, what: str) -> list[tuple[Any, int, Array]]:
         """Names of the bodies at their centres, or of the joints at their anchors."""
-        bodies = [(k, body) for k, body in enumerate(self.cast.bodies) if len(body.triangles) or len(body.edges)]
+        bodies = [(k, body) for k, body in enumerate(self.cast.bodies) if body.is_seen]
         places = (
             [(body.name, k, body.mass_center) for k, body in bodies]
             if what == "body names"
@@ -269,12 +274,16 @@ class Stage:
 
     def restyle(self) -> None:
         """Send colours, visibility and the selection of bodies."""
-        colours = self.colours.copy()
-        if self.selected is not None:
-            colours[self.selected] = 0.45 * colours[self.selected] + 0.55 * np.array(_SELECTED)
         for batch in self.batches:
-            batch.handle.batched_colors = _linear_bytes(colours[batch.numbers])
+            batch.handle.batched_colors = self._painted(batch.numbers, batch.color)
             batch.handle.batched_scales = self._shown_scales(batch)
+
+    def _painted(self, numbers: Indices, color: Color | None) -> Any:
+        """What bodies are drawn in: a colour, or their own, the selected one lit."""
+        colours = self.colours[numbers] if color is None else np.tile(np.array(color, float), (len(numbers), 1))
+        lit = numbers == self.selected
+        colours[lit] = 0.45 * colours[lit] + 0.55 * np.array(_SELECTED)
+        return _linear_bytes(colours)
 
     def _shown_scales(self, batch: _Batch) -> Any:
         """Scales of the bodies of a batch; 0 of those that are hidden."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dovetail import builtin
 from dovetail.errors import GradientError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.typing import Array
@@ -60,6 +61,7 @@ class WorldTimeline:
     def _attributes(self) -> list[AttributeSlot]:
         """All attributes of the scene that are numbers, and its config."""
         scene = self._world.scene
-        collections = [each for slot, _ in scene.geometries for _, each in slot.geometry.collections()]
+        acting = [slot.geometry for slot, _ in scene.geometries if slot.geometry.meta.find(builtin.looks_of) is None]
+        collections = [each for geometry in acting for _, each in geometry.collections()]
         slots = [each.slot(name) for each in (*collections, scene.config.attributes) for name in each]
         return [slot for slot in slots if slot.values.dtype.kind in "fiub"]

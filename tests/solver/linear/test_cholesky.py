@@ -8,6 +8,7 @@ import pytest
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.linear.cholesky import solve
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
+from dovetail.solver.threads import using
 
 
 def system(bodies: int, pairs: np.ndarray, fixed: np.ndarray, rng: np.random.Generator) -> tuple[Blocks, np.ndarray]:
@@ -106,10 +107,35 @@ def test_bodies_that_do_not_take_part_have_no_solution_and_disturb_none(rng):
     blocks.D[2, 0, 0] = np.nan
     assert blocks.factor(active) == -1
     kept = g.copy()
-    solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, kept)
+    rows = (0, 0, len(blocks.order))
+    solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, kept, rows)
     y = blocks.solve(active, blocks.g)
     expected = np.linalg.solve(H[:2, :, :2].reshape(24, 24), g[:2].ravel())
     np.testing.assert_allclose(y[:2].ravel(), expected, rtol=0, atol=1e-9 * np.abs(expected).max())  # as above
     np.testing.assert_array_equal(y[2:], 0.0)
     np.testing.assert_array_equal(kept[:2], y[:2])
     np.testing.assert_array_equal(kept[2:], g[2:])  # the kernel leaves them alone
+
+
+@pytest.mark.parametrize("always", [False, True], ids=["factor", "conjugate"])
+def test_parts_are_factored_in_chunks_to_the_same_bits(rng, always):
+    """Five grids of 3 × 4 bodies that touch nothing else, numbered at random."""
+    number, found = rng.permutation(60).reshape(5, 3, 4), []
+    sides = ((number[:, :-1], number[:, 1:]), (number[:, :, :-1], number[:, :, 1:]))
+    pairs = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in sides])
+    everyone, b = np.ones(60, np.int64), rng.normal(size=(60, 12))
+    values = rng.normal(size=(len(pairs), 2, 12))
+    for grain in (1e9, 0.5):
+        with using(3, grain):
+            blocks = Blocks(np.zeros(60, np.int64))
+            blocks.restructure(pairs, may_iterate=np.full(60, always), always=always)
+            blocks.D[:], place = np.eye(12), np.empty(len(pairs), np.int64)
+            blocks.locate(pairs[:, 0].copy(), pairs[:, 1].copy(), place)
+            for (i, j), k, (u, v) in zip(pairs, place, values, strict=True):
+                blocks.D[i] += np.outer(u, u)
+                blocks.D[j] += np.outer(v, v)
+                blocks.U[k if k >= 0 else flipped(k)] = np.outer(u, v) if k >= 0 else np.outer(v, u)
+            assert blocks.factor(everyone) == -1
+            found.append(blocks.solve(everyone, b.copy()))
+            assert (len(blocks._spans) > 3) == (grain < 1.0)
+    np.testing.assert_array_equal(found[1], found[0])

@@ -19,9 +19,11 @@ from dovetail.typing import Array
 
 __all__ = ["anchors", "anchors_of", "axis_ends", "joint_frame", "polar_rotation"]
 
+_FRAMES = ("l_frame", "r_frame")  # directions of vertex joints in the bodies
 _ATTRIBUTES = (
     *(f"{side}_position{k}" for side in "lr" for k in ("0", "1", "")),
     "frame/n",
+    *_FRAMES,
 )  # that say where a joint is, besides its mesh
 _PARALLEL = 1e-6  # rad; the largest accepted angle between the axes two bodies give for one joint
 
@@ -73,10 +75,10 @@ def anchors(
 
     `transforms_left[k]`, `transforms_right[k]` (n, 4, 4) are the poses of the two bodies of joint k in
     which the joint is at rest. Joints on edges have the rows c = x0, x1, t, n, b, joints on vertices c, t,
-    n, b with the world axes for t, n, b. World form: a point X becomes T⁻¹X in each body. Local form:
-    points as the attributes `l_position…`, `r_position…` give them. A direction v becomes R⁻¹v in both
-    forms, R the rotation in T; the axis of the local form is the left body's. `name` is the object's, for
-    errors.
+    n, b with the world axes for t, n, b, or with the columns of `l_frame` and `r_frame` (3, 3), directions in
+    the bodies. World form: a point X becomes T⁻¹X in each body. Local form: points as the attributes
+    `l_position…`, `r_position…` give them. A direction v becomes R⁻¹v in both forms, R the rotation in T; the
+    axis of the local form is the left body's. `name` is the object's, for errors.
     """
     return anchors_of([(geometry, name)], np.stack([transforms_left, transforms_right]))[0]
 
@@ -138,7 +140,19 @@ def _rows(points: _Points, poses: Array) -> dict[str, Array]:
         # vᵀR = (R⁻¹v)ᵀ
         material = np.einsum("nj,knji->kni", direction, R)
         rows[row] = np.concatenate([np.zeros((*material.shape[:2], 1)), material], axis=2)
+    for s, name in enumerate(_FRAMES):
+        if name in points.local:
+            _check_frames(name, points.local[name], place)
+            for k, row in enumerate("tnb"):
+                rows[row][s, :, 1:] = points.local[name][:, :, k]
     return rows
+
+
+def _check_frames(name: str, frames: Array, place: Place | _Places) -> None:
+    """Refuse matrices that are no rotations."""
+    off = np.abs(frames.swapaxes(1, 2) @ frames - np.eye(3)).max(axis=(1, 2))
+    for at in np.flatnonzero(~((off < _PARALLEL) & (np.linalg.det(frames) > 0.0)))[:1].tolist():
+        raise place.error(f"has {name} = {frames[at].tolist()}, which is no rotation; give orthonormal columns.", at)
 
 
 def _steered(frame: tuple[Array, ...], wanted: Array, place: Place | _Places) -> tuple[Array, ...]:

@@ -15,12 +15,12 @@ import numpy as np
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import at_least, measure, squared_distance
-from dovetail.solver.contact.motion import vertex_step
+from dovetail.solver.contact.motion import limit_shares, vertex_step
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
 from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.threads import Span, chunks, map_chunks
+from dovetail.solver.threads import Span, chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["free_share"]
@@ -142,8 +142,5 @@ def free_share(
 
     Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
     """
-    spans, alpha = chunks(candidates.count, _COST), islands.alpha[: islands.count]
-    shares = alpha[None] if len(spans) == 1 else np.empty((len(spans), islands.count))
-    map_chunks(_free_share, spans, candidates, scene, X, path, need, islands, y, shares)
-    if len(spans) > 1:
-        np.min(shares, axis=0, out=alpha)
+    spans = chunks(candidates.count, _COST)
+    limit_shares(islands, _free_share, spans, candidates, scene, X, path, need, islands, y)

@@ -31,8 +31,7 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
 from dovetail.solver.contact.threat import Threats, unite_threatened
 from dovetail.solver.contact.watch import Watch
-from dovetail.solver.islands import Islands, unite_pairs
-from dovetail.solver.kernel import kernel
+from dovetail.solver.islands import Islands, mark_pairs, unite_pairs
 from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
@@ -40,17 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Contact"]
 
+_UNKNOWN = None, 0.0, 0  # friction: of which contacts, for which step length, how many rows
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
-
-
-@kernel
-def _mark(bodies: Indices, count: int, out: Indices) -> None:
-    """out[b] ← 1 for the bodies in the first `count` rows."""
-    for k in range(count):
-        for side in range(2):
-            b = bodies[k, side]
-            if b >= 0 and (k == 0 or b != bodies[k - 1, side]):
-                out[b] = 1
 
 
 class Contact:
@@ -68,27 +58,24 @@ class Contact:
         memory: bool = False,
         ease: Ease | None = None,
     ) -> None:
-        self.scene = scene
-        bodies = len(is_fixed)
+        self.scene, bodies = scene, len(is_fixed)
         self._is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
         self.mass = np.where(self._is_free != 0, mass, 0.0)
         self.eps_velocity, self.has_friction = eps_velocity, friction
-        self.watch = Watch(scene, is_fixed, centre, half)
+        self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(bodies)
         self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
-        self.friction = Frictions(bodies)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
-        self.stick = Stick() if friction and memory else None
-        self.ease = ease
+        self.stick, self.ease = Stick() if friction and memory else None, ease
         self._assembly, self._chosen, self._threats = Assembly(bodies), Chosen(), Threats(bodies)
-        self._h2, self._stiffness = 0.0, np.zeros(bodies)
+        self._h2, self._stiffness, self.count_at_start = 0.0, np.zeros(bodies), 0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._state: object = None  # what the watch has gone to
         self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
+        self._frozen: tuple[object, float, int] = _UNKNOWN
         self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
-        self.count_at_start = 0
 
     @property
     def candidates(self) -> Candidates:
@@ -137,8 +124,11 @@ class Contact:
         if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
-        if fine:
+        if fine and self._frozen[0] is active and self._frozen[1] == h:
+            self.friction.count = self._frozen[2]
+        elif fine:
             self._freeze(Q, h, active)
+        self._frozen = _UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
@@ -179,6 +169,7 @@ class Contact:
 
     def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
+        self._frozen = _UNKNOWN
         self._ease(self.watch, h)
         E.fill(0.0)
         self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
@@ -234,11 +225,15 @@ class Contact:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
         self.friction.epsilon = self.eps_velocity * h
         self._freeze(Q, h, s)
-        slide_on(self.friction, self.friction.count, self.stick is not None, Q_before, Q)
-        self._Q_start = Q
+        friction, carried = self.friction, self.friction.carried
+        self._Q_start, friction.carried = Q, carried.copy()
+        slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
         self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
-        self.friction.count = 0
+        friction.carried = carried
+        if not self.scene.some_roll:  # which is known only once the step begins
+            self._frozen = s, h, friction.count
+        friction.count = 0
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
         """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
@@ -261,7 +256,7 @@ class Contact:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
         for contacts in (s, self.friction):
             if contacts.count:
-                _mark(contacts.bodies, contacts.count, out)
+                mark_pairs(contacts.bodies, contacts.count, out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
@@ -331,12 +326,11 @@ class Contact:
         return self.is_clear and not self.watch.is_blind
 
     def touched(self, Q: Array, h: float) -> Flags:
-        touched = np.zeros(len(self._owner) + 1, np.bool_)
-        if self.is_idle:
-            return touched[:-1]
-        s = self._at(Q, h)
-        touched[s.bodies[: s.count]] = True
-        return touched[:-1]
+        touched = np.zeros(len(self._owner), np.int64)
+        if not self.is_idle:
+            s = self._at(Q, h)
+            mark_pairs(s.bodies, s.count, touched)
+        return touched != 0
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------
 
@@ -387,7 +381,7 @@ class Contact:
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
-        bodies = len(self._owner)
+        self._frozen, bodies = _UNKNOWN, len(self._owner)
         self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
         self._chosen, self._threats = Chosen(), Threats(bodies)
 

@@ -19,29 +19,15 @@ import numpy as np
 
 from dovetail.solver.contact.barrier import softened
 from dovetail.solver.contact.candidates import Candidates
-from dovetail.solver.contact.features import near_features
-from dovetail.solver.contact.kinds import (
-    D_HAT,
-    EDGE_EDGE,
-    KAPPA,
-    KIND,
-    MU,
-    PAIR,
-    PATCH,
-    POINT_EDGE,
-    SHAPE,
-    THICKNESS,
-    X0,
-    A,
-    B,
-)
+from dovetail.solver.contact.features import Look, near_features, put_in_order
+from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.near import near_elements
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
 from dovetail.solver.threads import Span, chunks, map_chunks
-from dovetail.typing import Array, Flags, Indices
+from dovetail.typing import Array, Indices
 
 __all__ = ["detect", "positions"]
 
@@ -50,6 +36,7 @@ __all__ = ["detect", "positions"]
 _PER_ELEMENT = 16
 _ALL_OF_TWO_BOXES = 256
 _COST = 30.0  # [ns] of a candidate that is kept
+_COST_OF_ELEMENTS = 200.0  # [ns] to find the candidates of two near elements
 
 
 @kernel
@@ -79,37 +66,26 @@ def detect(
     pairs = near[chosen]
     a, b = pairs[:, 0], pairs[:, 1]
     thickness, d_hat = scene.barrier_of(a, b)
-    asked = thickness + d_hat + slack[chosen]
-    reach = asked.copy()
-    rows, measured = _found(scene, room, pairs, reach, thickness + d_hat, d_hat, _most(scene, near, pairs), axis, X)
-    slack[chosen] = np.where(reach < asked, reach - thickness - d_hat, slack[chosen])
-    kappa, mu, enabled = _models(scene, rows)
-    is_round = (scene.is_round[rows[:, A]] | scene.is_round[rows[:, B]]) != 0
-    at = rows[is_round, PAIR]
-    kappa[is_round] *= softened(thickness[at], d_hat[at])
-    key = ((rows[:, PAIR] * 4 + rows[:, KIND]) * max(scene.x_count, 1) + rows[:, X0]) * scene.patch_count
-    order = np.argsort(key + rows[:, PATCH], kind="stable")
-    order = order[enabled[order]]
-    new = rows[order]
-    place = new[:, PAIR].copy()
-    new[:, PAIR] = chosen[place]
-    numbers, known = np.empty((len(new), 5)), np.empty((len(new), 2))
-    numbers[:, KAPPA], numbers[:, MU], numbers[:, SHAPE] = kappa[order], mu[order], measured[order, 0]
-    numbers[:, D_HAT], numbers[:, THICKNESS] = d_hat[place], thickness[place]
-    known[:, 0], known[:, 1] = measured[order, 1], path[new[:, PAIR]]
+    asked, rest_reach = thickness + d_hat + slack[chosen], thickness + d_hat
+    soft = np.where((scene.is_round[a] | scene.is_round[b]) != 0, softened(thickness, d_hat), 1.0)
+    look = Look(
+        pairs=pairs, number=chosen, reach=asked.copy(), rest_reach=rest_reach, thickness=thickness, d_hat=d_hat,
+        soft=soft, path=path[chosen],
+    )  # fmt: skip
+    new = _found(scene, room, look, _most(scene, near, pairs), axis, X)
+    slack[chosen] = np.where(look.reach < asked, look.reach - rest_reach, slack[chosen])
     first = planes.count
-    size = first + old.count + len(new)
+    size = first + old.count + new.count
     into, values, distances = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
     into[:first], values[:first], distances[:first] = planes.pairs, planes.numbers, planes.known
+    all_of_them = Candidates(into, values, distances)
     spans = chunks(old.count, _COST)
-    cuts = _cut(spans, old.pairs, new, place_of)
+    cuts = np.empty((len(spans) + 1, 3), np.int64)
+    _cut(np.array([start for _, start, _ in spans]), old.pairs, new.pairs, place_of, cuts)
     if len(spans) > 1:
         cuts[1:, 2] = np.cumsum(map_chunks(_count_kept, spans, old.pairs, place_of, cuts)) + cuts[1:, 1]
     cuts[:, 2] += first
-    ends = map_chunks(
-        _merge, spans, old.pairs, old.numbers, old.known, new, numbers, known, place_of, cuts, into, values, distances
-    )  # fmt: skip
-    count = int(ends[-1])
+    count = int(map_chunks(_merge, spans, old, new, place_of, cuts, all_of_them)[-1])
     return Candidates(into[:count], values[:count], distances[:count])
 
 
@@ -120,33 +96,48 @@ def _most(scene: ContactScene, near: Indices, pairs: Indices) -> Array:
     return np.maximum(_ALL_OF_TWO_BOXES, share[pairs[:, 0]] + share[pairs[:, 1]])
 
 
-def _found(
-    scene: ContactScene, room: Room, pairs: Indices, reach: Array, rest_reach: Array, least: Array, most: Array,
-    axis: Array, X: Array,
-) -> tuple[Indices, Array]:  # fmt: skip
-    """Features within reach, see near_features.
-
-    reach (k,) shrinks where there are more than `most` (k,), but not below `least` (k,) more than at rest.
-    """
-    found, box = near_elements(scene, room, pairs, reach, rest_reach + least, most, axis, X)
+def _found(scene: ContactScene, room: Room, look: Look, most: Array, axis: Array, X: Array) -> Candidates:
+    """Features within reach, which shrinks where there are more than `most` (k,), but not below a barrier at rest."""
+    found, box = near_elements(scene, room, look.pairs, look.reach, look.rest_reach + look.d_hat, most, axis, X)
+    spans, counts = chunks(len(found), _COST_OF_ELEMENTS), [0]
     while True:
-        features = room.features
-        count = near_features(scene, found, box, pairs, reach, rest_reach, X, features)
-        if count <= len(features.rows):
-            return features.rows[:count], features.measured[:count]
-        room.grow_features(count)
+        features = room.features_of(len(spans), max(counts))
+        counts = map_chunks(near_features, spans, scene, found, box, look, X, features)
+        if max(counts) <= features.share:
+            break
+    start = np.zeros(len(spans) + 1, np.int64)
+    np.cumsum(counts, out=start[1:])
+    size = int(start[-1])
+    new = Candidates(np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2)))
+    map_chunks(put_in_order, spans, scene, look, features, start, new)
+    return new
 
 
-def _cut(spans: list[Span], old: Indices, new: Indices, place_of: Indices) -> Indices:
-    """Rows (parts + 1, 3): where the old and the new candidates of each chunk begin, at the first of a body pair; 0."""
-    rows = np.zeros((len(spans) + 1, 3), np.int64)
-    rows[-1, :2] = len(old), len(new)
-    for part, start, _ in spans[1:]:
-        rows[part, 0] = np.searchsorted(old[:, PAIR], old[start, PAIR])
-        ahead = place_of[max(old[start, PAIR], 0) : -1]
-        kept = np.flatnonzero(ahead >= 0)
-        rows[part, 1] = np.searchsorted(new[:, PAIR], ahead[kept[0]]) if len(kept) else len(new)
-    return rows
+@kernel
+def _first_of(rows: Indices, pair: int) -> int:
+    """The first of rows, sorted by body pair, that belongs to this pair or a later one."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle, PAIR] < pair:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _cut(starts: Indices, old: Indices, new: Indices, place_of: Indices, rows: Indices) -> None:
+    """rows (parts + 1, 3) ← where old and new candidates of each chunk begin, at the first of a body pair; 0."""
+    rows[:] = 0
+    for part in range(1, len(starts)):
+        pair = old[starts[part], PAIR]
+        rows[part, 0] = _first_of(old, pair)
+        pair = max(pair, 0)
+        while pair < len(place_of) - 1 and place_of[pair] < 0:
+            pair += 1
+        rows[part, 1] = _first_of(new, place_of[pair]) if pair < len(place_of) - 1 else len(new)
+    rows[len(starts), 0], rows[len(starts), 1] = len(old), len(new)
 
 
 @mapped
@@ -159,16 +150,16 @@ def _count_kept(old: Indices, place_of: Indices, rows: Indices, span: Span) -> i
 
 
 @mapped
-def _merge(
-    old_pairs: Indices, old_numbers: Array, old_known: Array, new_pairs: Indices, new_numbers: Array,
-    new_known: Array, place_of: Indices, rows: Indices, pairs: Indices, numbers: Array, known: Array, span: Span,
-) -> int:  # fmt: skip
-    """pairs, numbers, known ← old candidates whose pair still has a place and new ones, of one chunk.
+def _merge(old: Candidates, new: Candidates, place_of: Indices, rows: Indices, out: Candidates, span: Span) -> int:
+    """out ← old candidates whose pair still has a place and new ones, of one chunk.
 
     They are sorted by body pair. place_of gives the new number of each old pair, in the same order, or −1 where its
     candidates are to go. rows are those of `_cut`, with where each chunk is to be written to. Returns where it ends.
     """
     part = span[0]
+    old_pairs, old_numbers, old_known = old.pairs, old.numbers, old.known
+    new_pairs, new_numbers, new_known = new.pairs, new.numbers, new.known
+    pairs, numbers, known = out.pairs, out.numbers, out.known
     i, j, count = rows[part, 0], rows[part, 1], rows[part, 2]
     old_end, new_end = rows[part + 1, 0], rows[part + 1, 1]
     while i < old_end or j < new_end:
@@ -197,35 +188,3 @@ def _merge(
             i += 1
         count += 1
     return count
-
-
-def _models(scene: ContactScene, rows: Indices) -> tuple[Array, Array, Flags]:
-    """κ, μ averaged over the vertex pairs of each candidate, and whether all of these may touch.
-
-    An adaptive κ (< 0) of any pair makes the contact adaptive.
-    """
-    a, b = rows[:, A], rows[:, B]
-    if not scene.has_vertex_materials:
-        m, n = scene.material[a], scene.material[b]
-        return scene.kappa[m, n], scene.mu[m, n], scene.enabled[m, n] != 0
-    edge_edge_rows, point_edge_rows = rows[:, KIND] == EDGE_EDGE, rows[:, KIND] == POINT_EDGE
-
-    def element(column: int, body: Indices) -> Indices:
-        v = rows[:, column] - scene.x_base[body]
-        own = scene.vertex_material[v]
-        return np.where(own >= 0, own, scene.material[body])
-
-    total = np.zeros((3, len(rows)))
-    adaptive = np.zeros(len(rows), bool)
-    enabled = np.ones(len(rows), bool)
-    for i in range(2):
-        for j in range(1, 4):
-            counts = np.where(edge_edge_rows, j >= 2, i == 0) & ~(point_edge_rows & (j == 3))
-            m, n = (
-                element(X0 + i, np.where(edge_edge_rows | (i == 0), a, b)),
-                element(X0 + j, b if j > 1 else np.where(edge_edge_rows, a, b)),
-            )
-            total += np.where(counts, [scene.kappa[m, n], scene.mu[m, n], np.ones(len(rows))], 0.0)
-            adaptive |= counts & (scene.kappa[m, n] < 0.0)
-            enabled &= ~counts | (scene.enabled[m, n] != 0)
-    return np.where(adaptive, -1.0, total[0] / total[2]), total[1] / total[2], enabled

@@ -86,7 +86,7 @@ class Frictions(Record):
         """Be the friction of the contacts s at Q."""
         arguments = (s, s.candidates, scene, Q, turning, self)
         spans = chunks(s.count, _COST_TO_FREEZE)
-        size = 2 * s.count if scene.rolling.any() else s.count
+        size = 2 * s.count if scene.resists_rolling else s.count
         first = np.zeros(len(spans) + 1, np.int64)
         if len(spans) > 1:
             np.cumsum(map_chunks(_count_friction, spans, s, s.candidates, scene), out=first[1:])

@@ -9,7 +9,6 @@ __all__ = [
     "KIND",
     "MU",
     "PAIR",
-    "PATCH",
     "POINT_EDGE",
     "POINT_PLANE",
     "POINT_TRIANGLE",
@@ -29,9 +28,8 @@ EDGE_EDGE = 1  # edge x0 x1 of a, edge x2 x3 of b
 POINT_EDGE = 2  # x0 of a, single edge x1 x2 of b
 POINT_PLANE = 3  # x0 of a, half-plane x1; there is no body b
 
-# integers: kind, bodies, four vertices from X0 on (positions in X), number of the body pair; while it is looked for,
-# patch
-KIND, A, B, X0, PAIR, PATCH = 0, 1, 2, 3, 7, 8
+# integers: kind, bodies, four vertices from X0 on (positions in X), number of the body pair
+KIND, A, B, X0, PAIR = 0, 1, 2, 3, 7
 
 # numbers: stiffness (< 0: adaptive, times that), friction, range and thickness of the pair; width of the mollifier for
 # two edges, the patch for a point and a triangle

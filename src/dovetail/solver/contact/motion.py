@@ -12,26 +12,34 @@ frame and behind committed ones; bodies of one island take the same share.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
 from dovetail.solver.record import Record, f8, i8
+from dovetail.solver.threads import Span, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = [
     "BODIES_SPENT",
     "BUDGET",
     "COVERED",
+    "EVERYTHING",
     "PAIRS_SPENT",
     "STILL",
     "USED",
     "Books",
+    "carry_over",
     "guard_uncovered",
+    "limit_shares",
+    "look_at_chunk",
     "look_at_step",
     "pair_motion",
+    "record_chunk",
     "record_motion",
     "tightest",
     "vertex_step",
@@ -114,36 +122,84 @@ COVERED, PAIRS_SPENT, BODIES_SPENT = range(3)
 """What a look at a step finds: nothing to do, candidates of pairs to be renewed, near bodies to be found anew."""
 
 
-@kernel
+_BODIES, _PAIRS = 1, 2
+"""Phases of a look at a step."""
+
+EVERYTHING = (0, 0, 1 << 62, _BODIES | _PAIRS)
+"""All phases of a look, of all bodies and pairs."""
+
+_COST_OF_BODY, _COST_OF_PAIR = 60.0, 12.0  # [ns] to see how far they move
+
+
 def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array) -> int:
     """Measure the step −y from Q; whether at least a share (n,) of it is covered, or half of a budget that is short.
 
     `in_frame` sees it from a frame that moves with the mean of all bodies, which are in the islands `of` (n,).
     """
-    frame = np.zeros(3)
-    if in_frame:
-        free = 0
-        for b in range(len(y)):
-            if of[b] >= 0:
-                free += 1
-                for x in range(3):
-                    frame[x] += y[b, x]
-        for x in range(3):
-            frame[x] /= max(free, 1)
-    _body_motion(w, Q, y, frame)
-    pair_motion(w, of)
-    if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
-        return BODIES_SPENT
-    used, motion, budget, short = w.used, w.motion, w.budget, w.short
+    bodies, pairs = chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
+    if len(bodies) == len(pairs) == 1:
+        return int(look_at_chunk(w, Q, y, in_frame, of, share, EVERYTHING))
+    found = map_chunks(look_at_chunk, in_phase(bodies, _BODIES), w, Q, y, in_frame, of, share)
+    return int(max(*found, *map_chunks(look_at_chunk, in_phase(pairs, _PAIRS), w, Q, y, in_frame, of, share)))
+
+
+@kernel
+def _mean_step(y: Array, of: Indices, frame: Array) -> None:
+    """frame ← mean of the steps of free bodies."""
+    free = 0
     for b in range(len(y)):
-        if used[b] + share[b] * motion[b] > budget[b] and not (short[b] and used[b] <= 0.5 * budget[b]):
-            return BODIES_SPENT
-    near, spent, need, slack, pair_short = w.near, w.spent, w.need, w.slack, w.pair_short
-    for k in range(len(near)):
-        wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
-        if spent[k] + wanted > slack[k] and not (pair_short[k] and spent[k] <= 0.5 * slack[k]):
-            return PAIRS_SPENT
-    return COVERED
+        if of[b] >= 0:
+            free += 1
+            for x in range(3):
+                frame[x] += y[b, x]
+    for x in range(3):
+        frame[x] /= max(free, 1)
+
+
+@mapped
+def look_at_chunk(
+    w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array, span: tuple[int, int, int, int]
+) -> int:
+    """Phases of `look_at_step`: of some bodies, then of some pairs."""
+    _, start, stop, phase = span
+    found = COVERED
+    if phase & _BODIES:
+        frame = np.zeros(3)
+        if in_frame:
+            _mean_step(y, of, frame)
+        if start == 0:
+            w.planes[STILL] = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
+            if w.planes[USED] + w.planes[STILL] > w.planes[BUDGET]:
+                found = BODIES_SPENT
+        _body_motion(w, Q, y, frame, start, min(stop, len(y)))
+        used, motion, budget, short = w.used, w.motion, w.budget, w.short
+        for b in range(start, min(stop, len(y))):
+            b = natural(b)
+            if used[b] + share[b] * motion[b] > budget[b] and not (short[b] and used[b] <= 0.5 * budget[b]):
+                found = BODIES_SPENT
+    if phase & _PAIRS:
+        near, spent, need, slack, pair_short = w.near, w.spent, w.need, w.slack, w.pair_short
+        _fill_need(w, of, start, min(stop, len(near)))
+        for k in range(start, min(stop, len(near))):
+            k = natural(k)
+            wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
+            if spent[k] + wanted > slack[k] and not (pair_short[k] and spent[k] <= 0.5 * slack[k]):
+                found = max(found, PAIRS_SPENT)
+    return found
+
+
+@kernel
+def carry_over(
+    place: Indices, spent: Array, path: Array, slack: Array, pair_short: Indices, axis: Array, w: Books
+) -> None:
+    """Book what was known of pairs where each of them is now, place (k,) ≥ 0."""
+    now_spent, now_path, now_slack, now_short, now_axis = w.spent, w.path, w.slack, w.pair_short, w.axis
+    for k in range(len(place)):
+        if place[k] >= 0:
+            to = natural(place[k])
+            now_spent[to], now_path[to], now_slack[to], now_short[to] = spent[k], path[k], slack[k], pair_short[k]
+            for x in range(3):
+                now_axis[to, x] = axis[k, x]
 
 
 @kernel
@@ -158,12 +214,12 @@ def guard_uncovered(w: Books, guarded: Indices) -> None:
 
 
 @kernel
-def _body_motion(w: Books, Q: Array, y: Array, frame: Array) -> None:
-    """shift, turn, bend ← those of the step −y; motion ← as seen from a frame that moves by −frame."""
+def _body_motion(w: Books, Q: Array, y: Array, frame: Array, start: int, stop: int) -> None:
+    """shift, turn, bend ← those of some bodies in the step −y; motion ← as seen from a frame that moves by −frame."""
     centre, half, shift, turn, bend, motion, commits = w.centre, w.half, w.shift, w.turn, w.bend, w.motion, w.commits
     still = math.sqrt(frame[0] * frame[0] + frame[1] * frame[1] + frame[2] * frame[2])
-    w.planes[STILL] = still
-    for b in range(len(y)):
+    for b in range(start, stop):
+        b = natural(b)
         rests = True
         for i in range(12):
             rests = rests and y[b, i] == 0.0
@@ -216,10 +272,10 @@ def _relative(axis: Array, k: int, shift: Array, a: int, share_a: float, b: int,
 
 
 @kernel
-def pair_motion(w: Books, island: Indices) -> None:
-    """need ← most that the bodies of each pair move relative to each other, whatever share of the step each takes."""
+def _fill_need(w: Books, island: Indices, start: int, stop: int) -> None:
     near, shift, turn, commits, need, axis = w.near, w.shift, w.turn, w.commits, w.need, w.axis
-    for k in range(len(near)):
+    for k in range(start, stop):
+        k = natural(k)
         a, b = natural(near[k, 0]), natural(near[k, 1])
         apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
         together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
@@ -229,17 +285,45 @@ def pair_motion(w: Books, island: Indices) -> None:
         need[k] = apart + turn[a] + turn[b]
 
 
-@kernel
+def pair_motion(w: Books, island: Indices) -> None:
+    """need ← most that the bodies of each pair move relative to each other, whatever share of the step each takes."""
+    map_chunks(_pair_motion, chunks(len(w.near), _COST_OF_PAIR), w, island)
+
+
+@mapped
+def _pair_motion(w: Books, island: Indices, span: Span) -> None:
+    _fill_need(w, island, span[1], span[2])
+
+
+def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[Span], *arguments: Any) -> None:
+    """alpha of islands ← the least of what chunks write into rows of their own, which `kernel` takes as an argument."""
+    alpha = islands.alpha[: islands.count]
+    shares = alpha[None] if len(spans) == 1 else np.empty((len(spans), islands.count))
+    map_chunks(kernel, spans, *arguments, shares)
+    if len(spans) > 1:
+        np.min(shares, axis=0, out=alpha)
+
+
 def tightest(w: Books, islands: Islands) -> None:
     """alpha of islands ← at most what the budgets of their bodies and the slacks of their pairs allow."""
-    island, running, alpha = islands.of, islands.running, islands.alpha
-    pair_motion(w, island)
+    limit_shares(islands, _tightest, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+
+
+@mapped
+def _tightest(w: Books, islands: Islands, shares: Array, span: Span) -> None:
+    """shares[part] ← those of some pairs, and of all bodies in the first part."""
+    part, start, stop = span
+    island, running, alpha = islands.of, islands.running, shares[part]
     motion, budget, used, near, slack, spent, need = w.motion, w.budget, w.used, w.near, w.slack, w.spent, w.need
-    for b in range(len(island)):
+    _fill_need(w, island, start, stop)
+    for m in range(islands.count):
+        alpha[m] = islands.alpha[m]
+    for b in range(len(island) if part == 0 else 0):
         m = island[b]
         if m >= 0 and running[m] and alpha[m] * motion[b] > budget[b] - used[b]:
             alpha[m] = max(budget[b] - used[b], 0.0) / motion[b]
-    for k in range(len(near)):
+    for k in range(start, stop):
+        k = natural(k)
         left = slack[k] - spent[k]
         for side in range(2):
             m = island[near[k, side]]
@@ -247,19 +331,27 @@ def tightest(w: Books, islands: Islands) -> None:
                 alpha[m] = max(left, 0.0) / need[k]
 
 
-@kernel
 def record_motion(w: Books, islands: Islands) -> None:
     """Book the motion of every body and pair after islands have taken α of the step.
 
     In the frame of the step, what moves less than it is asked to lags behind by the rest.
     """
+    map_chunks(record_chunk, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+
+
+@mapped
+def record_chunk(w: Books, islands: Islands, span: Span) -> None:
+    """Book that of some pairs, and of all bodies in the first part."""
+    part, start, stop = span
     island, alpha, near, shift, turn, axis = islands.of, islands.alpha, w.near, w.shift, w.turn, w.axis
     still, used, motion, spent = w.planes[STILL], w.used, w.motion, w.spent
-    w.planes[USED] += still
-    for b in range(len(island)):
+    if part == 0:
+        w.planes[USED] += still
+    for b in range(len(island) if part == 0 else 0):
         share = alpha[island[b]] if island[b] >= 0 else 1.0
         used[b] += share * motion[b] + (1.0 - share) * still
-    for k in range(len(near)):
+    for k in range(start, min(stop, len(near))):
+        k = natural(k)
         a, b = natural(near[k, 0]), natural(near[k, 1])
         share_a = alpha[island[a]] if island[a] >= 0 else 0.0
         share_b = alpha[island[b]] if island[b] >= 0 else 0.0

@@ -17,7 +17,7 @@ from dovetail.typing import Array, Indices
 if TYPE_CHECKING:
     from dovetail.solver.contact.room import Room
 
-__all__ = ["boxes_apart", "near_bodies", "near_elements"]
+__all__ = ["boxes_apart", "find_pairs", "near_bodies", "near_elements"]
 
 _ORDER_LIFE = 16  # looks after which bodies are put in order along their curve again
 _FEW = 16  # elements of a body, such as a box, that are looked at without a tree
@@ -105,6 +105,31 @@ def _near_bodies(
             if count > most:
                 return count
     return count
+
+
+@kernel
+def _sort_by(rows: Indices, column: int, start: Indices, out: Indices) -> None:
+    """out ← rows (k, 2) by one of their columns, equal ones as they are; start (n + 1,) is zero at first."""
+    for k in range(len(rows)):
+        start[natural(rows[k, column]) + 1] += 1
+    for b in range(len(start) - 1):
+        start[b + 1] += start[b]
+    for k in range(len(rows)):
+        b = natural(rows[k, column])
+        at = natural(start[b])
+        out[at, 0], out[at, 1] = rows[k, 0], rows[k, 1]
+        start[b] += 1
+
+
+@kernel
+def find_pairs(some: Indices, among: Indices, place: Indices) -> None:
+    """place (k,) ← where each of some pairs (k, 2) is among others, −1 where it is not; both are sorted."""
+    at = 0
+    for k in range(len(some)):
+        a, b = some[k, 0], some[k, 1]
+        while at < len(among) and (among[at, 0] < a or (among[at, 0] == a and among[at, 1] < b)):
+            at += 1
+        place[k] = at if at < len(among) and among[at, 0] == a and among[at, 1] == b else -1
 
 
 @kernel
@@ -269,13 +294,16 @@ def near_bodies(
             pairs = np.empty((len(spans), max(counts), 2), np.int64)
         else:
             break
-    key = np.concatenate([some[:k, 0] * len(Q) + some[:k, 1] for some, k in zip(pairs, counts, strict=True)])
+    found = np.concatenate([*(some[:k] for some, k in zip(pairs, counts, strict=True)), np.stack([itself, itself], 1)])
+    spare = np.empty_like(found)
+    _sort_by(found, 1, np.zeros(len(Q) + 1, np.int64), spare)
+    _sort_by(spare, 0, np.zeros(len(Q) + 1, np.int64), found)
+    keep = np.ones(len(found), np.bool_)
     if len(scene.masked):
-        key = key[~np.isin(key, scene.masked)]
+        keep &= ~np.isin(found[:, 0] * len(Q) + found[:, 1], scene.masked)
     if len(scene.subscenes) > 1:
-        key = key[scene.subscenes[scene.subscene[key // len(Q)], scene.subscene[key % len(Q)]] != 0]
-    key = np.sort(np.concatenate([key, itself * (len(Q) + 1)]))
-    return np.stack([key // len(Q), key % len(Q)], axis=1)
+        keep &= scene.subscenes[scene.subscene[found[:, 0]], scene.subscene[found[:, 1]]] != 0
+    return found if keep.all() else found[keep | (found[:, 0] == found[:, 1])]
 
 
 def near_elements(

@@ -37,14 +37,17 @@ class Room:
         self.box = np.empty((scene.box_start[-1], 2, 3))
         self.order: Indices = np.zeros(0, np.int64)
         self.order_age = 0
-        self.grow_features(512)
+        self.features = Found(512)
 
     def grow_found(self, count: int) -> None:
         """Room for so many near elements, and as many more; about so many features are near then."""
         _check(count)
         self.found = np.empty((2 * count, 3), np.int64)
 
-    def grow_features(self, count: int) -> None:
-        """Room for so many features, and as many more."""
-        _check(count)
-        self.features = Found(rows=np.empty((2 * count, 9), np.int64), measured=np.empty((2 * count, 2)))
+    def features_of(self, parts: int, count: int) -> Found:
+        """Room for the features of so many chunks; where one has had more than there was, for twice as many."""
+        if count > self.features.share:
+            _check(parts * count)
+            self.features = Found(2 * parts * count)
+        self.features.share = len(self.features.rows) // parts
+        return self.features

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.solver.contact.surface import Shape
-from dovetail.solver.record import Record, f8, i8
+from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
 __all__ = ["ContactScene"]
@@ -43,7 +43,7 @@ class ContactScene(Record):
     plane_thickness (n,) is how near a body may come to half-planes. Shapes are laid end to end: V, triangles, edges,
     elements … index into arrays over all shapes, vertex_start, element_start and tree_start say where each begins. The
     vertex V[v] of body b stands at X[v + x_base[b]], the world boxes of its tree begin at box_start[b], and it has
-    element_count[b] elements.
+    element_count[b] elements. has_vertex_materials says whether any vertex has one of its own.
     """
 
     shape_of: Indices = i8(1)
@@ -81,6 +81,7 @@ class ContactScene(Record):
     box_start: Indices = i8(1)
     x_base: Indices = i8(1)
     vertex_start: Indices = i8(1)
+    has_vertex_materials: int = integer()
 
     def __init__(
         self,
@@ -138,14 +139,14 @@ class ContactScene(Record):
             box_start=np.cumsum([0, *(len(shapes[s].low) if s >= 0 else 0 for s in shape_of)]),
             x_base=starts[:-1] - first,
             vertex_start=vertex,
+            has_vertex_materials=int(vertex_material is not None and bool((vertex_material >= 0).any())),
         )
         self.shapes, self.self_collides = shapes, self_collides
         self.rolls = is_round if rolls is None else rolls
+        self.some_roll, self.resists_rolling = bool(self.rolls.any()), bool(self.rolling.any())
         self.rolling_axis = np.zeros((len(shape_of), 3)) if rolling_axis is None else rolling_axis
         self.x_count = int(starts[-1])
         self.element_count = np.array([len(shapes[s].element_triangle) if s >= 0 else 0 for s in shape_of], np.int64)
-        self.patch_count = int(self.patch.max(initial=0)) + 1
-        self.has_vertex_materials = bool((self.vertex_material >= 0).any())
         low_first = np.sort(masked, axis=1) if len(masked) else np.zeros((0, 2), np.int64)
         self.masked: Indices = np.unique(low_first[:, 0] * max(len(shape_of), 1) + low_first[:, 1])  # by one number
 

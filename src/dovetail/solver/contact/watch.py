@@ -21,8 +21,17 @@ from dovetail.solver.contact.candidates import Candidates, list_vertices
 from dovetail.solver.contact.detect import detect, positions
 from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.known import Watched, follow
-from dovetail.solver.contact.motion import BODIES_SPENT, BUDGET, PAIRS_SPENT, STILL, USED, look_at_step, pair_motion
-from dovetail.solver.contact.near import near_bodies
+from dovetail.solver.contact.motion import (
+    BODIES_SPENT,
+    BUDGET,
+    PAIRS_SPENT,
+    STILL,
+    USED,
+    carry_over,
+    look_at_step,
+    pair_motion,
+)
+from dovetail.solver.contact.near import find_pairs, near_bodies
 from dovetail.solver.contact.planes import near_planes, touching_vertices
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
@@ -34,11 +43,13 @@ __all__ = ["Watch"]
 
 _BODY_HEADROOM = 3.0  # budget of a body by its expected motion: boxes of bodies are cheap to look at
 _ALONE_HEADROOM = 48.0  # the same where looks find no candidates: it doubles with each (benchmarks/small.py)
+_SPARSE_HEADROOM = 12.0  # the same where they find few near pairs: a wide look finds the same ones
 _HEADROOM = 1.25  # slack of a pair by its expected relative motion: features are not
 _FEW_HEADROOM = 8.0  # the same where there are few candidates: it grows with each look (benchmarks/small.py)
-_SLOW_HEADROOM = 5.0  # the same for bodies that move less than d̂ or so
+_SLOW_HEADROOM = 8.0  # the same for bodies that move less than d̂/2 or so
 _SMALL = 100  # bodies, up to which a look takes longer than what it finds
-_FEW = 4  # candidates per body, up to which looking for them takes longer than having them
+_SPARSE = 2  # near pairs per body, up to which there are few
+_FEW = 12  # candidates per body, up to which looking for them takes longer than having them
 _NEIGHBOURS = 128  # near pairs per body at most, unless there are more within the range of the barrier
 _CLEAR = 3.0  # hulls that are so many times farther apart than asked for need not be known to be farther
 _LEAST_APART = 0.05  # of the range: room along an axis, where a look finds no features and costs little
@@ -47,7 +58,7 @@ _CROWD = 4  # more candidates than so many per contact and body ask for a new lo
 
 def _room(motion: Array, d_hat: Array, headroom: float, least: float = 0.5) -> Array:
     """Budget for an expected motion per step: slow bodies get enough for several steps, `least` ranges at least."""
-    slow = np.minimum(_SLOW_HEADROOM * motion, 2.0 * d_hat)
+    slow = np.minimum(_SLOW_HEADROOM * motion, 4.0 * d_hat)
     return np.maximum(least * d_hat, np.maximum(headroom * motion, slow))
 
 
@@ -126,7 +137,7 @@ class Watch(Watched):
         """Whether the candidates are those of a faster motion, and far more than touch."""
         if self.candidates.count < _CROWD * (contacts + len(self.budget)):
             return False
-        wanted = _room(self.motion, self.scene.d_hat, _BODY_HEADROOM)
+        wanted = _room(self.motion, self.scene.d_hat, self.headroom)
         return float(wanted.sum()) < 0.25 * float(self.budget.sum())
 
     def _look_anew(self, Q: Array, island: Indices) -> None:
@@ -135,8 +146,7 @@ class Watch(Watched):
         self.budget = _room(self.motion, self.scene.d_hat, _BODY_HEADROOM)
         self._renew_planes()
         self._find_near(Q)
-        self.need, self.spent, self.path, self.slack = np.zeros((4, len(self.near)))
-        self.pair_short, self.axis = np.zeros(len(self.near), np.int64), np.zeros((len(self.near), 3))
+        self._make_books()
         self.candidates = Candidates.none()
         self._find(Q, island, np.full(1, -1), np.arange(len(self.near)), None)
 
@@ -146,21 +156,21 @@ class Watch(Watched):
         # a budget shrinks slowly, or a direction that grows again would soon make for another look
         self.budget = np.maximum(_room(self.motion, self.scene.d_hat, self.headroom), 0.5 * self.budget)
         self._renew_planes()
-        n = len(Q)
-        before = self.near[:, 0] * n + self.near[:, 1]
-        old = (self.spent, self.path, self.slack, self.pair_short, self.axis)
+        before, old = self.near, (self.spent, self.path, self.slack, self.pair_short, self.axis)
         self._find_near(Q)
-        now = self.near[:, 0] * n + self.near[:, 1]
-        place = np.searchsorted(now, before)
-        stays = np.append(now, -1)[place] == before
-        self.spent, self.path, self.slack = np.zeros((3, len(now)))
-        self.pair_short, self.axis = np.zeros(len(now), np.int64), np.zeros((len(now), 3))
-        for values, past in zip((self.spent, self.path, self.slack, self.pair_short, self.axis), old, strict=True):
-            values[place[stays]] = past[stays]
-        self.need = np.zeros(len(now))
+        place = np.empty(len(before), np.int64)
+        find_pairs(before, self.near, place)
+        self._make_books()
+        carry_over(place, *old, self)
         pair_motion(self, island)
-        place_of = np.append(np.where(stays, place, -1), -1)
+        place_of = np.append(place, -1)
         self._find(Q, island, place_of, self._soon(share), None)
+
+    def _make_books(self) -> None:
+        """Know nothing of the motion of near pairs."""
+        count = len(self.near)
+        self.need, self.spent, self.path, self.slack = np.zeros((4, count))
+        self.pair_short, self.axis = np.zeros(count, np.int64), np.zeros((count, 3))
 
     def _find_near(self, Q: Array) -> None:
         """Find near bodies; budgets are cut where there are too many."""
@@ -226,6 +236,8 @@ class Watch(Watched):
         budget = self.budget[a] + self.budget[b]
         # where the last look was cut short, this one will be: begin where it ended
         past = np.where(self.pair_short[chosen] != 0, 2.0 * self.slack[chosen], np.inf)
+        # what swings goes faster again: a slack shrinks slowly
+        before = np.where(self.axis[chosen].any(axis=1), 0.0, 0.5 * self.slack[chosen])
 
         def look(axis: Array, least: float = 0.5) -> tuple[Array, Array]:
             self.axis = self.axis.copy()
@@ -234,7 +246,8 @@ class Watch(Watched):
             room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom, least)
             return room, np.minimum(room, budget)
 
-        room, asked = look(np.zeros((len(chosen), 3)))
+        room, _ = look(np.zeros((len(chosen), 3)))
+        asked = np.minimum(np.maximum(room, before), budget)
         slack = np.minimum(asked, past)
         gap, axis = np.empty(len(chosen)), np.empty((len(chosen), 3))
         far = _CLEAR * (thickness + d_hat + slack)
@@ -247,16 +260,23 @@ class Watch(Watched):
         return np.where(apart, room_along, room), np.where(apart, asked_along, asked), axis
 
     def _grow_headroom(self) -> None:
-        """Bodies that are alone may go far before the next look, and pairs where there are few candidates.
+        """Bodies that are alone, or near few others, may go far before the next look.
 
-        In small scenes: in large ones a look is cheap beside the candidates of a wide one.
+        Pairs too where there are few candidates, in small scenes: in large ones a look is cheap beside those of a wide
+        one.
         """
-        count = self.candidates.count
-        if len(self.budget) > _SMALL:
+        count, is_small = self.candidates.count, len(self.budget) <= _SMALL
+        if count == 0 and is_small:
+            self.headroom = min(2.0 * self.headroom, _ALONE_HEADROOM)
+        elif len(self.near) <= _SPARSE * len(self.budget):
+            self.headroom = min(2.0 * self.headroom, _SPARSE_HEADROOM)
+        else:
+            self.headroom = max(0.5 * self.headroom, _BODY_HEADROOM)
+        if not is_small:
             return
-        self.headroom = min(2.0 * self.headroom, _ALONE_HEADROOM) if count == 0 else _BODY_HEADROOM
         few = count < _FEW * len(self.budget)
-        self.pair_headroom = min(1.5 * self.pair_headroom, _FEW_HEADROOM) if few else _HEADROOM
+        wanted = self.pair_headroom * (1.5 if few else 1.0 / 1.5)
+        self.pair_headroom = min(max(wanted, _HEADROOM), _FEW_HEADROOM)
 
     def query(self, Q: Array) -> Watch:
         """Another watch, which knows the candidates in the range of the barrier at Q; this one is not changed."""

@@ -216,7 +216,8 @@ def _close(
             _pull_back(c, p, step)
             if net is not None:
                 solve_points(net, active, blocks.D, step)
-            solve(blocks.order, blocks.row_start, blocks.column, rest, blocks.D, blocks.U, blocks.R, step)
+            span = (0, 0, len(blocks.order))
+            solve(blocks.order, blocks.row_start, blocks.column, rest, blocks.D, blocks.U, blocks.R, step, span)
             for b in range(bodies):
                 if not active[b]:
                     for i in range(12):

@@ -5,11 +5,14 @@ in the order of elimination; both are overwritten by the factor. R (n, 12) recei
 Right-looking: each row, once final, is subtracted from the rows it touches. Row k's later columns are all present in
 the rows it updates (that is what fill means), so a walk along the two sorted lists finds every target. On a structure
 without fill the targets that have no place are dropped: that is the incomplete factor of conjugate.py.
+
+Parts that no block connects are independent of each other. Where there is enough of them their rows follow each other
+(`by_parts` in ordering.py), and spans of whole parts may be factored and solved at the same time.
 """
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import kernel
+from dovetail.solver.kernel import mapped
 from dovetail.solver.linear.block12 import (
     cholesky,
     subtract_gram,
@@ -20,18 +23,24 @@ from dovetail.solver.linear.block12 import (
     upper_transposed_solve,
     upper_transposed_solve_block,
 )
+from dovetail.solver.natural import natural
+from dovetail.solver.threads import Span
 from dovetail.typing import Array, Indices
 
 __all__ = ["factor", "solve"]
 
 
-@kernel
-def factor(order: Indices, row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array) -> int:
-    """Factor in place, leaving out bodies whose `active` is 0: they are coupled to no active one.
+@mapped
+def factor(
+    order: Indices, row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array, span: Span
+) -> int:
+    """Factor some rows in place, leaving out bodies whose `active` is 0: they are coupled to no active one.
 
-    Returns −1, or the first body whose block is not positive definite.
+    No row of a span has a block in a column beyond it. Returns −1, or the first body whose block is not positive
+    definite.
     """
-    for k in range(len(order)):
+    for k in range(span[1], span[2]):
+        k = natural(k)
         body = order[k]
         if not active[body]:
             continue
@@ -52,19 +61,22 @@ def factor(order: Indices, row_start: Indices, column: Indices, active: Indices,
     return -1
 
 
-@kernel
+@mapped
 def solve(
-    order: Indices, row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array, y: Array
-) -> None:
-    """y (n, 12) ← H⁻¹ y of the active bodies; the others are left alone."""
-    for k in range(len(order)):
+    order: Indices, row_start: Indices, column: Indices, active: Indices, D: Array, U: Array, R: Array, y: Array,
+    span: Span,
+) -> None:  # fmt: skip
+    """y (n, 12) ← H⁻¹ y of the active bodies in some rows, as those of `factor`; the others are left alone."""
+    for k in range(span[1], span[2]):
+        k = natural(k)
         body = order[k]
         if not active[body]:
             continue
         upper_transposed_solve(D, body, R, body, y, body)
         for s in range(row_start[k], row_start[k + 1]):
             subtract_transposed_times(y, order[column[s]], U, s, y, body)
-    for k in range(len(order) - 1, -1, -1):
+    for k in range(span[2] - 1, span[1] - 1, -1):
+        k = natural(k)
         body = order[k]
         if not active[body]:
             continue

@@ -70,7 +70,7 @@ def conjugate_gradients(
     before = goal = 0.0
     rounds = 0
     while True:
-        solve(order, row_start, column, active, factor_D, factor_U, R, z)
+        solve(order, row_start, column, active, factor_D, factor_U, R, z, (0, 0, len(order)))
         rz = _dot(active, r, z)
         if rounds == 0:
             goal = tolerance * tolerance * rz

@@ -19,6 +19,7 @@ __all__ = [
     "NO_BLOCK",
     "Structure",
     "block_of",
+    "by_parts",
     "find_block",
     "flipped",
     "has_blocks",
@@ -218,6 +219,21 @@ def structure_of(node_count: int, pairs: Indices) -> Structure:
     rows = np.repeat(np.arange(node_count), np.diff(row_start))
     columns = position[column[: row_start[-1]]]
     return Structure(position, row_start, columns[np.lexsort((columns, rows))])
+
+
+def by_parts(structure: Structure, part: Indices) -> tuple[Structure, Indices]:
+    """The structure with the rows of each part next to each other, in the same order; the last row of each.
+
+    part (m,) numbers what blocks connect, by row.
+    """
+    rows = np.argsort(part, kind="stable")
+    place = np.empty_like(rows)
+    place[rows] = np.arange(len(rows))
+    counts = np.diff(structure.row_start)[rows]
+    row_start = np.append(0, np.cumsum(counts))
+    taken = np.repeat(structure.row_start[rows] - row_start[:-1], counts) + np.arange(row_start[-1])
+    ends = np.flatnonzero(np.diff(part[rows], append=-1))
+    return Structure(place[structure.position], row_start, place[structure.column[taken]]), ends
 
 
 def without_fill(structure: Structure, pairs: Indices) -> Structure:

@@ -1,0 +1,74 @@
+"""Meshes that robots' files name, as triangles in metres with the colours that they have themselves."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dovetail.errors import MissingExtra, SceneError
+from dovetail.geometry import SimplicialComplexIO
+from dovetail.robot.description import Triangles
+from dovetail.typing import Array
+
+__all__ = ["Painted", "as_one", "read_mesh"]
+
+
+class Painted(NamedTuple):
+    """A surface and its colour (3,); None where the file says none."""
+
+    triangles: Triangles
+    color: Array | None
+
+
+def read_mesh(file: Path) -> list[Painted]:
+    """The surfaces in a file [m]. A .dae is in its own unit, and its axes are taken as they are, as ROS does.
+
+    Colours are those of .dae files; pictures that they name are not looked for.
+    """
+    if file.suffix.lower() != ".dae":
+        mesh = SimplicialComplexIO().read(file)
+        return [
+            Painted(Triangles(np.asarray(mesh.positions.values, float), np.asarray(mesh.triangles.topo.values)), None)
+        ]
+    if find_spec("collada") is None:
+        raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install 'dovetail[robots]'.")
+    import trimesh
+
+    try:
+        content = file.read_bytes()
+        unit = re.search(rb'<unit[^>]*\bmeter="([0-9.eE+-]+)"', content)
+        metre = 1.0 if unit is None else float(unit[1])
+        parts = trimesh.load_scene(BytesIO(content), file_type="dae").dump()
+        found = [
+            Painted(Triangles(np.asarray(part.vertices, float) * metre, np.asarray(part.faces)), _color(part))
+            for part in parts
+            if len(getattr(part, "faces", ()))
+        ]
+        if not found or not all(np.isfinite(part.triangles.vertices).all() for part in found):
+            raise ValueError("it has no triangles, or numbers that are not finite")
+    except Exception as error:
+        raise SceneError(f"reading '{file}': it is damaged or not a .dae file ({error}).") from None
+    return found
+
+
+def _color(mesh: Any) -> Array | None:
+    """That of its material; None where it has a picture, or nothing."""
+    material = getattr(mesh.visual, "material", None)
+    pictures = [getattr(material, name, None) for name in ("baseColorTexture", "image")]
+    if material is None or any(picture is not None for picture in pictures):
+        return None
+    return np.asarray(material.main_color, float)[:3] / 255.0
+
+
+def as_one(parts: list[Triangles]) -> Triangles:
+    """All of them together."""
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    return Triangles(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)]),
+    )
