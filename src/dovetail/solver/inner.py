@@ -62,4 +62,6 @@ class Inner:
 
 
 def _value(kind: Any) -> Any:
+    if isinstance(kind, types.BaseTuple):
+        return types.Tuple([_value(member) for member in kind])
     return kind.literal_type if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
