@@ -119,6 +119,16 @@ def _read_as_mechanism(sim: Any) -> None:
     sim.step()
 
 
+def _sliding() -> Any:
+    """A box on the ground that begins with a velocity."""
+    from dovetail import Sim
+
+    sim = Sim(dt=0.01)
+    sim.ground()
+    sim.box((0.1, 0.1, 0.1), pos=(0, 0, 0.0505), velocity=(1, 0, 0))
+    return sim
+
+
 def _loose() -> Any:
     """A D6 joint and a driven ball, and on a hinge a motor with a rotor beside a spring."""
     from dovetail import Sim
@@ -158,7 +168,13 @@ def scenes() -> dict[str, Callable[[], Any]]:
         found[f"falling {integrator}"] = lambda i=integrator: _falling(integrator=i)
     found |= {name: _example(path) for path in sorted(EXAMPLES.glob("*.py")) for name in [path.stem]}
     found["falling, threads"] = lambda: _falling(threads=2, config={"threads/grain": 0.1})
-    found |= {"net": _net, "conjugate": _conjugate, "mechanism": lambda: _chain(3), "loose": _loose}
+    found |= {
+        "net": _net,
+        "conjugate": _conjugate,
+        "mechanism": lambda: _chain(3),
+        "loose": _loose,
+        "sliding": _sliding,
+    }
     found |= {f"arap {integrator}": lambda i=integrator: _arap(i) for integrator in ("ctr", "bdf1")}
     return {**found, **SCENES, "press": build}
 

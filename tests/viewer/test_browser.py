@@ -97,11 +97,11 @@ def test_on_a_phone_everything_is_above_the_panel_nothing_runs_before_and_a_fing
         viewer.start()
         time.sleep(0.5)
         assert running.frame() == 0  # nobody looks
-        page.set_viewport_size({"width": 390, "height": 844})
         finger = browser.new_cdp_session(page)
         finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
         page.goto(viewer.url)
         close_notice(page)
+        page.set_viewport_size({"width": 390, "height": 844})  # it was held across
         assert page.title() == "my <b>machine</b>"
         page.get_by_label("Drag to pull").check()
         page.wait_for_timeout(1500)  # the boxes land, and are seen to

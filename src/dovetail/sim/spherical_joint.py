@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import shown
 from dovetail.constitution import AffineBodyDrivingSphericalJoint
+from dovetail.errors import SceneError
 from dovetail.geometry import AngleAxis, Quaternion, SimplicialComplexSlot
 from dovetail.sim.drive import Drive
 from dovetail.sim.given import quaternion_of, vector
@@ -150,11 +152,20 @@ class SphericalJoint(SimJoint):
 
         `frames` (3, 3) are the axes in the left and in the right body, as columns, between which it is measured.
         """
+        try:
+            given = None if frames is None else np.asarray(frames, float)
+        except (TypeError, ValueError):
+            given = np.zeros(0)
+        if given is not None and not (given.shape == (2, 3, 3) and np.isfinite(given).all()):
+            raise SceneError(
+                f"joint '{self.name}': frames = {shown(frames)}; give two matrices (3, 3), the axes in the left and in "
+                "the right body as columns."
+            )
         if not self.coordinates:
             self.sim.reopen()
-            if frames is not None:
-                self._frames = frames
-                for name, frame in zip(("l_frame", "r_frame"), frames, strict=True):
+            if given is not None:
+                self._frames = given[0], given[1]
+                for name, frame in zip(("l_frame", "r_frame"), given, strict=True):
                     self.attributes.create(name, np.eye(3)).edit()[...] = frame
             AffineBodyDrivingSphericalJoint().apply_to(self._slot.geometry)
             self._list_coordinates()

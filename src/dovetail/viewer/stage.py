@@ -31,6 +31,7 @@ _CONTACT = (0.90, 0.20, 0.15)
 _SELECTED = (1.0, 0.80, 0.10)
 _X_RAY = 0.35
 _STRETCH = 1e-3  # smaller changes of a body's scale are not sent
+_TURNED = 0.05  # change of the shape of a window, from which on a scene would be cut off or small
 _UNSEEN = 1e-3  # of the size of the scene: by how much a body must move before cameras that follow it do
 _UPRIGHT, _RAISED = 0.8, 0.24  # width over height of an upright screen; how far up the scene is on it, of its height
 _MOST_NAMES = 100  # of bodies and of joints; more cannot be read
@@ -99,6 +100,7 @@ class Stage:
         self._led: Array | None = None  # where it was when they last moved
         self._names: dict[str, list[tuple[Any, int, Array]]] = {}  # labels with body and material point
         self._strongest = 0.0
+        self._aimed: dict[int, tuple[float, Array]] = {}  # shape of the window, and where its camera was put
         poses = split(transforms)
         self._light()
         self._planes()
@@ -332,6 +334,14 @@ class Stage:
         with client.atomic():
             client.camera.up_direction = self.up
             client.camera.position, client.camera.look_at = eye, target
+        self._aimed[client.client_id] = aspect, eye
+
+    def aim_again(self, client: viser.ClientHandle) -> None:
+        """The same for a screen that was turned, or that had not yet its shape, if its camera is where it was put."""
+        before, eye = self._aimed.get(client.client_id, (0.0, np.zeros(3)))
+        stays = float(np.linalg.norm(client.camera.position - eye)) < 1e-3 * self.bounds.size
+        if before and stays and abs(client.camera.aspect / before - 1.0) > _TURNED:
+            self.aim_for(client)
 
 
 def _node(name: str) -> str:

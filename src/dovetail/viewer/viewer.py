@@ -124,6 +124,7 @@ class Viewer:
 
         def begin() -> None:
             self._stage.aim_for(client)
+            client.camera.on_update(lambda camera: self.post(lambda: self._stage.aim_again(client)))
             self._looked_at.set()
 
         self.post(begin)
