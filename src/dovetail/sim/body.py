@@ -112,6 +112,7 @@ class Body(Handle):
 
     @property
     def looks(self) -> list[SimplicialComplex]:
+        self._sim.require_present(self._who, self._slot)
         slots = self._sim.scene.objects.find(self.name)[0].geometries
         return [slot.geometry for slot in slots if slot.geometry.meta.find(builtin.looks_of) is not None]
 
