@@ -119,7 +119,7 @@ class LawOnJoints:
     base_word: CoordinateWord  # the law's own coordinate if the joint reports it, else the main one that it reports
     base_rows: slice  # of all coordinates
     held: Array  # of the whole batch: value at which each is held; NaN where it is not
-    held_rows: slice = field(default_factory=lambda: slice(0))  # rows of exact joints that hold the coordinate
+    held_rows: slice = field(default_factory=lambda: slice(0, 0))  # rows of exact joints that hold the coordinate
 
 
 @dataclass
