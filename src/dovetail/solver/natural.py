@@ -24,7 +24,7 @@ if jit_enabled:
     from numba import types
     from numba.extending import intrinsic
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
     def natural(typing_context: Any, k: Any) -> Any:
         """k, which is not negative."""
 

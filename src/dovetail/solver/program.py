@@ -19,7 +19,6 @@ those that it was made with; records may change what they hold.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -29,7 +28,7 @@ from llvmlite import binding, ir
 from numba import typeof, types
 from numba.extending import intrinsic
 
-from dovetail.solver.record import Record
+from dovetail.solver.record import Record, bits
 from dovetail.typing import Indices
 
 __all__ = ["RESULT", "Program", "call"]
@@ -86,11 +85,6 @@ def _function(kernel: Any, signature: tuple[Any, ...]) -> int:
     return address
 
 
-def _bits(value: float) -> int:
-    found: int = struct.unpack("q", struct.pack("d", value))[0]
-    return found
-
-
 def _described(value: Any) -> tuple[list[int], str]:
     """An argument as words, and of which kind each is."""
     if value is None:
@@ -104,7 +98,7 @@ def _described(value: Any) -> tuple[list[int], str]:
         words, kinds = zip(*map(_described, value), strict=True)
         return [word for some in words for word in some], "".join(kinds)
     if isinstance(value, float):
-        return [_bits(value)], "f"
+        return [bits(value)], "f"
     return [int(value)], "i"
 
 

@@ -219,12 +219,8 @@ class Quiet:
 
     def _plotted(self, d: Descent, h: float, methods: Methods) -> Course:
         """The course of steps of length h with these methods."""
-        model, bodies, potential, a = (
-            self._model,
-            self._model.bodies,
-            self._model.potential,
-            self._model.loads.free_fall,
-        )
+        model = self._model
+        bodies, potential, a = model.bodies, model.potential, model.loads.free_fall
         n, program, free = bodies.count, Program(), bodies.is_free
         V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push = np.zeros((11, n, 4, 3))
         Q, V_start, sweep = d.Q[0], V, model.directions.sweep

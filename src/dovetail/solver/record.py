@@ -23,7 +23,7 @@ import numpy as np
 
 from dovetail.solver.kernel import jit_enabled
 
-__all__ = ["Record", "b1", "f8", "i8", "integer", "nested", "real"]
+__all__ = ["Record", "b1", "bits", "f8", "i8", "integer", "nested", "real"]
 
 _HEAD = 5  # words of an array before its shape: two owners, size, bytes of an item, address
 
@@ -31,10 +31,10 @@ _HEAD = 5  # words of an array before its shape: two owners, size, bytes of an i
 _DOUBLE, _INTEGER = struct.Struct("d"), struct.Struct("q")
 
 
-def _bits(value: float) -> int:
+def bits(value: float) -> int:
     """The integer with the bits of a float."""
-    bits: int = _INTEGER.unpack(_DOUBLE.pack(value))[0]
-    return bits
+    found: int = _INTEGER.unpack(_DOUBLE.pack(value))[0]
+    return found
 
 
 class _Field:
@@ -66,7 +66,7 @@ class _Field:
         if self.kind is not None:
             words[at] = value._pointer
         elif self.dimensions == 0:
-            words[at] = value if self.dtype.kind != "f" else _bits(value)
+            words[at] = value if self.dtype.kind != "f" else bits(value)
         else:
             words[at + 2], words[at + 3] = value.size, value.itemsize
             words[at + 4] = value.__array_interface__["data"][0]

@@ -42,7 +42,7 @@ if jit_enabled and hasattr(os, "sched_yield") and hasattr(time, "CLOCK_MONOTONIC
     def _pointer(context: Any, builder: Any, kind: Any, words: Any, index: Any) -> Any:
         return builder.gep(context.make_array(kind)(context, builder, words).data, [index])
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
     def _load(typing_context: Any, words: Any, index: Any) -> Any:
         """words[index] as other threads have left it."""
 
@@ -51,7 +51,7 @@ if jit_enabled and hasattr(os, "sched_yield") and hasattr(time, "CLOCK_MONOTONIC
 
         return types.int64(words, types.int64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
     def _clear(typing_context: Any, words: Any, index: Any) -> Any:
         """words[index] ← 0, after all that this thread has written before."""
 
@@ -62,7 +62,7 @@ if jit_enabled and hasattr(os, "sched_yield") and hasattr(time, "CLOCK_MONOTONIC
 
         return types.void(words, types.int64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
     def _yield(typing_context: Any, words: Any) -> Any:
         """Let others have the processor; the time after that, by way of the last two words [ns]."""
 
