@@ -34,7 +34,7 @@ from dovetail.bench.engines.own import describe
 from dovetail.bench.scene import GRAVITY, BenchScene
 from dovetail.bench.scenes import pile, wrecking_ball
 from dovetail.bench.shapes import box, ring
-from dovetail.solver import threads as pool
+from dovetail.kernel import threads as pool
 from dovetail.solver.contact import active
 
 

@@ -1,4 +1,4 @@
-"""Which kernels scenes need, compared with `src/dovetail/solver/manifest.json`: python benchmarks/kernels.py
+"""Which kernels scenes need, compared with `src/dovetail/kernel/manifest.json`: python benchmarks/kernels.py
 
 Runs the examples and some more for a few steps and says which kernels they called that the manifest has not, which of
 it nobody called, and which of the solver are not in it; the exit code is 1 then. `--renew` compiles everything anew, in
@@ -26,11 +26,11 @@ STEPS = 6
 LONGER = {"pile": 60, "press": 40, "falling": 40}
 """Scenes that have not shown all they have after six steps."""
 RARE = {
-    ("held", "_lag"),
-    ("joint.articulation", "_pull"),
-    ("joint.coordinates", "_rates"),
-    *(("joint.terms", f"_terms_{what}") for what in ("assemble", "curvature", "energy", "forces")),
-    ("joint.terms", "_keep_unresisted"),
+    ("solver.held", "_lag"),
+    ("solver.joint.articulation", "_pull"),
+    ("solver.joint.coordinates", "_rates"),
+    *(("solver.joint.terms", f"_terms_{what}") for what in ("assemble", "curvature", "energy", "forces")),
+    ("solver.joint.terms", "_keep_unresisted"),
 }
 """Kernels that none of these scenes calls, and that are compiled when one does: mostly of users' energies."""
 
@@ -208,8 +208,8 @@ class _Listener:
     """What is asked of the kernel files, nested as it is compiled."""
 
     def __init__(self) -> None:
-        from dovetail.solver.inner import Inner
-        from dovetail.solver.kernel_files import KernelFiles
+        from dovetail.kernel.files import KernelFiles
+        from dovetail.kernel.inner import Inner
 
         self.asked: list[str] = []
         """Called from Python."""
@@ -245,7 +245,7 @@ class _Listener:
     @staticmethod
     def _key(files: Any, signature: Any) -> str:
         """Module, name, form and types, as the manifest has them."""
-        from dovetail.solver.manifest import spell
+        from dovetail.kernel.manifest import spell
 
         arguments = getattr(signature, "args", signature)
         form = "callback" if hasattr(signature, "args") else "python"
@@ -258,17 +258,19 @@ _NAMES: dict[str, tuple[str, str]] = {}
 
 
 def _names() -> dict[str, tuple[str, str]]:
-    """Module (in the solver) and name of every kernel and callback, by the text that its files have for it."""
+    """Module and name of every kernel and callback, by the text that its files have for it."""
     if not _NAMES:
-        import dovetail.solver as solver
+        import dovetail
 
-        for info in pkgutil.walk_packages(solver.__path__, "dovetail.solver."):
+        for info in pkgutil.walk_packages(dovetail.__path__, "dovetail."):
+            if not info.name.startswith(("dovetail.kernel", "dovetail.solver")):
+                continue
             module = importlib.import_module(info.name)
             for name, value in vars(module).items():
                 function = getattr(value, "py_func", getattr(value, "function", None))
                 if hasattr(function, "__code__"):
                     text = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-                    place = (info.name.removeprefix("dovetail.solver."), name)
+                    place = (info.name.removeprefix("dovetail."), name)
                     if function.__module__ == info.name or text not in _NAMES:  # or imported, or made elsewhere
                         _NAMES[text] = place
     return _NAMES
@@ -341,12 +343,12 @@ def main() -> int:
             os.environ["DOVETAIL_CACHE_DIR"] = cache
             os.spawnv(os.P_WAIT, sys.executable, [sys.executable, *sys.argv])
         return 0
-    from dovetail.solver.manifest import PATH, tasks
+    from dovetail.kernel.manifest import PATH, tasks
 
     if "--renew" in sys.argv:
         renew(PATH)
         return 0
-    known = {json.dumps([t.module.removeprefix("dovetail.solver."), t.name, t.form, t.signature]) for t in tasks()}
+    known = {json.dumps([t.module.removeprefix("dovetail."), t.name, t.form, t.signature]) for t in tasks()}
     called = _called()
     listed = {tuple(json.loads(key)[:2]) for key in known} | RARE
     unlisted = {place for place in _names().values() if place not in listed and not place[0].endswith("_plain")}

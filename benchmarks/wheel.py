@@ -35,7 +35,7 @@ def install(wheel: Path, folder: Path) -> str:
 def levels(python: str) -> list[str]:
     """Levels that are in the installed wheel and run here."""
     asked = (
-        "from dovetail.solver.shipped import LEVELS; from llvmlite import binding;"
+        "from dovetail.kernel.shipped import LEVELS; from llvmlite import binding;"
         "has = {name for name, there in binding.get_host_cpu_features().items() if there};"
         "print(*[level for level, wanted in LEVELS.items() if wanted <= has])"
     )

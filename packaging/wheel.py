@@ -1,6 +1,6 @@
 """A wheel that carries compiled kernels, for this version of Python and this kind of machine: python packaging/wheel.py
 
-Builds the plain wheel, compiles all of the manifest for every level of processors (`solver/shipped.py`) in processes of
+Builds the plain wheel, compiles all of the manifest for every level of processors (`kernel/shipped.py`) in processes of
 their own, and adds what Python calls to the wheel, in `dovetail/_kernels/<level>`. No processor of a level is needed to
 compile for it.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _LIST = """
-from dovetail.solver.manifest import entries
+from dovetail.kernel.manifest import entries
 print(*(task.file() for task in entries()), sep="\\n")
 """
 
@@ -82,7 +82,7 @@ def _digest(body: bytes) -> str:
 
 
 def main() -> None:
-    from dovetail.solver.shipped import LEVELS
+    from dovetail.kernel.shipped import LEVELS
 
     out = ROOT / "dist"
     out.mkdir(exist_ok=True)

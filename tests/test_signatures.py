@@ -1,4 +1,4 @@
-"""Functions take few arguments: arrays that belong together are one record (solver/record.py)."""
+"""Functions take few arguments: arrays that belong together are one record (kernel/record.py)."""
 
 from __future__ import annotations
 

@@ -57,11 +57,11 @@ from dovetail.constitution.terms import (
     Term,
 )
 from dovetail.errors import ConstitutionError
+from dovetail.kernel.kernel import jit_enabled
 from dovetail.solver import coordinate as _coordinates  # noqa: F401  the built-in names are taken
 from dovetail.solver import law as _laws  # noqa: F401
 from dovetail.solver.joint import function as _solver
 from dovetail.solver.joint.derivatives import check_derivatives, complaint, refuse_stray_indices
-from dovetail.solver.kernel import jit_enabled
 
 __all__ = [
     "Angle",

@@ -7,7 +7,7 @@ import pytest
 from scenes import add_chain, new_scene
 
 from dovetail import Engine, Sim, World
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="steps in one call are for compiled kernels")
 

@@ -16,7 +16,7 @@ from scenes import add_boxes, assert_same_arrays, mixed_scene, pose, read_state,
 import dovetail
 from dovetail import Sim, World
 from dovetail.constitution import SoftTransformConstraint
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="millions of instructions in kernels that are not compiled")
 SOURCE = str(Path(dovetail.__file__).parent)

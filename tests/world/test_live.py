@@ -11,7 +11,7 @@ import pytest
 from dovetail import Sim, geometry, view
 from dovetail.errors import WorldError
 from dovetail.geometry.attribute import moved
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.attribute_writer import AttributeWriter
 

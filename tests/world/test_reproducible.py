@@ -16,7 +16,7 @@ from scenes import add_boxes, mixed_scene, new_scene, rate, read_state, run, sma
 import dovetail
 from dovetail import Scene, World
 from dovetail.constitution import AffineBodySphericalJoint
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 TESTS = Path(__file__).parents[1]
 FRAMES = 5

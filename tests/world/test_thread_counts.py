@@ -12,12 +12,12 @@ from scenes import assert_same_arrays, mixed_scene, pose, rotation
 
 from dovetail import Engine, Scene, Sim, World
 from dovetail.errors import ConfigError, SceneError
+from dovetail.kernel.threads import chunks, using
 from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.near import near_bodies
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.room import Room
-from dovetail.solver.threads import chunks, using
 
 GRAIN = 0.05  # [µs]: a handful of candidates are many chunks
 FRAMES = 4

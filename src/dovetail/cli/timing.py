@@ -52,8 +52,8 @@ def bench_scenes(steps: int) -> int:
 
 def warm_up() -> int:
     """Compile all kernels that are not on disk, those of every scene."""
-    from dovetail.solver.kernel import jit_enabled
-    from dovetail.solver.manifest import entries
+    from dovetail.kernel.kernel import jit_enabled
+    from dovetail.kernel.manifest import entries
     from dovetail.world.first_compile import compile_all
 
     if not jit_enabled:

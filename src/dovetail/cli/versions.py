@@ -27,8 +27,8 @@ def print_versions() -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from dovetail.solver.kernel import cache_directory, jit_enabled
-    from dovetail.solver.threads import processors, threads_by_default
+    from dovetail.kernel.kernel import cache_directory, jit_enabled
+    from dovetail.kernel.threads import processors, threads_by_default
 
     table = Table(show_header=False)
     table.add_row("dovetail", __version__)
@@ -38,7 +38,7 @@ def print_versions() -> int:
         table.add_row(name, _version(name) or "missing")
     for name, extra in _OPTIONAL.items():
         table.add_row(name, _version(name) or f"not installed: pip install 'dovetail\\[{extra}]'")
-    table.add_row("kernel cache", _cache(cache_directory("dovetail.solver.kernel")))
+    table.add_row("kernel cache", _cache(cache_directory("dovetail.kernel.kernel")))
     table.add_row("kernels", _kernels() if jit_enabled else "not compiled: NUMBA_DISABLE_JIT is set")
     table.add_row("threads", f"{threads_by_default()}: results are bit-identical for any number of them")
     Console().print(table)
@@ -58,9 +58,9 @@ def _cache(directory: Path | None) -> str:
 
 def _kernels() -> str:
     """How many are compiled, and which came with the package."""
-    from dovetail.solver.manifest import entries
-    from dovetail.solver.precompile import missing
-    from dovetail.solver.shipped import shipped_level
+    from dovetail.kernel.manifest import entries
+    from dovetail.kernel.precompile import missing
+    from dovetail.kernel.shipped import shipped_level
 
     wanted = {task.number for task in entries()}
     ahead = wanted & {task.number for task in missing(entries())}

@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.gradient.touching import Touching, corner
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.kinds import D_HAT, KIND, POINT_PLANE, SHAPE, THICKNESS
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import block_of, flipped
 from dovetail.typing import Array, Indices
 

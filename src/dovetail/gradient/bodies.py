@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8
 from dovetail.solver.bodies import ORTHO, Bodies
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8
 from dovetail.typing import Array, Indices
 
 __all__ = ["BodySums", "Costate", "PastBars", "fall_back", "ortho_product", "shape_gradients", "step_back"]

@@ -14,12 +14,12 @@ import numpy as np
 
 from dovetail.gradient.forest import Forest, solve_forest
 from dovetail.gradient.screws import Screws
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, pull_back_slope
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.block12 import subtract_product, subtract_transposed_times
 from dovetail.solver.load.joint_torque import twist_body
-from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Room", "Start", "set_loads", "set_rows", "set_slopes"]

@@ -13,12 +13,12 @@ from dovetail.gradient.barriers import add_barriers, add_form, barrier_work, edg
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.surfaces import add_barrier_shapes, add_friction_shapes
 from dovetail.gradient.touching import Touching, Walk
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, THICKNESS, X0
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import block_of
 from dovetail.typing import Array, Flags, Indices
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.rows import Rows, across
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.block12 import (
     add_gram,
     cholesky,
@@ -27,7 +28,6 @@ from dovetail.solver.linear.block12 import (
 )
 from dovetail.solver.linear.ordering import flipped
 from dovetail.solver.potential import Potential
-from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Forest", "factor_forest", "forest_of", "solve_forest"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.coordinates import (
     Coordinates,
     compliance,
@@ -19,7 +20,6 @@ from dovetail.solver.joint.coordinates import (
 )
 from dovetail.solver.joint.law_start import rate_slope, start_of
 from dovetail.solver.joint.laws import Laws
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
 __all__ = ["coordinate_adjoints", "start_adjoints"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows
 from dovetail.solver.joint.function import call_law
 from dovetail.solver.joint.laws import Laws
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
 __all__ = ["bend_adjoints", "law_adjoints", "law_slopes", "steps_of", "value_adjoints"]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.stencil import gather
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["row_adjoints", "stacked"]

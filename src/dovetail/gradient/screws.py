@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, pull_back_slope
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Screws", "lifted", "set_twists"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from dovetail.gradient.bodies import BodySums, ortho_product, shape_gradients
 from dovetail.gradient.sums import Sums
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.bodies import ORTHO, Bodies
-from dovetail.solver.kernel import kernel
 from dovetail.solver.model import Model
 from dovetail.typing import Array, Indices
 

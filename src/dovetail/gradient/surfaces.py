@@ -11,10 +11,10 @@ import numpy as np
 
 from dovetail.gradient.barriers import set_barrier
 from dovetail.gradient.touching import Touching, set_weights
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.kinds import D_HAT, KIND, POINT_PLANE, THICKNESS, X0, corners_of, split_of
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["add_barrier_shapes", "add_friction_shapes"]

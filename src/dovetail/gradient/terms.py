@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.function import call_energy
 from dovetail.solver.joint.stencil import gather
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["term_adjoints"]

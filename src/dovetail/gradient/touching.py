@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.ease import with_ranges
@@ -27,8 +29,6 @@ from dovetail.solver.contact.kinds import (
 from dovetail.solver.contact.motion import record_motion
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Touching", "Walk", "corner", "set_weights"]

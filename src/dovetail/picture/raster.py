@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8, integer, real
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, integer, real
 from dovetail.typing import Array, Indices
 
 __all__ = ["NOTHING", "Lights", "Surface", "draw", "place", "shade"]

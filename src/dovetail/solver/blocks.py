@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.buffers import aligned
+from dovetail.kernel.buffers import aligned
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
+from dovetail.kernel.threads import Span, chunks, map_chunks
 from dovetail.solver.islands import components
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.linear.conjugate import conjugate_gradients, symmetrise
 from dovetail.solver.linear.dual import solve_points
 from dovetail.solver.linear.ordering import Structure, by_parts, has_blocks, locate, structure_of, without_fill
 from dovetail.solver.linear.points import Net
-from dovetail.solver.record import Record, f8, i8
-from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Blocks", "clear_resting"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.solver.record import Record, f8, i8
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["ARAP", "ORTHO", "Bodies"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.solver.emit import Emitter, Matrix, emitted
-from dovetail.solver.emit_algebra import PAIRS, cross, dot, full, inverse, product, times
+from dovetail.kernel.emit import Emitter, Matrix, emitted
+from dovetail.kernel.emit_algebra import PAIRS, cross, dot, full, inverse, product, times
 
 __all__ = ["POLAR_SWEEPS", "energy_of_eight", "guess_of_eight", "polar_of_eight", "start_of_eight"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.buffers import aligned
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, real
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.buffers import aligned
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8, real
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Contribution", "Start", "motion"]

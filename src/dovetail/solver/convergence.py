@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
 
 __all__ = ["accept_trials", "begin_trials", "close_finished", "continue_trials", "predict_last", "settle"]
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.record import Record, f8, i8, integer, real
 from dovetail.solver.assembly.start import FAST, WILD
 from dovetail.solver.descent import GIVEN_UP, Descent, descend
 from dovetail.solver.footing import start_by_blocks
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
-from dovetail.solver.program import RESULT, call
-from dovetail.solver.record import Record, f8, i8, integer, real
 from dovetail.typing import Array, Indices
 
 __all__ = ["Course", "take"]

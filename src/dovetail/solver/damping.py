@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["Damping"]

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.solver.contact.motion import COVERED
 from dovetail.solver.convergence import begin_trials, close_finished
 from dovetail.solver.floor import PATIENCE
 from dovetail.solver.islands import Islands, begin_islands, finish_islands, restart_islands
 from dovetail.solver.iterate import keep_from_inverting
-from dovetail.solver.kernel import kernel
 from dovetail.solver.phases import (
     ACCEPT,
     CCD_TOL,
@@ -37,8 +39,6 @@ from dovetail.solver.phases import (
     STRAIGHT,
     TRIAL,
 )
-from dovetail.solver.program import RESULT, call
-from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
 __all__ = ["FREE", "GIVEN_UP", "IS_OPEN", "TRIALS", "Descent", "descend"]

@@ -18,12 +18,12 @@ from typing import Literal
 import numpy as np
 
 from dovetail.errors import SolverError
+from dovetail.kernel.buffers import aligned
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.articulated.trees import Sweep
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.buffers import aligned
 from dovetail.solver.damping import Damping
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
 from dovetail.solver.nets import Nets
 from dovetail.solver.potential import Evaluation, Potential
 from dovetail.typing import Array, Flags, Indices

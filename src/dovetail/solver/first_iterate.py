@@ -12,12 +12,12 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.convergence import begin_trials
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import SLACK, measure
 from dovetail.solver.iteration import Iteration
-from dovetail.solver.kernel import kernel
 from dovetail.solver.phases import (
     ACCEPT,
     COMPARE,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
 from dovetail.solver.rigid import rigid, rows_of
 from dovetail.typing import Array, Flags, Indices
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.program import RESULT, Program, call
+from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.solver.assembly.start import (
     assemble_shapes,
     close_start,
@@ -22,10 +25,7 @@ from dovetail.solver.joint.constraints import add_bends, restrict_direction
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows
 from dovetail.solver.joint.rows import assemble_rows, linearise_rows
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.cholesky import factor, solve
-from dovetail.solver.program import RESULT, Program, call
-from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:

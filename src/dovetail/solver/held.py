@@ -45,6 +45,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.assembly.start import spin_of
 from dovetail.solver.consistent import Filter, assemble_filter, factor_filter, filter_of
 from dovetail.solver.contact.normal import add_normal_gradient
@@ -53,7 +54,6 @@ from dovetail.solver.following import compare, follow, judge, lag, remember, sta
 from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.islands import unite_pairs
 from dovetail.solver.joint.laws import assemble_laws
-from dovetail.solver.kernel import kernel
 from dovetail.solver.model import Model
 from dovetail.solver.rigid import rigid, rows_of
 from dovetail.solver.state import State

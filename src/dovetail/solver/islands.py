@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8, integer
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = [

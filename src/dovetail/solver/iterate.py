@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dovetail.solver.buffers import Buffers
+from dovetail.kernel.buffers import Buffers
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Start
 from dovetail.solver.directions import Choice, Directions

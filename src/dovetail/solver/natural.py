@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 __all__ = ["natural"]
 

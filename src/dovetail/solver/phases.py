@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble_bodies
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.convergence import accept_trials, continue_trials, predict_last, settle
@@ -19,9 +21,7 @@ from dovetail.solver.iterate import measure, move, set_limits, shorten, total_by
 from dovetail.solver.joint.constraints import add_merits
 from dovetail.solver.joint.laws import assemble_laws, law_energies
 from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_energies
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.cholesky import factor, solve
-from dovetail.solver.record import Record, f8, i8, nested
 from dovetail.typing import Array, Indices
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["determinant", "polar"]

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.buffers import aligned
+from dovetail.kernel.program import Program
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.bodies import ARAP, Bodies
-from dovetail.solver.buffers import aligned
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contribution import Contribution
@@ -37,7 +38,6 @@ from dovetail.solver.phases import (
     advance,
     direct,
 )
-from dovetail.solver.program import Program
 from dovetail.typing import Array, Indices
 
 __all__ = ["Evaluation", "Potential"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.emit import LANES
+from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.body_lanes import guess_of_eight
-from dovetail.solver.emit import LANES
-from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Flags, Indices
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.program import Program
 from dovetail.solver.articulated.arrays import SweepWeights
 from dovetail.solver.assembly.start import FAR, aim_at_start, close_start, scatter
 from dovetail.solver.contact.motion import EVERYTHING, look_at_chunk, record_chunk
@@ -19,10 +21,8 @@ from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
 from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
-from dovetail.solver.kernel import jit_enabled
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
 from dovetail.solver.predict import guesses, predict
-from dovetail.solver.program import Program
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State, commit_state
 from dovetail.typing import Array, Indices

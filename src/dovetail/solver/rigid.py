@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.assembly.start import turn_of
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["rigid", "rows_of"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.integrator import Methods
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["State", "commit_state", "rates_after"]

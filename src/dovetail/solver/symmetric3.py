@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 
 __all__ = ["gershgorin", "positive_definite"]
 

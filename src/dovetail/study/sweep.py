@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import StudyError
+from dovetail.kernel.threads import processors
 from dovetail.messages import counted
-from dovetail.solver.threads import processors
 from dovetail.study.cases import Case, Row, plain, work
 from dovetail.study.progress import Progress
 from dovetail.study.table import Table

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dovetail.errors import WorldError
 from dovetail.geometry import AttributeCollection
 from dovetail.geometry.attribute import AttributeSlot, moved
-from dovetail.solver.peek import KINDS
+from dovetail.kernel.peek import KINDS
 from dovetail.typing import Indices
 
 __all__ = ["AttributeAddresses", "memory"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.geometry import AttributeCollection
-from dovetail.solver.kernel import jit_enabled
-from dovetail.solver.peek import gather_numbers
+from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.peek import gather_numbers
 from dovetail.typing import Indices
 from dovetail.world.attribute_addresses import AttributeAddresses, memory
 

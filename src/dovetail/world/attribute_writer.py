@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from dovetail.geometry import AttributeCollection
-from dovetail.solver.kernel import jit_enabled
-from dovetail.solver.peek import scatter_numbers
+from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.peek import scatter_numbers
 from dovetail.typing import Array, Indices
 from dovetail.world.attribute_addresses import AttributeAddresses, memory
 

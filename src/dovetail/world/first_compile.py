@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from dovetail.solver.manifest import needed
-from dovetail.solver.precompile import missing, precompile
+from dovetail.kernel.manifest import needed
+from dovetail.kernel.precompile import missing, precompile
 
 if TYPE_CHECKING:
+    from dovetail.kernel.manifest import Task
     from dovetail.scene.config import ConfigAttributes
-    from dovetail.solver.manifest import Task
 
 __all__ = ["compile_all", "features", "first_compile"]
 

@@ -17,9 +17,10 @@ from dovetail.constitution.base import IConstitution, class_of, uid_of
 from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rows import rows_to_transforms
+from dovetail.kernel import kernel
+from dovetail.kernel.threads import settle, threads_by_default, using
 from dovetail.logger import Logger
 from dovetail.scene import Scene
-from dovetail.solver import kernel
 from dovetail.solver.contact.readback import Survey
 from dovetail.solver.energy_report import energies
 from dovetail.solver.integrator import INTEGRATORS
@@ -30,7 +31,6 @@ from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import State
 from dovetail.solver.step import StepReport, step
-from dovetail.solver.threads import settle, threads_by_default, using
 from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices

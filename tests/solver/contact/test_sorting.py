@@ -7,10 +7,10 @@ import pytest
 from contact_scenes import BOX, L_SHAPE, STAR, Stage, random_rotation, scaled
 from scenes import pose
 
+from dovetail.kernel.threads import using
 from dovetail.solver.contact.features import _sort
 from dovetail.solver.contact.kinds import KIND, PAIR, POINT_TRIANGLE, SHAPE, X0
 from dovetail.solver.contact.near import _sort_by, find_pairs
-from dovetail.solver.threads import using
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 17, 64, 65, 200])

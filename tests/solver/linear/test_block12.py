@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 from dovetail.solver.linear import block12, block12_plain, block12_simd
 
 # which operands an operation takes: D block to be factored, I the same but indefinite, U factored block, B any block,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 from dovetail.solver.linear import block3, block3_plain, block3_simd
 
 DEFINITIONS = {"product": lambda C, A, B: A @ B, "subtract_product": lambda C, A, B: C - A.T @ B}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dovetail.kernel.threads import using
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.linear.cholesky import solve
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
-from dovetail.solver.threads import using
 
 
 def system(bodies: int, pairs: np.ndarray, fixed: np.ndarray, rng: np.random.Generator) -> tuple[Blocks, np.ndarray]:

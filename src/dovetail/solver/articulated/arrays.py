@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.record import Record, f8, i8, integer
+from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
 __all__ = ["SweepArrays", "SweepWeights"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.buffers import aligned
+from dovetail.kernel.emit import LANES
+from dovetail.kernel.program import Program
 from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.chunks import Chunks
 from dovetail.solver.articulated.layout import FRAME, KEPT, PLACES, entries
@@ -11,9 +14,6 @@ from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.sweeps import sweep
 from dovetail.solver.articulated.tree import Forest
 from dovetail.solver.bodies import Bodies
-from dovetail.solver.buffers import aligned
-from dovetail.solver.emit import LANES
-from dovetail.solver.program import Program
 from dovetail.typing import Array, Indices
 
 __all__ = ["Articulated"]

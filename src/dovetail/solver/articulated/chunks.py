@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.buffers import aligned
+from dovetail.kernel.emit import LANES
+from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.articulated.layout import CONSTANTS
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.sweeps import BALLS, CASES, COUSINS, HINGES, PLAIN, ROPE, ROPES
 from dovetail.solver.articulated.tree import Forest
-from dovetail.solver.buffers import aligned
-from dovetail.solver.emit import LANES
-from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Chunks"]

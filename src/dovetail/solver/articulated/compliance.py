@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import math
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.energy.ortho import FLOOR
-from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import polar
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.kernel.emit import LANES, Emitter, Memory, Number, emitted
 from dovetail.solver.articulated.eliminations import carry, reduced, solved_columns
 from dovetail.solver.articulated.lanes import Local, moved_by
 from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, JOINT, MOTION, OWN
-from dovetail.solver.emit import LANES, Emitter, Memory, Number, emitted
 
 __all__ = ["down_of", "up_of"]
 

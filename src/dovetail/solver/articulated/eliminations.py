@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from dovetail.kernel.emit import LANES, Emitter, Matrix, Memory, Number, emitted
+from dovetail.kernel.emit_algebra import difference, dot, full, inverse, product, transposed
 from dovetail.solver.articulated.layout import entry, right_side, room_for_second, second_side, stride
-from dovetail.solver.emit import LANES, Emitter, Matrix, Memory, Number, emitted
-from dovetail.solver.emit_algebra import difference, dot, full, inverse, product, transposed
 
 __all__ = ["Blocks", "carry", "eliminate_of", "eliminate_wide_of", "reduced", "solved_columns", "substitute_of"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.kernel.emit import LANES, Emitter, Matrix, Number, Vector3, emitted
+from dovetail.kernel.emit_algebra import PAIRS, cross, dot, full, inverse, times
 from dovetail.solver.articulated.layout import CONSTANTS, entry, right_side, second_side
 from dovetail.solver.body_lanes import polar_of_eight
-from dovetail.solver.emit import LANES, Emitter, Matrix, Number, Vector3, emitted
-from dovetail.solver.emit_algebra import PAIRS, cross, dot, full, inverse, times
 from dovetail.solver.energy.ortho import FLOOR
 
 __all__ = ["Local", "local_of", "motion_of", "moved_by"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.solver.emit_algebra import SYMMETRIC
+from dovetail.kernel.emit_algebra import SYMMETRIC
 
 __all__ = [
     "CHILDREN",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.emit import LANES
 from dovetail.solver.articulated.layout import stride
 from dovetail.solver.articulated.tree import Forest
-from dovetail.solver.emit import LANES
 from dovetail.typing import Indices
 
 __all__ = ["Rows"]

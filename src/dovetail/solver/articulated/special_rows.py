@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.articulated.arrays import SweepArrays
 from dovetail.solver.joint.coordinates import compliance as yields_of
 from dovetail.solver.joint.laws import Laws, linearise_laws
 from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.stencil import gather
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["SpecialRows"]

@@ -23,6 +23,7 @@ These are the plain loops that define what is computed. `lanes.py` says the comm
 
 from __future__ import annotations
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.compliance import (
     body_gradient,
@@ -35,7 +36,6 @@ from dovetail.solver.articulated.compliance import (
 from dovetail.solver.articulated.layout import room_for_second as _room_for_second
 from dovetail.solver.articulated.layout import stride as _stride
 from dovetail.solver.bodies import Bodies
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["eliminate_place", "substitute_place"]

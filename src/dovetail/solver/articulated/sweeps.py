@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.emit import LANES
+from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.cousins import down_of, up_of
 from dovetail.solver.articulated.eliminations import eliminate_of, eliminate_wide_of, substitute_of
@@ -15,8 +17,6 @@ from dovetail.solver.articulated.lanes import local_of, motion_of
 from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, FRAME, JOINT, KEPT, MOTION, OWN
 from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
 from dovetail.solver.bodies import Bodies
-from dovetail.solver.emit import LANES
-from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["BALLS", "CASES", "COUSINS", "HINGES", "PLAIN", "ROPE", "ROPES", "sweep"]

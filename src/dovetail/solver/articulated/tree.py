@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Flags, Indices
 
 __all__ = ["Forest", "plant", "tree_islands"]

@@ -12,17 +12,17 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.buffers import aligned
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.program import Program
 from dovetail.solver.articulated.articulated import Articulated
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.special_rows import SpecialRows
 from dovetail.solver.articulated.tree import plant, tree_islands
 from dovetail.solver.bodies import ORTHO
-from dovetail.solver.buffers import aligned
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.rows import Rows as JointRows
-from dovetail.solver.kernel import kernel
 from dovetail.solver.potential import Evaluation, Potential
-from dovetail.solver.program import Program
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Sweep"]

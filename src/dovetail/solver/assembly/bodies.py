@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.emit import LANES
+from dovetail.kernel.kernel import jit_enabled, kernel
+from dovetail.kernel.record import Record, f8, nested
 from dovetail.solver.bodies import ARAP, ORTHO, Bodies
 from dovetail.solver.body_lanes import energy_of_eight
-from dovetail.solver.emit import LANES
 from dovetail.solver.energy.arap import add_arap, arap_energy
 from dovetail.solver.energy.kinetic import add_kinetic_hessian, kinetic_energy, set_kinetic_gradient
 from dovetail.solver.energy.ortho import add_ortho, ortho_energy
-from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.polar import determinant
-from dovetail.solver.record import Record, f8, nested
 from dovetail.typing import Array, Indices
 
 __all__ = ["Weights", "add_body_energies", "assemble_bodies"]

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.emit import LANES
+from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.bodies import ORTHO, Bodies
 from dovetail.solver.body_lanes import start_of_eight
-from dovetail.solver.emit import LANES
 from dovetail.solver.energy.arap import add_arap_gradient
 from dovetail.solver.energy.kinetic import add_kinetic_hessian
 from dovetail.solver.energy.ortho import add_ortho_gradient, set_gauss_newton
-from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.typing import Array, Indices
 
 __all__ = [

@@ -10,6 +10,9 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.record import Record, f8, i8
+from dovetail.kernel.threads import alone, chunks, in_phase, map_chunks
 from dovetail.solver.contact.barrier import barrier, mollifier
 from dovetail.solver.contact.candidates import Candidates, move_vertices
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
@@ -28,10 +31,7 @@ from dovetail.solver.contact.kinds import (
 )
 from dovetail.solver.contact.known import Watched, at_least, follow_bodies, follow_pairs, remember
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.record import Record, f8, i8
-from dovetail.solver.threads import alone, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["FADED", "ActiveContacts", "Chosen", "find_active"]

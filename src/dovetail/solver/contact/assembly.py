@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import mapped
+from dovetail.kernel.record import Record, nested
+from dovetail.kernel.threads import chunks, in_phase, map_chunks
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
@@ -12,9 +15,6 @@ from dovetail.solver.contact.normal import add_mollifiers, normal_terms
 from dovetail.solver.contact.rows import Terms, add_terms
 from dovetail.solver.contact.runs import Runs, list_runs
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import mapped
-from dovetail.solver.record import Record, nested
-from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["Assembly", "assemble"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["MOLLIFIER", "adaptive", "barrier", "mollifier", "softened"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.contact.kinds import KIND, X0, A, B, corners_of, split_of
-from dovetail.solver.kernel import kernel
 from dovetail.solver.natural import natural
-from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Candidates", "list_vertices", "move_vertices", "update_positions"]

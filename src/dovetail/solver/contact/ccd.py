@@ -12,15 +12,15 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.threads import Span, chunks
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import at_least, measure, squared_distance
 from dovetail.solver.contact.motion import limit_shares, vertex_step
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.threads import Span, chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["free_share"]

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.threads import Span, chunks, map_chunks
 from dovetail.solver.contact.barrier import softened
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.features import Look, near_features, put_in_order
@@ -24,9 +26,7 @@ from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.near import near_elements
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["detect", "positions"]

@@ -7,7 +7,7 @@ weights do not count.
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["edge_edge", "point_edge", "point_triangle"]

@@ -6,6 +6,9 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.record import Record, f8, i8, integer
+from dovetail.kernel.threads import Span
 from dovetail.solver.contact.barrier import MOLLIFIER
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import (
@@ -28,10 +31,7 @@ from dovetail.solver.contact.kinds import (
 from dovetail.solver.contact.known import squared_distance
 from dovetail.solver.contact.near import boxes_apart
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.record import Record, f8, i8, integer
-from dovetail.solver.threads import Span
 from dovetail.typing import Array, Indices
 
 __all__ = ["Found", "Look", "near_features", "put_in_order"]

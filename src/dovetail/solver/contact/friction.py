@@ -17,6 +17,9 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.record import Record, f8, i8, nested, real
+from dovetail.kernel.threads import Span, chunks, in_phase, map_chunks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -25,10 +28,7 @@ from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.record import Record, f8, i8, nested, real
-from dovetail.solver.threads import Span, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["Frictions", "friction_terms", "slide_on"]

@@ -19,12 +19,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
 from dovetail.solver.contact.near import near_bodies, near_elements
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["Meeting", "Sinking", "find_meetings", "find_sinkings", "positions"]

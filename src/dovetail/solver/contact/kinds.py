@@ -21,7 +21,7 @@ __all__ = [
     "split_of",
 ]
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 
 POINT_TRIANGLE = 0  # x0 of body a, triangle x1 x2 x3 of body b
 EDGE_EDGE = 1  # edge x0 x1 of a, edge x2 x3 of b

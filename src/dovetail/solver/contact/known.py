@@ -14,14 +14,14 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.record import f8, i8
+from dovetail.kernel.threads import Span, chunks, map_chunks
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import D_HAT, EDGE_EDGE, KIND, PAIR, POINT_TRIANGLE, THICKNESS, X0
 from dovetail.solver.contact.motion import Books
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.record import f8, i8
-from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = [

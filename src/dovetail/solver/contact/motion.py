@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.record import Record, f8, i8
+from dovetail.kernel.threads import Span, chunks, in_phase, map_chunks
 from dovetail.solver.islands import Islands
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.record import Record, f8, i8
-from dovetail.solver.threads import Span, chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = [

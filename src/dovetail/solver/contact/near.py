@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.threads import Span, chunks, map_chunks
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.surface import morton_order
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.threads import Span, chunks, map_chunks
 from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.threads import chunks, in_phase, map_chunks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -20,9 +22,7 @@ from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
 from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force, list_runs
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["add_mollifiers", "add_normal_gradient", "normal_terms"]

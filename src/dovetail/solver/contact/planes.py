@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.barrier import softened
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, SHAPE, THICKNESS, X0, A
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["near_planes", "touching_vertices"]

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, POINT_TRIANGLE, SHAPE, THICKNESS, X0, B
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["ContactList", "Survey", "barrier_of"]

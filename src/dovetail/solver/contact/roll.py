@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import math
 
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8
 from dovetail.typing import Array
 
 __all__ = ["Turning", "move", "roll"]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.runs import Runs, add_force
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.block12 import add_gram, subtract_product
 from dovetail.solver.linear.ordering import find_block
 from dovetail.solver.natural import natural
-from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Terms", "add_terms"]

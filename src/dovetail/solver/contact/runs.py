@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, i8
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["Runs", "add_force", "list_runs"]

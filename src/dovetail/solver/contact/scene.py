@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.solver.contact.surface import Shape
-from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
 __all__ = ["ContactScene"]

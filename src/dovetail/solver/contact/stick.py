@@ -21,10 +21,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, POINT_TRIANGLE, SHAPE, X0, B
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["Stick"]

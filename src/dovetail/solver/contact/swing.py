@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import unstretch
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["swing"]

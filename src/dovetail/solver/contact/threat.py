@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.record import Record, f8, i8
+from dovetail.kernel.threads import chunks, in_phase, map_chunks
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import Watched, at_least, measure
 from dovetail.solver.contact.motion import vertex_step
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands, unite
-from dovetail.solver.kernel import kernel, mapped
 from dovetail.solver.natural import natural
-from dovetail.solver.record import Record, f8, i8
-from dovetail.solver.threads import chunks, in_phase, map_chunks
 from dovetail.typing import Array, Indices
 
 __all__ = ["Threats", "unite_threatened"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.function import coordinate
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["helix"]

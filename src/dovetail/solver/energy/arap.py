@@ -11,8 +11,8 @@ compression. K is then raised by a multiple of 1 that keeps a tenth of the rotat
 
 from __future__ import annotations
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.energy.ortho import FLOOR, SOFT
-from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import polar
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array

@@ -7,7 +7,7 @@ Q (4×3) = [p; A e₁; A e₂; A e₃]; M̂ = ∫ρ (1,x̄)(1,x̄)ᵀ dV [kg, kg
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["add_kinetic_hessian", "kinetic_energy", "set_kinetic_gradient"]

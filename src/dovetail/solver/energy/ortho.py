@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 

@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Contribution, Start, motion
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["SoftTransforms"]

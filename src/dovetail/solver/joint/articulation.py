@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Contribution
 from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.joint.entries import Entries, couple, curve_entries, linearise_entries
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["Articulations"]

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, second_rate
 from dovetail.solver.joint.entries import Entries, couple, curve_entries, linearise_entries
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8, nested
 from dovetail.typing import Array, Indices
 
 __all__ = [

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, nested
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import (
     Combined,
@@ -19,10 +21,8 @@ from dovetail.solver.joint.combined import (
 )
 from dovetail.solver.joint.row_algebra import apply_rows, bend_rows, measure_rows, pull_back_rows
 from dovetail.solver.joint.rows import Rows, linearise_rows, row_merits
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.cholesky import solve
 from dovetail.solver.linear.dual import solve_points
-from dovetail.solver.record import Record, f8, nested
 from dovetail.typing import Array, Indices
 
 __all__ = [

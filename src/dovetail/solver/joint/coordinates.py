@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import jit_enabled, kernel
+from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.function import Coordinate, call_coordinate, nearest
 from dovetail.solver.joint.stencil import Stencils
-from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
-from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
 __all__ = [

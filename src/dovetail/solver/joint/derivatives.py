@@ -14,8 +14,8 @@ import numpy as np
 
 from dovetail.checked import shown
 from dovetail.errors import ConstitutionError
+from dovetail.kernel.kernel import jit_enabled
 from dovetail.solver.joint.function import Coordinate, EnergyFunction, Law
-from dovetail.solver.kernel import jit_enabled
 from dovetail.typing import Array, ArrayLike
 
 __all__ = ["Function", "check_derivatives", "complaint", "refuse_stray_indices"]

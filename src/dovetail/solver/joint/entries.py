@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, pull_back_slope
 from dovetail.solver.joint.function import nearest
 from dovetail.solver.joint.laws import add_bend
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import NO_BLOCK
-from dovetail.solver.record import Record, f8, i8, nested
 from dovetail.typing import Array, Indices
 
 __all__ = ["Entries", "couple", "curve_entries", "linearise_entries"]

@@ -34,7 +34,7 @@ from numba import cfunc, types
 from numba.extending import intrinsic
 
 from dovetail.errors import ConstitutionError
-from dovetail.solver.kernel import FASTMATH, cached_callback, jit_enabled, kernel
+from dovetail.kernel.kernel import FASTMATH, cached_callback, jit_enabled, kernel
 
 __all__ = [
     "COORDINATES",

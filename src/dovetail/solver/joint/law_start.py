@@ -28,11 +28,11 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contribution import Start, motion
 from dovetail.solver.joint.coordinates import add_outer, compliance, coordinate_at, gather_rows, second_rate
 from dovetail.solver.joint.function import call_law
 from dovetail.solver.joint.laws import EXCESS, Laws, linearise_laws
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Flags
 
 __all__ = ["accept_start", "curve_laws", "rate_slope", "start_laws", "start_of"]

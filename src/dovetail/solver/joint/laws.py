@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import jit_enabled, kernel
+from dovetail.kernel.record import Record, f8, i8, integer, nested
 from dovetail.solver.joint.coordinates import (
     Coordinates,
     add_outer,
@@ -21,9 +23,7 @@ from dovetail.solver.joint.coordinates import (
     pull_back_slope,
 )
 from dovetail.solver.joint.function import Law, call_law
-from dovetail.solver.kernel import jit_enabled, kernel
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
-from dovetail.solver.record import Record, f8, i8, integer, nested
 from dovetail.typing import Array, Indices
 
 __all__ = ["EXCESS", "LawBatch", "Laws", "assemble_laws", "law_energies", "linearise_laws"]

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, real
 from dovetail.solver.joint.function import nearest
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, f8, i8, real
 from dovetail.typing import Array, Indices
 
 __all__ = ["JointRows", "Motions", "find_motions"]

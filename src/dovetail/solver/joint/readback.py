@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.stencil import image
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = [

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.coordinates import coordinate_at, gather_rows, second_rate
 from dovetail.solver.joint.laws import EXCESS, Laws
-from dovetail.solver.kernel import kernel
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 

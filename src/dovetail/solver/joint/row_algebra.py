@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.rows import Rows, across, cross, point_gap, set_slope, value_of
 from dovetail.solver.joint.stencil import gather, gather_step, pull_back_gradient
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["add_row_forces", "apply_rows", "bend_rows", "curve_rows", "measure_rows", "pull_back_rows", "start_forces"]

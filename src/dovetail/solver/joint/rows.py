@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.stencil import (
     Stencils,
@@ -28,9 +30,7 @@ from dovetail.solver.joint.stencil import (
     pull_back_gradient,
     pull_back_hessian,
 )
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
-from dovetail.solver.record import Record, f8, i8, integer
 from dovetail.typing import Array, Indices
 
 __all__ = [

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["move_bodies"]

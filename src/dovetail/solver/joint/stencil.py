@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.kernel import kernel
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows
 from dovetail.solver.joint.function import call_coordinate, nearest
 from dovetail.solver.joint.laws import LawBatch, Laws
-from dovetail.solver.kernel import kernel
 from dovetail.solver.law.stop import MARGIN
 from dovetail.typing import Array, Flags, Indices
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Contribution, Start
 from dovetail.solver.joint.function import EnergyFunction, call_energy
 from dovetail.solver.joint.stencil import Stencils, gather, pull_back_gradient, pull_back_hessian
-from dovetail.solver.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["Terms"]

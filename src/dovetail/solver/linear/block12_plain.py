@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 if jit_enabled:
     from dovetail.solver.linear import block3_simd as _implementation

@@ -6,7 +6,7 @@ four doubles. Every operation takes arrays and indices.
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = ["product", "subtract_product"]

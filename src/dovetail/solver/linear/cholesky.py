@@ -12,7 +12,8 @@ Parts that no block connects are independent of each other. Where there is enoug
 
 from __future__ import annotations
 
-from dovetail.solver.kernel import mapped
+from dovetail.kernel.kernel import mapped
+from dovetail.kernel.threads import Span
 from dovetail.solver.linear.block12 import (
     cholesky,
     subtract_gram,
@@ -24,7 +25,6 @@ from dovetail.solver.linear.block12 import (
     upper_transposed_solve_block,
 )
 from dovetail.solver.natural import natural
-from dovetail.solver.threads import Span
 from dovetail.typing import Array, Indices
 
 __all__ = ["factor", "solve"]

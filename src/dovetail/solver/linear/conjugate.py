@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.linear.block12 import subtract_times, subtract_transposed_times
 from dovetail.solver.linear.cholesky import solve
 from dovetail.typing import Array, Indices

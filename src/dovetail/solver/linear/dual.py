@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.linear.block3 import product, subtract_product
 from dovetail.solver.linear.block12 import (
     signed_cholesky,
@@ -28,7 +29,6 @@ from dovetail.solver.linear.block12 import (
     upper_transposed_solve_block,
 )
 from dovetail.solver.linear.block12 import subtract_product as subtract_product_12
-from dovetail.solver.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
 __all__ = ["IN_BLOCK", "Points", "assemble_forces", "factor_forces", "solve_points"]

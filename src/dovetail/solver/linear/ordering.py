@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.linear.dual import IN_BLOCK, Points, assemble_forces, factor_forces
 from dovetail.solver.linear.least_fill import MOST, least_fill
 from dovetail.solver.linear.ordering import Structure, find_block, structure_of

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.stencil import Stencils, gather
-from dovetail.solver.kernel import kernel
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array, Indices
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.bodies import Bodies
-from dovetail.solver.kernel import kernel
 from dovetail.solver.load.load import Load
 from dovetail.typing import Array
 

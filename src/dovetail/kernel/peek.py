@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from dovetail.solver.kernel import kernel
+from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array, Indices
 
 __all__ = ["KINDS", "gather_numbers", "scatter_numbers"]

@@ -20,13 +20,13 @@ from typing import Any
 
 from numba import types
 
-from dovetail.solver.kernel import callback
-from dovetail.solver.record import Record
+from dovetail.kernel.kernel import callback
+from dovetail.kernel.record import Record
 
 __all__ = ["PATH", "Task", "entries", "needed", "parse", "spell", "tasks"]
 
 PATH = Path(__file__).with_name("manifest.json")
-_SOLVER = "dovetail.solver."
+_PACKAGE = "dovetail."
 _SCALARS = {
     "f": types.float64,
     "i": types.int64,
@@ -76,7 +76,7 @@ def _read() -> tuple[dict[str, frozenset[str]], tuple[Task, ...]]:
     scenes = {name: frozenset(what) for name, what in told["scenes"].items()}
     found = []
     for n, (module, name, form, signature, needs, seconds, wanted) in enumerate(told["tasks"]):
-        found.append(Task(n, _SOLVER + module, name, form, signature, tuple(needs), seconds, tuple(wanted)))
+        found.append(Task(n, _PACKAGE + module, name, form, signature, tuple(needs), seconds, tuple(wanted)))
     return scenes, tuple(found)
 
 
@@ -111,8 +111,8 @@ def spell(kind: Any) -> str:
         return "-"
     for cls in _records(Record):
         if kind == cls._numba_type_:
-            return f"{cls.__module__.removeprefix(_SOLVER)}.{cls.__qualname__}"
-    raise TypeError(f"{kind} has no short name in the manifest; give it one in solver/manifest.py")
+            return f"{cls.__module__.removeprefix(_PACKAGE)}.{cls.__qualname__}"
+    raise TypeError(f"{kind} has no short name in the manifest; give it one in kernel/manifest.py")
 
 
 @cache
@@ -125,7 +125,7 @@ def parse(word: str) -> Any:
     if word[0] in _SCALARS and word[1:].isdigit():
         return types.Array(_SCALARS[word[0]], int(word[1:]), "C")
     module, _, name = word.rpartition(".")
-    return getattr(importlib.import_module(_SOLVER + module), name)._numba_type_
+    return getattr(importlib.import_module(_PACKAGE + module), name)._numba_type_
 
 
 def _parts(words: str) -> list[str]:

@@ -24,8 +24,8 @@ from numba.core.errors import NumbaWarning
 from numba.core.registry import cpu_target
 
 from dovetail.files import atomic_write
+from dovetail.kernel.library import rebuild
 from dovetail.logger import Logger
-from dovetail.solver.library import rebuild
 
 __all__ = ["KernelFiles"]
 

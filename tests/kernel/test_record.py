@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.solver.kernel import kernel
-from dovetail.solver.record import Record, b1, f8, i8, integer, nested, real
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, b1, f8, i8, integer, nested, real
 from dovetail.typing import Array, Flags, Indices
 
 

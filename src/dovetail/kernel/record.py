@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 __all__ = ["Record", "b1", "bits", "f8", "i8", "integer", "nested", "real"]
 
@@ -124,7 +124,7 @@ class Record:
             size += field.words
         cls._size = size
         if jit_enabled:
-            from dovetail.solver.record_type import record_type
+            from dovetail.kernel.record_type import record_type
 
             cls._numba_type_ = record_type(cls)
 

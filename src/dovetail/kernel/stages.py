@@ -15,8 +15,8 @@ from numba.core.compiler import CompilerBase
 from numba.core.ir_utils import check_and_legalize_ir
 from numba.core.targetconfig import ConfigStack
 
-from dovetail.solver.library import Bitcode, Library
-from dovetail.solver.lower import Lower
+from dovetail.kernel.library import Bitcode, Library
+from dovetail.kernel.lower import Lower
 
 __all__ = ["InnerPipeline", "Pipeline"]
 

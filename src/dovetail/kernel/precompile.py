@@ -20,16 +20,16 @@ from pathlib import Path
 
 from numba.core.errors import NumbaError
 
-from dovetail.solver.kernel import cache_directory
-from dovetail.solver.lean import uncollected
-from dovetail.solver.manifest import Task, tasks
-from dovetail.solver.threads import processors
+from dovetail.kernel.kernel import cache_directory
+from dovetail.kernel.lean import uncollected
+from dovetail.kernel.manifest import Task, tasks
+from dovetail.kernel.threads import processors
 
 __all__ = ["missing", "precompile"]
 
 _WORTH = 3.0
 """Seconds of compiling from which on it is worth starting processes."""
-_START = "import sys; sys.path[:0] = sys.argv[1:]; from dovetail.solver.precompile import work; work()"
+_START = "import sys; sys.path[:0] = sys.argv[1:]; from dovetail.kernel.precompile import work; work()"
 
 
 def missing(wanted: Sequence[Task]) -> list[Task]:
@@ -61,7 +61,7 @@ def precompile(ahead: Sequence[Task], tell: Callable[[int], None]) -> None:
     By this process alone where there is one processor, little to do, or no process to be had; where nothing can be
     kept, not at all.
     """
-    directory = cache_directory("dovetail.solver.kernel")
+    directory = cache_directory("dovetail.kernel.kernel")
     if directory is None or not _is_writable(directory.parent):
         return
     plan, workers = _Plan(ahead), list[_Worker]()

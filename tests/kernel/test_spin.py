@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from dovetail.solver.kernel import jit_enabled
-from dovetail.solver.spin import WORDS, wait_while
+from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.spin import WORDS, wait_while
 
 LONG = 10**9  # [ns]
 

@@ -14,8 +14,8 @@ from llvmlite import binding
 from numba import config
 
 import dovetail
-from dovetail.solver import shipped
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel import shipped
+from dovetail.kernel.kernel import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 NEW = dict.fromkeys(shipped._X86["x86-64-v4"], True)
@@ -46,8 +46,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from numba import types
-from dovetail.solver.kernel import _Kernel, _OPTIONS
-from dovetail.solver.kernel_files import KernelFiles
+from dovetail.kernel.kernel import _Kernel, _OPTIONS
+from dovetail.kernel.files import KernelFiles
 
 def twice(x):
     return 2.0 * x

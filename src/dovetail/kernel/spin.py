@@ -11,7 +11,7 @@ import os
 import time
 from typing import Any
 
-from dovetail.solver.kernel import jit_enabled, mapped
+from dovetail.kernel.kernel import jit_enabled, mapped
 from dovetail.typing import Indices
 
 __all__ = ["WORDS", "wait_while"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
-from dovetail.solver.kernel import jit_enabled, kernel
+from dovetail.kernel.kernel import jit_enabled, kernel
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 

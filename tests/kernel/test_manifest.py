@@ -12,7 +12,7 @@ import pytest
 from numba import types
 
 import dovetail
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 
@@ -29,8 +29,8 @@ def test_it_has_all_kernels_that_scenes_call_and_all_of_the_solver():
 
 
 def test_types_come_back_from_their_short_names():
+    from dovetail.kernel.manifest import parse, spell
     from dovetail.solver.joint.rows import Rows
-    from dovetail.solver.manifest import parse, spell
 
     floats = types.Array(types.float64, 2, "C")
     for kind in (types.int64, floats, types.Tuple([floats, types.UniTuple(types.int64, 2)]), Rows._numba_type_):
@@ -41,7 +41,7 @@ def test_types_come_back_from_their_short_names():
 
 
 def test_a_scene_needs_what_scenes_with_less_in_them_need():
-    from dovetail.solver.manifest import entries, needed, tasks
+    from dovetail.kernel.manifest import entries, needed, tasks
 
     free = {task.number for task in needed({"ctr", "auto", "AffineBodyConstitution"})}
     touching = {task.number for task in needed({"ctr", "auto", "contact", "AffineBodyConstitution"})}

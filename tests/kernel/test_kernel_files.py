@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 
 TINY = """
 import numpy as np
 
-from dovetail.solver.kernel import cached_callback, kernel
+from dovetail.kernel.kernel import cached_callback, kernel
 
 
 def total(x):

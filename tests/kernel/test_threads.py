@@ -12,7 +12,7 @@ import time
 import pytest
 
 from dovetail.errors import ConfigError
-from dovetail.solver.threads import chunks, map_chunks, processors, settle, threads_by_default, using
+from dovetail.kernel.threads import chunks, map_chunks, processors, settle, threads_by_default, using
 
 
 def spans(count: int = 8) -> list[tuple[int, int, int]]:
@@ -112,7 +112,7 @@ def test_callers_in_several_threads_do_not_wait_for_each_other():
 
 PROGRAM = """
 import os, sys, time
-from dovetail.solver.threads import map_chunks, threads_by_default, using
+from dovetail.kernel.threads import map_chunks, threads_by_default, using
 spans = [(k, k, k + 1) for k in range(8)]
 def work(span):
     time.sleep(0.001)

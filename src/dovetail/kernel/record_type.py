@@ -14,10 +14,10 @@ from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
-from dovetail.solver.record import Record
+from dovetail.kernel.record import Record
 
 if TYPE_CHECKING:
-    from dovetail.solver.record import _Field
+    from dovetail.kernel.record import _Field
 
 __all__ = ["record_type"]
 

@@ -28,7 +28,7 @@ from llvmlite import binding, ir
 from numba import typeof, types
 from numba.extending import intrinsic
 
-from dovetail.solver.record import Record, bits
+from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
 __all__ = ["RESULT", "Program", "call"]

@@ -14,8 +14,8 @@ from numba import types
 from numba.core import dispatcher, typing
 from numba.core.registry import cpu_target
 
-from dovetail.solver.lean import lean
-from dovetail.solver.stages import InnerPipeline
+from dovetail.kernel.lean import lean
+from dovetail.kernel.stages import InnerPipeline
 
 __all__ = ["Inner"]
 

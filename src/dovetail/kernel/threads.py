@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import ConfigError
-from dovetail.solver.spin import WORDS, wait_while
+from dovetail.kernel.spin import WORDS, wait_while
 
 __all__ = [
     "GRAIN",

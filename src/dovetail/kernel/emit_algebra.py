@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.solver.emit import Matrix, Vector3
+from dovetail.kernel.emit import Matrix, Vector3
 
 __all__ = ["PAIRS", "SYMMETRIC", "cross", "difference", "dot", "full", "inverse", "product", "times", "transposed"]
 

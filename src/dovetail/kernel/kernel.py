@@ -4,7 +4,7 @@ Numba keys its cache by the file that defines a function, so an edit in a called
 would go unnoticed. Here every module has a cache directory of its own, named by a digest of its source, of all
 modules of the package that it imports, directly or not, and of the versions that generate code. An edit gives new,
 empty directories to the modules that can see it, and leaves the others alone. What lies in them is the matter of
-`kernel_files.py`.
+`files.py`.
 
 `fastmath` keeps NaN and Inf meaningful (no `nnan`, no `ninf`): a pivot check `not pivot > 0` must see a NaN.
 
@@ -34,12 +34,12 @@ from numba import config, types
 from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
-from dovetail.solver.inner import Inner
-from dovetail.solver.kernel_files import KernelFiles
-from dovetail.solver.lean import lean
-from dovetail.solver.library import rebuild_inner
-from dovetail.solver.shipped import shipped_level
-from dovetail.solver.stages import Pipeline
+from dovetail.kernel.files import KernelFiles
+from dovetail.kernel.inner import Inner
+from dovetail.kernel.lean import lean
+from dovetail.kernel.library import rebuild_inner
+from dovetail.kernel.shipped import shipped_level
+from dovetail.kernel.stages import Pipeline
 
 __all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
 
@@ -78,7 +78,7 @@ def _digest(package: Path, name: str) -> str:
     seen = {name}
     if _file(package, name) is None:
         # another's module, which may call anything of the solver
-        seen |= {f"solver.{path.stem}" for path in (package / "solver").glob("*.py")}
+        seen |= {f"{room}.{path.stem}" for room in ("kernel", "solver") for path in (package / room).glob("*.py")}
     ahead = sorted(seen)
     while ahead:
         new = set(_imports(package, ahead.pop())) - seen

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.solver.kernel import jit_enabled
+from dovetail.kernel.kernel import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 
 HEAD = """
 import json, sys, time
-from dovetail.solver import precompile
-from dovetail.solver.manifest import Task, tasks
-from dovetail.solver.precompile import missing
+from dovetail.kernel import precompile
+from dovetail.kernel.manifest import Task, tasks
+from dovetail.kernel.precompile import missing
 
 precompile._WORTH = 0.0
 precompile.processors = lambda: 2
@@ -29,7 +29,7 @@ wanted = [task for task in small if task.needs][:2] + [task for task in small if
 told = []
 def own():
     '''How many functions this process has compiled itself.'''
-    from dovetail.solver.kernel_files import KernelFiles
+    from dovetail.kernel.files import KernelFiles
     saved = []
     save = KernelFiles.save_overload
     KernelFiles.save_overload = lambda *given: (saved.append(1), save(*given))

@@ -13,8 +13,8 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.runtime.context import NRTContext
 
-from dovetail.solver.kernel import jit_enabled, kernel
-from dovetail.solver.lean import lean
+from dovetail.kernel.kernel import jit_enabled, kernel
+from dovetail.kernel.lean import lean
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.solver.kernel import jit_enabled, kernel
-from dovetail.solver.program import RESULT, Program, call
-from dovetail.solver.record import Record, f8, integer
+from dovetail.kernel.kernel import jit_enabled, kernel
+from dovetail.kernel.program import RESULT, Program, call
+from dovetail.kernel.record import Record, f8, integer
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="programs are for compiled kernels")
 
