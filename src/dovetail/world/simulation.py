@@ -35,7 +35,7 @@ from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
 from dovetail.world.body_results import BodyResults
-from dovetail.world.carry import carry_coordinates, carry_over
+from dovetail.world.carry import carry_coordinates, carry_over, newcomers
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.first_compile import features, first_compile
@@ -46,6 +46,7 @@ from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
+from dovetail.world.sanity.apart import set_apart
 from dovetail.world.sanity.surfaces import Surfaces
 from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
 from dovetail.world.step_length import step_length
@@ -81,6 +82,9 @@ class Simulation:
         others = [*lowered.terms, *self.articulations.contributions, *soft]
         joined = lowered.pairs
         self.contact = lower_contact(scene, self.table, bodies, joined)
+        if self.contact is not None and config["contact/set_apart"]:
+            new = np.ones(len(Q), bool) if past is None else newcomers(past.table, self.table)
+            Q = set_apart(self.table, self.contact.scene, Q, new & (bodies.is_fixed == 0), joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
         self._friction_dissipated = np.zeros(1)
