@@ -102,7 +102,7 @@ def _touching(scene: ContactScene, Q: Array, is_free: Flags) -> list[_Touch] | N
             found.append(_Touch(s.body, -1, normal, s.height - s.thickness, delta))
     for m in find_meetings(scene, Q):
         if is_free[m.a] or is_free[m.b]:
-            touch = _parting(scene, m, X) if m.a != m.b else None
+            touch = _parting(scene, m, X) if m.a != m.b and m.holder < 0 else None
             if touch is None:
                 return None
             found.append(touch)

@@ -17,7 +17,7 @@ from dovetail.world.sanity.message import SanityCheckMessage, SanityCheckResult
 
 __all__ = ["Surfaces"]
 
-_NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance"}
+_NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance", 5: "enclosure"}
 _TOLD = 5  # findings of a kind that are spelled out; a badly placed pile has thousands
 
 
@@ -25,6 +25,8 @@ def _failed(offence: Meeting | Sinking) -> int:
     """The check that it fails."""
     if isinstance(offence, Sinking):
         return 2
+    if offence.holder >= 0:
+        return 5
     return 1 if offence.crossings else 3
 
 
@@ -61,11 +63,12 @@ class Surfaces:
                 body for o in told for body in ((o.body,) if isinstance(o, Sinking) else (o.a, o.b))
             )
             geometries = {self._table.name(body): self._placed(body, Q) for body in concerned}
-            messages.append(SanityCheckMessage(id, name, SanityCheckResult.Error, "\n".join(lines), geometries))
+            result = SanityCheckResult.Warning if id == 5 else SanityCheckResult.Error
+            messages.append(SanityCheckMessage(id, name, result, "\n".join(lines), geometries))
         return messages
 
     def meeting(self) -> list[tuple[int, int]]:
-        """Pairs of bodies, the lower number first, that cross or touch where the geometries have them now."""
+        """Pairs of bodies, the lower number first, that cross, touch or hold each other as the geometries are now."""
         return [(min(m.a, m.b), max(m.a, m.b)) for m in find_meetings(self._scene, self._rows())]
 
     def _rows(self) -> Array:
@@ -76,7 +79,7 @@ class Surfaces:
 
     def refuse(self, who: str, Q: Array, moved: Indices) -> None:
         """Raise if the moved bodies intersect or touch anything at Q."""
-        offences = self._offences(Q, moved)
+        offences = [offence for offence in self._offences(Q, moved) if _failed(offence) != 5]
         if offences:
             more = f" The same holds for {len(offences) - 1} more." if len(offences) > 1 else ""
             raise WorldError(f"{who}: nothing was changed, since {self._text(offences[0])}{more}")
@@ -84,7 +87,7 @@ class Surfaces:
     def _offences(self, Q: Array, moved: Indices | None) -> list[Meeting | Sinking]:
         fixed = self._is_fixed
         found = find_meetings(self._scene, Q, moved)
-        meetings = [m for m in found if m.crossings or not (fixed[m.a] and fixed[m.b])]
+        meetings = [m for m in found if m.crossings or m.holder >= 0 or not (fixed[m.a] and fixed[m.b])]
         return [*meetings, *(s for s in find_sinkings(self._scene, Q, moved) if not fixed[s.body])]
 
     # ---- words -----------------------------------------------------------------------------------------------
@@ -95,6 +98,9 @@ class Surfaces:
     def _of_meeting(self, m: Meeting) -> str:
         one, other = self._table.name(m.a), self._table.name(m.b)
         sides = ("the first", "the second")
+        if m.holder >= 0:
+            inner, outer = (other, one) if m.holder == m.a else (one, other)
+            return f"{inner} is inside {outer} and will stay there; if that is not hollow, {self._remedy(m.a, m.b)}"
         if m.crossings:
             mine, yours = sides if m.edge_of == m.a else sides[::-1]
             owner = m.b if m.edge_of == m.a else m.a
