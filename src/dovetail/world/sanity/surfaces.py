@@ -34,7 +34,7 @@ class Surfaces:
     """The surfaces of a simulation.
 
     plane_names are the objects of the half-planes, joined (k, 2) the body pairs that share a joint. Bodies that are
-    fixed may touch each other and stand in half-planes: nothing will ever move them.
+    fixed may intersect each other and half-planes: nothing will ever move them.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Surfaces:
     def _offences(self, Q: Array, moved: Indices | None) -> list[Meeting | Sinking]:
         fixed = self._is_fixed
         found = find_meetings(self._scene, Q, moved)
-        meetings = [m for m in found if m.crossings or m.holder >= 0 or not (fixed[m.a] and fixed[m.b])]
+        meetings = [m for m in found if m.a == m.b or not (fixed[m.a] and fixed[m.b])]
         return [*meetings, *(s for s in find_sinkings(self._scene, Q, moved) if not fixed[s.body])]
 
     # ---- words -----------------------------------------------------------------------------------------------
