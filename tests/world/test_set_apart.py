@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail import Part, Sim
-from dovetail.errors import SceneError
+from dovetail.errors import SceneError, WorldError
 
 DELTA = 1e-4  # a tenth of the d_hat of Sim [m]
 
@@ -80,6 +80,19 @@ def test_what_is_added_later_gives_way_and_what_runs_does_not():
     started(sim)
     np.testing.assert_array_equal(first.pos, 0)
     np.testing.assert_allclose(second.pos, (0, 0, 0.1 + DELTA), atol=1e-9)
+
+
+def test_what_is_moved_on_top_of_something_is_set_apart_from_it_alone():
+    sim = Sim()
+    sim.ground()
+    table, box = sim.box(0.4, pos=(0, 0, 0.21)), sim.box(0.1, pos=(2, 0, 1))
+    sim.step(5)
+    top = table.pos[2] + 0.2
+    box.pos = (0, 0, top + 0.05 - 1e-5)
+    assert box.pos[2] == pytest.approx(top + 0.05 + DELTA, abs=1e-5)  # its weight presses the table by 6 µm
+    with pytest.raises(WorldError, match="nothing was changed"):
+        box.pos = (0, 0, top)
+    sim.step()
 
 
 def between_walls() -> Sim:

@@ -46,7 +46,6 @@ from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.refresh import BodyRefresh
-from dovetail.world.sanity.apart import set_apart
 from dovetail.world.sanity.surfaces import Surfaces
 from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
 from dovetail.world.step_length import step_length
@@ -82,16 +81,16 @@ class Simulation:
         others = [*lowered.terms, *self.articulations.contributions, *soft]
         joined = lowered.pairs
         self.contact = lower_contact(scene, self.table, bodies, joined)
-        if self.contact is not None and config["contact/set_apart"]:
-            new = np.ones(len(Q), bool) if past is None else newcomers(past.table, self.table)
-            Q = set_apart(self.table, self.contact.scene, Q, new & (bodies.is_fixed == 0), joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
         self._friction_dissipated = np.zeros(1)
         self._time = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
         if self.contact is not None:
             planes = plane_names(scene)
-            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
+            apart = bool(config["contact/set_apart"])
+            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed, apart)
+            new = np.ones(len(Q), bool) if past is None else newcomers(past.table, self.table)
+            Q = self.surfaces.put_apart(Q, new)
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
         potential = Potential(bodies, lowered.points, lowered.slides, lowered.laws, lowered.exact, others, self.contact)
         self.model = Model(potential, [self.forces, self.pushes, *lowered.loads], config["newton/direction"])
@@ -294,7 +293,7 @@ class Simulation:
         if Q is not None and self.surfaces is not None:
             wanted = self.state.Q.copy()
             wanted[bodies] = Q
-            self.surfaces.refuse(who, wanted, bodies)
+            Q = self.surfaces.admitted(who, wanted, bodies)[bodies]
         if Q is not None:
             self.state.Q[bodies] = Q
         self.state.V[bodies] = self.velocity[bodies] if V is None else V

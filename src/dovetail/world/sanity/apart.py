@@ -17,14 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.geometry.rows import rows_to_transforms
-from dovetail.logger import Logger
 from dovetail.solver.contact.intersection import Meeting, find_meetings, find_sinkings, positions
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Flags, Indices
-from dovetail.world.lower.bodies import BodyTable
 
-__all__ = ["set_apart"]
+__all__ = ["moves_apart"]
 
 _SHARE = 0.1
 """δ by d̂: a tenth of what a body at rest keeps at most, and far more than rounding in files of single precision."""
@@ -42,27 +39,11 @@ class _Touch(NamedTuple):
     delta: float
 
 
-def set_apart(table: BodyTable, scene: ContactScene, Q: Array, may_move: Flags, joined: Indices) -> Array:
-    """Q (n, 4, 3) with those set apart that touch, and so their transforms; joined (k, 2) are pairs with a joint."""
-    moves = _moves(scene, Q, may_move, joined)
-    if moves is None:
-        return Q
-    far = np.linalg.norm(moves, axis=1)
-    Logger.info(
-        f"{np.count_nonzero(far)} bodies that touched others or the ground at the start were set apart, by at most "
-        f"{1e6 * far.max():.3g} µm (contact/set_apart)."
-    )
-    Q = Q.copy()
-    Q[:, 0] += moves
-    transforms = rows_to_transforms(Q, 1.0)
-    for entry in table.geometries:
-        if far[entry.bodies].any():
-            entry.geometry.instances["transform"] = transforms[entry.bodies]
-    return Q
+def moves_apart(scene: ContactScene, Q: Array, may_move: Flags, joined: Indices) -> Array | None:
+    """Moves (n, 3) [m] after which nothing touches what may move; None where nothing does, or there is no way.
 
-
-def _moves(scene: ContactScene, Q: Array, may_move: Flags, joined: Indices) -> Array | None:
-    """Moves (n, 3) [m] after which no two surfaces touch; None where there is nothing to do, or no way to do it."""
+    Q (n, 4, 3) are states, joined (k, 2) the pairs of bodies that share a joint.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -94,18 +75,16 @@ def _moves(scene: ContactScene, Q: Array, may_move: Flags, joined: Indices) -> A
 
 def _touching(scene: ContactScene, Q: Array, is_free: Flags) -> list[_Touch] | None:
     """All that touches and can move; None where something is in the way that these moves are not for."""
-    X = positions(scene, Q)
+    X, free = positions(scene, Q), np.flatnonzero(is_free)
     found = []
-    for s in find_sinkings(scene, Q):
-        if is_free[s.body]:
-            normal, delta = -scene.plane_normal[s.plane], _SHARE * float(scene.d_hat[s.body])
-            found.append(_Touch(s.body, -1, normal, s.height - s.thickness, delta))
-    for m in find_meetings(scene, Q):
-        if is_free[m.a] or is_free[m.b]:
-            touch = _parting(scene, m, X) if m.a != m.b and m.holder < 0 else None
-            if touch is None:
-                return None
-            found.append(touch)
+    for s in find_sinkings(scene, Q, free):
+        normal, delta = -scene.plane_normal[s.plane], _SHARE * float(scene.d_hat[s.body])
+        found.append(_Touch(s.body, -1, normal, s.height - s.thickness, delta))
+    for m in find_meetings(scene, Q, free):
+        touch = _parting(scene, m, X) if m.holder < 0 else None
+        if touch is None:
+            return None
+        found.append(touch)
     return found if all(touch.gap >= -touch.delta for touch in found) else None
 
 
