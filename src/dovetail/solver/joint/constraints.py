@@ -224,7 +224,7 @@ def _close(
             for k in range(rows):
                 for a in range(3):
                     residual[k, a] = c.bend[k, a] - applied[k, a]
-            size = _largest(y)
+            size = max(size, _largest(y))  # what is left of a sum is as inexact as its largest part
             worst = _largest(residual)
             ends = n == 2
         else:
@@ -343,4 +343,4 @@ def restrict_direction(
 ) -> None:
     """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend; mu (r, 3) ← μ."""
     mu[:] = 0.0
-    _close(c, blocks, net, active, rest, Q, True, 1.0, x, mu)
+    _close(c, blocks, net, active, rest, Q, True, 0.0, x, mu)
