@@ -30,7 +30,9 @@ class Course(Record):
     h                        length of the step [s]
     is_consistent            whether it has a start
     words, results           a program, also as floats, with the places of its calls:
-    aim, respond, scatter, close   of a start by sweeps, consistent.py; −1 without one
+    loads                    accelerations by gravity and loads
+    aim, respond, scatter    of a start by sweeps, consistent.py; −1 without one
+    close                    the end of it, calls that follow each other
     predict, guess           Q̃, and the first guess
     commit, other            the new state, from one and from the other of the two states of the descent
     V, A (n, 4, 3)           velocity and inner acceleration; Q is that of the descent
@@ -43,10 +45,11 @@ class Course(Record):
     words: Indices = i8(1)
     results: Array = f8(1)
     is_consistent: int = integer()
+    loads: Indices = i8(1)
     aim: int = integer()
     respond: int = integer()
     scatter: int = integer()
-    close: int = integer()
+    close: Indices = i8(1)
     predict: int = integer()
     guess: int = integer()
     commit: int = integer()
@@ -86,7 +89,8 @@ def _start(c: Course) -> bool:
     call(c.words, c.scatter)
     if turn > FAST and _respond(c) == math.inf:
         return False
-    call(c.words, c.close)
+    for place in c.close:
+        call(c.words, place)
     return True
 
 
@@ -105,6 +109,8 @@ def take(
     copy_matrices(A, c.A)
     copy_matrices(Q_before, c.Q_before)
     copy_matrices(V_before, c.V_before)
+    for place in c.loads:
+        call(c.words, place)
     if c.is_consistent:
         if f is None:
             if not _start(c):

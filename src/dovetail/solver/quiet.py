@@ -79,7 +79,7 @@ class Quiet:
         model, method = self._model, methods.method
         if not self._may_be_whole or state.dt_before not in (0.0, h) or methods.bdf1_count or methods.some_touched:
             return False
-        return not (method.looks_back and model.guards) and not model.loads.act
+        return not (method.looks_back and model.guards)
 
     # ---- taking them -----------------------------------------------------------------------------------------
 
@@ -214,23 +214,26 @@ class Quiet:
     def _plotted(self, d: Descent, h: float, methods: Methods) -> Course:
         """The course of steps of length h with these methods."""
         model = self._model
-        bodies, potential, a = model.bodies, model.potential, model.loads.free_fall
+        bodies, potential, loads = model.bodies, model.potential, model.loads
         n, program, free = bodies.count, Program(), bodies.is_free
-        V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push = np.zeros((11, n, 4, 3))
+        V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push, a, a_end = np.zeros((13, n, 4, 3))
         Q, V_start, sweep = d.Q[0], V, model.directions.sweep
-        aim = respond = first = last = -1
+        aim = respond = first = -1
+        last: list[int] = []
+        loaded = loads.bind(program, Q, a)
         responses = np.zeros((0, 0, 0))
         self._footing = None
         if methods.is_consistent:
             V_start = model.start.V
         if methods.is_consistent and not self._starts_by_sweep:
-            self._footing = footing_of(model, program, h, methods, Q, a, total, inner)
+            self._footing = footing_of(model, program, h, methods, Q, a, a_end, total, inner)
         elif methods.is_consistent:
             assert sweep is not None
             aim = program.add(aim_at_start, potential.weights, free, h, FAR, a, Q, V_start, aims, push)
             respond, responses = sweep.bind_filter(program, Q, aims, push, free)
             first = program.add(scatter, free, responses[0], 1.0 / FAR, V_start)
-            last = program.add(close_start, free, h, responses[1], 1.0, a, total, inner)
+            last = loads.bind_end(program, h, Q, V_start, a_end)
+            last.append(program.add(close_start, free, h, responses[1], 1.0, a_end, total, inner))
         else:
             total, inner = a, A
         table, is_dynamic = methods.prediction, bodies.is_dynamic
@@ -248,8 +251,8 @@ class Quiet:
         words = program.words()
         self._plot = program
         return Course(
-            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent), aim=aim,
-            respond=respond, scatter=first, close=last, predict=ahead, guess=guess, commit=commits[0],
-            other=commits[1], V=V, A=A, Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new,
-            responses=responses,
+            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent),
+            loads=np.array(loaded), aim=aim, respond=respond, scatter=first, close=np.array(last, np.int64),
+            predict=ahead, guess=guess, commit=commits[0], other=commits[1], V=V, A=A, Q_before=Q_before,
+            V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses,
         )  # fmt: skip
