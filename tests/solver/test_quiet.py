@@ -13,7 +13,7 @@ from dovetail.kernel.program import Program
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="steps in one call are for compiled kernels")
 
 
-def arm(**options):
+def arm(armature=0.0, **options):
     """Six links with drives and limits, above a ground."""
     sim = Sim(**options)
     sim.ground()
@@ -21,7 +21,9 @@ def arm(**options):
     for k in range(6):
         link = sim.box((0.3, 0.05, 0.05), pos=(0.3 * k + 0.15, 0.0, 2.0))
         axis = (0, 1, 0) if k % 2 == 0 else (0, 0, 1)
-        sim.revolute(below, link, pos=(0.3 * k, 0.0, 2.0), axis=axis, limit=(-3.0, 3.0), drive=0.2)
+        hinge = sim.revolute(below, link, pos=(0.3 * k, 0.0, 2.0), axis=axis, limit=(-3.0, 3.0), drive=0.2)
+        if armature:
+            hinge.armature = armature
         below = link
     return started(sim)
 
@@ -109,6 +111,8 @@ SCENES = {
     "driven arm": lambda path: arm(),
     "driven arm, bdf1": lambda path: arm(integrator="bdf1"),
     "driven arm, no contact": lambda path: arm(contact=False),
+    "driven arm with rotors": lambda path: arm(0.1),
+    "driven arm with rotors, bdf2": lambda path: arm(0.1, integrator="bdf2", contact=False),
     "pendulum onto the ground": lambda path: pendulum(),
     "gripper": lambda path: gripper(),
     "cart, no contact": lambda path: cart(contact=False),

@@ -33,8 +33,10 @@ class Course(Record):
     loads                    accelerations by gravity and loads
     aim, respond, scatter    of a start by sweeps, consistent.py; −1 without one
     close                    the end of it, calls that follow each other
-    predict, guess           Q̃, and the first guess
+    predict                  Q̃, and where rotors would go: calls that follow each other
+    guess                    the first guess
     commit, other            the new state, from one and from the other of the two states of the descent
+    rotors                   what they keep of the step; −1 without any
     V, A (n, 4, 3)           velocity and inner acceleration; Q is that of the descent
     Q_before, V_before       one step earlier
     Q_new, V_new, A_new      the new state
@@ -50,10 +52,11 @@ class Course(Record):
     respond: int = integer()
     scatter: int = integer()
     close: Indices = i8(1)
-    predict: int = integer()
+    predict: Indices = i8(1)
     guess: int = integer()
     commit: int = integer()
     other: int = integer()
+    rotors: int = integer()
     V: Array = f8(3)
     A: Array = f8(3)
     Q_before: Array = f8(3)
@@ -117,7 +120,8 @@ def take(
                 return GIVEN_UP
         elif not start_by_blocks(f, c.words):
             return GIVEN_UP
-    call(c.words, c.predict)
+    for place in c.predict:
+        call(c.words, place)
     call(c.words, c.guess)
     found, iterations = descend(d, s)
     if found < 0:
@@ -125,7 +129,9 @@ def take(
     call(c.words, c.commit if found == 1 else c.other)
     if has_failed(c.words):
         return GIVEN_UP
+    if c.rotors >= 0:
+        call(c.words, c.rotors)
     copy_matrices(c.Q_new, Q_new)
     copy_matrices(c.V_new, V_new)
     copy_matrices(c.A_new, A_new)
-    return iterations
+    return GIVEN_UP if has_failed(c.words) else iterations

@@ -21,6 +21,7 @@ from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
 from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
+from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
 from dovetail.solver.predict import guesses, predict
 from dovetail.solver.solution import Solution, Tolerances
@@ -51,10 +52,9 @@ class Quiet:
         self._lawless: Indices | None = None
         self._starts_by_sweep, self._starts_by_blocks = False, not model.lone.exist
         self._made_for: tuple[Methods, Array] | None = None
-        laws, others = model.potential.laws, model.potential.others
+        others = model.potential.others
         self.is_possible = jit_enabled and model.stops is None and len(others) == 1 and model.islands.count > 0
-        whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
-        self._may_be_whole = whole and (laws is None or not len(laws.rotors))
+        self._may_be_whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
 
     # ---- which steps are quiet -------------------------------------------------------------------------------
 
@@ -237,9 +237,13 @@ class Quiet:
         else:
             total, inner = a, A
         table, is_dynamic = methods.prediction, bodies.is_dynamic
-        ahead = program.add(
-            predict, table, methods.of, h, free, is_dynamic, total, Q, V_start, Q_before, V_before, potential.Q_tilde
-        )
+        past, new, laws, rotors = (Q_before, V_before), (Q_new, V_new), potential.laws, -1
+        ahead = [
+            program.add(predict, table, methods.of, h, free, is_dynamic, total, Q, V_start, *past, potential.Q_tilde)
+        ]
+        if laws is not None and len(laws.rotors):
+            ahead.append(program.add(*predicting(laws, methods, bodies, h, (Q, V_start, total, inner), past)))
+            rotors = program.add(*committing(laws, methods, bodies, h, new, (Q, V), model.nobody, Q_before))
         guess = program.add(guesses, h * h / methods.weight, free, Q, potential.Q_tilde, inner, d.Q[1])
         commits = [
             program.add(
@@ -253,6 +257,6 @@ class Quiet:
         return Course(
             h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent),
             loads=np.array(loaded), aim=aim, respond=respond, scatter=first, close=np.array(last, np.int64),
-            predict=ahead, guess=guess, commit=commits[0], other=commits[1], V=V, A=A, Q_before=Q_before,
-            V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses,
+            predict=np.array(ahead), guess=guess, commit=commits[0], other=commits[1], rotors=rotors, V=V, A=A,
+            Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses,
         )  # fmt: skip
