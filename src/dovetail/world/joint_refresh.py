@@ -1,7 +1,7 @@
 """Before a step: attributes that steer joints, as they are now, copied into the solver's parameters.
 
-All joints that share a law are refreshed together, however many geometries they are in, and only if an attribute has
-changed: what nobody wrote costs nothing.
+All joints that share a law are refreshed together, however many geometries they are in, and only if an attribute of
+theirs has changed: what nobody wrote costs nothing.
 """
 
 from __future__ import annotations
@@ -90,6 +90,9 @@ class _LawRefresh:
         self._offset: Indices | None = None
         if any(column.parameter.reported for column in self._columns) and all(name for _, name in offsets):
             self._offset = np.concatenate([reader.ask(elements, name) for elements, name in offsets])
+        asked = [column.at for column in self._columns] + [self._switch, self._hold, self._offset]
+        self._asked = np.concatenate([np.zeros(0, np.int64), *(at for at in asked if at is not None)])
+        self._taken = b""  # what was read there
         exactly = [use for use in uses if isinstance(word, Hold) and lowered.held is not None]
         none = np.zeros(0, np.int64)
         exact = [use.rows.start + np.flatnonzero(use.entry.exact) for use in exactly]
@@ -108,9 +111,11 @@ class _LawRefresh:
             return reader.ask(use.entry.elements, use.word.acceleration)
         return np.full(use.entry.count, -1)
 
-    def run(self, read: Array) -> None:
-        """Take over what was read."""
-        laws = self._laws
+    def run(self, read: Array, anew: bool = True) -> None:
+        """Take over what was read, if that is other than it was, or anew."""
+        laws, now = self._laws, read[self._asked].tobytes()
+        if now == self._taken and not anew:
+            return
         on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
         held = self._keep_held(read, on)
         for column in self._columns:
@@ -129,6 +134,7 @@ class _LawRefresh:
             self._check_limits()
         if isinstance(self._word, Servo):
             self._target = laws.p[:, TARGET].copy()
+        self._taken = now
 
     @property
     def may_approach(self) -> bool:
@@ -302,9 +308,9 @@ class JointRefresh:
         self._h = h
 
     def _take(self, read: Array) -> None:
-        self._stale = True  # until all is taken: what is refused once is refused again
+        anew, self._stale = self._stale, True  # until all is taken: what is refused once is refused again
         for law in self._laws:
-            law.run(read)
+            law.run(read, anew)
         for load in self._loads:
             load.run(read)
         for use, column, at, parameter in self._terms:
