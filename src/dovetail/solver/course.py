@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.kernel.copy import copy_matrices
+from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, real
@@ -107,11 +107,11 @@ def take(
     f is the footing of a start by blocks, or None.
     """
     has_failed(c.words)  # in a step that was given up
-    copy_matrices(Q, d.Q[0])
-    copy_matrices(V, c.V)
-    copy_matrices(A, c.A)
-    copy_matrices(Q_before, c.Q_before)
-    copy_matrices(V_before, c.V_before)
+    copy(Q, d.Q[0])
+    copy(V, c.V)
+    copy(A, c.A)
+    copy(Q_before, c.Q_before)
+    copy(V_before, c.V_before)
     for place in c.loads:
         call(c.words, place)
     if c.is_consistent:
@@ -131,7 +131,7 @@ def take(
         return GIVEN_UP
     if c.rotors >= 0:
         call(c.words, c.rotors)
-    copy_matrices(c.Q_new, Q_new)
-    copy_matrices(c.V_new, V_new)
-    copy_matrices(c.A_new, A_new)
+    copy(c.Q_new, Q_new)
+    copy(c.V_new, V_new)
+    copy(c.A_new, A_new)
     return GIVEN_UP if has_failed(c.words) else iterations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.kernel.copy import copy_matrix
+from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.program import RESULT, Program, call
 from dovetail.kernel.record import Record, f8, i8, integer
@@ -55,13 +55,13 @@ def start_by_blocks(f: Footing, words: Indices) -> bool:
     """V̂ and accelerations of a consistent start; False where the filter is singular."""
     for place in f.assemble:
         call(words, place)
-    copy_matrix(f.g, f.gradient)
+    copy(f.g, f.gradient)
     call(words, f.factor)
     if words[f.factor + RESULT] >= 0:
         return False
     for place in f.to_velocity:
         call(words, place)
-    copy_matrix(f.gradient, f.g)
+    copy(f.gradient, f.g)
     for place in f.to_acceleration:
         call(words, place)
     return True

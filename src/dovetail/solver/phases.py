@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.kernel.copy import copy_matrices
+from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble_bodies
@@ -162,7 +162,7 @@ def _assemble(
     for b in range(len(g)):
         for i in range(12):
             g[b, i] = 0.0
-    copy_matrices(blocks.base_U, U)
+    copy(blocks.base_U, U)
     assemble_bodies(p.weights, arap, 1.0 if exact else 0.0, Q, p.Q_tilde, active, blocks.base_D, g, D)
     kinds, many = _rows(p, slides)
     for k in range(many):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.kernel.copy import copy_matrices, copy_matrix
+from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, nested
 from dovetail.solver.blocks import Blocks
@@ -153,7 +153,7 @@ def start_rows(points: Rows, slides: Rows, constraints: Any, active: Indices, Q:
     A start obeys exact joints, whatever their multipliers are.
     """
     g, D, U, kinds = blocks.g, blocks.D, blocks.U, (points, slides)
-    copy_matrices(blocks.base_U, U)
+    copy(blocks.base_U, U)
     for k in range(2):
         _assemble_closed(kinds[k], active, Q, g, D, U)
     if constraints is not None:
@@ -233,15 +233,15 @@ def _close(
             break
         # a step can be too long for its correction, or rows that depend on each other not fit any more; a NaN too
         if not linear and not worst < before:
-            copy_matrix(y_kept, y)
-            copy_matrix(mu_kept, mu)
+            copy(y_kept, y)
+            copy(mu_kept, mu)
             ends = True
             continue
         if not linear and worst > 0.5 * before:
             break
         before = worst
-        copy_matrix(y, y_kept)
-        copy_matrix(mu, mu_kept)
+        copy(y, y_kept)
+        copy(mu, mu_kept)
         # conjugate gradients on J A⁻¹Jᵀ μ = residual with K as its inverse
         rz = 0.0
         for k in range(rows):
