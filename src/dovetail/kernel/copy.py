@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
-__all__ = ["copy"]
+__all__ = ["copy", "copy_rows"]
 
 
 @kernel
@@ -14,3 +14,12 @@ def copy(source: Array, out: Array) -> None:
     one, other = source.reshape(source.size), out.reshape(out.size)
     for k in range(len(one)):
         other[k] = one[k]
+
+
+@kernel
+def copy_rows(source: Array, out: Array) -> None:
+    """The same for (n, 4, 3): with rows of a size that the compiler knows, and no views, it is faster for few of them."""
+    for b in range(len(source)):
+        for i in range(4):
+            for x in range(3):
+                out[b, i, x] = source[b, i, x]

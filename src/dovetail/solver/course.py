@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.kernel.copy import copy
+from dovetail.kernel.copy import copy_rows
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, real
@@ -107,11 +107,11 @@ def take(
     f is the footing of a start by blocks, or None.
     """
     has_failed(c.words)  # in a step that was given up
-    copy(Q, d.Q[0])
-    copy(V, c.V)
-    copy(A, c.A)
-    copy(Q_before, c.Q_before)
-    copy(V_before, c.V_before)
+    copy_rows(Q, d.Q[0])
+    copy_rows(V, c.V)
+    copy_rows(A, c.A)
+    copy_rows(Q_before, c.Q_before)
+    copy_rows(V_before, c.V_before)
     for place in c.loads:
         call(c.words, place)
     if c.is_consistent:
@@ -131,7 +131,7 @@ def take(
         return GIVEN_UP
     if c.rotors >= 0:
         call(c.words, c.rotors)
-    copy(c.Q_new, Q_new)
-    copy(c.V_new, V_new)
-    copy(c.A_new, A_new)
+    copy_rows(c.Q_new, Q_new)
+    copy_rows(c.V_new, V_new)
+    copy_rows(c.A_new, A_new)
     return GIVEN_UP if has_failed(c.words) else iterations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dovetail.kernel.copy import copy
+from dovetail.kernel.copy import copy_rows
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.program import Program
 from dovetail.solver.bodies import Bodies
@@ -80,7 +80,7 @@ class Loads:
 
     def bind(self, program: Program, Q: Array, out: Array) -> list[int]:
         """The places of `accelerations` in a program, to out (n, 4, 3)."""
-        places = [program.add(copy, self._nothing, self._forces)]
+        places = [program.add(copy_rows, self._nothing, self._forces)]
         places += [program.add(*load.adding(Q, self._forces)) for load in self._loads]
         return [*places, program.add(accelerate, self._bodies, self._forces, out)]
 
