@@ -18,7 +18,7 @@ def copy(source: Array, out: Array) -> None:
 
 @kernel
 def copy_rows(source: Array, out: Array) -> None:
-    """The same for (n, 4, 3): with rows of a size that the compiler knows, and no views, it is faster for few of them."""
+    """The same for (n, 4, 3): with a size that the compiler knows, and no views, it is faster for few bodies."""
     for b in range(len(source)):
         for i in range(4):
             for x in range(3):
