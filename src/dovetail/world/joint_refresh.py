@@ -13,6 +13,7 @@ from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Parameter
 from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.stops import Stops
+from dovetail.solver.law.stop import MARGIN
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.approach import approach
 from dovetail.world.attribute_reader import AttributeReader
@@ -82,7 +83,7 @@ class _LawRefresh:
             if parameter.attribute and parameter.attribute != "strength_ratio"
         ]
         self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
-        self._target = np.zeros(0)  # of servos, as it was given
+        self._given = self._target = np.zeros(0)  # of servos, as it was given, and within limits
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -91,7 +92,8 @@ class _LawRefresh:
         if any(column.parameter.reported for column in self._columns) and all(name for _, name in offsets):
             self._offset = np.concatenate([reader.ask(elements, name) for elements, name in offsets])
         asked = [column.at for column in self._columns] + [self._switch, self._hold, self._offset]
-        self._asked = np.concatenate([np.zeros(0, np.int64), *(at for at in asked if at is not None)])
+        given = self._acceleration[self._acceleration >= 0]
+        self._asked = np.concatenate([given, *(at for at in asked if at is not None)])
         self._taken = b""  # what was read there
         exactly = [use for use in uses if isinstance(word, Hold) and lowered.held is not None]
         none = np.zeros(0, np.int64)
@@ -133,7 +135,7 @@ class _LawRefresh:
         if isinstance(self._word, Limit):
             self._check_limits()
         if isinstance(self._word, Servo):
-            self._target = laws.p[:, TARGET].copy()
+            self._given = laws.p[:, TARGET].copy()
         self._taken = now
 
     @property
@@ -165,6 +167,20 @@ class _LawRefresh:
         if np.count_nonzero(np.isfinite(acceleration)):
             x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
             laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
+
+    def stay_within(self, read: Array, lower: Array, upper: Array) -> None:
+        """Targets of servos that have an acceleration end at the limits, by coordinate: firm ones would break them."""
+        here, of = np.isfinite(self._accelerations(read)), self._laws.of
+        self._target = np.where(here, np.clip(self._given, lower[of], upper[of]), self._given)
+
+    def add_bounds(self, lower: Array, upper: Array) -> None:
+        """Limits, by coordinate; of hard ones where their barriers begin."""
+        if isinstance(self._word, Limit):
+            low, high, strength = self._laws.p[:, :3].T
+            short = MARGIN * np.minimum(1.0, high - low) * np.isinf(strength)
+            low, high = low + short, high - short
+            np.maximum.at(lower, self._laws.of, np.where(strength > 0.0, low, -np.inf))
+            np.minimum.at(upper, self._laws.of, np.where(strength > 0.0, high, np.inf))
 
     @property
     def on_the_way(self) -> list[str]:
@@ -311,6 +327,13 @@ class JointRefresh:
         anew, self._stale = self._stale, True  # until all is taken: what is refused once is refused again
         for law in self._laws:
             law.run(read, anew)
+        if self._servos:
+            count = len(self._lowered.coordinates.value)
+            lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
+            for law in self._laws:
+                law.add_bounds(lower, upper)
+            for servo in self._servos:
+                servo.stay_within(read, lower, upper)
         for load in self._loads:
             load.run(read)
         for use, column, at, parameter in self._terms:
