@@ -113,11 +113,11 @@ class _LawRefresh:
             return reader.ask(use.entry.elements, use.word.acceleration)
         return np.full(use.entry.count, -1)
 
-    def run(self, read: Array, anew: bool = True) -> None:
-        """Take over what was read, if that is other than it was, or anew."""
+    def run(self, read: Array, anew: bool = True) -> bool:
+        """Take over what was read, if that is other than it was, or anew; whether it was taken over."""
         laws, now = self._laws, read[self._asked].tobytes()
         if now == self._taken and not anew:
-            return
+            return False
         on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
         held = self._keep_held(read, on)
         for column in self._columns:
@@ -132,11 +132,16 @@ class _LawRefresh:
         if self._lowered.held is not None and self._exact.size:
             _, target, scale = laws.p[self._exact].T
             self._lowered.held.target[self._exact_rows] = scale * target
-        if isinstance(self._word, Limit):
+        if self.is_limit:
             self._check_limits()
         if isinstance(self._word, Servo):
             self._given = laws.p[:, TARGET].copy()
         self._taken = now
+        return True
+
+    @property
+    def is_limit(self) -> bool:
+        return isinstance(self._word, Limit)
 
     @property
     def may_approach(self) -> bool:
@@ -175,7 +180,7 @@ class _LawRefresh:
 
     def add_bounds(self, lower: Array, upper: Array) -> None:
         """Limits, by coordinate; of hard ones where their barriers begin."""
-        if isinstance(self._word, Limit):
+        if self.is_limit:
             low, high, strength = self._laws.p[:, :3].T
             short = MARGIN * np.minimum(1.0, high - low) * np.isinf(strength)
             low, high = low + short, high - short
@@ -260,6 +265,8 @@ class JointRefresh:
             batches.setdefault(id(use.laws), []).append(use)
         self._laws = [_LawRefresh(uses, lowered, stops, reader) for uses in batches.values()]
         self._servos = [law for law in self._laws if law.may_approach]
+        count = len(lowered.coordinates.value)
+        self._bounds = np.full(count, -np.inf), np.full(count, np.inf)  # of coordinates, by their limits
         loads: dict[int, list[LoadOnJoints]] = {}
         for load in lowered.load_uses:
             loads.setdefault(id(load.values), []).append(load)
@@ -325,15 +332,14 @@ class JointRefresh:
 
     def _take(self, read: Array) -> None:
         anew, self._stale = self._stale, True  # until all is taken: what is refused once is refused again
-        for law in self._laws:
-            law.run(read, anew)
-        if self._servos:
-            count = len(self._lowered.coordinates.value)
-            lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
+        taken = [law for law in self._laws if law.run(read, anew)]
+        if self._servos and any(law.is_limit for law in taken):
+            lower, upper = self._bounds
+            lower[:], upper[:] = -np.inf, np.inf
             for law in self._laws:
                 law.add_bounds(lower, upper)
-            for servo in self._servos:
-                servo.stay_within(read, lower, upper)
+        for servo in self._servos:
+            servo.stay_within(read, *self._bounds)
         for load in self._loads:
             load.run(read)
         for use, column, at, parameter in self._terms:
