@@ -69,12 +69,13 @@ def soft() -> Sim:
     return sim
 
 
-def servo(**options: Any) -> Sim:
+def servo(armature: float = 0.0, **options: Any) -> Sim:
     """An arm of three joints that drives turn to their targets, one of them at its cap."""
     sim, last = empty(**options), None
     for k, axis in enumerate([(0, 0, 1), (0, 1, 0), (0, 1, 0)]):
         body = sim.box((0.3, 0.06, 0.06), pos=(0.3 * k + 0.15, 0, 0))
-        drive = sim.revolute(last, body, pos=(0.3 * k, 0, 0), axis=axis).drive
+        joint = sim.revolute(last, body, pos=(0.3 * k, 0, 0), axis=axis, **({"armature": armature} if armature else {}))
+        drive = joint.drive
         drive.stiffness, drive.damping, drive.target, drive.max_effort = 200.0, 5.0, 0.3 - 0.2 * k, 15.0
         last = body
     return sim
@@ -216,6 +217,22 @@ def gripper() -> Sim:
     return sim
 
 
+def ball() -> Sim:
+    """A ball that ground brings to rest, which resists rolling."""
+    sim = empty(contact=True, friction=0.4, d_hat=5e-3)
+    sim.ground(rolling_friction=5e-3)
+    sim.sphere(0.05, pos=(0, 0, 0.054), velocity=(0.5, 0.1, 0), spin=(-2.0, 10.0, 1.0))
+    return sim
+
+
+def bouncer() -> Sim:
+    """A box that the ground gives back half of its speed."""
+    sim = empty(contact=True, friction=0.3, d_hat=5e-3)
+    sim.ground(restitution=0.5)
+    sim.box((0.2, 0.15, 0.1), pos=(0, 0, 0.062), velocity=(0.3, 0.1, -1.0), spin=(0.1, 0.1, 1.0))
+    return sim
+
+
 CASES = {
     "free body, ctr": Case(free),
     "soft bodies, bdf1": Case(soft),
@@ -226,6 +243,7 @@ CASES = {
         lambda: chain("revolute", "bdf1", 6, damping=0.05, friction=0.02)
     ),
     "driven arm with caps, ctr": Case(servo),
+    "driven arm with rotors, ctr": Case(lambda: servo(0.02)),
     "soft limits, ctr": Case(lambda: limited(False, "ctr")),
     "hard limits, bdf1": Case(lambda: limited(True, "bdf1")),
     "four-bar loop, exact, ctr": Case(four_bar),
@@ -239,6 +257,8 @@ CASES = {
     "pile of 9 boxes": Case(lambda: stack(9), 8, True),
     "boxes slide down a board": Case(slope, 8, True),
     "puck that slides into a box": Case(puck, 8, True),
+    "ball that rolls against friction": Case(ball, 8, True),
+    "box that bounces": Case(bouncer, 1, True),
     "arm that pushes a box": Case(pusher, 10, True),
     "gripper that lifts a cube": Case(gripper, 10, True),
 }

@@ -1,10 +1,11 @@
-"""What gradients cost: backward over forward, on a chain of 100 links and on a pile of 125 boxes.
+"""What gradients cost: backward over forward, on chains of 100 links and on a pile of 125 boxes.
 
     python benchmarks/gradients.py
 
 Forward is the recorded rollout, with the tolerances that a tape asks for, and `plain` the same steps without a tape, at
-the tolerances of the config. Processor time, minima over rounds that take turns. Then the Jacobians of a step, and
-what a tape keeps.
+the tolerances of the config. ctr is what a `Sim` takes by default. Processor time, minima over rounds that take turns.
+Then the Jacobians of a step, and what a tape keeps: states and what is told of steps, without what one call keeps for
+itself.
 """
 
 from __future__ import annotations
@@ -140,26 +141,32 @@ def measure_jacobians(name: str, strength: float | None, branching: bool = False
 
 
 def measure_step(name: str, strength: float) -> None:
-    """Jacobians of a step of 32 links by all of their 768 numbers; memory of a rollout."""
+    """Jacobians of a step of 32 links by all of their 768 numbers."""
     world = chain(strength, links=32)
     tape, least = world.rollout(3), np.inf
     for _ in range(ROUNDS):
         clock = time.process_time()
         rows = len(tape.step_jacobians(1)[0])
         least = min(least, time.process_time() - clock)
+    print(f"{name:24s} Jacobians of states {1e3 * least:6.1f} ms, {1e6 * least / rows:.0f} µs a row")
+
+
+def measure_memory(name: str, world: World, bodies: int) -> None:
+    """Bytes that 200 more steps of a rollout keep."""
+    world.rollout(3)
     tracemalloc.start()
-    tape = world.rollout(200)
-    kept = tracemalloc.get_traced_memory()[0] / 200 / 33
+    kept, tapes = [], []
+    for steps in (100, 300):
+        tapes.append(world.rollout(steps))
+        kept.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    print(
-        f"{name:24s} Jacobians of states {1e3 * least:6.1f} ms, {1e6 * least / rows:.0f} µs a row   "
-        f"{kept:.0f} B per body and step"
-    )
+    print(f"{name:24s} {(kept[1] - 2 * kept[0]) / 200 / bodies:.0f} B per body and step")
 
 
 if __name__ == "__main__":
     measure("chain 100, penalty, bdf1", lambda: chain(100.0))
     measure("chain 100, exact, bdf1", lambda: chain(np.inf))
+    measure("chain 100, penalty, ctr", lambda: chain(100.0, "ctr"))
     measure("chain 100, exact, ctr", lambda: chain(np.inf, "ctr"))
     measure("pile 125, bdf1", pile, 40)
     measure_jacobians("hinges, penalty, bdf1", 100.0)
@@ -167,3 +174,6 @@ if __name__ == "__main__":
     measure_jacobians("hinges, exact, branching", None, True)
     measure_step("chain 32, penalty, bdf1", 100.0)
     measure_step("chain 32, exact, bdf1", np.inf)
+    for method in ("bdf1", "bdf2", "ctr"):
+        measure_memory(f"chain 100, penalty, {method}", chain(100.0, method), 101)
+        measure_memory(f"chain 100, exact, {method}", chain(np.inf, method), 101)

@@ -251,6 +251,16 @@ def test_steps_that_are_not_recorded_are_what_they_are_without_tapes(method, str
     assert not np.array_equal(found.Q, tape.Q[-1])  # which was computed more accurately
 
 
+@pytest.mark.parametrize("build", [lambda: chain("bdf1", 100.0), lambda: chain("bdf2", np.inf)])
+def test_recording_changes_no_bit_of_a_step(build):
+    """With the tolerances that a tape asks for; ctr alone takes another way to its starts, by blocks."""
+    recorded, plain = build(), build()
+    tape = recorded.world.rollout(5)
+    plain.run(5)
+    expected = plain.world._simulation.state
+    assert np.array_equal(tape.Q[-1], expected.Q) and np.array_equal(tape.V[-1], expected.V)
+
+
 def test_a_loss_of_the_end_alone_is_one_of_all_states():
     tape = chain().world.rollout(3)
     by_end = np.random.default_rng(0).normal(size=(5, 4, 3))

@@ -9,12 +9,13 @@ next one than Q and V (`Past` in frame.py): what of that depends on Qₙ₊₁ i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.errors import GradientError
-from dovetail.gradient.bodies import BodySums, Costate, PastBars, fall_back, step_back
+from dovetail.gradient.blow import BlowAdjoint
+from dovetail.gradient.bodies import Costate, PastBars, end_bars, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.eased import EaseAdjoint
 from dovetail.gradient.frame import Frame, Parameters, Past
@@ -25,11 +26,13 @@ from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.reel import Ends
+from dovetail.gradient.rotors import RotorAdjoint
 from dovetail.gradient.rubbing import RubbingContact
 from dovetail.gradient.start import Begun, StartAdjoint
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching, Walk
 from dovetail.gradient.turning import TurnAdjoint
+from dovetail.solver.assembly.start import close_start
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.predict import predict
@@ -67,12 +70,12 @@ class Adjoint:
         self.model = simulation.model
         self.system = AdjointSystem(self.model)
         self.potential = PotentialAdjoint(simulation)
-        by, n = sums.constant, self.model.bodies.count
-        self._by_bodies = BodySums(mass=by["mass"], stiffness=by["stiffness"], gravity=by["gravity"])
+        n = self.model.bodies.count
         self._last: tuple[Methods, Flags | None, Array] | None = None
-        self._room, self._costates = np.zeros((2, n, 4, 3)), (Costate.zero(n), Costate.zero(n))
+        self._room, self._costates = np.zeros((4, n, 4, 3)), (Costate.zero(n), Costate.zero(n))
         self._start = StartAdjoint(simulation, self.system, self.potential.is_place)
         self._held = HeldAdjoint(simulation, self.system, self._start)
+        self.rotors = RotorAdjoint(self.model)
 
     def __enter__(self) -> Adjoint:
         coordinates = self.parameters.coordinates
@@ -81,6 +84,7 @@ class Adjoint:
         contact = self.model.contact
         self.walk = None if contact is None else Walk(contact)
         self._later: tuple[Touching, int, float] | None = None
+        self._stands = False  # at any step
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -99,20 +103,17 @@ class Adjoint:
 
     def at(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian, factored."""
-        g = self.stand(k, frame, ends)
-        self.system.factor(k)
-        self.sums.residual[k] = self.system.newton_step(g) / frame.h
+        self.stand(k, frame, ends)
+        self.sums.residual[k] = self.system.factor(k) / frame.h
 
-    def stand(self, k: int, frame: Frame, ends: Ends) -> Array:
-        """Go to step k: what it began with, and its Hessian; the gradient (n, 12) that Newton's method has left."""
+    def stand(self, k: int, frame: Frame, ends: Ends) -> None:
+        """Go to step k: what it began with, and its Hessian."""
         model, h, methods = self.model, frame.h, frame.methods
         self.k, self.frame, self.ends = k, frame, ends
-        if self.sums.vertices is not None and frame.past is not None and frame.contacts:
-            raise GradientError(
-                f"Tape.backward: surfaces=True knows no way through step {k}, which has the integrator ctr in touch, "
-                "or friction that remembers or acts on thick surfaces; call rollout with smooth=True, on meshes."
-            )
-        self.parameters.put(frame.given)
+        self.parameters.put(frame.given, self._stands)
+        self._stands = True
+        if self.rotors.count:
+            self.rotors.stand()
         self.system.prepare(h, methods.weight)
         self.contact = self._touch(frame, ends)
         if self.contact is not None and not self.contact.fits(self.system.blocks):
@@ -128,21 +129,22 @@ class Adjoint:
             assert frame.past is not None
             turn, axis = self.turns.values
             self.contact.freeze(frame.past, turn, axis, self.turns.rolls)
+        self.blow = self._struck(frame, ends, a)
         self.parameters.coordinates.reference[:] = frame.values[1]
-        return self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
+        self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
 
     def begin(self, Q: Array, V: Array) -> tuple[Array, Array, Begun | None]:
         """Velocity and acceleration that the step at hand begins with at Q, V, where the contacts are known."""
-        frame, half = self.frame, np.zeros(1)
+        frame, half = self.frame, None
         self.grip: Grip | None = None
         if frame.methods.is_consistent and frame.methods.some_held:
             self.grip = self._held.begin(self._pressed, Q, V, self.model.loads.accelerations(Q))
             V = self.grip.V_start.value
-            half = half if self.grip.half is None else self.grip.half.value
+            half = None if self.grip.half is None else self.grip.half.value
         return self.begin_with(Q, V, half)
 
     def begin_with(
-        self, Q: Array, V: Array, half: Array, push: Array | float = 0.0
+        self, Q: Array, V: Array, half: Array | None, push: Array | None = None
     ) -> tuple[Array, Array, Begun | None]:
         """The same with V and half (n, 4, 3) as touching makes them, push (n, 4, 3) an acceleration more.
 
@@ -150,29 +152,42 @@ class Adjoint:
         """
         frame, loads = self.frame, self.model.loads
         self.parameters.coordinates.reference[:] = frame.values[0]
-        a = loads.accelerations(Q) + push
+        a = loads.accelerations(Q)
+        if push is not None:
+            a = a + push
         if not frame.methods.is_consistent:
             return V, a, None
-        begun = self._start.begin(frame, Q, V, a, half)
-        on, h = (begun.active != 0)[:, None, None], frame.h
-        end = loads.accelerations(Q + h * begun.V) + push
-        return begun.V, np.where(on, end - begun.x / (h * h), begun.a), begun
+        begun, h = self._start.begin(frame, Q, V, a, half), frame.h
+        end, total, unused = a, begun.a.copy(), self._room[0]
+        if loads.act:
+            end = loads.accelerations(Q + h * begun.V) + (0.0 if push is None else push)
+        close_start(begun.active, h, begun.x.reshape(-1, 12), -1.0, end, total, unused)
+        return begun.V, total, begun
 
     def touch_ahead(self, dQ: Array, dV: Array, push: Array) -> tuple[Array, Array]:
         """Changes of V and half as touching makes them, with those of the state and of accelerations."""
         if self.grip is None:
             return dV, np.zeros_like(dQ)
-        loads, Q, size = self.model.loads, self.ends.Q, max(float(np.abs(dQ).max()), 1e-300)
-        step = _STEP / size
-        da = (loads.accelerations(Q + step * dQ) - loads.accelerations(Q - step * dQ)) / (2.0 * step)
-        return self._held.ahead(self.grip, dQ, dV, da + push)
+        return self._held.ahead(self.grip, dQ, dV, self.load_change(dQ) + push)
+
+    def load_change(self, dQ: Array) -> Array:
+        """Change of accelerations by loads at the start of the step, with that of the state."""
+        loads, Q, step = self.model.loads, self.ends.Q, _STEP / max(float(np.abs(dQ).max()), 1e-300)
+        ahead = loads.accelerations(Q + step * dQ).copy()
+        return (ahead - loads.accelerations(Q - step * dQ)) / (2.0 * step)
 
     def pull(self, after: Costate) -> Costate:
         """Adjoints at the start of the step at hand, from those at its end."""
         model, sums, k, frame, ends, begun = self.model, self.sums, self.k, self.frame, self.ends, self.begun
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
         reference[:] = frame.values[1]
-        q, past, c = after.Q + table[:, 5, None, None] / h * after.V, after.past, model.potential.weights.c
+        before = self._costates[after is self._costates[0]]
+        if (blow := self.blow) is not None:
+            after = self._before_blow(blow, after)
+        (a_bar, V_bar, q, _), past, c = self._room, after.past, model.potential.weights.c
+        if self.rotors.count:
+            self.rotors.end(table, h, ends, after, sums)
+        end_bars(table, h, after, q)
         if past is not None:
             pulled = (c * model.bodies.is_free)[:, None, None] / (h * h) * past.A
             q += pulled
@@ -180,58 +195,97 @@ class Adjoint:
                 q += self.contact.explicit(past)
         x, nu = self.system.solve(Q1, q)
         start_bar = self.potential.run(k, h, Q1, x, nu, sums)
-        before = self._costates[after is self._costates[0]]
-        (a_bar, V_bar), Q_tilde = self._room, model.potential.Q_tilde
-        step_back(model.bodies, table, c, h, Q1, Q_tilde, x, after, before, (a_bar, V_bar), self._by_bodies)
-        a_bar += (h * table[:, 9, None, None]) * after.V
+        Q_bar, Vn_bar = before.Q, before.V
+        step_back(model.bodies, table, c, h, Q1, model.potential.Q_tilde, x, after, before, (a_bar, V_bar), sums.bodies)
         if past is not None:
-            before.Q -= table[:, 0, None, None] * pulled
+            Q_bar -= table[:, 0, None, None] * pulled
             a_bar -= (h * h * table[:, 4, None, None]) * pulled
             V_bar -= (h * table[:, 2, None, None]) * pulled
         if self.contact is not None:
-            self.contact.back(x, before.Q, sums)
+            self.contact.back(x, Q_bar, sums)
         if self.eased is not None:
             self._ease_back(self.eased, past, x)
         before.past = None
         if frame.past is not None:
             before.past = self._past_bars(frame.past)
         reference[:] = frame.values[0]
+        A_bar = a_bar
+        if self.rotors.count:
+            aim_bar = self.potential.by_laws[self.rotors.places()]
+            of_V, of_A = self.rotors.start(table, h, ends, begun, aim_bar, after, before, sums)
+            V_bar += of_V
+            A_bar = a_bar + of_A
+        if blow is not None:
+            Q_bar += blow.Q_before.slope
+            Vn_bar += blow.V_before.slope
         if begun is None:
-            self._loads(k, a_bar, ends.Q, before.Q)
-            before.V += V_bar
+            self._loads(k, a_bar if blow is None else a_bar + blow.a.slope, ends.Q, Q_bar)
+            Vn_bar += V_bar
             if start_bar.any():
                 coordinates, nothing = self.parameters.coordinates, np.zeros_like(Q1)
                 value_adjoints(
-                    coordinates, ends.Q, nothing, start_bar, np.zeros(coordinates.count), before.Q, nothing,
+                    coordinates, ends.Q, nothing, start_bar, np.zeros(coordinates.count), Q_bar, nothing,
                     sums.constant["coordinates/W"],
                 )  # fmt: skip
             if self.eased is not None:
                 self._find_back(self.eased, before)
             return before
-        on, at_end = (begun.active != 0)[:, None, None], np.zeros_like(Q1)
+        end_bar, on = a_bar, (begun.active != 0)[:, None, None]
         rubs = self.contact if isinstance(self.contact, RubbingContact) else None
-        of_Q, of_V, inner_bar = self.turns.back(past, rubs, sums)
-        before.Q += of_Q
-        V_bar += of_V
-        self._loads(k, np.where(on, a_bar - inner_bar, 0.0), ends.Q + h * begun.V, at_end)
-        V_bar += h * at_end
-        of_Q, of_V, of_a, half_bar = self._start.back(
-            k, frame, begun, ends.Q, V_bar, np.where(on, a_bar + inner_bar, 0.0), start_bar, sums
-        )
-        before.Q += of_Q + at_end
-        of_a = np.where(on, of_a, a_bar)
+        if (found := self.turns.back(past, rubs, sums)) is not None:
+            of_Q, of_V, inner_bar = found
+            Q_bar += of_Q
+            V_bar += of_V
+            A_bar, end_bar = A_bar + inner_bar, a_bar - np.where(on, inner_bar, 0.0)
+        if self._loaded:
+            at_end = np.zeros_like(Q1)
+            self._loads(k, np.where(on, end_bar, 0.0), ends.Q + h * begun.V, at_end)
+            V_bar += h * at_end
+            Q_bar += at_end
+            end_bar = np.where(on, 0.0, end_bar)
+        of_Q, of_V, of_a, half_bar = self._start.back(k, frame, begun, ends.Q, V_bar, A_bar, start_bar, sums)
+        Q_bar += of_Q
+        if self.rotors.count:
+            self.rotors.begun_with(self._start.by_laws, before)
+        of_a += end_bar  # without loads accelerations at both ends are the same
         grip = self.grip
         if grip is None:
-            before.V += of_V
+            Vn_bar += of_V
         else:
             pushed_bar = np.zeros((len(Q1), 13)) if past is None else past.pushed[:, :13]
             self._held.back(grip, (of_V, half_bar, pushed_bar), sums)
             self._release(grip, before)
-            of_a = of_a + grip.a.slope
+            of_a += grip.a.slope
         if self.eased is not None:
             self._find_back(self.eased, before)
-        self._loads(k, of_a, ends.Q, before.Q)
+        if blow is not None:
+            of_a += blow.a.slope
+        self._loads(k, of_a, ends.Q, Q_bar)
         return before
+
+    def _struck(self, frame: Frame, ends: Ends, a: Array) -> BlowAdjoint | None:
+        """The blow after a step that began with V̂ and accelerations a, None if there is none."""
+        contact, h, t = self.model.contact, frame.h, self.table[:, :, None, None]
+        if contact is None or self.contact is None or not contact.scene.restitution.any():
+            return None
+        V = (t[:, 5] * ends.Q_end + t[:, 6] * ends.Q + t[:, 7] * ends.Q_before) / h + t[:, 8] * self._V_start
+        loads = self.model.loads.accelerations(ends.Q)
+        blow = BlowAdjoint(
+            self.model, self.contact, h, ends.Q, ends.Q_end, ends.V, V + h * t[:, 9] * a, loads
+        )  # fmt: skip
+        return blow if blow.bounced.any() else None
+
+    def _before_blow(self, blow: BlowAdjoint, after: Costate) -> Costate:
+        """Adjoints at the end of the step, before the blow."""
+        blow.back(after.V, self.sums)
+        found = Costate(
+            Q=after.Q + blow.Q.slope, V=after.V + blow.V.slope, Q_before=after.Q_before, V_before=after.V_before
+        )
+        found.rotors, past = after.rotors, after.past
+        if past is not None:  # what has been struck remembers no acceleration
+            past = replace(past, A=np.where(blow.bounced[:, None, None], 0.0, past.A))
+        found.past = past
+        return found
 
     def _ease_back(self, eased: EaseAdjoint, past: PastBars | None, x: Array) -> None:
         """Shares of eased pairs get what the next step, barriers at the end and friction have."""
@@ -252,7 +306,7 @@ class Adjoint:
         past.pairs, past.share = eased.before[0], eased.bars[~eased.found]
         if eased.found.any() and isinstance(contact, RubbingContact):
             by_Q, log_kappa = eased.pull_found(contact.start, self.model, self.ends.Q, self.sums)
-            before.Q += by_Q
+            np.add(before.Q, by_Q, out=before.Q)
             contact.tell_friction(contact.start, log_kappa, None, self.sums)
 
     def _past_bars(self, past: Past) -> PastBars:
@@ -270,10 +324,8 @@ class Adjoint:
         """before += what the start of a step in touch takes from the state and the past of it."""
         past = before.past
         assert past is not None
-        before.Q += grip.Q.slope
-        before.V += grip.V.slope
-        before.Q_before += grip.Q_before.slope
         for node, bar in (
+            (grip.Q, before.Q), (grip.V, before.V), (grip.Q_before, before.Q_before),
             (grip.A, past.A), (grip.pushed, past.pushed), (grip.rubbing, past.rubbing), (grip.turn, past.turn),
             (grip.axis, past.axis), (grip.force, past.force),
         ):  # fmt: skip
@@ -282,9 +334,10 @@ class Adjoint:
             told = set()
             for closest, friction in grip.frictions:
                 log_kappa = np.zeros(closest.t.count) if closest in told else closest.log_kappa.slope[:, 0]
+                if closest not in told and self.model.contact is not None:
+                    closest.tell_shapes(self.model.contact.scene, self.sums)
                 told.add(closest)
-                log_mu = None if friction is None else friction.log_mu_all.slope[:, 0]
-                self.contact.tell_friction(closest.t, log_kappa, log_mu, self.sums)
+                self.contact.tell_friction(closest.t, log_kappa, friction, self.sums)
 
     @property
     def table(self) -> Array:
@@ -294,7 +347,7 @@ class Adjoint:
     @property
     def pulls_once(self) -> bool:
         """Whether `pull` leaves nothing to be pulled again: the start of ctr takes the place of the factor."""
-        return self.begun is not None or isinstance(self.contact, RubbingContact)
+        return self.begun is not None or isinstance(self.contact, RubbingContact) or self.blow is not None
 
     def _coefficients(self, methods: Methods, touched: Flags | None) -> Array:
         """Those of the last step if its methods were the same."""
@@ -325,11 +378,15 @@ class Adjoint:
         kind = ContactAdjoint if frame.past is None else RubbingContact
         return kind(contact, start, end, ends.Q, ends.Q_end, h)
 
+    @property
+    def _loaded(self) -> bool:
+        """Whether accelerations depend on where bodies are, or may."""
+        return self.model.loads.act or bool(self._simulation.joints.lowered.loads)
+
     def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""
-        sums, F_bar = self.sums, np.empty_like(a_bar)
-        fall_back(self.model.bodies, a_bar, self._by_bodies, F_bar)
-        sums.steps["forces"][k] += F_bar
+        sums, F_bar = self.sums, self._room[3]
+        fall_back(self.model.bodies, a_bar, sums.bodies, F_bar, sums.steps["forces"][k])
         if self.model.loads.act:
             by_loads = self.model.loads.accelerations(Q) - self.model.loads.free_fall
             sums.constant["mass"] -= F_bar @ by_loads.swapaxes(1, 2)  # of M⁻¹F

@@ -11,7 +11,7 @@ from dovetail.kernel.record import Record, f8
 from dovetail.solver.bodies import ORTHO, Bodies
 from dovetail.typing import Array, Indices
 
-__all__ = ["BodySums", "Costate", "PastBars", "fall_back", "ortho_product", "shape_gradients", "step_back"]
+__all__ = ["BodySums", "Costate", "PastBars", "end_bars", "fall_back", "ortho_product", "shape_gradients", "step_back"]
 
 
 @dataclass(slots=True)
@@ -30,13 +30,17 @@ class PastBars:
 
 
 class Costate(Record):
-    """Adjoints (n, 4, 3) of Qₙ, Vₙ, and of Qₙ₋₁, Vₙ₋₁ as the step after the n-th sees them; `past` in touch."""
+    """Adjoints (n, 4, 3) of Qₙ, Vₙ, and of Qₙ₋₁, Vₙ₋₁ as the step after the n-th sees them; `past` in touch.
+
+    rotors (2, r)      of e of rotors, and of that before it
+    """
 
     Q: Array = f8(3)
     V: Array = f8(3)
     Q_before: Array = f8(3)
     V_before: Array = f8(3)
     past: PastBars | None = None
+    rotors: Array | None = None
 
     @classmethod
     def zero(cls, n: int) -> Costate:
@@ -94,7 +98,7 @@ def step_back(
     Q_bar, Vn_bar, Q_before, V_before = before.Q, before.V, before.Q_before, before.V_before
     pull = np.empty((4, 3))
     for b in range(len(Q)):
-        a0, a1, b0, b1, s, _, d0, d1, carry, _ = table[b]
+        a0, a1, b0, b1, s, _, d0, d1, carry, push = table[b]
         stays, weight = 0.0 if is_free[b] else 1.0, c[b]
         if model[b] == ORTHO:
             stiffness_bar[b] -= h * h * ortho_product(Q, x, b)
@@ -114,13 +118,22 @@ def step_back(
                 Vn_bar[b, i, z] = earlier_V[b, i, z]
                 Q_before[b, i, z] = d1 / h * v + a1 * t
                 V_before[b, i, z] = h * b1 * t
-                a_bar[b, i, z] = h * h * s * t
+                a_bar[b, i, z] = h * h * s * t + h * push * v
                 V_bar[b, i, z] = h * b0 * t + carry * v
 
 
 @kernel
-def fall_back(bodies: Bodies, a_bar: Array, sums: BodySums, F_bar: Array) -> None:
-    """F_bar (n, 4, 3) ← adjoint of forces on bodies, from that of the accelerations g + M⁻¹F."""
+def end_bars(table: Array, h: float, after: Costate, q: Array) -> None:
+    """q (n, 4, 3) ← adjoint of Qₙ₊₁, with what Vₙ₊₁ has of it; for the table see `step_back`."""
+    for b in range(len(q)):
+        for i in range(4):
+            for z in range(3):
+                q[b, i, z] = after.Q[b, i, z] + table[b, 5] / h * after.V[b, i, z]
+
+
+@kernel
+def fall_back(bodies: Bodies, a_bar: Array, sums: BodySums, F_bar: Array, total: Array) -> None:
+    """F_bar (n, 4, 3) ← adjoint of forces on bodies, from that of the accelerations g + M⁻¹F; total += it."""
     inverse = bodies.mass_inverse
     for b in range(len(a_bar)):
         for z in range(3):
@@ -130,3 +143,4 @@ def fall_back(bodies: Bodies, a_bar: Array, sums: BodySums, F_bar: Array) -> Non
                 F_bar[b, i, z] = 0.0
                 for j in range(4):
                     F_bar[b, i, z] += inverse[b, i, j] * a_bar[b, j, z]
+                total[b, i, z] += F_bar[b, i, z]

@@ -12,9 +12,11 @@ import numpy as np
 
 from dovetail.gradient.barriers import add_forms
 from dovetail.gradient.formulas import Graph, Node, add_up, custom, dot, gathered, joined, unary
+from dovetail.gradient.sums import Sums
+from dovetail.gradient.surfaces import add_row_shapes
 from dovetail.gradient.touching import Touching
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, SHAPE, THICKNESS, X0
+from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, POINT_PLANE, SHAPE, THICKNESS, X0
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
@@ -79,21 +81,26 @@ class Closest:
     n (k, 3), d (k, 1)              nodes: unit normal, and distance
     log_kappa (k, 1)                node: a change of the logarithm of κ
     reach (k, 1)                    node: d̂
+    given, shift                    nodes: c, c₁, c₂ (k, 8) that they come from, and points of half-planes (k, 3)
     scale (k, 1)                    node: m h²κ
     """
 
     def __init__(self, graph: Graph, t: Touching, scene: ContactScene, Q: Node) -> None:
         self.t, self.bodies, self.Q = t, t.bodies, Q
         on_plane = (t.pairs[:, KIND] == POINT_PLANE)[:, None]
-        fixed, rates = image(t.c, t.bodies, Q), [image(t.c_e[:, e], t.bodies, Q) for e in range(2)]
+        self.given, self.shift = (
+            [graph.of(each) for each in (t.c, t.c_e[:, 0], t.c_e[:, 1])],
+            graph.of(np.zeros_like(t.r)),
+        )
+        fixed, *rates = (image(each, t.bodies, Q) for each in self.given)
         # the gap to a half-plane has no part along it; elsewhere this is what it is
         gaps = joined([dot(fixed, rate) for rate in rates])
         alpha = -(t.inverse @ (gaps - gaps.value)[:, :, None])[:, :, 0]
-        self.c = t.c + alpha[:, :1] * t.c_e[:, 0] + alpha[:, 1:] * t.c_e[:, 1]
+        self.c = self.given[0] + alpha[:, :1] * self.given[1] + alpha[:, 1:] * self.given[2]
         self.d_value = np.sqrt(t.D)[:, None]
         n = t.r / self.d_value
         moved = image(self.c, t.bodies, Q)
-        moved = moved - moved.value
+        moved = moved - moved.value - np.where(on_plane, 1.0, 0.0) * self.shift
         self.r = t.r + moved - np.where(on_plane, 1.0, 0.0) * across(n, moved)
         self.D = dot(self.r, self.r)
         self.d = unary(self.D, self.d_value, 0.5 / self.d_value)
@@ -126,6 +133,12 @@ class Closest:
         plain = np.where(t.slope > 0.0, 0.0, t.weight)[:, None]
         return plain + add_up(of_bent, bent, t.count)
 
+    def tell_shapes(self, scene: ContactScene, sums: Sums) -> None:
+        """Gradients by vertices and half-planes, if they are asked for."""
+        if sums.vertices is not None:
+            by = np.stack([each.slope for each in self.given], axis=1)
+            add_row_shapes(self.t, scene, by, self.shift.slope, sums.vertices, sums.planes)
+
     def slope_of_barrier(self, order: int) -> Node:
         """b or a derivative of it by D (k, 1)."""
         by_D, by_reach = self._b[order + 1], self._by_reach[order]
@@ -138,9 +151,9 @@ class Closest:
         """λ h² (k, 1)."""
         return -2.0 * self.d * self.slope_of_barrier(1) * self.scale
 
-    def load(self, log_mu: Node) -> Node:
-        """μλ h² (k, 1)."""
-        return self.t.numbers[:, MU, None] * (1.0 + log_mu) * self.pushes()
+    def load(self, mu: Array, log_mu: Node) -> Node:
+        """μλ h² (k, 1), with a change of the logarithm of μ (k,)."""
+        return mu[:, None] * (1.0 + log_mu) * self.pushes()
 
     def bends(self, rigour: Node) -> Form:
         """What Newton's method has of the Hessian of barriers, q² r rᵀ, each as often as rigour (k, 1) says."""

@@ -10,14 +10,15 @@ import math
 import numpy as np
 
 from dovetail.gradient.barriers import add_barriers, add_form, barrier_work, edges_of, slopes_of_cross
+from dovetail.gradient.lagged import Lagged
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.surfaces import add_barrier_shapes, add_friction_shapes
-from dovetail.gradient.touching import Touching, Walk
+from dovetail.gradient.touching import Touching, Walk, materials_of
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.contact import Contact
-from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, THICKNESS, X0
+from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, MU, POINT_PLANE, THICKNESS
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.linear.ordering import block_of
 from dovetail.typing import Array, Flags, Indices
@@ -32,6 +33,11 @@ class ContactAdjoint:
         self._contact, self._start, self._end, self._Q, self._Q_end = contact, start, end, Q, Q_end
         self._epsilon, self._h = contact.eps_velocity * h, h
         self.lags = contact.has_friction and start.count > 0
+
+    @property
+    def end(self) -> Touching:
+        """Contacts at its end."""
+        return self._end
 
     @property
     def range(self) -> float:
@@ -87,31 +93,24 @@ class ContactAdjoint:
             move = self._Q_end - self._Q
             add_friction_shapes(self._start, scene, self._Q, move, x, parts, sums.vertices, sums.planes)
         self._tell(self._start, work, sums)
-        np.add.at(sums.log_mu, _materials(scene, self._start), -work)
+        np.add.at(sums.log_mu, materials_of(scene, self._start), -work)
 
-    def tell_friction(self, t: Touching, log_kappa: Array, log_mu: Array | None, sums: Sums) -> None:
-        """Gradients by materials of contacts with these derivatives (k,) by ln κ and ln μ."""
+    def tell_friction(self, t: Touching, log_kappa: Array, friction: Lagged | None, sums: Sums) -> None:
+        """Gradients by materials of contacts with these derivatives (k,) by ln κ, and of their friction."""
         self._tell(t, -log_kappa, sums)
-        if log_mu is not None:
-            np.add.at(sums.log_mu, _materials(self._contact.scene, t), log_mu)
+        if friction is not None:
+            log_mu, log_lever = friction.log_mu_all.slope[:, 0], friction.log_lever_all.slope[:, 0]
+            np.add.at(sums.log_mu, materials_of(self._contact.scene, t), log_mu)
+            np.add.at(sums.log_rolling, materials_of(self._contact.scene, t), log_lever)
 
     def _tell(self, t: Touching, work: Array, sums: Sums) -> None:
         """Gradients by ln κ of contacts with x·g (k,); that of adaptive ones is a multiple of the larger mass."""
         adaptive: Flags = t.numbers[:, KAPPA] < 0.0
-        np.add.at(sums.log_contact_kappa, _materials(self._contact.scene, t), np.where(adaptive, 0.0, -work))
+        np.add.at(sums.log_contact_kappa, materials_of(self._contact.scene, t), np.where(adaptive, 0.0, -work))
         if adaptive.any():
             (a, b), mass = t.bodies.T, self._contact.mass
             heavier = np.where((b >= 0) & (mass[b] > mass[a]), b, a)
             np.add.at(sums.log_mass, heavier[adaptive], -work[adaptive])
-
-
-def _materials(scene: ContactScene, t: Touching) -> tuple[Indices, Indices]:
-    """Contact elements of both sides of contacts, the smaller first."""
-    a, b = t.bodies.T
-    planes = np.clip(t.pairs[:, X0 + 1], 0, max(len(scene.plane_material) - 1, 0))
-    on_plane = scene.plane_material[planes] if len(scene.plane_material) else planes
-    a, b = scene.material[a], np.where(t.pairs[:, KIND] == POINT_PLANE, on_plane, scene.material[b])
-    return np.minimum(a, b), np.maximum(a, b)
 
 
 @kernel

@@ -104,6 +104,7 @@ class EaseAdjoint:
         by = np.where(mine, -bars[self.rows(t)], 0.0)[:, None]
         graph = closest.r.graph
         graph.pull((closest.pushes(), by))
+        closest.tell_shapes(self._contact.scene, sums)
         ease, bodies, islands = self._contact.ease, model.bodies, model.islands
         assert ease is not None
         _, lighter = ease.lighter(self.pairs, islands.mechanism)

@@ -111,6 +111,7 @@ class Parameters:
         if couplings is not None and couplings.soft is not None:
             arrays += [couplings.soft.entries.M, couplings.soft.target, couplings.soft.previous]
         self.arrays = arrays
+        self._put: list[Any] = []
         self._owners: list[tuple[Any, Sequence[str]]] = [
             (simulation.forces, ("body", "F")),
             (simulation.pushes, ("body", "F")),
@@ -134,10 +135,13 @@ class Parameters:
             found.append(last[k] if same and last is not None else array.copy())
         return found + [[getattr(owner, name) for name in names] for owner, names in self._owners]
 
-    def put(self, given: list[Any]) -> None:
-        """Have the parameters of a step again."""
-        for array, value in zip(self.arrays, given, strict=False):
-            array[...] = value
+    def put(self, given: list[Any], is_known: bool = False) -> None:
+        """Have the parameters of a step again; `is_known`: nobody has changed them since this was called last."""
+        last = self._put if is_known else [None] * len(given)
+        for array, value, known in zip(self.arrays, given, last, strict=False):
+            if value is not known:
+                array[...] = value
+        self._put = given
         for (owner, names), values in zip(self._owners, given[len(self.arrays) :], strict=True):
             for name, value in zip(names, values, strict=True):
                 setattr(owner, name, value)

@@ -37,6 +37,7 @@ class Gradients:
     mass (n, 4, 4)           by the moments M̂ in the kinetic term alone
     log_kappa (n,)           by ln κ of the stiffness of shapes
     log_mu, log_contact_kappa (m, m)   by ln μ and ln κ of contact between elements i ≤ j, where κ is not adaptive
+    log_rolling, log_restitution (m, m)     by ln c of levers of rolling friction, and ln e, between them
     aims (T, n, 4, 3)        by targets of soft transforms in each step
     residual (T,)            what Newton's method has left of each step, [m/s] or [1/s]
 
@@ -56,6 +57,7 @@ class Gradients:
         self.forces, self.aims = sums.steps["forces"], sums.steps["soft transform/aim"]
         self.mass, self.residual = sums.constant["mass"], sums.residual
         self.log_mu, self.log_contact_kappa = sums.log_mu, sums.log_contact_kappa
+        self.log_rolling, self.log_restitution = sums.log_rolling, sums.log_restitution
         if simulation.contact is not None and simulation.contact.scene.has_vertex_materials:
             self.log_mu, self.log_contact_kappa = np.full((2, *sums.log_mu.shape), np.nan)  # not told apart
         self.log_kappa: Array = sums.constant["stiffness"] * bodies.stiffness

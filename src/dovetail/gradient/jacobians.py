@@ -69,9 +69,9 @@ class Jacobians:
             self._loads.append((load, turns, of))
 
     def _sees_all_laws(self, screws: Screws | None) -> bool:
-        """Whether laws that depend on a rate are on coordinates of the trees, and nothing is coupled."""
+        """Whether laws that depend on a rate are on coordinates of the trees, and nothing is coupled or a rotor."""
         laws, couplings = self._model.potential.laws, self._lowered.couplings
-        if screws is None or (couplings is not None and couplings.slots):
+        if screws is None or (couplings is not None and couplings.slots) or (laws is not None and len(laws.rotors)):
             return False
         return laws is None or bool(np.isin(laws.of[laws.start >= 0], screws.row).all())
 

@@ -4,7 +4,9 @@ Twins of solver/contact/friction.py, roll.py and stick.py, without tangents t₁
 
     slip = (1 − n nᵀ) c(Q − Q_start) + u₀ − (1 − n nᵀ)(δ_a − δ_b)        F = −μλ f₁(|slip|) slip,  f₁ = f₀′/|slip|
 
-with c moved to the points that will touch. Which contacts slide, stick or roll is as it was, no part of a derivative.
+with c moved to the points that will touch. What resists rolling is the same on directions, c = (A_a⁻¹n, −A_b⁻¹n), with
+the load cλ of the lever c; its rows follow those of the points. Which contacts slide, stick or roll is as it was, no
+part of a derivative.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ from dovetail.gradient.formulas import (
     unary,
     where,
 )
-from dovetail.gradient.touching import Touching
-from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, POINT_TRIANGLE, SHAPE, X0, B
+from dovetail.gradient.touching import Touching, materials_of
+from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, MU, POINT_TRIANGLE, SHAPE, X0, B
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Flags, Indices
 
@@ -63,6 +65,12 @@ def keys_of(t: Touching) -> Indices:
     return keys
 
 
+def levers_of(scene: ContactScene, t: Touching) -> Array:
+    """Levers c (k,) of rolling friction of contacts [m]."""
+    found: Array = scene.rolling[materials_of(scene, t)]
+    return found
+
+
 def rows_by_key(known: Indices, keys: Indices) -> Indices:
     """Where (k,) each of the keys is among those known, −1 where it is not."""
     both = np.concatenate([known, keys])
@@ -75,12 +83,12 @@ def rows_by_key(known: Indices, keys: Indices) -> Indices:
 class Lagged:
     """Friction frozen at Q, where contacts are closest; of those with a load alone.
 
-    rows (k,)             which contacts of t
+    rows (k,)             which contacts of t; the first `sliding` of them resist slip, the others rolling
     keys (k, 4)           names of their features
     c (k, 8), n (k, 3)    nodes: weights at the points that touch, with the sign of their body, and normals
     load, bare (k, 1)     nodes: μλ h², with and without what is foretold
     offset (k, 3)         node: u₀ less what is rolling
-    log_mu (k, 1)         node: a change of the logarithm of μ
+    log_mu_all, log_lever_all (m, 1)    nodes: changes of the logarithms of μ and of levers, of all contacts of t
     """
 
     def __init__(
@@ -88,14 +96,17 @@ class Lagged:
         h: float, epsilon: float,
     ) -> None:  # fmt: skip
         t = closest.t
-        self.log_mu_all = graph.of(np.zeros((t.count, 1)))
-        load = closest.load(self.log_mu_all)
-        self.rows = rows = np.flatnonzero(load.value[:, 0] > 0.0)
+        self.log_mu_all, self.log_lever_all = (graph.of(np.zeros((t.count, 1))) for _ in range(2))
+        loads = [closest.load(t.numbers[:, MU], self.log_mu_all), closest.load(levers_of(scene, t), self.log_lever_all)]
+        slides, resists = (np.flatnonzero(load.value[:, 0] > 0.0) for load in loads)
+        self.rows, self._sliding = (rows := np.concatenate([slides, resists])), len(slides)
         self.bodies, self.keys = t.bodies[rows], keys_of(t)[rows]
+        self.keys[len(slides) :, 0] = -1 - self.keys[len(slides) :, 0]
         self._graph, self._Q, self._h2, self._epsilon = graph, Q, h * h, epsilon
         self._count = len(Q.value)
-        self.n, self.c = gathered(closest.n, rows), gathered(closest.c, rows)
-        self.bare = self.load = gathered(load, rows)
+        self.n = gathered(closest.n, rows)
+        self.c = gathered(closest.c, rows) * (np.arange(len(rows)) < len(slides))[:, None]
+        self.bare = self.load = joined([gathered(loads[0], slides), gathered(loads[1], resists)], axis=0)
         delta = graph.of(np.zeros((len(rows), 3)))
         for side, sign in enumerate((-1.0, 1.0)):
             delta = self._at_surface(scene, turns, side, sign, delta)
@@ -118,14 +129,14 @@ class Lagged:
 
     def _at_surface(self, scene: ContactScene, turns: Turns | None, side: int, sign: float, delta: Node) -> Node:
         """Move c to the surface, and to where it will touch; delta with the δ of this side."""
-        body = self.bodies[:, side]
-        far = np.where(body >= 0, sign * scene.thickness[body], 0.0)
+        body, slides = self.bodies[:, side], np.arange(len(self.rows)) < self._sliding
+        far = np.where(body >= 0, np.where(slides, sign * scene.thickness[body], 1.0), 0.0)
         thick = np.flatnonzero(far != 0.0)
         if len(thick):
             self._moved(thick, side, far[thick, None] * gathered(self.n, thick))
         if turns is None:
             return delta
-        turning = (body >= 0) & turns.rolls[body]
+        turning = (body >= 0) & turns.rolls[body] & slides
         has_axis = turns.axis.value[body].any(axis=1)
         for on_axis in (False, True):
             some = np.flatnonzero(turning & (has_axis == on_axis))

@@ -31,35 +31,49 @@ _THIRD = 1e-4  # of F, in differences of ∇²x
 
 
 @kernel
-def _loss(laws: Laws, i: int, h: float, ratio: float, t: Array, room: Array, d: Array) -> float:
+def _terms(
+    laws: Laws, i: int, case: tuple[bool, bool], h: float, ratio: float, t: Array, room: Array, d: Array
+) -> tuple[float, float, float]:
+    """Weight, push and drift of acting coordinate i with numbers t; case: whether it is held, and whether it drifts."""
+    held, drifts = case
+    weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], 1 if held else 0, h, ratio, room, d)
+    late = 0.0 if held else rate_slope(laws, i, t[_VALUE], t[_VHAT], h, room, d)
+    return weight, slope + late + h * h * weight * t[_BEND], moved / h if drifts else 0.0
+
+
+@kernel
+def _loss(
+    laws: Laws, i: int, case: tuple[bool, bool], h: float, ratio: float, t: Array, room: Array, d: Array
+) -> float:
     """ℓ of acting coordinate i with numbers t: rates along the motions, value, compliance, second rate."""
-    weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], 0, h, ratio, room, d)
-    late = rate_slope(laws, i, t[_VALUE], t[_VHAT], h, room, d)
-    push = slope + late + h * h * weight * t[_BEND]
-    loss: float = t[_MU2] * push - t[_MU1] * moved / h - weight * (t[_MU1] * t[_X1] + t[_MU2] * t[_X2])
+    weight, push, drift = _terms(laws, i, case, h, ratio, t, room, d)
+    loss: float = t[_MU2] * push - t[_MU1] * drift - weight * (t[_MU1] * t[_X1] + t[_MU2] * t[_X2])
     return loss
 
 
 @kernel
 def _set_linear(
-    laws: Laws, i: int, h: float, ratio: float, t: Array, room: Array, d: Array, bars: Array, k: int
-) -> None:
+    laws: Laws, i: int, case: tuple[bool, bool], h: float, ratio: float, t: Array, room: Array, d: Array, bars: Array,
+    k: int,
+) -> None:  # fmt: skip
     """bars[k] += derivatives of ℓ by the numbers that it is linear in."""
-    weight, slope, moved = start_of(laws, i, t[_VALUE], t[_VN], t[_YIELDS], 0, h, ratio, room, d)
-    late = rate_slope(laws, i, t[_VALUE], t[_VHAT], h, room, d)
-    bars[k, _MU1] += -moved / h - weight * t[_X1]
+    weight, push, drift = _terms(laws, i, case, h, ratio, t, room, d)
+    bars[k, _MU1] += -drift - weight * t[_X1]
     bars[k, _X1] -= weight * t[_MU1]
-    bars[k, _MU2] += slope + late + h * h * weight * t[_BEND] - weight * t[_X2]
+    bars[k, _MU2] += push - weight * t[_X2]
     bars[k, _X2] -= weight * t[_MU2]
     bars[k, _BEND] += h * h * weight * t[_MU2]
 
 
 @kernel
 def start_adjoints(
-    laws: Laws, h: float, ratio: float, mass_inverse: Array, smooth: Flags, steps: Array, Q: Array, Y: Array,
-    bars: Array, p_bar: Array,
+    laws: Laws, h: float, ratio: float, mass_inverse: Array, smooth: Flags, held: Flags, drifts: bool, steps: Array,
+    Q: Array, Y: Array, bars: Array, p_bar: Array,
 ) -> None:  # fmt: skip
-    """bars (c, 10) += derivatives of ℓ by numbers of coordinates, p_bar (3, ·) ← by parameters: now, last, earlier."""
+    """bars (c, 10) += derivatives of ℓ by numbers of coordinates, p_bar (3, ·) ← by parameters: now, last, earlier.
+
+    Of bodies that are held (n,), rotors have a part in it; without `drifts` the momentum of Vₙ has none.
+    """
     c = laws.coordinates
     size = 3 * c.widest
     F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
@@ -67,7 +81,8 @@ def start_adjoints(
     for i in range(len(laws.acting)):
         k = laws.acting[i]
         left, right = c.left[k], c.right[k]
-        if not (smooth[left] and smooth[right]):
+        case = (held[left] or held[right], drifts)
+        if not (smooth[left] and smooth[right]) and not case[0]:
             continue
         n = gather_rows(c, k, Q, F)
         t[_VALUE] = coordinate_at(c, k, 1.0, F, n, dx, d2x)
@@ -79,7 +94,7 @@ def start_adjoints(
         t[_BEND] = second_rate(n, d2x, dF)  # the last motion is V̂
         pull_back_slope(c, k, dx, J)
         t[_YIELDS] = compliance(J, left, right, mass_inverse)
-        _set_linear(laws, i, h, ratio, t, room, d, bars, k)
+        _set_linear(laws, i, case, h, ratio, t, room, d, bars, k)
         for q in (_VALUE, _VN, _VHAT, _YIELDS):
             kept, step, total = t[q], 2.0 * _PLACE / h, 0.0
             if q == _VALUE:
@@ -88,7 +103,7 @@ def start_adjoints(
                 step = _SHARE * kept
             for shift, weight in ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0)):
                 t[q] = kept + shift * step
-                total += weight * _loss(laws, i, h, ratio, t, room, d)
+                total += weight * _loss(laws, i, case, h, ratio, t, room, d)
             t[q] = kept
             bars[k, q] += total / (12.0 * step)
         for e in range(laws.first[i], laws.first[i + 1]):
@@ -104,7 +119,7 @@ def start_adjoints(
                         continue
                     for shift, weight in ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0)):
                         values[j] = kept + shift * step
-                        total += weight * _loss(laws, i, h, ratio, t, room, d)
+                        total += weight * _loss(laws, i, case, h, ratio, t, room, d)
                     values[j] = kept
                     p_bar[when, j] = total / (12.0 * step)
 

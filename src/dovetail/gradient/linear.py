@@ -19,9 +19,13 @@ import numpy as np
 
 from dovetail.errors import GradientError
 from dovetail.gradient.contact import ContactAdjoint
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.joint.combined import apply_combined
+from dovetail.solver.joint.combined import apply_combined, linearise_combined
+from dovetail.solver.joint.constraints import Constraints
+from dovetail.solver.joint.exact import CLOSED
 from dovetail.solver.joint.row_algebra import apply_rows
+from dovetail.solver.joint.rows import linearise_rows
 from dovetail.solver.model import Model
 from dovetail.solver.potential import Evaluation
 from dovetail.typing import Array, Indices
@@ -29,11 +33,46 @@ from dovetail.typing import Array, Indices
 __all__ = ["AdjointSystem"]
 
 _SHAPE = (-1, 4, 3)
+_CLOSED = 1e-10  # of x, beyond which exact joints are closed: gradients are wanted to 1e-6
 _blocks: WeakKeyDictionary[Model, Blocks] = WeakKeyDictionary()  # laying them out takes as long as some steps
 
 
+@kernel
+def _largest(x: Array) -> float:
+    """The largest entry of x (n, 12) by size."""
+    found = 0.0
+    for b in range(len(x)):
+        for i in range(12):
+            found = max(found, abs(x[b, i]))
+    return found
+
+
+@kernel
+def _set_active(q: Array, active: Indices, x: Array) -> None:
+    """x (n, 12) ← q (n, 4, 3) of active bodies, 0 of the others."""
+    for b in range(len(q)):
+        for i in range(4):
+            for z in range(3):
+                x[b, 3 * i + z] = q[b, i, z] if active[b] else 0.0
+
+
+@kernel
+def _tell_multipliers(c: Constraints, active: Indices, mu: Array, x: Array, out: Array) -> None:
+    """out (r, 3) ← ν of all exact rows for the solution x (n, 12) with what restricted it, mu."""
+    after = len(c.points.left) - c.points.exact
+    apply_rows(c.points, active, x, 0, out)
+    apply_rows(c.slides, active, x, after, out)
+    apply_combined(c.combined, active, x, after + len(c.slides.left) - c.slides.exact, out)
+    for k in range(len(out)):
+        for z in range(3):
+            out[k, z] = c.K[k] * (out[k, z] - c.bend[k, z]) - mu[k, z]
+
+
 class AdjointSystem:
-    """Blocks of its own for a model; while it is in use the blocks of Newton's directions are not."""
+    """Blocks of its own for a model; while it is in use the blocks of Newton's directions are not.
+
+    They have room for two factors: that of the filter at the start of a step is put aside for the way back.
+    """
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -41,11 +80,14 @@ class AdjointSystem:
             _blocks[model] = Blocks(model.bodies.is_fixed)
         self.blocks = _blocks[model]
         self._active: Indices = model.bodies.is_free
+        self._aside: tuple[Array, Array, Array] = (np.zeros((0, 12, 12)), np.zeros((0, 12, 12)), np.zeros((0, 12)))
         self._none = np.zeros((0, 3))
 
     def enter(self) -> None:
         """Take the place of the blocks of Newton's directions."""
         self._kept, self._model.directions.blocks = self._model.directions.blocks, self.blocks
+        if (exact := self._model.potential.exact) is not None:
+            exact.constraints.closed = _CLOSED
         if self.blocks.laid_out:
             self._model.potential.add_constant(self.blocks)
         else:
@@ -69,14 +111,17 @@ class AdjointSystem:
         model = self._model
         model.directions.blocks = self._kept
         model.potential.renew()
+        if model.potential.exact is not None:
+            model.potential.exact.constraints.closed = CLOSED
         if model.directions.blocks.laid_out:
             model.potential.add_constant(model.directions.blocks)
 
-    def assemble(self, at: Evaluation, contact: ContactAdjoint | None) -> Array:
-        """Have the true Hessian at a state; the gradient there (n, 12), zero but for what Newton has left."""
+    def assemble(self, at: Evaluation, contact: ContactAdjoint | None) -> None:
+        """Have the true Hessian at a state, and the gradient, zero but for what Newton's method has left.
+
+        Blocks must have been laid out for the contacts.
+        """
         potential = self._model.potential
-        if contact is not None and not contact.fits(self.blocks):
-            self.lay_out(contact.pairs)
         if potential.laws is not None:
             potential.laws.parabolas = 0
         potential.assemble(at, True, self._active, self.blocks, with_contact=False)
@@ -86,51 +131,60 @@ class AdjointSystem:
             contact.assemble(self.blocks)
         if potential.exact is not None:
             potential.exact.begin_start()  # nothing is asked of J x but that it is zero
-        return self.blocks.g * self._active[:, None]
 
-    def factor(self, step: int) -> None:
-        """Factor what was assembled for a step."""
-        bad = self.blocks.factor(self._active)
+    def factor(self, step: int) -> float:
+        """Factor what was assembled for a step; the largest entry of the step that Newton's method would take next.
+
+        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
+        """
+        blocks, y = self.blocks, np.zeros_like(self.blocks.g)
+        if blocks.is_small:
+            bad = self._model.potential.factor(self._active, blocks, y)
+        else:
+            bad = blocks.factor(self._active)
+            np.copyto(y, blocks.g)
+            if bad < 0:
+                blocks.solve(self._active, y)
         if bad >= 0:
             raise GradientError(
                 f"Tape.backward: step {step} has no gradient: the Hessian at its end is not positive definite at "
                 f"{self._model.bodies.name(bad)}, so that the state is no minimum but a point of bifurcation, or "
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
+        return float(_largest(y))
 
-    def newton_step(self, g: Array) -> float:
-        """The largest entry of the step that Newton's method would take next, from the gradient (n, 12).
+    def swap(self) -> None:
+        """Put the factor aside, and have the one that was."""
+        blocks, aside = self.blocks, self._aside
+        self._aside = blocks.D, blocks.U, blocks.R
+        if len(aside[0]) != len(blocks.D) or len(aside[1]) != len(blocks.U):  # blocks were laid out anew
+            aside = np.zeros_like(blocks.D), np.zeros_like(blocks.U), np.zeros_like(blocks.R)
+        blocks.D, blocks.U, blocks.R = aside
 
-        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
-        """
-        step = self.blocks.solve(self._active, g)
-        return float(max(step.max(initial=0.0), -step.min(initial=0.0)))
+    def recall(self, Q: Array, active: Indices) -> None:
+        """Have the factor that was put aside, and rows of exact joints as they are at Q, where it was made."""
+        self.swap()
+        exact = self._model.potential.exact
+        if exact is None:
+            return
+        exact.begin_start()
+        linearise_rows(exact.slides, active, Q)
+        if exact.combined.count:
+            linearise_combined(exact.combined, active, Q)
 
-    def solve(self, Q: Array, q: Array, active: Indices | None = None, scaled: bool = True) -> tuple[Array, Array]:
-        """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = 0, with the matrix last factored; x = 0 for fixed bodies.
+    def solve(self, Q: Array, q: Array, active: Indices | None = None) -> tuple[Array, Array]:
+        """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = bend, with the matrix last factored; x = 0 for fixed bodies.
 
-        With what is asked of J x (exact.py, add_curvature) it must not be `scaled`.
+        bend is zero unless a start asks for more (`add_curvature` in exact.py).
         """
         active = self._active if active is None else active
-        x = np.ascontiguousarray(q.reshape(-1, 12) * active[:, None])
+        x = np.empty((len(active), 12))
+        _set_active(q.reshape(_SHAPE), active, x)
         self.blocks.solve(active, x)
         exact = self._model.potential.exact
         if exact is None:
             return x.reshape(_SHAPE), self._none
-        size = float(max(x.max(initial=0.0), -x.min(initial=0.0))) if scaled else 1.0
-        size = size or 1.0
-        x /= size  # joints are closed to an absolute tolerance
         exact.restrict(Q, self.blocks, active, x)
-        left, (points, slides) = np.empty_like(exact.restraint), (exact.points, exact.slides)
-        after = points.count - points.exact
-        apply_rows(points, active, x, 0, left)
-        if slides.count:
-            apply_rows(slides, active, x, after, left)
-        if exact.combined.count:
-            apply_combined(exact.combined, active, x, after + slides.count - slides.exact, left)
-        left -= exact.constraints.bend
-        left *= exact.constraints.K[:, None]
-        left -= exact.restraint
-        x *= size
-        left *= size
+        left = np.empty_like(exact.restraint)
+        _tell_multipliers(exact.constraints, active, exact.restraint, x, left)
         return x.reshape(_SHAPE), left

@@ -31,7 +31,7 @@ _places: WeakKeyDictionary[Model, Flags] = WeakKeyDictionary()  # asking all law
 
 
 class PotentialAdjoint:
-    """The part of adjoints that is the same for all integrators."""
+    """The part of adjoints that is the same for all integrators; by_laws are those of parameters of laws in a step."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._bodies, self._potential = simulation.model.bodies, simulation.model.potential
@@ -59,6 +59,7 @@ class PotentialAdjoint:
             rates = np.flatnonzero(laws.start >= 0)
             np.add.at(start_bar, laws.of[rates], p_bar[laws.start[rates]])
             steps["laws"][k] += p_bar
+            self.by_laws = p_bar
         for n, terms in enumerate(lowered.terms):
             s, W_bar = terms.stencils, np.zeros_like(terms.stencils.W)
             term_adjoints(terms.function.address, s.left, s.right, s.W, terms.p, Q, x, steps[f"terms {n}"][k], W_bar)

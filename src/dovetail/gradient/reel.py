@@ -15,12 +15,13 @@ import numpy as np
 
 from dovetail.errors import DovetailError, GradientError
 from dovetail.gradient.frame import Frame, Parameters, Past
+from dovetail.gradient.jumps import Jump, jumps_in
 from dovetail.gradient.refusal import refuse_step
 from dovetail.solver.contact.contact import Contact
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import rates_after
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -45,13 +46,17 @@ class Timeline(Protocol):
 
 @dataclass(slots=True)
 class Ends:
-    """States (n, 4, 3) of a step: before its start, at it, and at its end; V_before for methods that look back."""
+    """States (n, 4, 3) of a step: before its start, at it, and at its end.
+
+    V_before for methods that look back, V_end where rotors ask for it; zero or the last one known elsewhere.
+    """
 
     Q_before: Array
     V_before: Array
     Q: Array
     V: Array
     Q_end: Array
+    V_end: Array
 
 
 def _tightened(tolerances: Tolerances) -> Tolerances:
@@ -63,8 +68,15 @@ def _tightened(tolerances: Tolerances) -> Tolerances:
 
 
 def _rubs(contact: Contact | None) -> bool:
-    """Whether friction remembers, or acts on surfaces with a thickness."""
-    return contact is not None and (contact.stick is not None or bool(contact.scene.thickness.any()))
+    """Whether friction remembers, resists rolling, or acts on surfaces with a thickness."""
+    if contact is None:
+        return False
+    return contact.stick is not None or contact.scene.resists_rolling or bool(contact.scene.thickness.any())
+
+
+def _bounces(contact: Contact | None) -> bool:
+    """Whether velocities may be given back."""
+    return contact is not None and bool(contact.scene.restitution.any())
 
 
 class Reel:
@@ -74,6 +86,7 @@ class Reel:
     smooth     steps are taken as bdf1 with friction that remembers nothing, whatever the scene has
     frames     of all steps; those that must be computed again have no more than gradients are told by
     values     coordinates of joints (c,) at the start and after every step
+    jumps      of all steps
     """
 
     def __init__(self, simulation: Simulation, timeline: Timeline, every: int = 0, smooth: bool = False) -> None:
@@ -89,6 +102,7 @@ class Reel:
         self._Q: list[Array | None] = [state.Q.copy()]
         self._V: list[Array | None] = [state.V.copy()]  # without checkpoints, none that follows from positions alone
         self.values, self.frames = [self.parameters.coordinates.value.copy()], list[Frame]()
+        self.jumps: list[Jump] = []
         self._controls: Callable[[int], Any] | None = None
         self._marks: list[Any] = []
         self._loaded = range(0)
@@ -122,6 +136,7 @@ class Reel:
             scheme.integrator = INTEGRATORS["bdf1"]
             if contact is not None:
                 contact.stick = None
+                contact.turning.turn.fill(0.0)  # of rolling in the last step of ctr
         quiet = simulation.model.quiet
         possible = quiet.is_possible
         if scheme.integrator.is_consistent:
@@ -178,10 +193,23 @@ class Reel:
             self.frames[k], self._Q[k + 1], self._V[k + 1] = frame, Q, V
             return
         refuse_step(simulation, k, frame, last)
+        self.jumps += jumps_in(simulation, k, frame, last, Q, self._bounced(k, frame, Q, V))
         self.frames.append(frame)
         self.values.append(frame.values[1])
         self._Q.append(Q)
-        self._V.append(V if self._every or frame.methods.is_consistent else None)
+        keeps = self._every or frame.methods.is_consistent or _bounces(contact)
+        self._V.append(V if keeps else None)
+
+    def _bounced(self, k: int, frame: Frame, Q: Array, V: Array) -> Flags:
+        """Who (n,) has been given a velocity after step k."""
+        state, is_free = self._simulation.state, self._simulation.model.bodies.is_free
+        if not _bounces(self._simulation.contact):
+            return self._simulation.model.nobody
+        if frame.methods.is_consistent:  # what has landed lags, but for that
+            return np.asarray(state.knocked & ~state.lagging & (is_free != 0))
+        before = self.Q(k - 1) if k else self._start[0]
+        found: Flags = (rates_after(frame.methods, frame.h, is_free, before, self.Q(k), Q) != V).any(axis=(1, 2))
+        return found
 
     # ---- going back ------------------------------------------------------------------------------------------
 
@@ -249,7 +277,9 @@ class Reel:
             Q_before = self.Q(k - 1)
             if self.frames[k].methods.method.looks_back:
                 V_before = self.V(k - 1)
-        return Ends(Q_before, V_before, self.Q(k), self.V(k), self.Q(k + 1))
+        V, laws = self.V(k), self._simulation.model.potential.laws
+        V_end = self.V(k + 1) if laws is not None and len(laws.rotors) else V
+        return Ends(Q_before, V_before, self.Q(k), V, self.Q(k + 1), V_end)
 
     def states(self) -> tuple[Array, Array]:
         """All states Q, V (T + 1, n, 4, 3)."""

@@ -22,14 +22,8 @@ def refuse_scene(simulation: Simulation, smooth: bool) -> None:
         _refuse("newton/semi_implicit/enable = 1: its steps end before a minimum; set it to 0")
     if tolerances.substeps > 1:
         _refuse("animator substeps; set them to 1")
-    if simulation.contact is not None and simulation.contact.scene.restitution.any():
-        _refuse("restitution: blows change velocities after a step; set it to 0")
     if simulation.articulations.contributions:
         _refuse("external articulations (UID 24), which another model moves; leave them out")
-    if simulation.contact is not None and simulation.contact.scene.rolling.any():
-        _refuse("friction against rolling; set it to 0")
-    if lowered.laws is not None and len(lowered.laws.rotors):
-        _refuse("reflected inertia (armature) of joints; leave it out")
     if not smooth and simulation.scheme.integrator.is_consistent and lowered.terms:
         names = ", ".join(f"'{terms.function.name}'" for terms in lowered.terms)
         _refuse(f"the integrator ctr with energies of users ({names}); use integrator/type = bdf1 or bdf2")

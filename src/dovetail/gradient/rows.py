@@ -16,7 +16,7 @@ from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.stencil import gather
 from dovetail.typing import Array
 
-__all__ = ["row_adjoints", "stacked"]
+__all__ = ["points_back", "row_adjoints", "stacked"]
 
 
 def stacked(rows: Rows, Q: Array) -> Array:
@@ -76,3 +76,35 @@ def row_adjoints(rows: Rows, nu: Array, first: int, Q: Array, x: Array, W_bar: A
                 for z in range(3):
                     W_bar[k, r, i] -= by_F[3 * r + z] * Q[left, i, z] + by_dF[3 * r + z] * x[left, i, z]
                     W_bar[k, r, 4 + i] -= by_F[3 * r + z] * Q[right, i, z] + by_dF[3 * r + z] * x[right, i, z]
+
+
+@kernel
+def points_back(
+    rows: Rows, penalties: int, at: bool, motions: tuple[Array, Array], held: tuple[Array, Array], Q: Array,
+    Q_bar: Array, W_bar: Array, K_bar: Array,
+) -> None:  # fmt: skip
+    """Q_bar, W_bar, K_bar += derivatives of the part of points in a consistent start, for motions μ and y:
+
+    −K Wμ·W(y − Q) of the first rows, which are penalties, Q where they are asked to close (`at`), and −m·Wμ − ν·Wy of
+    exact ones, held = m, ν.
+    """
+    (mu, y), (m, nu), W, d, z = motions, held, rows.W, np.empty(3), np.empty(3)
+    share = 1.0 if at else 0.0
+    for k in range(len(rows.left)):
+        left, right, K = rows.left[k], rows.right[k], rows.K[k]
+        for x in range(3):
+            d[x] = z[x] = 0.0
+            for i in range(8 if k < penalties else 0):
+                b, e = (left, i) if i < 4 else (right, i - 4)
+                d[x] += W[k, 0, i] * mu[b, e, x]
+                z[x] += W[k, 0, i] * (y[b, e, x] - share * Q[b, e, x])
+        if k < rows.exact:
+            K_bar[k] -= d[0] * z[0] + d[1] * z[1] + d[2] * z[2]
+        for i in range(8):
+            b, e = (left, i) if i < 4 else (right, i - 4)
+            for x in range(3):
+                if k < penalties:
+                    W_bar[k, 0, i] -= K * (z[x] * mu[b, e, x] + d[x] * (y[b, e, x] - share * Q[b, e, x]))
+                    Q_bar[b, e, x] += share * K * W[k, 0, i] * d[x]
+                if k >= rows.exact:
+                    W_bar[k, 0, i] -= m[k - rows.exact, x] * mu[b, e, x] + nu[k - rows.exact, x] * y[b, e, x]

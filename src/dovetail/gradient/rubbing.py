@@ -29,11 +29,6 @@ class RubbingContact(ContactAdjoint):
         """Contacts at its start, as friction has them."""
         return self._start
 
-    @property
-    def end(self) -> Touching:
-        """Contacts at its end."""
-        return self._end
-
     def freeze(self, past: Past, turn: Array, axis: Array, rolls: Flags) -> None:
         """Friction ← that of a step in which some bodies (n,) roll by hω (n, 3) about axes, after the past."""
         if not self.lags:
@@ -82,5 +77,5 @@ class RubbingContact(ContactAdjoint):
         self.graph.pull((friction.gradient(self._slip), -x))
         self.graph.free()
         Q_bar += self.Q.slope
-        log_kappa, log_mu = self.closest.log_kappa.slope[:, 0], friction.log_mu_all.slope[:, 0]
-        self.tell_friction(self._start, log_kappa, log_mu, sums)
+        self.closest.tell_shapes(self._contact.scene, sums)
+        self.tell_friction(self._start, self.closest.log_kappa.slope[:, 0], friction, sums)

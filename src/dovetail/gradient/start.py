@@ -23,11 +23,11 @@ from dovetail.gradient.law_start import coordinate_adjoints, start_adjoints
 from dovetail.gradient.laws import bend_adjoints, steps_of
 from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.potential import entry_rates
-from dovetail.gradient.rows import stacked
+from dovetail.gradient.rows import points_back
 from dovetail.gradient.slide_start import slide_adjoints
-from dovetail.gradient.start_bodies import StartBodies
+from dovetail.gradient.start_bodies import StartBodies, hand_on, momentum_back
 from dovetail.gradient.sums import Sums
-from dovetail.solver.assembly.start import set_momentum, turn_to_acceleration
+from dovetail.solver.assembly.start import scatter, set_momentum, turn_to_acceleration
 from dovetail.solver.consistent import filter_of
 from dovetail.solver.joint.law_start import curve_laws
 from dovetail.solver.joint.laws import Laws
@@ -57,17 +57,18 @@ class Begun:
     m: tuple[Array, Array]
     a: Array
     V_before: Array
-    half: Array | float = 0.0
+    half: Array | None = None
 
 
 class StartAdjoint:
-    """Consistent starts of a simulation, forwards and back."""
+    """Consistent starts of a simulation, forwards and back; by_laws are adjoints of parameters of laws in the last."""
 
     def __init__(self, simulation: Simulation, system: AdjointSystem, is_place: Flags) -> None:
         self._model, self._system, self._is_place = simulation.model, system, is_place
-        self._bodies = StartBodies(simulation.model)
+        self._bodies, laws = StartBodies(simulation.model), simulation.model.potential.laws
+        self.by_laws = np.zeros(0 if laws is None else len(laws.p))
 
-    def begin(self, frame: Frame, Q: Array, V: Array, a: Array, half: Array | float = 0.0) -> Begun:
+    def begin(self, frame: Frame, Q: Array, V: Array, a: Array, half: Array | None = None) -> Begun:
         """The start of a step from Q, V with the accelerations a by gravity and loads; for half see `Begun`."""
         model, h = self._model, frame.h
         potential, start, blocks = model.potential, model.start, self._system.blocks
@@ -77,9 +78,10 @@ class StartAdjoint:
         g, mass, exact = blocks.g, model.bodies.mass, potential.exact
         set_momentum(mass, active, start.V, h, start.drift, g)
         x1, m1 = self._system.solve(Q, g, active)
-        start.V[active != 0] = x1[active != 0]
+        scatter(active, x1.reshape(-1, 12), 1.0, start.V)
         V_hat = start.V.copy()
-        start.V += half
+        if half is not None:
+            start.V += half
         np.copyto(g, known.gradient)
         turn_to_acceleration(mass, active, start.filtered, h, a, Q, start.V, g)
         curve_rows(potential.slides, start.V, h, g)
@@ -87,37 +89,30 @@ class StartAdjoint:
             curve_laws(potential.laws, start, known.weight, g)
         if exact is not None:
             exact.add_curvature(h, Q, start.V, g)
-        x2, m2 = self._system.solve(Q, g, active, scaled=False)
-        if exact is not None:
-            exact.begin_start()
+        x2, m2 = self._system.solve(Q, g, active)
+        self._system.swap()
         return Begun(active, V_hat, x2, (m1, m2), a.copy(), V, half)
 
     def back(
         self, k: int, frame: Frame, begun: Begun, Q: Array, V_bar: Array, A_bar: Array, start_bar: Array, sums: Sums
     ) -> tuple[Array, Array, Array, Array]:
         """Adjoints of Qₙ, Vₙ, the accelerations at Qₙ and ½hφf (n, 4, 3), from those of V̂ and Â; start_bar (c,) is that
-        of what rate laws take for xₙ.
+        of what rate laws take for xₙ. It is the start that was begun last; V_bar is overwritten.
         """
-        model, h, V = self._model, frame.h, begun.V_before
-        bodies, system = model.bodies, self._system
-        on = (begun.active != 0)[:, None, None]
-        start = model.start
-        start.begin(Q, V, frame.methods.held, h, frame.ratio)
-        filter_of(model, begun.active)
-        mu2, nu2 = system.solve(Q, np.where(on, -A_bar / (h * h), 0.0), begun.active)
-        zero = np.zeros_like(mu2)
-        # first what V̂ is asked by the second system, then μ₁, with which all else is linear
-        Q_bar, V_bar, Vn_bar = np.zeros_like(Q), np.where(on, V_bar, 0.0), np.where(on, 0.0, V_bar)
-        _, of_V = self._pull(k, frame, begun, (Q, V), (zero, None, mu2, nu2), start_bar, None, Vn_bar)
-        half_bar = np.where(on, of_V, 0.0)
-        V_bar += half_bar
-        mu1, nu1 = system.solve(Q, V_bar, begun.active)
-        of_Q, _ = self._pull(k, frame, begun, (Q, V), (mu1, nu1, mu2, nu2), start_bar, sums, Vn_bar)
-        Q_bar += of_Q
-        Vn_bar += bodies.mass @ mu1
-        mass = np.einsum("bix,bjx->bij", mu1, V - begun.V) - np.einsum("bix,bjx->bij", mu2, begun.x + h * h * begun.a)
-        sums.constant["mass"] += mass * on
-        return Q_bar, Vn_bar, np.where(on, -h * h * (bodies.mass @ mu2), 0.0), half_bar
+        h, V, active, system, mass = frame.h, begun.V_before, begun.active, self._system, self._model.bodies.mass
+        Q_bar, Vn_bar, half_bar, unused, a_bar = np.zeros((5, *Q.shape))
+        system.recall(Q, active)
+        self.by_laws.fill(0.0)
+        mu2, nu2 = system.solve(Q, A_bar * (-1.0 / (h * h)), active)
+        # ℓ is linear in its adjoints: first what the second system asks of V̂ too, then the first
+        by_Vn = Vn_bar, half_bar
+        self._pull(k, frame, begun, (Q, V), (None, None, mu2, nu2), start_bar, sums, (Q_bar, *by_Vn))
+        hand_on(active, half_bar, V_bar, Vn_bar)
+        mu1, nu1 = system.solve(Q, V_bar, active)
+        self._pull(k, frame, begun, (Q, V), (mu1, nu1, None, None), None, sums, (Q_bar, Vn_bar, unused))
+        momenta = (V, begun.V, begun.x, begun.a)
+        momentum_back(mass, active, h, momenta, (mu1, mu2), Vn_bar, a_bar, sums.constant["mass"])
+        return Q_bar, Vn_bar, a_bar, half_bar
 
     def filter_adjoint(
         self, k: int, frame: Frame, Q: Array, V: Array, active: Indices, mu: Array, y: Array, sums: Sums,
@@ -127,64 +122,50 @@ class StartAdjoint:
 
         `with_laws` P has φ″ of laws at Qₙ in it, as they were last linearised.
         """
-        zero, nothing = np.zeros_like(Q), np.zeros_like(Q)
-        exact = self._model.potential.exact
+        Q_bar: Array = np.zeros_like(Q)
+        zero, exact = np.zeros_like(Q), self._model.potential.exact
         none = np.zeros((0, 3)) if exact is None else np.zeros_like(exact.restraint)
-        begun = Begun(active, y, zero, (none, none), zero, V)
-        start_bar = np.zeros(self._model.potential.laws.coordinates.count if self._model.potential.laws else 0)
-        of_Q, _ = self._pull(
-            k, frame, begun, (Q, V), (mu, none, zero, none), start_bar, sums, nothing, stiff=True, with_laws=with_laws
-        )
+        begun, out = Begun(active, y, zero, (none, none), zero, V), (Q_bar, np.zeros_like(Q), np.zeros_like(Q))
+        adjoints = mu, none, None, None
+        self._pull(k, frame, begun, (Q, V), adjoints, None, sums, out, stiff=True, with_laws=with_laws)
         sums.constant["mass"] -= np.einsum("bix,bjx->bij", mu, y)
-        return of_Q
+        return Q_bar
 
     def _pull(
         self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array],
-        adjoints: tuple[Array, Array | None, Array, Array], start_bar: Array, sums: Sums | None, Vn_bar: Array,
-        stiff: bool = False, with_laws: bool = False,
-    ) -> tuple[Array, Array]:  # fmt: skip
-        """Derivatives of ℓ by Qₙ and V̂ (n, 4, 3), Vn_bar += those by Vₙ, and by parameters; without `sums` V̂ alone.
+        adjoints: tuple[Array | None, Array | None, Array | None, Array | None], start_bar: Array | None, sums: Sums,
+        out: tuple[Array, Array, Array], stiff: bool = False, with_laws: bool = False,
+    ) -> None:  # fmt: skip
+        """`out` += derivatives of ℓ by Qₙ, Vₙ and the rate of curvatures (n, 4, 3), sums += those by parameters.
 
+        adjoints are μ₁, ν₁, μ₂, ν₂; None for those of a system that does not count.
         `stiff`: exact joints count as penalties; for `with_laws` see `filter_adjoint`.
         """
-        model, h, (Q, V) = self._model, frame.h, ends
-        potential = model.potential
-        mu1, nu1, mu2, nu2 = adjoints
-        motions, rate = (mu1, begun.V, mu2, begun.x), begun.V + begun.half
-        Q_bar, V_bar = self._bodies.pull(begun.active, h, motions, rate, Q, sums)
+        h, (Q, V), (Q_bar, _, V_bar), by = frame.h, ends, out, sums.constant
+        potential, rate = self._model.potential, begun.V if begun.half is None else begun.V + begun.half
         points, slides, exact = potential.points, potential.slides, potential.exact
-        n = points.count if stiff else points.exact
-        if n and sums is not None:
-            K = points.K[:n, None]
-            W = points.W[:, 0]
-            images = [np.einsum("ki,kix->kx", W, stacked(points, X))[:n] for X in (*motions, Q)]
-            pull = np.einsum("ki,kx->kix", W[:n], K * images[2])
-            np.add.at(Q_bar, points.left[:n], pull[:, :4])
-            np.add.at(Q_bar, points.right[:n], pull[:, 4:])
-            d1, x1, d2, x2, at = images
-            sums.constant["points/K"] += (d2 * (at - x2) - d1 * x1).sum(axis=1)[: points.exact]
-            Y1, Z1, Y2, Z2, at_Q = (stacked(points, X)[:n] for X in (*motions, Q))
-            by = ((K * (at - x2), Y2), (K * d2, at_Q - Z2), (-K * x1, Y1), (-K * d1, Z1))
-            sums.constant["points/W"][:n, 0] += sum(np.einsum("kx,kix->ki", each, state) for each, state in by)
+        mu1, nu1, mu2, nu2 = adjoints
+        none = np.zeros((0, 3)) if exact is None else np.zeros_like(exact.restraint)
+        parts = [*begun.m, none if nu1 is None else nu1, none if nu2 is None else nu2]
+        systems = (mu1, begun.V, parts[0], parts[2]), (mu2, begun.x, parts[1], parts[3])
+        self._bodies.pull(begun.active, h, mu1, (mu2, rate), (begun.V, begun.x), Q, (Q_bar, V_bar), sums)
+        for second, (mu, y, m, nu) in enumerate(systems):
+            if mu is not None and points.count:
+                penalties = points.count if stiff else points.exact
+                W_bar, K_bar = by["points/W"], by["points/K"]
+                points_back(points, penalties, bool(second), (mu, y), (m, nu), Q, Q_bar, W_bar, K_bar)
+        if not slides.count and potential.laws is None and (exact is None or not exact.combined.count):
+            return
+        motions = tuple(np.zeros_like(Q) if each is None else each for each in (mu1, begun.V, mu2, begun.x))
         first = points.count - points.exact
         after = first + slides.count - slides.exact
-        parts = [np.zeros((0, 3))] * 4 if exact is None else [*begun.m, np.zeros_like(nu2) if nu1 is None else nu1, nu2]
-        if first and sums is not None:
-            of_points = zip(parts, (motions[0], motions[2], motions[1], motions[3]), strict=True)
-            sums.constant["points/W"][points.exact :, 0] -= sum(
-                np.einsum("kx,kix->ki", part[:first], stacked(points, each)[points.exact :]) for part, each in of_points
-            )
         if slides.count:
             held = [part[first:after] for part in parts]
             K_bar, W_bar = slide_adjoints(slides, h, motions, rate, None if stiff else held, Q, Q_bar, V_bar)
-            if sums is not None:
-                sums.constant["slides/K"] += K_bar
-                sums.constant["slides/W"] += W_bar
+            by["slides/K"] += K_bar
+            by["slides/W"] += W_bar
         combined = None if stiff else [part[after:, 0] for part in parts]
-        self._coordinates(
-            k, frame, (*motions, V, rate), combined, with_laws, Q, start_bar, sums, (Q_bar, Vn_bar, V_bar)
-        )
-        return Q_bar, V_bar
+        self._coordinates(k, frame, (*motions, V, rate), combined, with_laws, Q, start_bar, sums, out)
 
     def _add_bends(self, laws: Laws, bars: Array, Y: Array, p_bar: Array, steps: Array) -> None:
         """bars (c, 10) −= derivatives of Σ s φ″ (∇x·μ₁)(∇x·V̂), p_bar ← minus those by parameters."""
@@ -200,7 +181,7 @@ class StartAdjoint:
 
     def _coordinates(
         self, k: int, frame: Frame, motions: tuple[Array, ...], parts: list[Array] | None, with_laws: bool, Q: Array,
-        start_bar: Array, sums: Sums | None, out: tuple[Array, Array, Array],
+        start_bar: Array | None, sums: Sums, out: tuple[Array, Array, Array],
     ) -> None:  # fmt: skip
         """The part of laws and of rows on coordinates; motions are μ₁, V̂, μ₂, x, Vₙ and that of curvatures.
 
@@ -219,17 +200,17 @@ class StartAdjoint:
         if laws is not None:
             p_bar = np.zeros((3, len(laws.p)))
             steps = np.stack([steps_of(laws, p, self._is_place) for p in (laws.p, *laws.past)])
-            smooth = frame.methods.smooth
-            start_adjoints(laws, h, frame.ratio, model.bodies.mass_inverse, smooth, steps, Q, Y, bars, p_bar)
+            smooth, held, inverse = frame.methods.smooth, frame.methods.held, model.bodies.mass_inverse
+            start_adjoints(laws, h, frame.ratio, inverse, smooth, held, parts is not None, steps, Q, Y, bars, p_bar)
+            self.by_laws += p_bar[0]
             starts = smooth[c.left] & smooth[c.right]
-            bars[:, VALUE] += start_bar
-            bars[:, VHAT] += np.where(starts, 0.5 * h * start_bar, 0.0)
-            if sums is not None:
-                for back in range(3):
-                    sums.law_steps[k + 2 - back] += p_bar[back]
+            if start_bar is not None:
+                bars[:, VALUE] += start_bar
+                bars[:, VHAT] += np.where(starts, 0.5 * h * start_bar, 0.0)
+            for back in range(3):
+                sums.law_steps[k + 2 - back] += p_bar[back]
             if with_laws:
                 self._add_bends(laws, bars, Y, p_bar[0], steps[0])
-                assert sums is not None
                 sums.law_steps[k + 2] += p_bar[0]
         if exact is not None and exact.combined.count and parts is None:
             rows = exact.combined
@@ -245,18 +226,10 @@ class StartAdjoint:
             m1, m2, nu1, nu2 = (part[e.group] * w for part in parts)
             for column, value in ((MU1, -m1), (X1, -nu1), (MU2, -m2), (X2, -nu2), (BEND, h * h * nu2)):
                 np.add.at(bars[:, column], e.of, value)
-            if sums is not None:
-                by_row = [part[e.group] for part in parts]
-                rates = [entry_rates(e, each) for each in motions[:4]]
-                by_weight = by_row[3] * (h * h * c.derivatives(Q, motions[5])[2][e.of] - rates[3])
-                by_weight -= by_row[0] * rates[0] + by_row[2] * rates[1] + by_row[1] * rates[2]
-                sums.steps["combined/weight"][k] += by_weight
-        unused = np.zeros_like(Q)
-        Q_bar, Vn_bar, V_bar = out
-        mass_bar, W_bar = np.zeros_like(model.bodies.mass), np.zeros_like(c.W)
-        coordinate_adjoints(
-            c, model.bodies.mass_inverse, bars, Q, Y, Q_bar, unused if sums is None else Vn_bar, V_bar, mass_bar, W_bar
-        )
-        if sums is not None:
-            sums.constant["mass"] += mass_bar
-            sums.constant["coordinates/W"] += W_bar
+            by_row = [part[e.group] for part in parts]
+            rates = [entry_rates(e, each) for each in motions[:4]]
+            by_weight = by_row[3] * (h * h * c.derivatives(Q, motions[5])[2][e.of] - rates[3])
+            by_weight -= by_row[0] * rates[0] + by_row[2] * rates[1] + by_row[1] * rates[2]
+            sums.steps["combined/weight"][k] += by_weight
+        by = sums.constant
+        coordinate_adjoints(c, model.bodies.mass_inverse, bars, Q, Y, *out, by["mass"], by["coordinates/W"])

@@ -6,6 +6,8 @@ of its weight k. Along the spin ω of V̂, v_i = ω × a_i, its curvature on a r
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from dovetail.gradient.bodies import BodySums, ortho_product, shape_gradients
@@ -15,7 +17,7 @@ from dovetail.solver.bodies import ORTHO, Bodies
 from dovetail.solver.model import Model
 from dovetail.typing import Array, Indices
 
-__all__ = ["StartBodies"]
+__all__ = ["StartBodies", "hand_on", "momentum_back"]
 
 _STEP = 1e-6  # of differences of the gradient of ARAP, beside 1
 
@@ -24,29 +26,32 @@ class StartBodies:
     """The bodies of a model."""
 
     def __init__(self, model: Model) -> None:
-        bodies = model.bodies
-        self._bodies, self._weights = bodies, model.potential.weights
-        second = bodies.mass[:, 1:, 1:] - bodies.mass[:, 1:, :1] * bodies.mass[:, :1, 1:] / bodies.mass[:, :1, :1]
-        self._axis = np.ascontiguousarray(np.linalg.eigh(second)[1][:, :, -1])
-        self._arap = np.flatnonzero(bodies.model != ORTHO)
+        self._bodies, self._weights = model.bodies, model.potential.weights
+        self._arap = np.flatnonzero(model.bodies.model != ORTHO)
+
+    @cached_property
+    def _axis(self) -> Array:
+        """Axes (n, 3) of the largest second moments."""
+        mass = self._bodies.mass
+        second = mass[:, 1:, 1:] - mass[:, 1:, :1] * mass[:, :1, 1:] / mass[:, :1, :1]
+        return np.ascontiguousarray(np.linalg.eigh(second)[1][:, :, -1])
 
     def pull(
-        self, active: Indices, h: float, motions: tuple[Array, ...], rate: Array, Q: Array, sums: Sums | None
-    ) -> tuple[Array, Array]:
-        """Derivatives by Qₙ and the rate of curvatures (n, 4, 3); with `sums` those by stiffness and mass.
+        self, active: Indices, h: float, mu1: Array | None, second: tuple[Array | None, Array],
+        solved: tuple[Array, Array], Q: Array, out: tuple[Array, Array], sums: Sums,
+    ) -> None:  # fmt: skip
+        """`out` += derivatives by Qₙ and the rate of curvatures (n, 4, 3), sums += those by stiffness and mass.
 
-        motions are μ₁, V̂, μ₂, x. Those by the rate do not depend on μ₁; without `sums` no others are found.
+        second are μ₂ and the rate, solved V̂ and x; without μ₁ or μ₂ its system does not count.
         """
-        Q_bar, V_bar, bodies = np.zeros_like(Q), np.zeros_like(Q), self._bodies
-        by = {name: np.zeros_like(getattr(bodies, name)) for name in BodySums.fields}
-        found, given = BodySums(**by), tuple(np.ascontiguousarray(each) for each in (*motions, rate))
-        _pull(bodies, self._weights.w, self._axis, active, h, Q, given, sums is not None, Q_bar, V_bar, found)
-        if sums is not None:
+        bodies, w, axis, (mu2, rate), (Q_bar, V_bar) = self._bodies, self._weights.w, self._axis, second, out
+        for mu, y in zip((mu1, mu2), solved, strict=True):
+            if mu is not None:
+                _pull_filters(bodies, w, axis, active, h, Q, mu, np.ascontiguousarray(y), Q_bar, sums.bodies)
+        if mu2 is not None:
+            _pull_curvatures(bodies, w, axis, active, h, Q, mu2, np.ascontiguousarray(rate), Q_bar, V_bar, sums.bodies)
             if len(self._arap):
-                self._add_arap(active, h, motions[2], Q, Q_bar, found)
-            sums.constant["stiffness"] += found.stiffness
-            sums.constant["mass"] += found.mass
-        return Q_bar, V_bar
+                self._add_arap(active, h, mu2, Q, Q_bar, sums.bodies)
 
     def _add_arap(self, active: Indices, h: float, mu: Array, Q: Array, Q_bar: Array, found: BodySums) -> None:
         """Add what the energies of shapes of ARAP have, by differences of their gradients."""
@@ -90,11 +95,24 @@ def _divide(m: Array, b: Array, x: Array) -> None:
 
 
 @kernel
-def _curvature(h: float, S: Array, A: Array, V: Array, mu: Array, A_bar: Array, V_bar: Array, S_bar: Array) -> float:
+def _room() -> tuple[Array, Array]:
+    """Scratch of `_curvature`."""
+    return np.empty((7, 3, 3)), np.empty((4, 1, 3))
+
+
+@kernel
+def _curvature(
+    h: float, S: Array, A: Array, V: Array, mu: Array, A_bar: Array, V_bar: Array, S_bar: Array,
+    scratch: tuple[Array, Array],
+) -> float:  # fmt: skip
     """μ₂·curvature for f = 1; A_bar, V_bar, S_bar (3, 3) ← its derivatives by rows of Qₙ and V̂ and second moments."""
-    r, world, inertia = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
-    momentum, omega, v, v_bar = np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((3, 3)), np.zeros((3, 3))
-    turned, t, world_bar, r_bar = np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((3, 3)), np.zeros((3, 3))
+    matrices, vectors = scratch
+    matrices[:] = 0.0
+    vectors[:] = 0.0
+    r, world, inertia, v, v_bar, r_bar, world_bar = (
+        matrices[0], matrices[1], matrices[2], matrices[3], matrices[4], matrices[5], matrices[6],
+    )  # fmt: skip
+    momentum, omega, turned, t = vectors[0], vectors[1], vectors[2], vectors[3]
     for i in range(3):
         for j in range(3):
             A_bar[i, j] = V_bar[i, j] = S_bar[i, j] = 0.0
@@ -156,48 +174,106 @@ def _pull_filter(A: Array, y: Array, z: Array, f: float, A_bar: Array) -> float:
 
 
 @kernel
-def _pull(
-    bodies: Bodies, weights: Array, axis: Array, active: Indices, h: float, Q: Array,
-    motions: tuple[Array, ...], whole: bool, Q_bar: Array, V_bar: Array, sums: BodySums,
+def _share(bodies: Bodies, weights: Array, b: int) -> tuple[float, float, float]:
+    """f of the filter of a shape, its derivatives by the stiffness over h², and by the largest moment."""
+    L = bodies.largest_moment[b]
+    times = 4.0 if bodies.model[b] == ORTHO else 1.0
+    k = times * weights[b]
+    return 2.0 * k * k / (L + 2.0 * k), times * 4.0 * k * (L + k) / (L + 2.0 * k) ** 2, -2.0 * (k / (L + 2.0 * k)) ** 2
+
+
+@kernel
+def _add_second(bodies: Bodies, b: int, i: int, j: int, by: float, mass_bar: Array) -> None:
+    """mass_bar += what a derivative `by` the second moment S_ij about the centre is by moments."""
+    mass = bodies.mass
+    ci, cj = mass[b, 1 + i, 0] / mass[b, 0, 0], mass[b, 1 + j, 0] / mass[b, 0, 0]
+    mass_bar[b, 1 + i, 1 + j] += by
+    mass_bar[b, 1 + i, 0] -= by * cj
+    mass_bar[b, 1 + j, 0] -= by * ci
+    mass_bar[b, 0, 0] += by * ci * cj
+
+
+@kernel
+def _pull_filters(
+    bodies: Bodies, weights: Array, axis: Array, active: Indices, h: float, Q: Array, mu: Array, y: Array, Q_bar: Array,
+    sums: BodySums,
 ) -> None:  # fmt: skip
-    """Q_bar, V_bar, sums ← derivatives of active bodies, without the energies of ARAP; V_bar alone unless `whole`."""
-    S, A_bar, V_hat_bar, S_bar = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    mass, c = bodies.mass, np.empty(3)
+    """Q_bar, sums += derivatives of −μ·P y of the shapes of active bodies."""
+    A_bar = np.empty((3, 3))
     for b in range(len(Q)):
         if not active[b]:
             continue
-        is_ortho, w, L = bodies.model[b] == ORTHO, weights[b], bodies.largest_moment[b]
-        k = 4.0 * w if is_ortho else w
-        f = 2.0 * k * k / (L + 2.0 * k)
-        A, mu1, V, mu2, x = Q[b, 1:], motions[0][b, 1:], motions[1][b, 1:], motions[2][b, 1:], motions[3][b, 1:]
-        for i in range(3):
-            c[i] = mass[b, 1 + i, 0] / mass[b, 0, 0]
-            for j in range(3):
-                S[i, j] = mass[b, 1 + i, 1 + j] - mass[b, 1 + i, 0] * mass[b, 0, 1 + j] / mass[b, 0, 0]
-        f_bar = _curvature(h, S, A, motions[4][b, 1:], mu2, A_bar, V_hat_bar, S_bar)
+        f, by_k, by_L = _share(bodies, weights, b)
         for i in range(3):
             for z in range(3):
-                A_bar[i, z] *= f
-                V_bar[b, 1 + i, z] = f * V_hat_bar[i, z]
-        if not whole:
-            continue
-        f_bar -= _pull_filter(A, mu1, V, f, A_bar) + _pull_filter(A, mu2, x, f, A_bar)
-        shapes = 0.0
-        if is_ortho:
-            shapes = ortho_product(Q, motions[2], b)
-            for i in range(3):
-                for j in range(3):
-                    both, G = _dot(mu2, i, A, j) + _dot(mu2, j, A, i), _dot(A, i, A, j) - (1.0 if i == j else 0.0)
-                    for z in range(3):
-                        A_bar[i, z] += 4.0 * w * (both * A[j, z] + G * mu2[j, z])
-        by_k = (4.0 if is_ortho else 1.0) * 4.0 * k * (L + k) / (L + 2.0 * k) ** 2
-        by_L = -f_bar * 2.0 * k * k / (L + 2.0 * k) ** 2
-        sums.stiffness[b] = h * h * (f_bar * by_k + shapes)
+                A_bar[i, z] = 0.0
+        f_bar = -_pull_filter(Q[b, 1:], mu[b, 1:], y[b, 1:], f, A_bar)
+        sums.stiffness[b] += h * h * f_bar * by_k
         for i in range(3):
             for j in range(3):
-                by = f * S_bar[i, j] + by_L * axis[b, i] * axis[b, j]
-                Q_bar[b, 1 + i, j] = A_bar[i, j]
-                sums.mass[b, 1 + i, 1 + j] += by
-                sums.mass[b, 1 + i, 0] -= by * c[j]
-                sums.mass[b, 1 + j, 0] -= by * c[i]
-                sums.mass[b, 0, 0] += by * c[i] * c[j]
+                Q_bar[b, 1 + i, j] += A_bar[i, j]
+                _add_second(bodies, b, i, j, f_bar * by_L * axis[b, i] * axis[b, j], sums.mass)
+
+
+@kernel
+def _pull_curvatures(
+    bodies: Bodies, weights: Array, axis: Array, active: Indices, h: float, Q: Array, mu: Array, rate: Array,
+    Q_bar: Array, V_bar: Array, sums: BodySums,
+) -> None:  # fmt: skip
+    """Q_bar, V_bar, sums += derivatives of μ·(curvatures along the rate), and of gradients of shapes but for ARAP."""
+    S, A_bar, rate_bar, S_bar, room = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), _room()
+    mass = bodies.mass
+    for b in range(len(Q)):
+        if not active[b]:
+            continue
+        is_ortho, w, (f, by_k, by_L) = bodies.model[b] == ORTHO, weights[b], _share(bodies, weights, b)
+        A, m = Q[b, 1:], mu[b, 1:]
+        for i in range(3):
+            for j in range(3):
+                S[i, j] = mass[b, 1 + i, 1 + j] - mass[b, 1 + i, 0] * mass[b, 0, 1 + j] / mass[b, 0, 0]
+        f_bar = _curvature(h, S, A, rate[b, 1:], m, A_bar, rate_bar, S_bar, room)
+        shapes = ortho_product(Q, mu, b) if is_ortho else 0.0
+        sums.stiffness[b] += h * h * (f_bar * by_k + shapes)
+        for i in range(3):
+            for j in range(3):
+                Q_bar[b, 1 + i, j] += f * A_bar[i, j]
+                V_bar[b, 1 + i, j] += f * rate_bar[i, j]
+                _add_second(bodies, b, i, j, f * S_bar[i, j] + f_bar * by_L * axis[b, i] * axis[b, j], sums.mass)
+                if is_ortho:
+                    both, G = _dot(m, i, A, j) + _dot(m, j, A, i), _dot(A, i, A, j) - (1.0 if i == j else 0.0)
+                    for z in range(3):
+                        Q_bar[b, 1 + i, z] += 4.0 * w * (both * A[j, z] + G * m[j, z])
+
+
+@kernel
+def hand_on(active: Indices, more: Array, V_bar: Array, Vn_bar: Array) -> None:
+    """V_bar += more of active bodies; those that do not start have V̂ = Vₙ, and none."""
+    for b in range(len(active)):
+        for i in range(4):
+            for x in range(3):
+                if active[b]:
+                    V_bar[b, i, x] += more[b, i, x]
+                else:
+                    Vn_bar[b, i, x] += V_bar[b, i, x]
+                    more[b, i, x] = 0.0
+
+
+@kernel
+def momentum_back(
+    mass: Array, active: Indices, h: float, known: tuple[Array, Array, Array, Array], adjoints: tuple[Array, Array],
+    Vn_bar: Array, a_bar: Array, mass_bar: Array,
+) -> None:  # fmt: skip
+    """Vn_bar, a_bar, mass_bar += derivatives of μ₁·M(Vₙ − V̂) − μ₂·M(x + h²a); known are Vₙ, V̂, x, a."""
+    (V, V_hat, x, a), (mu1, mu2) = known, adjoints
+    for b in range(len(active)):
+        if not active[b]:
+            continue
+        for i in range(4):
+            for j in range(4):
+                M, total = mass[b, i, j], 0.0
+                for z in range(3):
+                    Vn_bar[b, i, z] += M * mu1[b, j, z]
+                    a_bar[b, i, z] -= h * h * M * mu2[b, j, z]
+                    total += mu1[b, i, z] * (V[b, j, z] - V_hat[b, j, z])
+                    total -= mu2[b, i, z] * (x[b, j, z] + h * h * a[b, j, z])
+                mass_bar[b, i, j] += total

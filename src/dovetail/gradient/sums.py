@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.gradient.bodies import BodySums
 from dovetail.typing import Array
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ __all__ = ["Sums", "lowered_arrays"]
 class Sums:
     """Gradients by solver arrays.
 
-    constant    by name: arrays that a scene is lowered to and that stay as they are
+    constant    by name: arrays that a scene is lowered to and that stay as they are; `bodies` are those of bodies
     steps       by name: (T, …) by parameters of each of the T steps
     law_steps   (T + 2, ·) by parameters of laws, those of the two steps before the first one too
     log_mass    (n,) by the logarithm of a body's mass, of what is neither inertia nor a parameter of a joint
     log_pull    (n,) the same of soft transforms, which are weighed by it
-    log_mu, log_contact_kappa (m, m)   by the logarithms of friction and stiffness of pairs of contact elements i ≤ j
+    log_mu, log_contact_kappa, log_rolling, log_restitution (m, m)   by the logarithms of friction, stiffness, levers of
+                rolling friction and restitution of pairs of contact elements i ≤ j
     vertices (v, 3), planes (p, 3)     by vertices of surfaces, in their bodies, and points of half-planes; None unless
                 asked for
     residual    (T,) what Newton's method has left of each step, |H⁻¹g|/h [m/s, 1/s]
@@ -33,6 +35,7 @@ class Sums:
         lowered = simulation.joints.lowered
         self.constant = {name: np.zeros_like(array) for name, array in lowered_arrays(simulation).items()}
         n = bodies.count
+        self.bodies = BodySums(**{name: self.constant[name] for name in BodySums.fields})
         self.steps: dict[str, Array] = {"forces": np.zeros((steps, n, 4, 3))}
         for k, load in enumerate(lowered.loads):
             self.steps[f"load {k}"] = np.zeros((steps, len(load.values)))
@@ -52,7 +55,9 @@ class Sums:
         self.steps["soft transform/aim"] = np.zeros((steps, n, 4, 3))
         self.constant["soft transform/B"] = np.zeros((n, 4, 4))
         materials = 0 if simulation.contact is None else len(simulation.contact.scene.mu)
-        self.log_mu, self.log_contact_kappa = np.zeros((2, materials, materials))
+        self.log_mu, self.log_contact_kappa, self.log_rolling, self.log_restitution = np.zeros(
+            (4, materials, materials)
+        )
         self.vertices: Array | None = None
         self.planes = np.zeros((0, 3))
         if simulation.contact is not None and surfaces:

@@ -17,7 +17,7 @@ from dovetail.solver.contact.kinds import D_HAT, KIND, POINT_PLANE, THICKNESS, X
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array
 
-__all__ = ["add_barrier_shapes", "add_friction_shapes"]
+__all__ = ["add_barrier_shapes", "add_friction_shapes", "add_row_shapes"]
 
 
 @kernel
@@ -77,3 +77,23 @@ def add_friction_shapes(
     w = np.empty((3, 4))
     for k in range(len(t.D)):
         _add(t, scene, k, (Q, y, move), (parts[k, :3], parts[k, 3], parts[k, 4]), w, V_bar, P_bar)
+
+
+@kernel
+def add_row_shapes(t: Touching, scene: ContactScene, by: Array, shift: Array, V_bar: Array, P_bar: Array) -> None:
+    """V_bar, P_bar += derivatives of what has those by c, c₁, c₂ (k, 3, 8), and by points of half-planes (k, 3)."""
+    w = np.empty((3, 4))
+    for k in range(len(t.D)):
+        kind, bent = t.pairs[k, KIND], t.slope[k] > 0.0
+        set_weights(t, scene, k, w)
+        for i in range(corners_of(kind)):
+            side = 0 if i < split_of(kind) else 1
+            at = t.pairs[k, X0 + i] - scene.x_base[t.bodies[k, side]]
+            for j in range(3):
+                total = np.nan if bent else 0.0
+                for p in range(3):
+                    total += w[p, i] * by[k, p, 4 * side + 1 + j]
+                V_bar[at, j] += total
+        if kind == POINT_PLANE:
+            for x in range(3):
+                P_bar[t.pairs[k, X0 + 1], x] += shift[k, x]

@@ -40,23 +40,28 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     size = max(float(np.abs(dQ).max()), h * float(np.abs(dV).max()), h * h * float(np.abs(push).max()), 1e-300)
     laws, walk, grip = potential.laws, adjoint.walk, adjoint.grip
     rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
+    rotors, changed = adjoint.rotors, np.zeros(0, np.int64)  # parameters of laws that change with the start
+    if laws is not None:
+        changed = np.concatenate([laws.start[rates], rotors.places()])
 
     dV_before, dhalf = adjoint.touch_ahead(dQ, dV, push)
     V_before = ends.V if grip is None else grip.V_start.value
     half = np.zeros(1) if grip is None or grip.half is None else grip.half.value
 
     def start(s: float) -> Array:
-        """Velocity, acceleration, and values that rate laws begin with, all as one."""
+        """Velocity, acceleration, values that rate laws begin with, and predictions of rotors, all as one."""
         Q = ends.Q + s * dQ
         V, a, begun = adjoint.begin_with(Q, V_before + s * dV_before, half + s * dhalf, s * push)
-        if laws is None or not len(rates):
+        if laws is None or not len(changed):
             return np.concatenate([V.ravel(), a.ravel()])
         c = laws.coordinates
         x, J, _ = c.derivatives(Q, V)
         flat = V.reshape(-1, 12)
         speed = (J[:, 0] * flat[c.left]).sum(axis=1) + (J[:, 1] * flat[c.right]).sum(axis=1)
         smooth = frame.methods.smooth[c.left] & frame.methods.smooth[c.right] & (begun is not None)
-        return np.concatenate([V.ravel(), a.ravel(), np.where(smooth, x + 0.5 * h * speed, x)])
+        begins = np.where(smooth, x + 0.5 * h * speed, x)[laws.of[rates]]
+        aims = rotors.predicted(frame.methods, h, ends, Q, V, begun) if rotors.count else np.zeros(0)
+        return np.concatenate([V.ravel(), a.ravel(), begins, aims])
 
     moved, n = _along(start, _STEP / size), dQ.size
     dV_start, da = moved[:n].reshape(dQ.shape), moved[n : 2 * n].reshape(dQ.shape)
@@ -65,9 +70,9 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     contact = adjoint.contact
     dQ_tilde = table[:, 0] * dQ + h * table[:, 2] * dV_start + h * h * table[:, 4] * da
     g = np.ascontiguousarray((potential.weights.c[:, None, None] * (model.bodies.mass @ dQ_tilde)).reshape(-1, 12))
-    if laws is not None and len(rates):
+    if laws is not None and len(changed):
         c, dp = laws.coordinates, np.zeros_like(laws.p)
-        dp[laws.start[rates]] = moved[2 * n :][laws.of[rates]]
+        dp[changed] = moved[2 * n :]
         slopes, J = np.zeros(c.count), c.derivatives(ends.Q_end, ends.V)[1]
         law_slopes(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, slopes)
         for side, body in enumerate((c.left, c.right)):
@@ -84,4 +89,7 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
         step = _NEAR * contact.range / float(np.abs(dQ).max())
         g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)
     end, _ = adjoint.system.solve(ends.Q_end, g)
-    return end, (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start + h * table[:, 9] * da
+    rate = (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start + h * table[:, 9] * da
+    if adjoint.blow is not None:
+        rate = rate + adjoint.blow.ahead(dQ, end, dV, rate, adjoint.load_change(dQ) + push)
+    return end, rate

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.bodies import Costate
 from dovetail.gradient.gradients import Gradients
 from dovetail.gradient.jacobians import Coordinated, Jacobians, StateJacobians
+from dovetail.gradient.jumps import Jump
 from dovetail.gradient.laws import value_adjoints
 from dovetail.gradient.reel import Reel, Timeline
 from dovetail.gradient.refusal import refuse_scene
@@ -25,6 +27,7 @@ from dovetail.gradient.sums import Sums
 from dovetail.gradient.tangent import push_forward
 from dovetail.logger import Logger
 from dovetail.solver.joint.coordinates import Coordinates
+from dovetail.solver.model import Model
 from dovetail.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -34,6 +37,9 @@ __all__ = ["Tape"]
 
 RESIDUAL = 1e-6
 """What Newton's method may leave of a step [m/s, 1/s], |H⁻¹g|/h, before it is told that its gradient may be wrong."""
+
+
+_told: WeakSet[Model] = WeakSet()  # whose jumps were told
 
 
 class _Loss(NamedTuple):
@@ -50,6 +56,8 @@ class _Loss(NamedTuple):
         for bar, into in ((self.Q, at.Q), (self.V, at.V)):
             if bar is not None and (len(bar) > 1 or k == self.steps):
                 into += bar[min(k, len(bar) - 1)]
+        if self.x is None and self.rates is None:
+            return
         x, rates = (np.zeros(c.count) if by is None else by[k] for by in (self.x, self.rates))
         if x.any() or rates.any():
             value_adjoints(c, reel.Q(k), reel.V(k), x, rates, at.Q, at.V, sums.constant["coordinates/W"])
@@ -79,6 +87,13 @@ class Tape:
     def steps(self) -> int:
         """How many steps were recorded."""
         return len(self._frames)
+
+    @property
+    def jumps(self) -> list[Jump]:
+        """Steps in which the motion jumps with a change of its start, (step, body, reason): a touch begins or ends, a
+        hard limit is reached, friction begins or ends to slide under ctr. Gradients tell nothing of a jump.
+        """
+        return list(self._reel.jumps)
 
     def body(self, body: Any) -> int:
         """The number of a body, by its handle or the name of its object; the first where there are several."""
@@ -136,7 +151,14 @@ class Tape:
         {(joint, attribute): (T + 1, k)}, and dL_dT by transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
         With `surfaces`, `Gradients.design` knows the way by vertices of surfaces that touch.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
+        Where the motion jumps (`jumps`), a warning says that once for a world.
         """
+        contact = self._simulation.contact
+        if surfaces and contact is not None and contact.scene.thickness.any():
+            raise GradientError(
+                "Tape.backward: surfaces=True knows no way by surfaces with a thickness, those of spheres, capsules "
+                "and thickened meshes; give these bodies meshes without one, or leave surfaces=True out."
+            )
         sums, at, reel = Sums(self._simulation, self.steps, surfaces), Costate.zero(self._shape[0]), self._reel
         loss = _Loss(
             self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}),
@@ -154,6 +176,7 @@ class Tape:
                         at = adjoint.step(k, self._frames[k], reel.ends(k), at)
                         loss.add(k, reel, self._parameters.coordinates, at, sums)
         self._judge(sums.residual, strict)
+        self._tell_jumps()
         if not reel.has_past:  # without a past the state itself stands for it
             at.Q += at.Q_before
             at.V += at.V_before
@@ -298,3 +321,16 @@ class Tape:
         if strict:
             raise GradientError(text)
         Logger.warn(text)
+
+    def _tell_jumps(self) -> None:
+        jumps, model = self._reel.jumps, self._simulation.model
+        if not jumps or model in _told:
+            return
+        _told.add(model)
+        first, more = jumps[0], f", and in {len(jumps) - 1} more" if len(jumps) > 1 else ""
+        Logger.warn(
+            f"Tape.backward: the motion jumps in step {first.step}, where {first.body} {first.reason}{more} "
+            "(Tape.jumps lists them): gradients are those of the side on which the rollout is, and tell nothing of a "
+            "change of its start that has this happen a step earlier or later. rollout(…, smooth=True) takes steps "
+            "that jump at blows with restitution alone."
+        )

@@ -19,6 +19,7 @@ from dovetail.solver.contact.kinds import (
     EDGE_EDGE,
     KIND,
     POINT_EDGE,
+    POINT_PLANE,
     POINT_TRIANGLE,
     X0,
     A,
@@ -31,7 +32,7 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
 from dovetail.typing import Array, Indices
 
-__all__ = ["Touching", "Walk", "corner", "set_weights"]
+__all__ = ["Touching", "Walk", "corner", "materials_of", "set_weights"]
 
 _INSIDE = 1e-12  # weight at which a closest point counts as on the border of its feature
 
@@ -108,6 +109,15 @@ class Walk:
     def nowhere(self, Q: Array) -> Touching:
         """No contacts at all."""
         return Touching(ActiveContacts(np.zeros((0, 3))), self._contact.scene, Q)
+
+
+def materials_of(scene: ContactScene, t: Touching) -> tuple[Indices, Indices]:
+    """Contact elements of both sides of contacts, the smaller first."""
+    a, b = t.bodies.T
+    planes = np.clip(t.pairs[:, X0 + 1], 0, max(len(scene.plane_material) - 1, 0))
+    on_plane = scene.plane_material[planes] if len(scene.plane_material) else planes
+    a, b = scene.material[a], np.where(t.pairs[:, KIND] == POINT_PLANE, on_plane, scene.material[b])
+    return np.minimum(a, b), np.maximum(a, b)
 
 
 @kernel

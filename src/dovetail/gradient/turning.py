@@ -28,7 +28,6 @@ class TurnAdjoint:
         self._model, self._held = model, frame.methods.held
         self.values, self.rolls = np.zeros((2, len(Q), 3)), np.zeros(len(Q), np.bool_)
         self._graph: Graph | None = None
-        self._shape = Q.shape
         self._turn: Node | None = None
         self._axis: Node | None = None
         if begun is None or frame.past is None or not frame.methods.some_held:
@@ -57,10 +56,13 @@ class TurnAdjoint:
         self._graph.push((self._Q, dQ), (self._V, dV))
         return np.stack([self._turn.change, self._axis.change])
 
-    def back(self, past: PastBars | None, rubs: RubbingContact | None, sums: Sums) -> tuple[Array, Array, Array]:
-        """Adjoints (n, 4, 3) of Qₙ, V̂ and Â − a, from what this step's friction and the next step have."""
+    def back(self, past: PastBars | None, rubs: RubbingContact | None, sums: Sums) -> tuple[Array, Array, Array] | None:
+        """Adjoints (n, 4, 3) of Qₙ, V̂ and Â − a, from what this step's friction and the next step have.
+
+        None where nothing is held.
+        """
         if self._graph is None:
-            return np.zeros(self._shape), np.zeros(self._shape), np.zeros(self._shape)
+            return None
         seeds = []
         if past is not None:
             seeds.append((self._left, past.pushed[:, 13:]))

@@ -168,6 +168,11 @@ class Blocks(Record):
         """Whether conjugate gradients solve the part of an active body (n,)."""
         return self._iterates and bool((active * self.iterative).any())
 
+    @property
+    def is_small(self) -> bool:
+        """Whether factoring is too little work for several threads."""
+        return len(self._spans) == 1
+
     def by_factor(self, active: Indices) -> Indices:
         """1 for the active bodies (n,) whose rows are factored in blocks: neither in nets nor iterative."""
         if self.net is None and not self._iterates:

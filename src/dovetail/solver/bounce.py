@@ -23,10 +23,10 @@ from dovetail.solver.model import Model
 from dovetail.solver.state import State
 from dovetail.typing import Array, Indices
 
-__all__ = ["bounce"]
+__all__ = ["SLOW", "bounce", "impulses"]
 
 _SWEEPS = 100  # of Gauss and Seidel: a box on four corners needs some thirty to 1e-6
-_SLOW = 2.0  # steps of free fall
+SLOW = 2.0  # steps of free fall
 
 
 def bounce(model: Model, state: State, h: float) -> None:
@@ -47,7 +47,7 @@ def bounce(model: Model, state: State, h: float) -> None:
 
     begun, falls, way = along(state.V_before), along(a * model.bodies.is_free[:, None, None]), along(state.moved)
     met = np.sqrt(np.maximum(begun**2 + 2.0 * falls * way, 0.0))
-    e = _restitution(survey) * ((begun < 0.0) & (met > _SLOW * h * np.abs(falls)))
+    e = _restitution(survey) * ((begun < 0.0) & (met > SLOW * h * np.abs(falls)))
     if not e.any():
         return
     bouncing = np.zeros(model.bodies.count + 1, np.bool_)
@@ -56,15 +56,22 @@ def bounce(model: Model, state: State, h: float) -> None:
     chosen = np.flatnonzero(bouncing[survey.bodies].any(axis=1))
     u = _responses(model, state, h, survey, normal, chosen)
     W, wanted = np.array([along(one)[chosen] for one in u]), (e * met - along(state.V))[chosen]
-    p = np.zeros(len(chosen))
-    for _ in range(_SWEEPS):
-        for k in np.flatnonzero(np.diag(W) > 0.0):
-            p[k] = max(p[k] + (wanted[k] - W[:, k] @ p) / W[k, k], 0.0)
-    change = np.einsum("k,knix->nix", p, u)
+    change = np.einsum("k,knix->nix", impulses(W, wanted), u)
     change *= _share(model, state, a, survey, change)
     bounced = change.any(axis=(1, 2))
     state.V, state.lagging = state.V + change, state.lagging & ~bounced
     state.A = np.where(bounced[:, None, None], 0.0, state.A)  # a blow does not last
+
+
+def impulses(W: Array, wanted: Array, past: list[tuple[int, Array]] | None = None) -> Array:
+    """p (m,) ≥ 0 with W p ≥ wanted, and equal to it where p > 0; past ← which has changed, and all of them then."""
+    p = np.zeros(len(wanted))
+    for _ in range(_SWEEPS):
+        for k in np.flatnonzero(np.diag(W) > 0.0):
+            p[k] = max(p[k] + (wanted[k] - W[:, k] @ p) / W[k, k], 0.0)
+            if past is not None:
+                past.append((int(k), p.copy()))
+    return p
 
 
 def _restitution(survey: Survey) -> Array:

@@ -233,6 +233,13 @@ class Potential:
             assert at.contacts is not None
             self.contact.assemble(Q, at.contacts, active, blocks)
 
+    def factor(self, active: Indices, blocks: Blocks, y: Array) -> int:
+        """Factor what was assembled; y (n, 12) ← H⁻¹g of active bodies. Returns −1, or a body at which H is singular.
+
+        It is one call, by one thread; nets and conjugate gradients are left out.
+        """
+        return int(direct(self._standard, *self._kinds, self._combined, True, self.Q_tilde, active, blocks, y, FACTOR))
+
     def solve_standard(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, y: Array) -> int:
         """y (n, 12) ← H⁻¹g of active bodies at a state, by blocks and in one call, where the potential is bare.
 

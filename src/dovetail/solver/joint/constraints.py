@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.record import Record, f8, nested
+from dovetail.kernel.record import Record, f8, nested, real
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import (
     Combined,
@@ -44,7 +44,6 @@ __all__ = [
 GAP = 1e-11  # [m, –] a residual at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
 
 _MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
-_CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
 _ROUNDS = 6  # in which curved constraints are evaluated again
 _CORRECTIONS = 40  # at most in a round; one or two are usual
 _LOST = 1e-5  # J A⁻¹Jᵀ over K⁻¹, below which rows count as dependent on each other
@@ -56,6 +55,7 @@ class Constraints(Record):
     K, yields (r,)     weights, and their inverses; 0 for rows between fixed bodies
     residual (r, 3)    C where it was last measured
     bend (r, 3)        what J x is to be in a consistent start
+    closed             [m, –] a residual that is not worth a correction, for a scene of the size of a metre
     """
 
     points: Rows = nested(Rows)
@@ -65,6 +65,7 @@ class Constraints(Record):
     yields: Array = f8(1)
     residual: Array = f8(2)
     bend: Array = f8(2)
+    closed: float = real()
 
 
 @kernel
@@ -229,7 +230,7 @@ def _close(
             ends = n == 2
         else:
             worst = measure_constraints(c, active, Q, y, residual)
-        if ends or worst <= _CLOSED * size or n == _ROUNDS:
+        if ends or worst <= c.closed * size or n == _ROUNDS:
             break
         # a step can be too long for its correction, or rows that depend on each other not fit any more; a NaN too
         if not linear and not worst < before:
@@ -278,7 +279,7 @@ def _close(
                     mu[k, a] += alpha * p[k, a]
                     r[k, a] -= alpha * applied[k, a]
                     rz += c.K[k] * r[k, a] * r[k, a]
-            if _largest(r) <= _CLOSED * size:
+            if _largest(r) <= c.closed * size:
                 break
             for k in range(rows):
                 for a in range(3):

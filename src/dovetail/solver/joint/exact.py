@@ -43,9 +43,10 @@ from dovetail.solver.joint.constraints import (
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["ExactJoints"]
+__all__ = ["CLOSED", "ExactJoints"]
 
 _RETUNE = 2.0  # change of h at which K is chosen anew
+CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
 
 
 class ExactJoints:
@@ -70,7 +71,7 @@ class ExactJoints:
         count = len(self.joint)
         self.constraints = Constraints(
             points=points, slides=slides, combined=combined, K=np.zeros(count), yields=np.zeros(count),
-            residual=np.zeros((count, 3)), bend=np.zeros((count, 3)),
+            residual=np.zeros((count, 3)), bend=np.zeros((count, 3)), closed=CLOSED,
         )  # fmt: skip
         self.restraint = np.zeros((count, 3))
         self._tuned = np.zeros(1)  # h for which K is to be, and for which it is
