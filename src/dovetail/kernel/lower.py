@@ -39,11 +39,14 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
     """Writes one function.
 
     What indices, ranges and iterators consist of is never written where nothing else is done with them than to index
-    and to iterate: `_parts` has it by the name of the variable.
+    and to iterate: `_parts` has it by the name of the variable. A variable that is set in one place, before all that
+    use it, is its value; only others have a place in memory.
     """
 
     def init(self) -> None:
         super().init()
+        if not self.context.enable_nrt:
+            self._singly_assigned_vars |= _values(self.blocks)
         self._parts: dict[str, Any] = {}
         self._steps: dict[Any, Any] = {}
         self._apart, self._iterated = _apart(self.func_ir)
@@ -274,6 +277,22 @@ def _constants(index: Any) -> list[tuple[Any, Any]] | None:
     """The same as `_indices`, of numbers that are written in the source."""
     each = index if isinstance(index, tuple) else (index,)
     return [(_INDEX(k), types.intp) for k in each] if all(type(k) is int for k in each) else None
+
+
+def _values(blocks: Any) -> set[str]:
+    """Variables that are set in one place, which is written before all that use them.
+
+    It comes before them in the program as well: where it might not, Numba sets a variable on all ways that lead there.
+    """
+    made: Counter[str] = Counter()
+    early: set[str] = set()
+    for _, block in sorted(blocks.items()):
+        for inst in block.body:
+            target = inst.target.name if isinstance(inst, ir.Assign) else None
+            early.update(v.name for v in inst.list_vars() if v.name not in made and v.name != target)
+            if target is not None:
+                made[target] += 1
+    return {name for name, times in made.items() if times == 1 and name not in early}
 
 
 def _apart(function: Any) -> tuple[set[str], set[str]]:
