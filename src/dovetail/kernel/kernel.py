@@ -53,6 +53,7 @@ jit_enabled = not config.DISABLE_JIT
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+@cache
 def _file(package: Path, name: str) -> Path | None:
     """The source of a module, named without the leading `dovetail.`."""
     for path in (
@@ -73,6 +74,13 @@ def _imports(package: Path, name: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _file(package, name)))
 
 
+@cache
+def _source(package: Path, name: str) -> bytes:
+    """A digest of a module's own text."""
+    path = _file(package, name)
+    return hashlib.sha256(path.read_bytes() if path else b"").digest()
+
+
 def _digest(package: Path, name: str) -> str:
     """Twelve hex digits that change whenever the code generated for a module may."""
     seen = {name}
@@ -86,9 +94,8 @@ def _digest(package: Path, name: str) -> str:
         ahead += sorted(new)
     sources = hashlib.sha256()
     for module in sorted(seen):
-        path = _file(package, module)
         sources.update(module.encode())
-        sources.update(path.read_bytes() if path else b"")
+        sources.update(_source(package, module))
     versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, platform.machine())
     sources.update(repr(versions).encode())
     return sources.hexdigest()[:12]

@@ -17,6 +17,8 @@ from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils, ir, lowering
 
+from dovetail.kernel.calls import signature_of, write
+
 __all__ = ["Lower"]
 
 _INDEX = llvm.IntType(64)
@@ -107,11 +109,21 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
             found = self._parts[expr.value.name][1]
         elif op == "call" and self._calls(expr, len) and isinstance(self.typeof(expr.args[0].name), types.Array):
             found = self.builder.extract_value(self.loadvar(expr.args[0].name), [_SHAPE, 0])
+        elif op == "call":
+            found = self._builtin(expr)
         return super().lower_expr(resty, expr) if found is None else found
 
     def _calls(self, expr: Any, function: Any) -> bool:
         kind = self.typeof(expr.func.name)
         return isinstance(kind, types.Function) and kind.typing_key is function and not expr.kws and not expr.vararg
+
+    def _builtin(self, expr: Any) -> Any:
+        """What a call returns that is typed in calls.py."""
+        function, call = self.typeof(expr.func.name), self.fndesc.calltypes[expr]
+        if expr.kws or expr.vararg or call is None or signature_of(function, call.args) != call:
+            return None
+        values = [self._cast_var(argument, kind) for argument, kind in zip(expr.args, call.args, strict=True)]
+        return write(self, function, call, values)
 
     # what is not written
 
