@@ -41,7 +41,10 @@ from dovetail.kernel.library import rebuild_inner
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 
-__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
+__all__ = [
+    "FASTMATH", "cache_directory", "cached_callback", "callback", "is_awaited", "jit_enabled", "kernel", "mapped",
+    "spared",
+]  # fmt: skip
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
@@ -156,6 +159,10 @@ def _files(function: Callable[..., Any], **rebuild: Callable[..., Any]) -> Kerne
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
     """Compiled for Python by itself, and for other kernels by `inner`."""
 
+    can_wait = False
+    awaited: Callable[[], bool] | None = None
+    """Whether another process is compiling it, while this one does without."""
+
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=options, pipeline_class=Pipeline)
         self._cache = _files(function)
@@ -184,6 +191,20 @@ def kernel(function: _Function, **options: bool) -> _Function:
 def mapped(function: _Function) -> _Function:
     """A kernel that runs beside others (threads.py): it does not hold Python's lock."""
     return kernel(function, nogil=True)
+
+
+def spared(function: _Function) -> _Function:
+    """A kernel that callers can do without for a while (`is_awaited`): no first step waits for it."""
+    made = kernel(function)
+    if jit_enabled:
+        made.can_wait = True  # type: ignore[attr-defined]
+    return made
+
+
+def is_awaited(function: Callable[..., Any]) -> bool:
+    """Whether another process is compiling a kernel, so that it is better not to ask for it now."""
+    asked = getattr(function, "awaited", None)
+    return asked is not None and asked()
 
 
 _POINTER = types.CPointer(types.float64)
