@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 
 HEAD = """
 import json, sys, time
-from dovetail.kernel import precompile
+from dovetail.kernel import machine, precompile
 from dovetail.kernel.manifest import Task, tasks
 from dovetail.kernel.precompile import missing
 
@@ -72,8 +72,8 @@ def test_all_is_compiled_once_by_this_process_and_others(tmp_path):
     for n, broken in enumerate(
         (
             "sys.executable = '/nowhere/python'",
-            "precompile._START = 'raise SystemExit'",
-            f"precompile._START = '{ends}'",
+            "machine._START = 'raise SystemExit'",
+            f"machine._START = '{ends}'",
         )
     ):
         count, told, own, missing = run(tmp_path / str(n), broken)

@@ -38,6 +38,7 @@ from dovetail.kernel.files import KernelFiles
 from dovetail.kernel.inner import Inner
 from dovetail.kernel.lean import lean
 from dovetail.kernel.library import rebuild_inner
+from dovetail.kernel.machine import user_cache
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 
@@ -104,22 +105,6 @@ def _digest(package: Path, name: str) -> str:
     return sources.hexdigest()[:12]
 
 
-def _user_cache() -> Path | None:
-    """DOVETAIL_CACHE_DIR, or the platform's folder for files that may be deleted at any time; None without a home."""
-    given = os.environ.get("DOVETAIL_CACHE_DIR")
-    if given:
-        return Path(given)
-    variable, beneath = {
-        "win32": ("LOCALAPPDATA", "AppData/Local"),
-        "darwin": ("", "Library/Caches"),
-    }.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
-    named = os.environ.get(variable) if variable else None
-    try:
-        return Path(named or Path.home() / beneath) / "dovetail"
-    except RuntimeError:  # nobody knows the home of this user
-        return None
-
-
 @cache
 def _folder(module: str) -> str:
     return f"kernels-{_digest(_PACKAGE, module.removeprefix('dovetail.'))}"
@@ -128,7 +113,7 @@ def _folder(module: str) -> str:
 @cache
 def cache_directory(module: str) -> Path | None:
     """Where the kernels of a module lie, if anywhere; using it keeps it from being forgotten."""
-    root = _user_cache()
+    root = user_cache()
     if root is None:
         return None
     directory = root / _folder(module)
@@ -147,7 +132,7 @@ def _forget_old_versions(root: Path | None) -> None:
                     shutil.rmtree(path, ignore_errors=True)
 
 
-_forget_old_versions(_user_cache())
+_forget_old_versions(user_cache())
 
 
 def _files(function: Callable[..., Any], **rebuild: Callable[..., Any]) -> KernelFiles:

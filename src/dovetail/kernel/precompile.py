@@ -25,14 +25,13 @@ from numba.core.errors import NumbaError
 
 from dovetail.kernel.kernel import cache_directory
 from dovetail.kernel.lean import uncollected
+from dovetail.kernel.machine import helper, processors
 from dovetail.kernel.manifest import Task, tasks
-from dovetail.kernel.threads import processors
 
 __all__ = ["missing", "precompile"]
 
 _WORTH = 3.0
 """Seconds of compiling from which on it is worth starting processes."""
-_START = "import sys; sys.path[:0] = sys.argv[1:]; from dovetail.kernel.precompile import work; work()"
 
 
 def missing(wanted: Sequence[Task]) -> list[Task]:
@@ -68,9 +67,7 @@ def precompile(ahead: Sequence[Task], tell: Callable[[int], None], behind: Seque
     if directory is None or not _is_writable(directory.parent):
         return
     plan, workers = _Plan(ahead, behind), list[_Worker]()
-    # what calls itself otherwise is a program with Python in it, and would start again
-    is_python = Path(sys.executable or "").stem.lower().startswith("python")
-    if is_python and sum(task.seconds for task in ahead) > _WORTH:
+    if sum(task.seconds for task in ahead) > _WORTH:
         workers = [_Worker(plan) for _ in range(min(processors(), len(ahead)) - 1)]
     try:
         with uncollected():
@@ -85,8 +82,8 @@ def precompile(ahead: Sequence[Task], tell: Callable[[int], None], behind: Seque
         plan.give_up()
         raise
     finally:
-        for task in behind if plan.goes_on() else ():
-            task.leave_to(plan.goes_on)
+        for spare in behind if plan.goes_on() else ():
+            spare.leave_to(plan.goes_on)
         for worker in workers:
             if plan.goes_on():
                 atexit.register(worker.end)
@@ -177,16 +174,8 @@ class _Worker:
     """A process that compiles tasks by number, and a thread that gives them to it."""
 
     def __init__(self, plan: _Plan) -> None:
-        self._process: subprocess.Popen[str] | None = None
-        with contextlib.suppress(OSError):
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, *filter(None, sys.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                bufsize=1,
-            )
+        self._process = helper()
+        if self._process is not None:
             plan.come()
             threading.Thread(target=self._give, args=(self._process, plan), daemon=True).start()
 

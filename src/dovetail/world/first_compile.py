@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from dovetail.kernel.machine import dismiss
 from dovetail.kernel.manifest import needed
 from dovetail.kernel.precompile import missing, precompile
 
@@ -35,7 +36,10 @@ def first_compile(found: set[str]) -> None:
     What its first steps can do without may still be under way then.
     """
     if (looked_for := frozenset(found)) not in _known:
-        compile_all(needed(found), may_wait=True)
+        try:
+            compile_all(needed(found), may_wait=True)
+        finally:
+            dismiss()
         _known.add(looked_for)
 
 
