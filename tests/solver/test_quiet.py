@@ -8,6 +8,7 @@ from scenes import add_chain, new_scene
 
 from dovetail import Engine, Sim, World
 from dovetail.kernel.kernel import jit_enabled
+from dovetail.solver.course import take
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="steps in one call are for compiled kernels")
 
@@ -118,3 +119,19 @@ def test_changes_between_steps_are_seen(tmp_path):
         for name in a:
             np.testing.assert_array_equal(a[name], b[name], err_msg=f"{name}, step {k}")
     assert sum(step is not None for step in found) > 40
+
+
+def test_steps_go_on_while_the_program_is_compiled(monkeypatch):
+    """By another process: as long as that is so, no step is quiet, and none differs."""
+    one, other = arm(contact=False), arm(contact=False)
+    found = watched(one)
+    for k in range(6):
+        monkeypatch.setattr(take, "awaited", lambda: k < 3)  # noqa: B023
+        one.advance()
+        monkeypatch.setattr(take, "awaited", None)
+        other.advance()
+        for name, array in simulation(one).arrays().items():
+            np.testing.assert_array_equal(array, simulation(other).arrays()[name], err_msg=name)
+        if k == 2:
+            assert found and all(step is None for step in found)
+    assert found[-1] is not None
