@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -56,8 +55,8 @@ def first_step(scene: str, cache: str, python: str = sys.executable, **settings:
 
 def _seconds() -> float:
     """Processor time of all processes that this one has started, and those of theirs."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def measure() -> list[str]:
