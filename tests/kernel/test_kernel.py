@@ -11,11 +11,12 @@ import pytest
 from numba import config
 
 from dovetail.kernel import kernel
+from dovetail.kernel.machine import user_cache
 
 
 def test_the_cache_directory_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
-    assert kernel._user_cache() == tmp_path
+    assert user_cache() == tmp_path
 
 
 @pytest.mark.skipif(os.name != "posix", reason="XDG is for Unix")
@@ -23,10 +24,10 @@ def test_otherwise_it_is_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.delenv("DOVETAIL_CACHE_DIR", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kernel._user_cache() == tmp_path / "dovetail"
+    assert user_cache() == tmp_path / "dovetail"
     monkeypatch.setenv("XDG_CACHE_HOME", "")  # as good as none
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert kernel._user_cache() == tmp_path / ".cache" / "dovetail"
+    assert user_cache() == tmp_path / ".cache" / "dovetail"
 
 
 def package(folder: Path, sources: dict[str, str]) -> Path:
@@ -76,7 +77,7 @@ def test_what_was_not_used_for_a_month_is_forgotten(tmp_path):
 
 
 def test_a_cache_in_use_counts_as_new(monkeypatch, tmp_path):
-    monkeypatch.setattr(kernel, "_user_cache", lambda: tmp_path)
+    monkeypatch.setattr(kernel, "user_cache", lambda: tmp_path)
     find = kernel.cache_directory.__wrapped__
     directory = find("dovetail.solver.assembly.bodies")
     directory.mkdir()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 
 HEAD = """
 import json, sys, time
-from dovetail.kernel import precompile
+from dovetail.kernel import machine, precompile
 from dovetail.kernel.manifest import Task, tasks
 from dovetail.kernel.precompile import missing
 
@@ -72,12 +72,56 @@ def test_all_is_compiled_once_by_this_process_and_others(tmp_path):
     for n, broken in enumerate(
         (
             "sys.executable = '/nowhere/python'",
-            "precompile._START = 'raise SystemExit'",
-            f"precompile._START = '{ends}'",
+            "machine._START = 'raise SystemExit'",
+            f"machine._START = '{ends}'",
         )
     ):
         count, told, own, missing = run(tmp_path / str(n), broken)
         assert told == count == own and missing == 0
+
+
+BEHIND = """
+from dovetail.kernel.kernel import is_awaited
+every, ahead = ahead, missing(wanted[2:])
+behind = [task for task in every if task.number not in {other.number for other in ahead}]
+spared = behind[-1]._found()[0]
+assert behind[-1].form == "python"
+slow()
+precompile.precompile(ahead, told.append, behind)
+while is_awaited(spared):
+    time.sleep(0.05)
+ahead = []
+"""
+
+
+def test_what_can_wait_is_left_to_others(tmp_path):
+    _, told, own, missing = run(tmp_path, BEHIND)
+    assert missing == 0 and 0 < own <= told, "this one compiles nothing that can wait"
+    # without others nobody waits, and it is compiled when it is called
+    _, told, own, missing = run(tmp_path / "alone", "sys.executable = '/nowhere/python'; slow = list" + BEHIND)
+    assert own == told and missing > 0
+
+
+def test_help_comes_early_only_where_nothing_was_ever_compiled(tmp_path, monkeypatch):
+    from dovetail.kernel import machine
+
+    started = []
+    monkeypatch.setattr(machine, "helper", lambda: started.append(1))
+    monkeypatch.setattr(machine, "processors", lambda: 2)
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    machine.help_early()
+    assert len(started) == 1
+    (tmp_path / "kernels-0123").mkdir()
+    machine.help_early()
+    (tmp_path / "kernels-0123").rmdir()
+    monkeypatch.setattr(machine, "processors", lambda: 1)
+    machine.help_early()
+    monkeypatch.setattr(machine, "processors", lambda: 2)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    machine.help_early()
+    assert len(started) == 1
 
 
 def test_where_nothing_can_be_kept_nothing_is_compiled_ahead(tmp_path):

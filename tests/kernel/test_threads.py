@@ -12,7 +12,8 @@ import time
 import pytest
 
 from dovetail.errors import ConfigError
-from dovetail.kernel.threads import chunks, map_chunks, processors, settle, threads_by_default, using
+from dovetail.kernel.machine import processors
+from dovetail.kernel.threads import chunks, map_chunks, settle, threads_by_default, using
 
 
 def spans(count: int = 8) -> list[tuple[int, int, int]]:

@@ -9,6 +9,7 @@ from scenes import add_chain, new_scene
 from dovetail import Engine, Sim, World
 from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.kernel.program import Program
+from dovetail.solver.course import take
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="steps in one call are for compiled kernels")
 
@@ -211,3 +212,19 @@ def test_a_kernel_that_fails_leaves_the_step_to_the_general_way(part):
         for name, array in simulation(worlds[0]).arrays().items():
             np.testing.assert_array_equal(array, simulation(worlds[1]).arrays()[name], err_msg=name)
     assert [step is not None for step in found] == [False, False, True]
+
+
+def test_steps_go_on_while_the_program_is_compiled(monkeypatch):
+    """By another process: as long as that is so, no step is quiet, and none differs."""
+    one, other = arm(contact=False), arm(contact=False)
+    found = watched(one)
+    for k in range(6):
+        monkeypatch.setattr(take, "awaited", lambda: k < 3)  # noqa: B023
+        one.advance()
+        monkeypatch.setattr(take, "awaited", None)
+        other.advance()
+        for name, array in simulation(one).arrays().items():
+            np.testing.assert_array_equal(array, simulation(other).arrays()[name], err_msg=name)
+        if k == 2:
+            assert found and all(step is None for step in found)
+    assert found[-1] is not None

@@ -28,7 +28,8 @@ def print_versions() -> int:
     from rich.table import Table
 
     from dovetail.kernel.kernel import cache_directory, jit_enabled
-    from dovetail.kernel.threads import processors, threads_by_default
+    from dovetail.kernel.machine import processors
+    from dovetail.kernel.threads import threads_by_default
 
     table = Table(show_header=False)
     table.add_row("dovetail", __version__)

@@ -22,6 +22,7 @@ from typing import Any
 from numba.core import serialize
 from numba.core.errors import NumbaWarning
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from dovetail.files import atomic_write
 from dovetail.kernel.library import rebuild
@@ -72,7 +73,7 @@ class KernelFiles:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Compiled code for a signature, or None: there is no file, or it is damaged."""
-        target.refresh()
+        rtsys.initialize(target)  # for kernels that make arrays
         for path, key in self._places(signature, target.codegen()):
             try:
                 content = path.read_bytes()

@@ -38,10 +38,14 @@ from dovetail.kernel.files import KernelFiles
 from dovetail.kernel.inner import Inner
 from dovetail.kernel.lean import lean
 from dovetail.kernel.library import rebuild_inner
+from dovetail.kernel.machine import user_cache
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 
-__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
+__all__ = [
+    "FASTMATH", "cache_directory", "cached_callback", "callback", "is_awaited", "jit_enabled", "kernel", "mapped",
+    "spared",
+]  # fmt: skip
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
@@ -53,6 +57,7 @@ jit_enabled = not config.DISABLE_JIT
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+@cache
 def _file(package: Path, name: str) -> Path | None:
     """The source of a module, named without the leading `dovetail.`."""
     for path in (
@@ -73,6 +78,13 @@ def _imports(package: Path, name: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _file(package, name)))
 
 
+@cache
+def _source(package: Path, name: str) -> bytes:
+    """A digest of a module's own text."""
+    path = _file(package, name)
+    return hashlib.sha256(path.read_bytes() if path else b"").digest()
+
+
 def _digest(package: Path, name: str) -> str:
     """Twelve hex digits that change whenever the code generated for a module may."""
     seen = {name}
@@ -86,28 +98,11 @@ def _digest(package: Path, name: str) -> str:
         ahead += sorted(new)
     sources = hashlib.sha256()
     for module in sorted(seen):
-        path = _file(package, module)
         sources.update(module.encode())
-        sources.update(path.read_bytes() if path else b"")
+        sources.update(_source(package, module))
     versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, platform.machine())
     sources.update(repr(versions).encode())
     return sources.hexdigest()[:12]
-
-
-def _user_cache() -> Path | None:
-    """DOVETAIL_CACHE_DIR, or the platform's folder for files that may be deleted at any time; None without a home."""
-    given = os.environ.get("DOVETAIL_CACHE_DIR")
-    if given:
-        return Path(given)
-    variable, beneath = {
-        "win32": ("LOCALAPPDATA", "AppData/Local"),
-        "darwin": ("", "Library/Caches"),
-    }.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
-    named = os.environ.get(variable) if variable else None
-    try:
-        return Path(named or Path.home() / beneath) / "dovetail"
-    except RuntimeError:  # nobody knows the home of this user
-        return None
 
 
 @cache
@@ -118,7 +113,7 @@ def _folder(module: str) -> str:
 @cache
 def cache_directory(module: str) -> Path | None:
     """Where the kernels of a module lie, if anywhere; using it keeps it from being forgotten."""
-    root = _user_cache()
+    root = user_cache()
     if root is None:
         return None
     directory = root / _folder(module)
@@ -137,7 +132,7 @@ def _forget_old_versions(root: Path | None) -> None:
                     shutil.rmtree(path, ignore_errors=True)
 
 
-_forget_old_versions(_user_cache())
+_forget_old_versions(user_cache())
 
 
 def _files(function: Callable[..., Any], **rebuild: Callable[..., Any]) -> KernelFiles:
@@ -148,6 +143,10 @@ def _files(function: Callable[..., Any], **rebuild: Callable[..., Any]) -> Kerne
 
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
     """Compiled for Python by itself, and for other kernels by `inner`."""
+
+    can_wait = False
+    awaited: Callable[[], bool] | None = None
+    """Whether another process is compiling it, while this one does without."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=options, pipeline_class=Pipeline)
@@ -177,6 +176,20 @@ def kernel(function: _Function, **options: bool) -> _Function:
 def mapped(function: _Function) -> _Function:
     """A kernel that runs beside others (threads.py): it does not hold Python's lock."""
     return kernel(function, nogil=True)
+
+
+def spared(function: _Function) -> _Function:
+    """A kernel that callers can do without for a while (`is_awaited`): no first step waits for it."""
+    made = kernel(function)
+    if jit_enabled:
+        made.can_wait = True  # type: ignore[attr-defined]
+    return made
+
+
+def is_awaited(function: Callable[..., Any]) -> bool:
+    """Whether another process is compiling a kernel, so that it is better not to ask for it now."""
+    asked = getattr(function, "awaited", None)
+    return asked is not None and asked()
 
 
 _POINTER = types.CPointer(types.float64)

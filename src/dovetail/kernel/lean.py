@@ -4,7 +4,8 @@ Two thirds of the time that a kernel takes are Numba's own, in Python, and much 
 are asked again and again. Inside `lean` they are answered faster, with the same answers:
 
 - what a builtin returns for arguments of some types is found once for all kernels with the same options, not by trying
-  dozens of overloads at every `+`;
+  dozens of overloads at every `+`, and at once for some (`calls.py`);
+- Numba's own builtins are loaded once, not at every call;
 - options are equal if those are that were set, without a look at all;
 - counting references takes only owners out of an array's description, not all of its ten members;
 - how long variables live is found where somebody asks, which is once and not after each stage;
@@ -33,12 +34,16 @@ from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 
+from dovetail.kernel.calls import is_written_here, signature_of
+
 __all__ = ["lean", "uncollected"]
 
 _VALUES = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
 _HASH = hash(Flags())  # of the names of all options
 _process = PostProcessor.run
-_resolve = type(cpu_target.typing_context).resolve_function_type
+_typing, _target = type(cpu_target.typing_context), type(cpu_target.target_context)
+_resolve, _set_item = _typing.resolve_function_type, _typing.resolve_setitem
+_load = _target.load_additional_registries
 _alike: dict[Any, dict[Any, Any]] = {}
 _returned: dict[Flags, dict[Any, Any]] = {}
 _owning: dict[Any, bool] = {}
@@ -55,19 +60,43 @@ def _equal(mine: Flags, other: Any) -> Any:
 
 def _resolve_once(context: Any, function: Any, args: Any, kws: Any) -> Any:
     """What is called with these types: the answer depends on nothing else but options, that callees inherit."""
-    flags = ConfigStack.top_or_none()
-    if flags is None or kws or isinstance(function, types.Dispatcher) or not all(isinstance(a, _VALUES) for a in args):
+    if not kws and is_written_here() and (found := signature_of(function, args)) is not None:
+        return found
+    if kws or isinstance(function, types.Dispatcher):
         return _resolve(context, function, args, kws)
+    return _once(function, args, lambda: _resolve(context, function, args, kws))
+
+
+def _once(function: Any, args: Any, resolve: Any) -> Any:
+    flags = ConfigStack.top_or_none()
+    if flags is None or not all(isinstance(a, _VALUES) for a in args):
+        return resolve()
     if flags not in _returned:
         inherited = frozenset(flags.fastmath.flags), flags.error_model, flags.forceinline, flags.nrt
         _returned[flags] = _alike.setdefault(inherited, {})
     known, key = _returned[flags], (function, tuple(args))
     if key not in known:
-        found = _resolve(context, function, args, kws)
+        found = resolve()
         if found is None:
             return None
         known[key] = found
     return known[key]
+
+
+def _set_item_once(context: Any, *args: Any) -> Any:
+    return _once(_set_item, args, lambda: _set_item(context, *args))
+
+
+@cache
+def _load_builtins() -> None:
+    _load(cpu_target.target_context)
+
+
+def _look_again(target: Any) -> None:
+    """Only for what is new in modules that are loaded."""
+    _load_builtins()
+    for registry in list(target._registries):
+        target.install_registry(registry)
 
 
 def _owns(context: Any, kind: Any) -> bool:
@@ -121,7 +150,9 @@ def _variables(instruction: Any, value: Any) -> list[Any]:
 _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (Flags, "__eq__", _equal),
     (Flags, "__hash__", lambda flags: _HASH),
-    (type(cpu_target.typing_context), "resolve_function_type", _resolve_once),
+    (_typing, "resolve_function_type", _resolve_once),
+    (_typing, "resolve_setitem", _set_item_once),
+    (_target, "load_additional_registries", _look_again),
     (NRTContext, "get_meminfos", _owners),
     (ir.Inst, "_rec_list_vars", _variables),
     (PostProcessor, "run", _lifetimes_later),

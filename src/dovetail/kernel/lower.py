@@ -17,6 +17,8 @@ from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils, ir, lowering
 
+from dovetail.kernel.calls import signature_of, write
+
 __all__ = ["Lower"]
 
 _INDEX = llvm.IntType(64)
@@ -39,11 +41,14 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
     """Writes one function.
 
     What indices, ranges and iterators consist of is never written where nothing else is done with them than to index
-    and to iterate: `_parts` has it by the name of the variable.
+    and to iterate: `_parts` has it by the name of the variable. A variable that is set in one place, before all that
+    use it, is its value; only others have a place in memory.
     """
 
     def init(self) -> None:
         super().init()
+        if not self.context.enable_nrt:
+            self._singly_assigned_vars |= _values(self.blocks)
         self._parts: dict[str, Any] = {}
         self._steps: dict[Any, Any] = {}
         self._apart, self._iterated = _apart(self.func_ir)
@@ -104,11 +109,21 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
             found = self._parts[expr.value.name][1]
         elif op == "call" and self._calls(expr, len) and isinstance(self.typeof(expr.args[0].name), types.Array):
             found = self.builder.extract_value(self.loadvar(expr.args[0].name), [_SHAPE, 0])
+        elif op == "call":
+            found = self._builtin(expr)
         return super().lower_expr(resty, expr) if found is None else found
 
     def _calls(self, expr: Any, function: Any) -> bool:
         kind = self.typeof(expr.func.name)
         return isinstance(kind, types.Function) and kind.typing_key is function and not expr.kws and not expr.vararg
+
+    def _builtin(self, expr: Any) -> Any:
+        """What a call returns that is typed in calls.py."""
+        function, call = self.typeof(expr.func.name), self.fndesc.calltypes[expr]
+        if expr.kws or expr.vararg or call is None or signature_of(function, call.args) != call:
+            return None
+        values = [self._cast_var(argument, kind) for argument, kind in zip(expr.args, call.args, strict=True)]
+        return write(self, function, call, values)
 
     # what is not written
 
@@ -274,6 +289,22 @@ def _constants(index: Any) -> list[tuple[Any, Any]] | None:
     """The same as `_indices`, of numbers that are written in the source."""
     each = index if isinstance(index, tuple) else (index,)
     return [(_INDEX(k), types.intp) for k in each] if all(type(k) is int for k in each) else None
+
+
+def _values(blocks: Any) -> set[str]:
+    """Variables that are set in one place, which is written before all that use them.
+
+    It comes before them in the program as well: where it might not, Numba sets a variable on all ways that lead there.
+    """
+    made: Counter[str] = Counter()
+    early: set[str] = set()
+    for _, block in sorted(blocks.items()):
+        for inst in block.body:
+            target = inst.target.name if isinstance(inst, ir.Assign) else None
+            early.update(v.name for v in inst.list_vars() if v.name not in made and v.name != target)
+            if target is not None:
+                made[target] += 1
+    return {name for name, times in made.items() if times == 1 and name not in early}
 
 
 def _apart(function: Any) -> tuple[set[str], set[str]]:

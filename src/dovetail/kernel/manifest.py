@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -57,6 +57,15 @@ class Task:
             made = callback(found.function, found.pointers)
             return made, made._sig
         return found.inner if self.form == "inner" else found, tuple(parse(word) for word in self.signature.split())
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether it can be compiled while those who call it run."""
+        return getattr(self._found()[0], "can_wait", False)
+
+    def leave_to(self, others: Callable[[], bool]) -> None:
+        """Others compile it, as long as they say so."""
+        self._found()[0].awaited = others
 
     def compile(self) -> None:
         """Compile it, or load it from disk."""

@@ -6,6 +6,7 @@ strides); without an owner it is borrowed, and the record keeps it alive.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -25,15 +26,15 @@ _SCALARS = {"f": types.float64, "i": types.int64, "b": types.boolean}
 
 
 class RecordType(types.Type):  # type: ignore[misc]
-    """The type of a record class; members are (name, type)."""
+    """The type of a record class: types of its members, and the words at which they begin.
 
-    def __init__(self, name: str, members: tuple[tuple[str, Any], ...]) -> None:
-        self.members = members
-        super().__init__(name=f"{name}({', '.join(f'{member}: {kind}' for member, kind in members)})")
+    Its name is part of the names of functions, and of what is on disk: a digest stands for the members.
+    """
 
-    def member(self, name: str) -> int:
-        """Number of a member."""
-        return [member for member, _ in self.members].index(name)
+    def __init__(self, name: str, members: dict[str, Any], words: dict[str, int]) -> None:
+        self.members, self.words = members, words
+        told = ", ".join(f"{member}: {kind}" for member, kind in members.items())
+        super().__init__(name=f"{name}_{hashlib.sha256(told.encode()).hexdigest()[:8]}")
 
 
 def _type_of(field: _Field) -> Any:
@@ -45,7 +46,7 @@ def _type_of(field: _Field) -> Any:
 
 def record_type(cls: type[Record]) -> RecordType:
     """The compiler's type of a record class."""
-    made = RecordType(cls.__qualname__, tuple((name, _type_of(field)) for name, field in cls.fields.items()))
+    made = RecordType(cls.__qualname__, {name: _type_of(field) for name, field in cls.fields.items()}, cls._at)
     typeof_impl.register(cls)(lambda value, context: made)
     return made
 
@@ -58,16 +59,15 @@ class _Members(AttributeTemplate):  # type: ignore[misc]
     key = RecordType
 
     def generic_resolve(self, record: RecordType, name: str) -> Any:
-        return dict(record.members).get(name)
+        return record.members.get(name)
 
 
 @lower_getattr_generic(RecordType)  # type: ignore[untyped-decorator]
 def _load(context: Any, builder: Any, record: RecordType, pointer: Any, name: str) -> Any:
-    struct = ir.LiteralStructType([context.get_value_type(kind) for _, kind in record.members])
-    place, zero = record.member(name), ir.Constant(ir.IntType(32), 0)
-    typed = builder.bitcast(pointer, struct.as_pointer())
-    value = builder.load(builder.gep(typed, [zero, ir.Constant(ir.IntType(32), place)]))
-    return impl_ret_borrowed(context, builder, record.members[place][1], value)
+    kind, word = record.members[name], ir.IntType(64)
+    place = builder.gep(builder.bitcast(pointer, word.as_pointer()), [ir.Constant(word, record.words[name])])
+    value = builder.load(builder.bitcast(place, context.get_value_type(kind).as_pointer()))
+    return impl_ret_borrowed(context, builder, kind, value)
 
 
 @unbox(RecordType)  # type: ignore[untyped-decorator]

@@ -15,6 +15,7 @@ from numba.core.compiler import CompilerBase
 from numba.core.ir_utils import check_and_legalize_ir
 from numba.core.targetconfig import ConfigStack
 
+from dovetail.kernel.calls import written_here
 from dovetail.kernel.library import Bitcode, Library
 from dovetail.kernel.lower import Lower
 
@@ -67,7 +68,8 @@ _STAGES = (
 
 class _Compiler(CompilerBase):  # type: ignore[misc]  # Numba has no types
     def _compile_core(self) -> Any:
-        with ConfigStack().enter(self.state.flags.copy()):
+        flags = self.state.flags.copy()
+        with ConfigStack().enter(flags), written_here(flags):
             for stage in _STAGES:
                 stage(self.state)
         self.state.pipeline = None  # or it would keep the function alive

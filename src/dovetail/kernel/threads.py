@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import ConfigError
+from dovetail.kernel.machine import processors
 from dovetail.kernel.spin import WORDS, wait_while
 
 __all__ = [
@@ -32,7 +33,6 @@ __all__ = [
     "chunks",
     "in_phase",
     "map_chunks",
-    "processors",
     "settle",
     "threads_by_default",
     "using",
@@ -71,11 +71,6 @@ class using:  # noqa: N801 - reads as what it does
 
     def __exit__(self, *_: object) -> None:
         _setting.threads, _setting.grain = self._before
-
-
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads_by_default() -> int:

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from dovetail.kernel.copy import copy_rows
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import kernel, spared
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, real
 from dovetail.solver.assembly.start import FAST, WILD
@@ -97,7 +97,7 @@ def _start(c: Course) -> bool:
     return True
 
 
-@kernel
+@spared
 def take(
     c: Course, f: Any, d: Descent, s: Islands, Q: Array, V: Array, A: Array, Q_before: Array, V_before: Array,
     Q_new: Array, V_new: Array, A_new: Array,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.kernel import is_awaited, jit_enabled
 from dovetail.kernel.program import Program
 from dovetail.solver.articulated.arrays import SweepWeights
 from dovetail.solver.assembly.start import FAR, aim_at_start, close_start, scatter
@@ -87,6 +87,9 @@ class Quiet:
         """Advance the state by h; None if it has not, and is as before."""
         self._given_up = False
         if not self._is_whole(state, h, methods):
+            return None
+        if is_awaited(take):
+            self._given_up = True
             return None
         model, directions = self._model, self._model.directions
         age = directions.age

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import StudyError
-from dovetail.kernel.threads import processors
+from dovetail.kernel.machine import processors
 from dovetail.messages import counted
 from dovetail.study.cases import Case, Row, plain, work
 from dovetail.study.progress import Progress

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from dovetail.kernel.machine import dismiss
 from dovetail.kernel.manifest import needed
 from dovetail.kernel.precompile import missing, precompile
 
@@ -30,18 +31,27 @@ def features(config: ConfigAttributes, constitutions: Iterable[str]) -> set[str]
 
 
 def first_compile(found: set[str]) -> None:
-    """Compile what a scene with these features needs and is not on disk; for each set of them one look is enough."""
+    """Compile what a scene with these features needs and is not on disk; for each set of them one look is enough.
+
+    What its first steps can do without may still be under way then.
+    """
     if (looked_for := frozenset(found)) not in _known:
-        compile_all(needed(found))
+        try:
+            compile_all(needed(found), may_wait=True)
+        finally:
+            dismiss()
         _known.add(looked_for)
 
 
-def compile_all(wanted: list[Task]) -> int:
-    """Compile what is not on disk of these; how many that was."""
-    ahead = missing(wanted)
+def compile_all(wanted: list[Task], may_wait: bool = False) -> int:
+    """Compile what is not on disk of these; how many that was. What can wait may be left to others."""
+    every = missing(wanted)
+    ahead = missing([task for task in wanted if not task.can_wait]) if may_wait else []
+    ahead = ahead or every
     if ahead:
+        behind = {task.number for task in every} - {task.number for task in ahead}
         bar = _Bar(len(ahead), sys.stderr)
-        precompile(ahead, bar.show)
+        precompile(ahead, bar.show, [task for task in every if task.number in behind])
         bar.close()
     return len(ahead)
 

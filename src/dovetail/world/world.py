@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.checked import checked
 from dovetail.errors import DovetailError, GradientError, WorldError
 from dovetail.geometry import SimplicialComplexSlot
+from dovetail.kernel.machine import help_early
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.timer import Timer
@@ -79,6 +80,7 @@ class World:
             return
         scene.require_changeable("be given to another world")
         scene.validate_config()
+        help_early()
         from dovetail.world.simulation import Simulation  # the compiler is only needed from here on
 
         with Timer("Init"), _no_collection():

@@ -63,7 +63,9 @@ def _adjacency(edges: Indices, first: Indices, neighbour: Indices) -> None:
         first[edges[e, 1] + 1] += 1
     for b in range(len(first) - 1):
         first[b + 1] += first[b]
-    fill = first.copy()
+    fill = np.empty(len(first), np.int64)
+    for b in range(len(first)):
+        fill[b] = first[b]
     for e in range(len(edges)):
         for side in range(2):
             a = edges[e, side]

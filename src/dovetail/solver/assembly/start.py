@@ -227,7 +227,8 @@ def aim_at_start(
     bodies need them, see the module's equations. Returns the largest rate [1/s] in A.
     """
     bodies = weights.bodies
-    stiffness, filtered, lengths = np.empty(len(Q)), np.empty(len(Q)), np.array([h * h, scale])
+    stiffness, filtered, lengths = np.empty(len(Q)), np.empty(len(Q)), np.empty(2)
+    lengths[0], lengths[1] = h * h, scale
     fastest = 0.0
     for b in range(len(Q)):
         stiffness[b] = 4.0 * weights.w[b]
