@@ -8,12 +8,14 @@ they are factored by the forces in their points.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import Span, chunks, map_chunks
+from dovetail.kernel.threads import Span, Spans, chunks, map_chunks
 from dovetail.solver.islands import components
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.linear.conjugate import conjugate_gradients, symmetrise
@@ -93,7 +95,7 @@ class Blocks(Record):
         )  # fmt: skip
         self.net: Net | None = None
         self.laid_out = self._iterates = False
-        self._spans: list[Span] = [(0, 0, 0)]
+        self._spans: Sequence[Span] = [(0, 0, 0)]
         self._rest = np.zeros(n, np.int64)
         if pairs is not None:
             self.restructure(pairs)
@@ -211,19 +213,20 @@ class Blocks(Record):
         return b
 
 
-def _cut(structure: Structure) -> tuple[Structure, list[Span]]:
+def _cut(structure: Structure) -> tuple[Structure, Sequence[Span]]:
     """The structure part by part, and chunks of whole parts, where factoring it is work enough."""
     work = structure.work(12)
     rows = len(work)
-    parts = len(chunks(rows, _COST * float(work.sum()) / max(rows, 1)))
+    cost = _COST * float(work.sum())
+    parts = len(chunks(rows, cost / max(rows, 1)))
     if parts == 1:
         return structure, [(0, 0, rows)]
     pairs = np.stack([np.repeat(np.arange(rows), np.diff(structure.row_start)), structure.column], axis=1)
     structure, ends = by_parts(structure, components(rows, pairs))
     done = np.cumsum(structure.work(12))[ends]
     last = ends[np.searchsorted(done, done[-1] * np.arange(1, parts + 1) / parts * (1.0 - 1e-12))]
-    bounds = [0, *(np.unique(last) + 1).tolist()]
-    return structure, [(k, bounds[k], bounds[k + 1]) for k in range(len(bounds) - 1)]
+    bounds = np.append(0, np.unique(last) + 1)
+    return structure, [(0, 0, rows)] if len(bounds) == 2 else Spans(rows, len(bounds) - 1, 1e-3 * cost, bounds=bounds)
 
 
 def _by_parts(structure: Structure, edges: Indices, may_iterate: Flags, always: bool) -> tuple[Structure, Indices]:
