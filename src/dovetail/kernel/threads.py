@@ -38,7 +38,8 @@ Span = tuple[int, int, int]
 GRAIN = 100.0  # [µs] of work from which on it is cut: sharing that out costs 5, which threads that wait awake win back
 _SPAN = 4  # words of a span, at most
 _SMALL = 1 << 20  # bytes of an array that is kept until a step ends
-_WAKES = 200.0  # [µs] of work for which threads are woken up
+_WITHIN = 0.3  # of it, within work that is cut already
+_WAKES = 150.0  # [µs] of work for which threads are woken up
 
 
 class Spans(Sequence[tuple[int, ...]]):
@@ -118,10 +119,13 @@ def threads_by_default() -> int:
     return max(1, processors() // (int(tests) if tests.isdecimal() and int(tests) else 1))
 
 
-def chunks(items: int, cost: float) -> Sequence[Span]:
-    """Cut so many items, each of which takes `cost` nanoseconds, into chunks: by four, for two and four threads."""
+def chunks(items: int, cost: float, within: bool = False) -> Sequence[Span]:
+    """Cut so many items, each of which takes `cost` nanoseconds, into chunks: by four, for two and four threads.
+
+    Within work that is cut already, threads are awake, and less is enough.
+    """
     work = 1e-3 * items * cost
-    if work < _setting.grain or items < 2:
+    if work < _setting.grain * (_WITHIN if within else 1.0) or items < 2:
         return [(0, 0, items)]
     parts = min(MOST, items, 4 * (1 + int(0.5 * work / _setting.grain)))
     return Spans(items, parts, work)

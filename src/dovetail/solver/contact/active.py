@@ -7,6 +7,7 @@ r = x_a − x_b. Nothing else enters the energy, the gradient or friction, excep
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 import numpy as np
 
@@ -287,12 +288,12 @@ def find_active(
         return bool(count >= 0)
     chosen.first[:] = 0
     others = max(len(watch.near), len(watch.vertices))
-    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY), _GO), *arguments)
-    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX), _FOLLOW), *arguments)
+    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY, True), _GO), *arguments)
+    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX, True), _FOLLOW), *arguments)
     counts = map_chunks(_find, in_phase(spans, _CHOOSE), *arguments)
     if min(counts) < 0:
         return False
-    np.cumsum(counts, out=chosen.first[1:])
+    chosen.first[1:] = list(accumulate(counts))
     active.make_room(int(chosen.first[-1]))
     map_chunks(_find, in_phase(spans, _WRITE), *arguments)
     active.count = int(chosen.first[-1])
