@@ -16,10 +16,14 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.record import Record, i8, integer
 from dovetail.kernel.spin import add, load, pass_time, store
 from dovetail.typing import Indices
 
-__all__ = ["MOST", "Team"]
+__all__ = ["MOST", "ROOM", "SPAN", "Crew", "Team", "drive", "run_chunks"]
+
+SPAN = 4
+"""Words of a span, at most."""
 
 MOST = 32
 """Chunks of one job: enough for the last ones of many threads to end together."""
@@ -29,9 +33,10 @@ _JOB, _NEXT, _BUSY, _FAILED = 0, 8, 16, 24  # number, odd while it is open; next
 _PARTS, _PHASE, _SIZE, _SPAN, _HELPERS, _END = 32, 33, 34, 35, 36, 37
 _BOUNDS, _RESULTS = 40, 80
 _CALL = 120
-_ROOM = 500  # words of a call
-_OWN = _ROOM + 8  # words that each thread has for itself: the call, and after it
-_TIME, _CREDIT, _WORKED, _WAITED = _ROOM, _ROOM + 2, _ROOM + 3, _ROOM + 4  # [ns] but the first two, room for the clock
+ROOM = 500
+"""Words of a call, at most."""
+_OWN = ROOM + 8  # words that each thread has for itself: the call, and after it
+_TIME, _CREDIT, _WORKED, _WAITED = ROOM, ROOM + 2, ROOM + 3, ROOM + 4  # [ns] but the first two, room for the clock
 
 _EARNED = 2  # [ns] that a helper may wait for one that it has worked
 _FIRST, _LONGEST = 50_000, 2_000_000  # [ns] that it waits after it was woken up, and at most
@@ -56,27 +61,45 @@ def _work(shared: Indices, own: Indices) -> None:
 
 
 @mapped
-def _drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, given: tuple[int, ...]) -> int:
-    """Have a call run for all chunks; −1, or the number of one that has failed.
+def drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, job: tuple[int, ...]) -> int:
+    """Run a call for some chunks; −1, or the number of one that has failed.
 
-    `given` are the place of its span, the phase, the number of helpers, and how many items are to be cut into how many
-    chunks, unless there are bounds.
+    `job` is how many items are cut into how many chunks, unless there are bounds, how many helpers there may be, the
+    phase, and which chunks to run.
     """
-    span, phase, helpers, items, parts = given
+    items, parts, helpers, phase, first, last = job
     for k in range(len(program)):
         shared[_CALL + k] = program[k]
     for k in range(parts + 1):
         shared[_BOUNDS + k] = bounds[k] if len(bounds) else k * items // parts
-    shared[_PARTS], shared[_PHASE], shared[_SIZE], shared[_SPAN] = parts, phase, len(program), span
-    shared[_HELPERS] = helpers
+    shared[_PARTS], shared[_PHASE], shared[_SIZE] = last, phase, len(program)
+    shared[_SPAN], shared[_HELPERS] = len(program) - SPAN, helpers
     store(shared, _FAILED, -1)
-    store(shared, _NEXT, 0)
+    store(shared, _NEXT, first)
     add(shared, _JOB, 1)
     _work(shared, own)
     add(shared, _JOB, 1)
     while load(shared, _BUSY) > 0:
         pass_time(own, _TIME)
     return load(shared, _FAILED)
+
+
+class Crew(Record):
+    """A call that a kernel is to run for chunks, in one phase after the other; see `drive`."""
+
+    shared: Indices = i8(1)
+    own: Indices = i8(1)
+    program: Indices = i8(1)
+    bounds: Indices = i8(1)
+    helpers: int = integer()
+
+
+@kernel
+def run_chunks(crew: Crew, phase: int, first: int, last: int) -> int:
+    """`drive` from within a kernel; one chunk alone is the caller's."""
+    helpers = crew.helpers if last - first > 1 else 0
+    job = (0, len(crew.bounds) - 1, helpers, phase, first, last)
+    return drive(crew.shared, crew.own, crew.program, crew.bounds, job)
 
 
 @mapped
@@ -143,19 +166,16 @@ class Team:
     def begin(self) -> None:
         """Without helpers: in a fork they stay with the parent."""
         self.lock, self.helpers = threading.RLock(), list[_Helper]()
-        self._shared, self._own = np.zeros(_CALL + _ROOM, np.int64), np.zeros(_OWN, np.int64)
+        self._shared, self._own = np.zeros(_CALL + ROOM, np.int64), np.zeros(_OWN, np.int64)
 
-    def run(self, program: Indices, bounds: Indices, given: tuple[int, int, int, int, int], wakes: bool) -> int:
-        """Run a call for chunks, see `_drive`; as many helpers take part as are awake, or are woken up."""
-        helpers = given[2]
-        if len(program) > _ROOM:
-            raise ValueError(f"a call of {len(program)} words is longer than {_ROOM}; raise _ROOM in kernel/team.py")
+    def words(self, helpers: int, wakes: bool) -> tuple[Indices, Indices]:
+        """Those that are shared, and the caller's own, with so many helpers; those that sleep may be woken up."""
         while len(self.helpers) < helpers:
             self.helpers.append(_Helper(self._shared, len(self.helpers)))
         if wakes:
             for helper in self.helpers[:helpers]:
                 helper.wake()
-        return int(_drive(self._shared, self._own, program, bounds, given))
+        return self._shared, self._own
 
     def results(self, count: int) -> Indices:
         """What so many chunks of the last job have returned, as words."""

@@ -17,7 +17,8 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,28 @@ from dovetail.errors import ConfigError
 from dovetail.kernel.program import described, entry
 from dovetail.kernel.record import Record
 from dovetail.kernel.spin import can_spin
-from dovetail.kernel.team import MOST, Team
+from dovetail.kernel.team import MOST, ROOM, SPAN, Crew, Team, drive, run_chunks
 from dovetail.typing import Indices
 
-__all__ = ["GRAIN", "Span", "Spans", "chunks", "in_phase", "map_chunks", "processors", "threads_by_default", "using"]
+__all__ = [
+    "GRAIN",
+    "Crew",
+    "Span",
+    "Spans",
+    "chunks",
+    "crew",
+    "in_phase",
+    "map_chunks",
+    "processors",
+    "run_chunks",
+    "threads_by_default",
+    "using",
+]
 
 Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
 GRAIN = 100.0  # [µs] of work from which on it is cut: sharing that out costs 5, which threads that wait awake win back
-_SPAN = 4  # words of a span, at most
 _SMALL = 1 << 20  # bytes of an array that is kept until a step ends
 _WITHIN = 0.3  # of it, within work that is cut already
 _WAKES = 150.0  # [µs] of work for which threads are woken up
@@ -143,31 +156,54 @@ def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *ar
 
     What a chunk raises is raised once none runs any more.
     """
-    if can_spin and isinstance(spans, Spans) and _team.lock.acquire(blocking=False):
-        try:
-            return _shared(kernel, spans, arguments)
-        finally:
-            _team.lock.release()
-    return [kernel(*arguments, span) for span in spans]
+    if not (can_spin and isinstance(spans, Spans) and _team.lock.acquire(blocking=False)):
+        return [kernel(*arguments, span) for span in spans]
+    try:
+        program, is_float = _program(kernel, spans, arguments)
+        threads = min(_setting.threads or threads_by_default(), spans.parts)
+        words = _team.words(threads - 1, spans.work >= _WAKES * _setting.grain / GRAIN)
+        job = spans.items, spans.parts, threads - 1, spans.phase, 0, spans.parts
+        failed = int(drive(*words, program, spans.bounds, job))
+        if failed >= 0:
+            kernel(*arguments, spans[failed])
+            raise RuntimeError(f"{kernel.__name__}: chunk {failed} has failed, and has not when it was tried again")
+        found: list[Any] = _team.results(spans.parts).view(np.float64 if is_float else np.int64).tolist()
+        return found
+    finally:
+        _team.lock.release()
 
 
-def _shared(kernel: Any, spans: Spans, arguments: tuple[Any, ...]) -> list[Any]:
-    """`map_chunks` by the team."""
+@contextmanager
+def crew(kernel: Callable[..., Any], spans: Spans, *arguments: Any) -> Iterator[Crew | None]:
+    """What `run_chunks` takes to run chunks in one phase after the other, from within a kernel; None where it cannot.
+
+    The spans have bounds.
+    """
+    if not can_spin:
+        yield None
+        return
+    team = _team if _team.lock.acquire(blocking=False) else Team()
+    try:
+        threads = min(_setting.threads or threads_by_default(), spans.parts) if team is _team else 1
+        shared, own = team.words(threads - 1, True)
+        program, _ = _program(kernel, Spans(spans.items, spans.parts, spans.work, 0, spans.bounds), arguments)
+        yield Crew(shared=shared, own=own, program=program, bounds=spans.bounds, helpers=threads - 1)
+    finally:
+        if team is _team:
+            team.lock.release()
+
+
+def _program(kernel: Any, spans: Spans, arguments: tuple[Any, ...]) -> tuple[Indices, bool]:
+    """A call of a kernel in words, with room for a span at its end, and whether it returns a float."""
     known = {} if _setting.known is None else _setting.known
     pieces, codes, _ = zip(*(known.get(id(value)) or _learn(known, value) for value in arguments), strict=True)
     key = kernel, spans.phase < 0, codes
     if (entry := _entries.get(key)) is None:
         entry = _entries[key] = _entry(kernel, (*arguments, spans[0]))
-    head, is_float = entry
-    words = np.frombuffer(bytearray(b"".join((head, *pieces, bytes(8 * _SPAN)))), np.int64)
-    threads = min(_setting.threads or threads_by_default(), spans.parts)
-    given = len(words) - _SPAN, spans.phase, threads - 1, spans.items, spans.parts
-    failed = _team.run(words, spans.bounds, given, spans.work >= _WAKES * _setting.grain / GRAIN)
-    if failed >= 0:
-        kernel(*arguments, spans[failed])
-        raise RuntimeError(f"{kernel.__name__}: chunk {failed} has failed, and has not when it was tried again")
-    found: list[Any] = (_team.results(spans.parts).view(np.float64 if is_float else np.int64)).tolist()
-    return found
+    words = np.frombuffer(bytearray(b"".join((entry[0], *pieces, bytes(8 * SPAN)))), np.int64)
+    if len(words) > ROOM:
+        raise ValueError(f"{kernel.__name__}: a call of {len(words)} words is longer than {ROOM}; see kernel/team.py")
+    return words, entry[1]
 
 
 def _learn(known: dict[int, tuple[bytes, int, Any]], value: Any) -> tuple[bytes, int, Any]:
