@@ -15,6 +15,7 @@ import numpy as np
 
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.program import Program
+from dovetail.kernel.threads import chunks, in_phase, map_chunks
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.bodies import ARAP, Bodies
@@ -27,10 +28,11 @@ from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.joint.rows import Rows
 from dovetail.solver.phases import (
-    ASSEMBLE,
+    BODIES,
     COMPARE,
     ENERGIES,
     FACTOR,
+    JOINTS,
     NUMBERS,
     OPEN,
     PHASES,
@@ -41,6 +43,9 @@ from dovetail.solver.phases import (
 from dovetail.typing import Array, Indices
 
 __all__ = ["Evaluation", "Potential"]
+
+_WHOLE = BODIES | JOINTS | FACTOR
+_COST = 150.0  # [ns] of the derivatives of a body
 
 
 class Evaluation:
@@ -199,8 +204,8 @@ class Potential:
 
     def bind_solver(self, program: Program, Q: Array, blocks: Blocks, y: Array) -> int:
         """The place of `solve_standard` with the exact Hessian at Q."""
-        both = ASSEMBLE | FACTOR
-        return program.add(direct, self._standard, *self._kinds, True, Q, self.islands.unconverged, blocks, y, both)
+        whole = (0, 0, len(Q), _WHOLE)
+        return program.add(direct, self._standard, *self._kinds, True, Q, self.islands.unconverged, blocks, y, whole)
 
     def total(self, at: Evaluation) -> Array:
         """What must not rise, by island (a view): energies and how open exact joints are."""
@@ -213,7 +218,13 @@ class Potential:
     def assemble(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, with_contact: bool = True) -> None:
         """Gradient and Hessian of active bodies (n,) into the blocks; positive definite unless `exact`."""
         Q = at.Q
-        direct(self._standard, *self._kinds, exact, Q, active, blocks, blocks.g, ASSEMBLE)
+        arguments = (self._standard, *self._kinds, exact, Q, active, blocks, blocks.g)
+        spans = chunks(len(Q), _COST)
+        if len(spans) == 1:
+            direct(*arguments, (0, 0, len(Q), BODIES | JOINTS))
+        else:
+            map_chunks(direct, in_phase(spans, BODIES), *arguments)
+            direct(*arguments, (0, 0, 0, JOINTS))
         if self.exact is not None and self.exact.combined.count:
             self.exact.linearise(Q, active)
             self.exact.combined.assemble(Q, exact, blocks.g, blocks.D, blocks.U)
@@ -228,7 +239,7 @@ class Potential:
 
         Returns −1, or a body at which the positive definite form is singular.
         """
-        return int(direct(self._standard, *self._kinds, exact, at.Q, active, blocks, y, ASSEMBLE | FACTOR))
+        return int(direct(self._standard, *self._kinds, exact, at.Q, active, blocks, y, (0, 0, len(at.Q), _WHOLE)))
 
     def add_constant(self, blocks: Blocks) -> None:
         """Fill the base blocks, and find the blocks that everything adds to; once per structure."""

@@ -305,13 +305,21 @@ def _pair_motion(w: Books, island: Indices, span: Span) -> None:
     _fill_need(w, island, span[1], span[2])
 
 
+@kernel
+def _least(shares: Array, out: Array) -> None:
+    """out ← the least of each column."""
+    for part in range(len(shares)):
+        for m in range(len(out)):
+            out[m] = shares[part, m] if part == 0 else min(out[m], shares[part, m])
+
+
 def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[Span], *arguments: Any) -> None:
     """alpha of islands ← the least of what chunks write into rows of their own, which `kernel` takes as an argument."""
     alpha = islands.alpha[: islands.count]
     shares = alpha[None] if len(spans) == 1 else np.empty((len(spans), islands.count))
     map_chunks(kernel, spans, *arguments, shares)
     if len(spans) > 1:
-        np.min(shares, axis=0, out=alpha)
+        _least(shares, alpha)
 
 
 def tightest(w: Books, islands: Islands) -> None:
