@@ -43,12 +43,12 @@ def symmetrise(D: Array) -> None:
 
 
 class System(Record):
-    """H, its incomplete factor, and the vectors of a solution x (n, 12) by body.
+    """H, its incomplete factor, and the vectors of a solution, by rows in the order of elimination.
 
     bounds (leaves + 2,)        where the rows of leaves begin, those of the separator, and where these end
-    active (n,)                 bodies that take part
-    r, z, p, product            residual, P⁻¹r, direction, −H p
-    beyond (leaves, n, 12)      what leaves add to the separator
+    active (n,)                 bodies that take part; vectors are 0 in the rows of others
+    r, x, z, p, product         residual, solution, P⁻¹r, direction, −H p; z and product end with what each leaf adds to
+                                the rows of the separator
     share (leaves + 1,)         of a product of vectors
     numbers                     step length and ratio of the round at hand
     """
@@ -69,29 +69,34 @@ class System(Record):
     z: Array = f8(2)
     p: Array = f8(2)
     product: Array = f8(2)
-    beyond: Array = f8(3)
     share: Array = f8(1)
     numbers: Array = f8(1)
 
 
 @kernel
-def _gather(s: System, out: Array) -> None:
-    """out += what leaves have added to the separator."""
-    for k in range(s.bounds[s.leaves], s.bounds[s.leaves + 1]):
-        body = natural(s.order[k])
-        for leaf in range(s.leaves):
-            for i in range(12):
-                out[body, i] += s.beyond[leaf, body, i]
+def _clear(out: Array, start: int, stop: int) -> None:
+    for k in range(start, stop):
+        for i in range(12):
+            out[natural(k), i] = 0.0
 
 
 @kernel
-def _dot(s: System, start: int, stop: int, a: Array, b: Array) -> float:
+def _gather(out: Array, start: int, stop: int, leaves: int) -> None:
+    """out += what leaves have added to the rows of the separator, from its end on."""
+    for leaf in range(leaves):
+        beyond = stop - start + leaf * (stop - start)
+        for k in range(start, stop):
+            for i in range(12):
+                out[natural(k), i] += out[natural(k + beyond), i]
+
+
+@kernel
+def _dot(start: int, stop: int, a: Array, b: Array) -> float:
     total = 0.0
     for k in range(start, stop):
-        body = natural(s.order[k])
-        if s.active[body]:
-            for i in range(12):
-                total += a[body, i] * b[body, i]
+        k = natural(k)
+        for i in range(12):
+            total += a[k, i] * b[k, i]
     return total
 
 
@@ -100,62 +105,61 @@ def _chunk(s: System, span: tuple[int, int, int, int]) -> None:
     """Phases of a round, of the rows of a leaf or of the separator."""
     part, start, stop, phases = span
     order, row_start, column, active, leaves = s.order, s.row_start, s.column, s.active, s.leaves
-    D, U, factor_D, factor_U, R, separator = s.D, s.U, s.factor_D, s.factor_U, s.R, s.bounds[s.leaves]
+    D, U, factor_D, factor_U, R = s.D, s.U, s.factor_D, s.factor_U, s.R
     r, x, z, p, product = s.r, s.x, s.z, s.p, s.product
-    is_leaf = part < leaves
-    beyond = s.beyond[part] if is_leaf else z
-    if is_leaf and phases & (_FORWARD | _PRODUCT):
-        for k in range(separator, s.bounds[leaves + 1]):
-            for i in range(12):
-                beyond[natural(order[k]), i] = 0.0
+    separator, end, is_leaf = s.bounds[leaves], s.bounds[leaves + 1], part < leaves
+    beyond = (part + 1) * (end - separator) if is_leaf else 0
     if phases & _FORWARD:
         alpha = s.numbers[_ALPHA]
         for k in range(start, stop):
-            body = natural(order[k])
+            k = natural(k)
             for i in range(12):
-                x[body, i] += alpha * p[body, i]
-                r[body, i] += alpha * product[body, i]
-                z[body, i] = r[body, i]
-        if not is_leaf:
-            _gather(s, z)
+                x[k, i] += alpha * p[k, i]
+                r[k, i] += alpha * product[k, i]
+                z[k, i] = r[k, i]
+        if is_leaf:
+            _clear(z, separator + beyond, end + beyond)
+        else:
+            _gather(z, start, stop, leaves)
         for k in range(start, stop):
             k = natural(k)
             body = natural(order[k])
             if active[body]:
-                upper_transposed_solve(factor_D, body, R, body, z, body)
+                upper_transposed_solve(factor_D, body, R, body, z, k)
                 for b in range(row_start[k], row_start[k + 1]):
-                    into = beyond if column[b] >= separator else z
-                    subtract_transposed_times(into, order[column[b]], factor_U, b, z, body)
+                    into = column[b] + (beyond if column[b] >= separator else 0)
+                    subtract_transposed_times(z, into, factor_U, b, z, k)
     if phases & _BACKWARD:
         for k in range(stop - 1, start - 1, -1):
             k = natural(k)
             body = natural(order[k])
             if active[body]:
                 for b in range(row_start[k], row_start[k + 1]):
-                    subtract_times(z, body, factor_U, b, z, order[column[b]])
-                upper_solve(factor_D, body, R, body, z, body)
-        s.share[part] = _dot(s, start, stop, r, z)
+                    subtract_times(z, k, factor_U, b, z, column[b])
+                upper_solve(factor_D, body, R, body, z, k)
+        s.share[part] = _dot(start, stop, r, z)
     if phases & _DIRECTION:
         ratio = s.numbers[_RATIO]
         for k in range(start, stop):
-            body = natural(order[k])
+            k = natural(k)
             for i in range(12):
-                p[body, i] = z[body, i] + ratio * p[body, i]
-                product[body, i] = 0.0
+                p[k, i] = z[k, i] + ratio * p[k, i]
+        _clear(product, start, stop)
     if phases & _PRODUCT:
-        if not is_leaf:
-            beyond = product
-            _gather(s, product)
+        if is_leaf:
+            _clear(product, separator + beyond, end + beyond)
+        else:
+            _gather(product, start, stop, leaves)
         for k in range(start, stop):
             k = natural(k)
             body = natural(order[k])
             if active[body]:
-                subtract_times(product, body, D, body, p, body)
+                subtract_times(product, k, D, body, p, k)
                 for b in range(row_start[k], row_start[k + 1]):
-                    into, other = beyond if column[b] >= separator else product, order[column[b]]
-                    subtract_times(product, body, U, b, p, other)
-                    subtract_transposed_times(into, other, U, b, p, body)
-        s.share[part] = -_dot(s, start, stop, p, product)
+                    into = column[b] + (beyond if column[b] >= separator else 0)
+                    subtract_times(product, k, U, b, p, column[b])
+                    subtract_transposed_times(product, into, U, b, p, k)
+        s.share[part] = -_dot(start, stop, p, product)
 
 
 @kernel
@@ -217,15 +221,16 @@ def conjugate_gradients(
     blocks D and U, all of them and not only upper triangles, factor those of the incomplete factor, with R. The residual
     is measured as √(rᵀ P⁻¹ r), P the product of the incomplete factors.
     """
-    leaves = len(spans) - 1
-    r = np.where(active[:, None] != 0, y, 0.0)
+    leaves, (order, row_start, column) = len(spans) - 1, rows
+    taken = active[order] != 0
+    r, m = np.where(taken[:, None], y[order], 0.0), len(order)
+    beyond = m + leaves * int(spans.bounds[-1] - spans.bounds[-2])
     system = System(
-        order=rows[0], row_start=rows[1], column=rows[2], D=H[0], U=H[1], factor_D=factor[0], factor_U=factor[1],
-        R=factor[2], bounds=spans.bounds, leaves=leaves, active=active, r=r, x=np.zeros_like(y), z=np.zeros_like(y),
-        p=np.zeros_like(y), product=np.zeros_like(y), beyond=np.zeros((leaves, *y.shape)), share=np.zeros(leaves + 1),
-        numbers=np.zeros(2),
+        order=order, row_start=row_start, column=column, D=H[0], U=H[1], factor_D=factor[0], factor_U=factor[1],
+        R=factor[2], bounds=spans.bounds, leaves=leaves, active=active, r=r, x=np.zeros((m, 12)), p=np.zeros((m, 12)),
+        z=np.zeros((beyond, 12)), product=np.zeros((beyond, 12)), share=np.zeros(leaves + 1), numbers=np.zeros(2),
     )  # fmt: skip
     with crew(_chunk, spans, system) as team:
         rounds = int(_iterate(team, system, tolerance, most))
-    np.copyto(y, system.x, where=active[:, None] != 0)
+    y[order[taken]] = system.x[taken]
     return rounds
