@@ -61,7 +61,7 @@ class Process:
         self.told: list[dict[str, float]] = []
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("cores_world.py")), name, str(threads), str(frames)],
-            env={**os.environ, "PYTHONPATH": str(source)},
+            env={**os.environ, "PYTHONPATH": str(source), "DOVETAIL_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
