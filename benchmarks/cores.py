@@ -1,4 +1,4 @@
-"""Threads inside a step: python benchmarks/cores.py [--scene "pile 8000" …] [--threads 1 2 4] [--against PATH] [--write]
+"""Threads inside a step: python benchmarks/cores.py [--scene "pile 8000" …] [--threads 1 2] [--against PATH] [--write]
 
 Worlds that differ in the number of threads alone take turns, frame by frame, each in a process of its own: what else
 runs on the machine meets all of them, and ratios are those of the sums over frames. They go through the same states,

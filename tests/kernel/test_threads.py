@@ -87,13 +87,13 @@ def test_chunks_may_be_of_any_size():
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_results_come_in_the_order_of_chunks_from_no_more_threads_than_asked_for(threads):
     before, log = pool._team.times(), np.zeros(8, np.int64)
-    for calls in range(1, 500):  # until the system has let all helpers have a processor
+    calls, helped = 0, [-1]
+    while not calls or (calls < 500 and len(helped) < threads - 1):  # until all helpers have had a processor
+        calls += 1
         with using(threads):
             assert map_chunks(work, spans(), log, 0.5) == [0.5 * k for k in range(8)]
         worked = [time for time, _ in pool._team.times()]
         helped = [k for k, time in enumerate(worked) if k >= len(before) or time > before[k][0]]
-        if len(helped) == threads - 1:
-            break
     assert (log == calls).all()  # each chunk once
     assert helped == list(range(threads - 1))
 

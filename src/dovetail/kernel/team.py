@@ -1,7 +1,7 @@
 """A team: threads that wait for chunks of a kernel's work, and run them as compiled code, without Python in between.
 
 A job is a call of a kernel (program.py) and the bounds of its chunks, in words that all threads share. Whoever works on
-it takes one chunk after the other: the caller, and helpers that are awake. Nobody waits for a helper that has not begun.
+it takes one chunk after the other: the caller, and helpers that are awake. Nobody waits for one that has not begun.
 
 A helper waits for the next job awake for as long as it has worked so far, twice, and then sleeps: waking it up takes as
 long as a chunk, and processors that only wait are no use to anyone. Where others take the processor meanwhile, it
@@ -29,7 +29,7 @@ MOST = 32
 """Chunks of one job: enough for the last ones of many threads to end together."""
 
 # what threads share; what they write while others look at it is in lines of the cache of its own
-_JOB, _NEXT, _BUSY, _FAILED = 0, 8, 16, 24  # number, odd while it is open; next chunk; helpers at work; chunk that failed
+_JOB, _NEXT, _BUSY, _FAILED = 0, 8, 16, 24  # number, odd while open; next chunk; helpers at work; who has failed
 _PARTS, _PHASE, _SIZE, _SPAN, _HELPERS, _END = 32, 33, 34, 35, 36, 37
 _BOUNDS, _RESULTS = 40, 80
 _CALL = 120

@@ -55,7 +55,7 @@ _WITHIN = 0.3  # of it, within work that is cut already
 _WAKES = 150.0  # [µs] of work for which threads are woken up
 
 
-class Spans(Sequence[tuple[int, ...]]):
+class Spans(Sequence[Any]):
     """Several chunks of some items, in a phase of a kernel if that is not −1; work is how long all take together [µs].
 
     They are of one size, or have bounds: chunk k has items from bounds[k] up to bounds[k + 1].

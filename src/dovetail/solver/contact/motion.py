@@ -274,9 +274,7 @@ def _relative(axis: Array, k: int, shift: Array, a: int, share_a: float, b: int,
 
 
 @kernel
-def need_of(
-    near: Indices, shift: Array, turn: Array, commits: Indices, axis: Array, island: Indices, k: int
-) -> float:
+def need_of(near: Indices, shift: Array, turn: Array, commits: Indices, axis: Array, island: Indices, k: int) -> float:
     """Most that the bodies of pair k move relative to each other, whatever share of the step each takes."""
     a, b = natural(near[k, 0]), natural(near[k, 1])
     apart = _relative(axis, k, shift, a, 1.0, b, 1.0)

@@ -218,8 +218,8 @@ def conjugate_gradients(
     """y (n, 12) ← H⁻¹ y of the active bodies, to a relative residual; returns the number of rounds.
 
     rows are order, row_start and column of the structure (cholesky.py), spans the leaves and the separator in it, H the
-    blocks D and U, all of them and not only upper triangles, factor those of the incomplete factor, with R. The residual
-    is measured as √(rᵀ P⁻¹ r), P the product of the incomplete factors.
+    blocks D and U, all of them and not only upper triangles, factor those of the incomplete factor, with R. The
+    residual is measured as √(rᵀ P⁻¹ r), P the product of the incomplete factors.
     """
     leaves, (order, row_start, column) = len(spans) - 1, rows
     taken = active[order] != 0
