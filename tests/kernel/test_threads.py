@@ -1,4 +1,4 @@
-"""The pool: chunks that depend on the work alone, results in their order, and nothing that outlives a call."""
+"""The team: chunks that depend on the work alone, results in their order, and nothing that outlives a call."""
 
 from __future__ import annotations
 
@@ -8,22 +8,57 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dovetail.errors import ConfigError
+from dovetail.kernel import threads as pool
+from dovetail.kernel.kernel import mapped
 from dovetail.kernel.machine import processors
-from dovetail.kernel.threads import chunks, map_chunks, settle, threads_by_default, using
+from dovetail.kernel.spin import add, can_spin, load
+from dovetail.kernel.threads import Span, Spans, chunks, map_chunks, threads_by_default, using
+from dovetail.typing import Array, Indices
+
+compiled = pytest.mark.skipif(not can_spin, reason="chunks are shared as compiled code only")
+SLOW = 300_000  # rounds, of some nanoseconds each
 
 
-def spans(count: int = 8) -> list[tuple[int, int, int]]:
-    with using(grain=1.0):
-        return chunks(count, 1000.0)
+@mapped
+def work(log: Indices, scale: float, span: Span) -> float:
+    """Takes a millisecond; log[part] ← 1."""
+    total = 0.0
+    for k in range(SLOW):
+        total = 0.5 * total + 1.0 / (1.0 + total + k)
+    log[span[0]] += 1 if total > 0.0 else 2
+    return scale * span[1]
 
 
-def slow(span: tuple[int, int, int]) -> tuple[int, str]:
-    time.sleep(0.002)
-    return span[1], threading.current_thread().name
+@mapped
+def fail(log: Indices, span: Span) -> None:
+    log[span[0]] = 1
+    if span[0] == 2:
+        raise IndexError("chunk 2")
+
+
+@mapped
+def hold(flags: Indices, span: Span) -> int:
+    """Wait until a flag is raised; a second one is raised meanwhile."""
+    add(flags, 1, 1)
+    while load(flags, 0) == 0:
+        pass
+    return span[0]
+
+
+@mapped
+def numbers(x: Array, parts: tuple[int, float], nothing: None, is_true: bool, span: tuple[int, int, int, int]) -> int:
+    """All that kernels take beside records."""
+    return int(x[1, 2] + parts[0] + parts[1]) + span[1] + 100 * span[3] + (1000 if is_true and nothing is None else 0)
+
+
+def spans(count: int = 8) -> Spans:
+    return Spans(count, count, 1e6)
 
 
 @pytest.mark.parametrize("items", [0, 1, 2, 31, 32, 33, 1000])
@@ -41,86 +76,129 @@ def test_little_work_is_one_chunk():
         assert len(chunks(1000, 100.0)) == 4
 
 
+def test_chunks_may_be_of_any_size():
+    found = Spans(9, 3, 1.0, bounds=np.array([0, 2, 3, 9]))
+    assert list(found) == [(0, 0, 2), (1, 2, 3), (2, 3, 9)]
+    assert list(pool.in_phase(found, 7)) == [(0, 0, 2, 7), (1, 2, 3, 7), (2, 3, 9, 7)]
+    log = np.zeros(3, np.int64)
+    assert map_chunks(work, found, log, 0.5) == [0.0, 1.0, 1.5]
+
+
+@compiled
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_results_come_in_the_order_of_chunks_from_no_more_threads_than_asked_for(threads):
-    with using(threads):
-        found = map_chunks(slow, spans())
-    assert [start for start, _ in found] == list(range(8))
-    names = {name for _, name in found}
-    assert len(names) <= threads
-    assert len(names) > 1 or threads == 1
+    before, log = pool._team.times(), np.zeros(8, np.int64)
+    calls, helped = 0, [-1]
+    while not calls or (calls < 500 and len(helped) < threads - 1):  # until all helpers have had a processor
+        calls += 1
+        with using(threads):
+            assert map_chunks(work, spans(), log, 0.5) == [0.5 * k for k in range(8)]
+        worked = [time for time, _ in pool._team.times()]
+        helped = [k for k, time in enumerate(worked) if k >= len(before) or time > before[k][0]]
+    assert (log == calls).all()  # each chunk once
+    assert helped == list(range(threads - 1))
+
+
+@compiled
+def test_arguments_of_all_kinds_arrive():
+    x, whole = np.arange(6.0).reshape(2, 3), spans(4)
+    given = (x, (10, 20.5), None, True)
+    found = [5 + 30 + k + 300 + 1000 for k in range(4)]
+    assert map_chunks(numbers, pool.in_phase(whole, 3), *given) == found
+    assert [numbers(*given, span) for span in pool.in_phase(whole, 3)] == found
+    with using(2):  # which remembers x; another array at its place in a call is another one
+        assert map_chunks(numbers, pool.in_phase(whole, 3), *given) == found
+        assert map_chunks(numbers, pool.in_phase(whole, 3), x + 1.0, *given[1:]) == [k + 1 for k in found]
+        assert map_chunks(numbers, pool.in_phase(whole, 3), *given[:3], False) == [k - 1000 for k in found]
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_what_a_chunk_raises_reaches_the_caller_once_none_runs(threads):
-    begun, running = [], []
-
-    def fail(span):
-        begun.append(span[0])
-        running.append(span[0])
-        time.sleep(0.001)
-        running.remove(span[0])
-        if span[0] == 2:
-            raise IndexError("chunk 2")  # which no list of chunks raises
-
+def test_what_a_chunk_raises_reaches_the_caller_and_the_team_goes_on(threads):
+    log = np.zeros(32, np.int64)
     with using(threads), pytest.raises(IndexError, match="chunk 2"):
-        map_chunks(fail, spans(32))
-    assert not running
-    assert len(begun) < 32
+        map_chunks(fail, spans(32), log)
+    assert threads > 1 or log.sum() == 3  # none after it was begun
+    log[:] = 0
     with using(threads):
-        assert len(map_chunks(slow, spans())) == 8
+        assert len(map_chunks(work, spans(), log, 1.0)) == 8
 
 
+@compiled
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread")
-def test_an_interrupt_waits_for_chunks_that_run_and_begins_no_others():
-    begun, running = [], []
-
-    def work(span):
-        begun.append(span[0])
-        running.append(span[0])
-        time.sleep(0.01)
-        running.remove(span[0])
-        if threading.current_thread() is threading.main_thread():
-            signal.raise_signal(signal.SIGINT)
-
+def test_an_interrupt_waits_for_the_chunks_of_a_call():
+    log, main = np.zeros(32, np.int64), threading.main_thread().ident
+    assert main is not None
     with using(3), pytest.raises(KeyboardInterrupt):
-        map_chunks(work, spans(32))
-    settle()
-    assert not running
-    assert len(begun) < 32
+        map_chunks(work, spans(32), log, 1.0)  # compiled, and known to take some 30 ms
+        timer = threading.Timer(0.005, signal.pthread_kill, (main, signal.SIGINT))
+        timer.start()
+        map_chunks(work, spans(32), log, 1.0)
+        timer.join()
+        time.sleep(0.01)
+    assert set(log.tolist()) == {2}
 
 
+@compiled
 def test_callers_in_several_threads_do_not_wait_for_each_other():
-    """One has the pool; the other runs its chunks by itself."""
-    at_work, found = threading.Event(), []
-
-    def hold(span):
-        at_work.wait(5.0)
-        return span[0]
+    """One has the team; the other runs its chunks by itself."""
+    flags, log, found = np.zeros(2, np.int64), np.zeros(8, np.int64), []
 
     def call() -> None:
         with using(2):
-            found.append(map_chunks(hold, spans(2)))
+            found.append(map_chunks(hold, spans(2), flags))
 
+    map_chunks(hold, spans(2), np.ones(2, np.int64))  # compiled
     other = threading.Thread(target=call)
     other.start()
+    while not flags[1]:
+        time.sleep(0.001)
     with using(2):
-        assert [start for start, _ in map_chunks(slow, spans())] == list(range(8))
-    at_work.set()
+        assert map_chunks(work, spans(), log, 1.0) == list(range(8))
+    assert not found
+    flags[0] = 1
     other.join()
     assert found == [[0, 1]]
 
 
-PROGRAM = """
-import os, sys, time
+@compiled
+def test_helpers_wait_awake_no_longer_than_twice_what_they_have_worked():
+    """Beside 50 µs each time that they are woken up, and 20 µs between two looks."""
+    log = np.zeros(8, np.int64)
+    with using(2):
+        map_chunks(work, spans(), log, 1.0)
+        time.sleep(0.05)
+        (worked, waited), *_ = pool._team.times()
+        for _ in range(10):
+            map_chunks(work, spans(), log, 1.0)
+            time.sleep(0.01)  # it sleeps after 2 ms at most
+        time.sleep(0.05)
+        (worked_then, waited_then), *_ = pool._team.times()
+    assert waited_then - waited <= min(2.0 * (worked_then - worked) + 10 * 50e-6, 10 * 2e-3) + 10 * 20e-6
+    begin = time.process_time()
+    time.sleep(0.1)
+    assert time.process_time() - begin < 0.05  # asleep
+
+
+@compiled
+def test_a_world_does_not_outlive_its_steps_in_what_calls_have_remembered():
+    log = np.zeros(8, np.int64)
+    count = sys.getrefcount(log)
+    map_chunks(work, spans(), log, 1.0)
+    with using(2):
+        map_chunks(work, spans(), log, 1.0)
+        assert sys.getrefcount(log) > count
+    assert sys.getrefcount(log) == count
+
+
+PROGRAM = f"""
+import os, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import numpy as np
+from test_threads import spans, work
 from dovetail.kernel.threads import map_chunks, threads_by_default, using
-spans = [(k, k, k + 1) for k in range(8)]
-def work(span):
-    time.sleep(0.001)
-    return span[0]
 def run():
     with using(4):
-        return map_chunks(work, spans) == list(range(8))
+        return map_chunks(work, spans(), np.zeros(8, np.int64), 1.0) == list(range(8))
 assert run()
 """
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contact_scenes import BOX, L_SHAPE, STAR, TORUS, Stage, scaled
+from contact_scenes import BOX, L_SHAPE, MESHES, STAR, TORUS, Stage, scaled
+from joint_scenes import JOINTS, MEMBERS, Bench
 from scenes import assert_same_arrays, mixed_scene, pose, rotation
 
 from dovetail import Engine, Scene, Sim, World
 from dovetail.errors import ConfigError, SceneError
+from dovetail.geometry import ground, label_surface
 from dovetail.kernel.threads import chunks, using
 from dovetail.solver.contact.kinds import PAIR
 from dovetail.solver.contact.known import reaching
@@ -50,6 +52,30 @@ def machine(**config: Any) -> Sim:
     return sim
 
 
+def meshes(**config: Any) -> Stage:
+    """Two of each mesh, of which one falls onto the other."""
+    stage = Stage(gravity=(0, 0, -9.8), d_hat=0.01, **config)
+    stage.material(0.4)
+    stage.ground()
+    for k, (name, mesh) in enumerate(MESHES.items()):
+        high = np.ptp(mesh[0][:, 2])
+        poses = [pose((1.5 * k, 0, -mesh[0][:, 2].min() + 0.02 + z * (high + 0.02))) for z in range(2)]
+        stage.add(name, mesh, poses, velocity=(0.2, 0, -2.0))
+    return stage
+
+
+def joints(**config: Any) -> Bench:
+    """One of each joint between two boxes that fall onto the ground."""
+    bench = Bench({"contact/enable": 1, "contact/d_hat": 0.01, **config}, gravity=(0, 0, -9.8))
+    bench.scene.objects.create("ground").geometries.create(ground(0.0, [0.0, 0.0, 1.0]))
+    for k, kind in enumerate([*JOINTS.values(), *MEMBERS.values()]):
+        left, right = (bench.box(f"box {k} {y}", at=(2.0 * k, y, 0.205)) for y in (0.0, 0.5))
+        for box in (left, right):
+            label_surface(box.geometry)
+        bench.join(kind, [left], [right], (2.0 * k, 0.25, 0.2), (2.0 * k + 0.1, 0.3, 0.25), name=f"joint {k}")
+    return bench
+
+
 def of_scene(scene: Scene) -> World:
     world = World(Engine("cpu"))
     world.init(scene)
@@ -63,6 +89,8 @@ SCENES: dict[str, Callable[[dict[str, Any]], World]] = {
     ),
     "machine": lambda config: machine(**{key.replace("__", "/"): value for key, value in config.items()}).world,
     "joints": lambda config: of_scene(mixed_scene(**config)),
+    "every mesh": lambda config: of_scene(meshes(**config).scene),
+    "every joint": lambda config: joints(**{key.replace("__", "/"): value for key, value in config.items()}).world,
 }
 
 

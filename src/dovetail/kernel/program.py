@@ -33,7 +33,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["RESULT", "Program", "call", "has_failed"]
+__all__ = ["RESULT", "Program", "call", "described", "entry", "has_failed"]
 
 RESULT = 2
 """Words from the place of a call to what it returns."""
@@ -87,7 +87,7 @@ def _function(kernel: Any, signature: tuple[Any, ...]) -> int:
     return address
 
 
-def _described(value: Any) -> tuple[list[int], str]:
+def described(value: Any) -> tuple[list[int], str]:
     """An argument as words, and of which kind each is."""
     if value is None:
         return [0], "i"
@@ -97,11 +97,16 @@ def _described(value: Any) -> tuple[list[int], str]:
         address = value.__array_interface__["data"][0]
         return [0, 0, value.size, value.itemsize, address, *value.shape, *value.strides], "i" * (5 + 2 * value.ndim)
     if isinstance(value, tuple):
-        words, kinds = zip(*map(_described, value), strict=True)
-        return [word for some in words for word in some], "".join(kinds)
+        parts = [described(member) for member in value]
+        return [word for words, _ in parts for word in words], "".join(kinds for _, kinds in parts)
     if isinstance(value, float):
         return [bits(value)], "f"
     return [int(value)], "i"
+
+
+def entry(kernel: Any, signature: tuple[Any, ...], kinds: str) -> list[int]:
+    """What a call of a kernel begins with, with arguments of these types that are words of these kinds."""
+    return [_thunk(kinds), _function(kernel, signature), *[0] * (_ARGUMENTS - RESULT)]
 
 
 class Program:
@@ -115,19 +120,15 @@ class Program:
     def add(self, kernel: Any, *args: Any) -> int:
         """A call of a kernel with these arguments; its place."""
         place = len(self._words)
-        described = [_described(value) for value in args]
-        function = _function(kernel, tuple(typeof(value) for value in args))
-        self._words += [_thunk("".join(kinds for _, kinds in described)), function, 0, 0, 0, 0]
-        for words, _ in described:
-            self._words += words
+        words, kinds = described(args)
+        self._words += entry(kernel, tuple(typeof(value) for value in args), kinds) + words
         self._kept.append((kernel, args))
         self._places.append(place)
         return place
 
     def argument(self, place: int, number: int) -> int:
         """Where the words of an argument of the call at a place begin."""
-        before = self._kept[self._places.index(place)][1][:number]
-        return place + _ARGUMENTS + sum(len(_described(value)[0]) for value in before)
+        return place + _ARGUMENTS + len(described(self._kept[self._places.index(place)][1][:number])[0])
 
     def words(self) -> Indices:
         """All of it, as kernels take it; to be kept as long as this object."""

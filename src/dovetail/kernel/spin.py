@@ -1,8 +1,7 @@
-"""Waiting for another thread without falling asleep: waking one up takes the system 20 to 100 µs, a chunk as long.
+"""Words that several threads read and write, and time that passes while one waits for another.
 
-Whoever waits here does not hold Python's lock. It looks at a word in memory again and again, and lets others have the
-processor between looks. After a while, or where others do take the processor, it gives up and is to sleep: the system
-prefers those that it wakes up.
+Waking a sleeping thread takes the system 20 to 100 µs, a chunk of work as long. Whoever waits here looks at a word in
+memory again and again, without Python's lock, and lets others have the processor between looks.
 """
 
 from __future__ import annotations
@@ -11,85 +10,72 @@ import os
 import time
 from typing import Any
 
-from dovetail.kernel.kernel import jit_enabled, mapped
-from dovetail.typing import Indices
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
-__all__ = ["WORDS", "wait_while"]
+from dovetail.kernel.kernel import jit_enabled
 
+__all__ = ["add", "can_spin", "load", "pass_time", "store"]
 
-WORDS = 4
-"""How many there are: two to wait for, two for the time."""
+can_spin = jit_enabled and hasattr(os, "sched_yield") and hasattr(time, "CLOCK_MONOTONIC")
+"""Whether kernels are compiled, and there is a way to let others have the processor."""
 
-_TAKEN = 20_000  # [ns] between two looks: others have the processor
-
-
-def wait_while(words: Indices, clear: int, at: int, value: int, longest: int, then: int) -> bool:
-    """words[clear] ← 0, if clear ≥ 0; wait until words[at] is not `value`, and so many nanoseconds then.
-
-    False after the longest time [ns]: at once where there are no kernels, or no way to let others have the processor.
-    """
-    if clear >= 0:
-        words[clear] = 0
-    return bool(words[at] != value)
+_WORD, _NUMBER = ir.IntType(64), ir.IntType(32)
+_ORDER = "seq_cst"  # what a thread has written before, others find written after
 
 
-if jit_enabled and hasattr(os, "sched_yield") and hasattr(time, "CLOCK_MONOTONIC"):
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic
+def _pointer(context: Any, builder: Any, kind: Any, words: Any, index: Any) -> Any:
+    return builder.gep(context.make_array(kind)(context, builder, words).data, [index])
 
-    def _pointer(context: Any, builder: Any, kind: Any, words: Any, index: Any) -> Any:
-        return builder.gep(context.make_array(kind)(context, builder, words).data, [index])
 
-    @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
-    def _load(typing_context: Any, words: Any, index: Any) -> Any:
-        """words[index] as other threads have left it."""
+@intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
+def load(typing: Any, words: Any, index: Any) -> Any:
+    """words[index] as other threads have left it."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load_atomic(_pointer(context, builder, signature.args[0], *arguments), "acquire", 8)
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(_pointer(context, builder, signature.args[0], *arguments), _ORDER, 8)
 
-        return types.int64(words, types.int64), generate
+    return types.int64(words, types.int64), emit
 
-    @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
-    def _clear(typing_context: Any, words: Any, index: Any) -> Any:
-        """words[index] ← 0, after all that this thread has written before."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            at = _pointer(context, builder, signature.args[0], *arguments)
-            builder.store_atomic(ir.Constant(ir.IntType(64), 0), at, "release", 8)
-            return context.get_dummy_value()
+@intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
+def store(typing: Any, words: Any, index: Any, value: Any) -> Any:
+    """words[index] ← value, after all that this thread has written before."""
 
-        return types.void(words, types.int64), generate
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words, index, value = arguments
+        builder.store_atomic(value, _pointer(context, builder, signature.args[0], words, index), _ORDER, 8)
+        return context.get_dummy_value()
 
-    @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
-    def _yield(typing_context: Any, words: Any) -> Any:
-        """Let others have the processor; the time after that, by way of the last two words [ns]."""
+    return types.void(words, types.int64, types.int64), emit
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            word, number = ir.IntType(64), ir.IntType(32)
-            at = [_pointer(context, builder, words, arguments[0], ir.Constant(word, k)) for k in (WORDS - 2, WORDS - 1)]
-            kind = ir.FunctionType(number, [])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
-            kind = ir.FunctionType(number, [number, word.as_pointer()])
-            clock = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
-            builder.call(clock, [ir.Constant(number, time.CLOCK_MONOTONIC), at[0]])
-            seconds = builder.mul(builder.load(at[0]), ir.Constant(word, 10**9))
-            return builder.add(seconds, builder.load(at[1]))
 
-        return types.int64(words), generate
+@intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
+def add(typing: Any, words: Any, index: Any, value: Any) -> Any:
+    """words[index] += value, by one thread at a time; what it was before."""
 
-    @mapped
-    def wait_while(words: Indices, clear: int, at: int, value: int, longest: int, then: int) -> bool:
-        """words[clear] ← 0, if clear ≥ 0; wait until words[at] is not `value`, and so many nanoseconds then."""
-        if clear >= 0:
-            _clear(words, clear)
-        begin = now = _yield(words)
-        while _load(words, at) == value:
-            before, now = now, _yield(words)
-            if now - before > _TAKEN or now - begin > longest:
-                return _load(words, at) != value
-        begin = now
-        while now - begin < then:
-            now = _yield(words)
-        return True
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words, index, value = arguments
+        return builder.atomic_rmw("add", _pointer(context, builder, signature.args[0], words, index), value, _ORDER)
+
+    return types.int64(words, types.int64, types.int64), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
+def pass_time(typing: Any, room: Any, index: Any) -> Any:
+    """Let others have the processor; the time after that [ns]. Two words of room from an index on are written to."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = _pointer(context, builder, signature.args[0], *arguments)
+        at = first, builder.gep(first, [ir.Constant(_WORD, 1)])
+        kind = ir.FunctionType(_NUMBER, [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        kind = ir.FunctionType(_NUMBER, [_NUMBER, _WORD.as_pointer()])
+        clock = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
+        builder.call(clock, [ir.Constant(_NUMBER, getattr(time, "CLOCK_MONOTONIC", 0)), at[0]])
+        seconds = builder.mul(builder.load(at[0]), ir.Constant(_WORD, 10**9))
+        return builder.add(seconds, builder.load(at[1]))
+
+    return types.int64(room, types.int64), emit

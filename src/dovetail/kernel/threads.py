@@ -6,8 +6,9 @@
 Which chunks there are depends on the work alone. Each writes what no other one reads or writes, and what they return is
 joined in their order: who runs which, and when, is of no consequence. Little work is one chunk, which the caller runs.
 
-The threads wait from the first large step to the end of the process, and all worlds share them; a world that finds them
-at work for another runs its chunks by itself. Kernels are `mapped` (kernel.py): they let go of Python's lock.
+Several chunks are one call of compiled code (team.py), whatever the number of threads. The threads wait from the first
+large step to the end of the process, and all worlds share them; a world that finds them at work for another runs its
+chunks by itself. Kernels are `mapped` (kernel.py): they let go of Python's lock.
 """
 
 from __future__ import annotations
@@ -16,24 +17,31 @@ import atexit
 import os
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numba import typeof, types
 
 from dovetail.errors import ConfigError
 from dovetail.kernel.machine import processors
-from dovetail.kernel.spin import WORDS, wait_while
+from dovetail.kernel.program import described, entry
+from dovetail.kernel.record import Record
+from dovetail.kernel.spin import can_spin
+from dovetail.kernel.team import MOST, ROOM, SPAN, Crew, Team, drive, run_chunks
+from dovetail.typing import Indices
 
 __all__ = [
     "GRAIN",
+    "Crew",
     "Span",
-    "alone",
+    "Spans",
     "chunks",
+    "crew",
     "in_phase",
     "map_chunks",
-    "settle",
+    "run_chunks",
     "threads_by_default",
     "using",
 ]
@@ -41,18 +49,46 @@ __all__ = [
 Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
-GRAIN = 250.0  # [µs] of work from which on it is cut; finding contacts of a pile of 1,000 in 20 chunks costs 13 % more
-_MOST = 32  # chunks of one call: enough for the last ones of many threads to end together
-_GIVEN, _BUSY = range(2)  # words of a worker
-_PATIENCE = 100_000  # [ns] for a job, or the end of one, before a thread sleeps: most jobs of a step follow sooner
-_GET_GOING = 8_000  # [ns] that the first thread leaves Python's lock to the one that gives out the job
+GRAIN = 100.0  # [µs] of work from which on it is cut: sharing that out costs 5, which threads that wait awake win back
+_SMALL = 1 << 20  # bytes of an array that is kept until a step ends
+_WITHIN = 0.3  # of it, within work that is cut already
+_WAKES = 150.0  # [µs] of work for which threads are woken up
+
+
+class Spans(Sequence[Any]):
+    """Several chunks of some items, in a phase of a kernel if that is not −1; work is how long all take together [µs].
+
+    They are of one size, or have bounds: chunk k has items from bounds[k] up to bounds[k + 1].
+    """
+
+    __slots__ = ("bounds", "items", "parts", "phase", "work")
+
+    def __init__(self, items: int, parts: int, work: float, phase: int = -1, bounds: Indices | None = None) -> None:
+        self.items, self.parts, self.work, self.phase = items, parts, work, phase
+        self.bounds = _EVEN if bounds is None else bounds
+
+    def __len__(self) -> int:
+        return self.parts
+
+    def __getitem__(self, part: Any) -> Any:
+        span = range(self.parts)[part], part * self.items // self.parts, (part + 1) * self.items // self.parts
+        if len(self.bounds):
+            span = part, int(self.bounds[part]), int(self.bounds[part + 1])
+        return span if self.phase < 0 else (*span, self.phase)
+
+
+_EVEN: Indices = np.zeros(0, np.int64)
 
 
 class _Setting(threading.local):
-    """How many threads the calling one may use, itself included, and the least work of a chunk [µs]."""
+    """How many threads the calling one may use, itself included, and the least work of a chunk [µs].
+
+    known has the arguments of calls in words, for as long as a `using` lasts.
+    """
 
     threads: int | None = None
     grain = GRAIN
+    known: dict[int, tuple[bytes, int, Any]] | None = None
 
 
 _setting = _Setting()
@@ -66,11 +102,12 @@ class using:  # noqa: N801 - reads as what it does
 
     def __enter__(self) -> None:
         threads, grain = self._wanted
-        self._before = before = _setting.threads, _setting.grain
+        self._before = before = _setting.threads, _setting.grain, _setting.known
         _setting.threads, _setting.grain = threads or before[0], grain or before[1]
+        _setting.known = {} if before[2] is None else before[2]
 
     def __exit__(self, *_: object) -> None:
-        _setting.threads, _setting.grain = self._before
+        _setting.threads, _setting.grain, _setting.known = self._before
 
 
 def threads_by_default() -> int:
@@ -90,176 +127,97 @@ def threads_by_default() -> int:
     return max(1, processors() // (int(tests) if tests.isdecimal() and int(tests) else 1))
 
 
-def chunks(items: int, cost: float) -> list[Span]:
-    """Cut so many items, each of which takes `cost` nanoseconds, into chunks: by four, for two and four threads."""
-    work = items * cost / (1000.0 * _setting.grain)
-    if work < 1.0 or items < 2:
+def chunks(items: int, cost: float, within: bool = False) -> Sequence[Span]:
+    """Cut so many items, each of which takes `cost` nanoseconds, into chunks: by four, for two and four threads.
+
+    Within work that is cut already, threads are awake, and less is enough.
+    """
+    work = 1e-3 * items * cost
+    if work < _setting.grain * (_WITHIN if within else 1.0) or items < 2:
         return [(0, 0, items)]
-    parts = min(_MOST, items, 4 * (1 + int(0.5 * work)))
-    bounds = [part * items // parts for part in range(parts + 1)]
-    return [(part, bounds[part], bounds[part + 1]) for part in range(parts)]
+    parts = min(MOST, items, 4 * (1 + int(0.5 * work / _setting.grain)))
+    return Spans(items, parts, work)
 
 
-def alone() -> bool:
-    """Whether the calling thread runs all chunks by itself."""
-    return (_setting.threads or threads_by_default()) == 1
-
-
-def in_phase(spans: Sequence[Span], phase: int) -> list[tuple[int, int, int, int]]:
+def in_phase(spans: Sequence[Span], phase: int) -> Sequence[tuple[int, ...]]:
     """Chunks for a kernel that has several phases: the last number says which."""
+    if isinstance(spans, Spans):
+        return Spans(spans.items, spans.parts, spans.work, phase, spans.bounds)
     return [(*span, phase) for span in spans]
 
 
 def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *arguments: Any) -> list[Any]:
     """[kernel(*arguments, span) for span in spans], by several threads where there are several spans.
 
-    If a chunk raises, no further ones are begun, and that is raised once none runs any more; Ctrl-C likewise.
+    What a chunk raises is raised once none runs any more.
     """
-    if len(spans) == 1:
-        return [kernel(*arguments, spans[0])]
-    if spans:
-        count = _setting.threads or threads_by_default()
-        if count > 1 and _team.lock.acquire(blocking=False):
-            try:
-                return _Job(kernel, spans, arguments).run(_team.helpers(min(count, len(spans)) - 1))
-            finally:
-                _team.lock.release()
-    return [kernel(*arguments, span) for span in spans]
-
-
-def settle() -> None:
-    """Wait until no chunk runs that this thread has begun: it may have been interrupted anywhere."""
-    if _team.lock.acquire(blocking=False):
-        try:
-            _wait(_team.workers)
-        finally:
-            _team.lock.release()
-
-
-class _Job:
-    """A call of `map_chunks`: whoever works on it takes one chunk after the other."""
-
-    def __init__(
-        self, kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], arguments: tuple[Any, ...]
-    ) -> None:
-        self.kernel, self.arguments = kernel, arguments
-        self.left, self.results = deque(spans), list[Any]([None] * len(spans))
-        self.error: BaseException | None = None
-
-    def work(self) -> None:
-        """Take chunks until none is left."""
-        left, results, kernel, arguments = self.left, self.results, self.kernel, self.arguments
-        try:
-            while (span := _next(left)) is not None:
-                results[span[0]] = kernel(*arguments, span)
-        except BaseException as error:
-            left.clear()
-            self.error = error
-
-    def run(self, helpers: list[_Worker]) -> list[Any]:
-        """Have all chunks done, by this thread and by helpers."""
-        try:
-            for helper in helpers:
-                helper.help_with(self)
-            self.work()
-        finally:
-            self.left.clear()
-            _wait(helpers)
-        if self.error is not None:
-            raise self.error
-        return self.results
-
-
-def _next(left: deque[tuple[int, ...]]) -> tuple[int, ...] | None:
+    if not (can_spin and isinstance(spans, Spans) and _team.lock.acquire(blocking=False)):
+        return [kernel(*arguments, span) for span in spans]
     try:
-        return left.popleft()
-    except IndexError:
-        return None
+        program, is_float = _program(kernel, spans, arguments)
+        threads = min(_setting.threads or threads_by_default(), spans.parts)
+        words = _team.words(threads - 1, spans.work >= _WAKES * _setting.grain / GRAIN)
+        job = spans.items, spans.parts, threads - 1, spans.phase, 0, spans.parts
+        failed = int(drive(*words, program, spans.bounds, job))
+        if failed >= 0:
+            kernel(*arguments, spans[failed])
+            raise RuntimeError(f"{kernel.__name__}: chunk {failed} has failed, and has not when it was tried again")
+        found: list[Any] = _team.results(spans.parts).view(np.float64 if is_float else np.int64).tolist()
+        return found
+    finally:
+        _team.lock.release()
 
 
-def _wait(workers: Sequence[_Worker]) -> None:
-    """Until none of them works; Ctrl-C meanwhile is raised after that."""
-    pressed = None
-    for worker in workers:
-        if worker.words[_BUSY]:
-            wait_while(worker.words, -1, _BUSY, 1, _PATIENCE, 0)
-        while True:
-            try:
-                with worker.busy:
-                    break
-            except KeyboardInterrupt as error:
-                pressed = error
-    if pressed is not None:
-        raise pressed
+@contextmanager
+def crew(kernel: Callable[..., Any], spans: Spans, *arguments: Any) -> Iterator[Crew | None]:
+    """What `run_chunks` takes to run chunks in one phase after the other, from within a kernel; None where it cannot.
 
-
-class _Worker:
-    """A thread that waits for jobs to help with: awake for a while, then asleep.
-
-    words are the number of jobs that it was given, and whether it is busy with one; the second is set to 0 where it
-    waits, without Python's lock, which the one that waits for it may have then.
+    The spans have bounds.
     """
-
-    def __init__(self, number: int) -> None:
-        self._wake, self.busy = threading.Lock(), threading.Lock()
-        self._wake.acquire()
-        self._job: _Job | None = None
-        self._asleep = self._ends = False
-        self._number, self.words = number, np.zeros(WORDS, np.int64)
-        self.thread = threading.Thread(target=self._work, name=f"dovetail-{number}", daemon=True)
-        self.thread.start()
-
-    def help_with(self, job: _Job | None) -> None:
-        """Work on a job; with None, end."""
-        self._ends = job is None
-        self._job = job
-        self.words[_GIVEN] += 1
-        if self._asleep and self._wake.locked():  # else it gets up, and finds this
-            self._wake.release()
-
-    def _work(self) -> None:
-        given = 0
-        while not self._ends:
-            if not wait_while(self.words, _BUSY, _GIVEN, given, _PATIENCE, self._number * _GET_GOING):
-                self._asleep = True
-                while self.words[_GIVEN] == given:
-                    self._wake.acquire()
-                self._asleep = False
-            given = int(self.words[_GIVEN])
-            with self.busy:
-                self.words[_BUSY] = 1
-                job, self._job = self._job, None
-                if job is not None:
-                    job.work()
-                    del job  # and what it works on
+    if not can_spin:
+        yield None
+        return
+    team = _team if _team.lock.acquire(blocking=False) else Team()
+    try:
+        threads = min(_setting.threads or threads_by_default(), spans.parts) if team is _team else 1
+        shared, own = team.words(threads - 1, True)
+        program, _ = _program(kernel, Spans(spans.items, spans.parts, spans.work, 0, spans.bounds), arguments)
+        yield Crew(shared=shared, own=own, program=program, bounds=spans.bounds, helpers=threads - 1)
+    finally:
+        if team is _team:
+            team.lock.release()
 
 
-class _Team:
-    """All workers; the lock is held by the one they work for, who may come again if that was interrupted."""
-
-    def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
-        """Without workers: in a fork they stay with the parent."""
-        self.lock, self.workers = threading.RLock(), list[_Worker]()
-
-    def helpers(self, count: int) -> list[_Worker]:
-        if not self.workers:
-            wait_while(np.zeros(WORDS, np.int64), -1, 0, 1, 0, 0)  # compiled before the first job
-        while len(self.workers) < count:
-            self.workers.append(_Worker(len(self.workers) + 1))
-        return self.workers[:count]
-
-    def end(self) -> None:
-        for worker in self.workers:
-            worker.help_with(None)
-        for worker in self.workers:
-            worker.thread.join(1.0)
-        self.workers.clear()
+def _program(kernel: Any, spans: Spans, arguments: tuple[Any, ...]) -> tuple[Indices, bool]:
+    """A call of a kernel in words, with room for a span at its end, and whether it returns a float."""
+    known = {} if _setting.known is None else _setting.known
+    pieces, codes, _ = zip(*(known.get(id(value)) or _learn(known, value) for value in arguments), strict=True)
+    key = kernel, spans.phase < 0, codes
+    if (entry := _entries.get(key)) is None:
+        entry = _entries[key] = _entry(kernel, (*arguments, spans[0]))
+    words = np.frombuffer(bytearray(b"".join((entry[0], *pieces, bytes(8 * SPAN)))), np.int64)
+    if len(words) > ROOM:
+        raise ValueError(f"{kernel.__name__}: a call of {len(words)} words is longer than {ROOM}; see kernel/team.py")
+    return words, entry[1]
 
 
-_team = _Team()
+def _learn(known: dict[int, tuple[bytes, int, Any]], value: Any) -> tuple[bytes, int, Any]:
+    """An argument in words, and the number of its type; small ones are remembered, with the argument itself."""
+    found = np.array(described(value)[0], np.int64).tobytes(), typeof(value)._code, value
+    if not isinstance(value, Record) and getattr(value, "nbytes", 0) < _SMALL:
+        known[id(value)] = found
+    return found
+
+
+def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[bytes, bool]:
+    """The words that a call of a kernel begins with, and whether it returns a float."""
+    signature = tuple(typeof(value) for value in arguments)
+    head = entry(kernel, signature, described(arguments)[1])
+    return np.array(head, np.int64).tobytes(), kernel.overloads[signature].signature.return_type == types.float64
+
+
+_entries: dict[tuple[Any, ...], tuple[bytes, bool]] = {}
+_team = Team()
 atexit.register(_team.end)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_team.begin)

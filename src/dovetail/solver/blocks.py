@@ -8,17 +8,28 @@ they are factored by the forces in their points.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import Span, chunks, map_chunks
+from dovetail.kernel.threads import Span, Spans, chunks, map_chunks
 from dovetail.solver.islands import components
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.linear.conjugate import conjugate_gradients, symmetrise
 from dovetail.solver.linear.dual import solve_points
-from dovetail.solver.linear.ordering import Structure, by_parts, has_blocks, locate, structure_of, without_fill
+from dovetail.solver.linear.ordering import (
+    Structure,
+    by_parts,
+    has_blocks,
+    locate,
+    separated,
+    structure_of,
+    without_fill,
+)
 from dovetail.solver.linear.points import Net
 from dovetail.typing import Array, Flags, Indices
 
@@ -32,6 +43,8 @@ _BODIES = 400
 _TOLERANCE = 1e-4  # of conjugate gradients: Newton's method needs no more
 _ROUNDS = 500
 _COST = 0.06  # [ns] of a multiply–add of the factor
+_COST_OF_ROUND = 130.0  # [ns] of a block, in a round of conjugate gradients
+_LEAVES = 4  # of these, for two and four threads: more of them have a larger separator
 _NONE: Indices = np.zeros((0, 2), np.int64)
 _SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 1.0)  # of the diagonal, where an incomplete factor breaks down
 
@@ -93,7 +106,8 @@ class Blocks(Record):
         )  # fmt: skip
         self.net: Net | None = None
         self.laid_out = self._iterates = False
-        self._spans: list[Span] = [(0, 0, 0)]
+        self._spans: Sequence[Span] = [(0, 0, 0)]
+        self._leaves: Indices = np.zeros(2, np.int64)
         self._rest = np.zeros(n, np.int64)
         if pairs is not None:
             self.restructure(pairs)
@@ -115,10 +129,10 @@ class Blocks(Record):
         structure = structure_of(len(self._free), edges)
         self.iterative[:] = 0
         if may_iterate is not None and may_iterate.any() and (always or len(self._free) > _BODIES):
-            structure, chosen = _by_parts(structure, edges, may_iterate[self._free], always)
+            structure, chosen, self._leaves = _by_parts(structure, edges, may_iterate[self._free], always)
             self.iterative[self._free[chosen]] = 1
         self._iterates = bool(self.iterative.any())
-        structure, self._spans = _cut(structure)
+        structure, self._spans = _cut(structure, self._leaves[0] if self._iterates else len(self._free))
         self.structure = structure
         self.position[self._free] = structure.position
         order = np.empty_like(self._free)
@@ -198,8 +212,8 @@ class Blocks(Record):
         for shift in _SHIFTS:
             self._factor_D, self._factor_U = self.D.copy(), self.U.copy()
             np.einsum("kii->ki", self._factor_D)[:] += shift * diagonal
-            rows = (self.order, self.row_start, self.column)
-            bad = int(max(map_chunks(factor, self._spans, *rows, active, self._factor_D, self._factor_U, self.R)))
+            rows, last = (self.order, self.row_start, self.column), (0, int(self._leaves[0]), len(self.order))
+            bad = int(factor(*rows, active, self._factor_D, self._factor_U, self.R, last))
             if bad < 0:
                 return -1
         return bad
@@ -214,30 +228,45 @@ class Blocks(Record):
         if self._iterates:
             chosen = active * self.iterative
             if chosen.any():
-                conjugate_gradients(self, chosen, self._factor_D, self._factor_U, tolerance, _ROUNDS, b)
+                self.iterate(chosen, tolerance, _ROUNDS, b)
         rows = (self.order, self.row_start, self.column)
         map_chunks(solve, self._spans, *rows, self.by_factor(active), self.D, self.U, self.R, b)
         clear_resting(active, b)
         return b
 
+    def iterate(self, active: Indices, tolerance: float, most: int, b: Array) -> int:
+        """b (n, 12) ← H⁻¹ b of active bodies that are iterative, by so many rounds at most; how many there were."""
+        leaves = Spans(len(self.order), len(self._leaves) - 1, math.inf, bounds=self._leaves)
+        factors = (self._factor_D, self._factor_U, self.R)
+        rows = (self.order, self.row_start, self.column)
+        return conjugate_gradients(rows, leaves, (self.D, self.U), factors, active, tolerance, most, b)
 
-def _cut(structure: Structure) -> tuple[Structure, list[Span]]:
-    """The structure part by part, and chunks of whole parts, where factoring it is work enough."""
-    work = structure.work(12)
-    rows = len(work)
-    parts = len(chunks(rows, _COST * float(work.sum()) / max(rows, 1)))
+
+def _cut(structure: Structure, rows: int) -> tuple[Structure, Sequence[Span]]:
+    """The structure part by part, and chunks of whole parts, where factoring its first rows is work enough."""
+    work = structure.work(12)[:rows]
+    cost = _COST * float(work.sum())
+    parts = len(chunks(rows, cost / max(rows, 1)))
     if parts == 1:
         return structure, [(0, 0, rows)]
-    pairs = np.stack([np.repeat(np.arange(rows), np.diff(structure.row_start)), structure.column], axis=1)
-    structure, ends = by_parts(structure, components(rows, pairs))
-    done = np.cumsum(structure.work(12))[ends]
+    starts = structure.row_start[: rows + 1]
+    pairs = np.stack([np.repeat(np.arange(rows), np.diff(starts)), structure.column[: starts[-1]]], axis=1)
+    part = np.full(len(structure.position), rows)
+    part[:rows] = components(rows, pairs)
+    structure, ends = by_parts(structure, part)
+    done = np.cumsum(structure.work(12)[:rows])[ends[ends < rows]]
     last = ends[np.searchsorted(done, done[-1] * np.arange(1, parts + 1) / parts * (1.0 - 1e-12))]
-    bounds = [0, *(np.unique(last) + 1).tolist()]
-    return structure, [(k, bounds[k], bounds[k + 1]) for k in range(len(bounds) - 1)]
+    bounds = np.append(0, np.unique(last) + 1)
+    return structure, [(0, 0, rows)] if len(bounds) == 2 else Spans(rows, len(bounds) - 1, 1e-3 * cost, bounds=bounds)
 
 
-def _by_parts(structure: Structure, edges: Indices, may_iterate: Flags, always: bool) -> tuple[Structure, Indices]:
-    """The structure without fill in the parts that conjugate gradients solve, and the nodes in these."""
+def _by_parts(
+    structure: Structure, edges: Indices, may_iterate: Flags, always: bool
+) -> tuple[Structure, Indices, Indices]:
+    """The structure with the nodes last that conjugate gradients solve, without fill; these, and where leaves begin.
+
+    Where there is none of them, nothing is changed.
+    """
     sparse = without_fill(structure, edges)
     part = components(len(may_iterate), edges)
     order = np.argsort(structure.position)
@@ -247,8 +276,18 @@ def _by_parts(structure: Structure, edges: Indices, may_iterate: Flags, always: 
     pays |= always
     pays[part[~may_iterate]] = False
     chosen = pays[part]
-    if not chosen.any():
-        return structure, np.zeros(0, np.int64)
-    columns = [(sparse if taken else structure).columns_of(row) for row, taken in enumerate(chosen[order].tolist())]
-    row_start = np.cumsum([0, *(len(c) for c in columns)])
-    return Structure(structure.position, row_start, np.concatenate(columns)), np.flatnonzero(chosen)
+    nodes, n = np.flatnonzero(chosen), len(chosen)
+    if not len(nodes):
+        return structure, nodes, np.zeros(0, np.int64)
+    inner = edges[chosen[edges[:, 0]]]
+    leaves = min(len(chunks(len(inner), _COST_OF_ROUND)), _LEAVES)
+    leaf = np.full(n, -1)
+    leaf[nodes] = separated(len(nodes), (np.cumsum(chosen) - 1)[inner], leaves) if leaves > 1 else 0
+    leaves = int(leaf.max()) if leaves > 1 and leaf.max() > 0 else 1
+    position = np.empty(n, np.int64)
+    position[np.lexsort((structure.position, leaf))] = np.arange(n)
+    rows = np.repeat(np.arange(n), np.diff(structure.row_start))
+    factored = np.stack([order[rows], order[structure.column]], axis=1)
+    kept = np.concatenate([factored[~chosen[factored[:, 0]]], inner])
+    begin = n - len(nodes) + np.searchsorted(np.sort(leaf[nodes]), np.arange(leaves + 1))
+    return without_fill(Structure(position, structure.row_start, structure.column), kept), nodes, np.append(begin, n)

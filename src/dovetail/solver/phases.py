@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.kernel.copy import copy
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble_bodies
 from dovetail.solver.blocks import Blocks
@@ -28,13 +27,14 @@ from dovetail.typing import Array, Indices
 
 __all__ = [
     "ACCEPT",
-    "ASSEMBLE",
+    "BODIES",
     "CCD_TOL",
     "COMPARE",
     "CURVED",
     "DECIDE",
     "ENERGIES",
     "FACTOR",
+    "JOINTS",
     "LEFT",
     "LIMIT",
     "MEANINGFUL",
@@ -62,8 +62,8 @@ MEASURE, DECIDE, TRIAL, LIMIT, MOVE, ENERGIES, COMPARE, ACCEPT = (1 << k for k i
 """Of `advance`: size of a step; which islands end, curve their step; the same on trial; what energies must not exceed;
 the step itself; energies there; which of them rise; which trials are accepted."""
 
-ASSEMBLE, FACTOR = 1, 2
-"""Of `direct`."""
+BODIES, JOINTS, FACTOR = 1, 2, 4
+"""Of `direct`: derivatives of bodies, of rows and laws; factor and solution."""
 
 (
     PHASES, STEP_TOL, RATE_TOL, CCD_TOL, SETTLED, STRAIGHT, MORE, OPEN,
@@ -153,17 +153,28 @@ def advance(
 
 
 @kernel
-def _assemble(
-    p: Standard, slides: Any, laws: Any, arap: Any, combined: Any, exact: bool, Q: Array, active: Indices,
-    blocks: Blocks,
-) -> None:  # fmt: skip
-    """g, D, U ← derivatives of bodies, rows and laws at Q, of active bodies; positive definite unless `exact`."""
-    g, D, U = blocks.g, blocks.D, blocks.U
-    for b in range(len(g)):
+def _assemble_bodies(
+    p: Standard, arap: Any, exact: bool, Q: Array, active: Indices, blocks: Blocks, start: int, stop: int
+) -> None:
+    """g, D ← derivatives of some bodies at Q, where these are active; U ← what it begins with, a like share of it."""
+    g, U, base, bodies = blocks.g, blocks.U, blocks.base_U, max(len(Q), 1)
+    for b in range(start, stop):
         for i in range(12):
             g[b, i] = 0.0
-    copy(blocks.base_U, U)
-    assemble_bodies(p.weights, arap, 1.0 if exact else 0.0, Q, p.Q_tilde, active, blocks.base_D, g, D)
+    for k in range(start * len(U) // bodies, stop * len(U) // bodies):
+        for i in range(12):
+            for j in range(12):
+                U[k, i, j] = base[k, i, j]
+    form = 1.0 if exact else 0.0
+    assemble_bodies(p.weights, arap, form, Q, p.Q_tilde, active, blocks.base_D, g, blocks.D, start, stop)
+
+
+@kernel
+def _assemble_joints(
+    p: Standard, slides: Any, laws: Any, combined: Any, exact: bool, Q: Array, active: Indices, blocks: Blocks
+) -> None:
+    """g, D, U += derivatives of rows and laws at Q, of active bodies; positive definite unless `exact`."""
+    g, D, U = blocks.g, blocks.D, blocks.U
     kinds, many = _rows(p, slides)
     for k in range(many):
         linearise_rows(kinds[k], active, Q)
@@ -175,24 +186,27 @@ def _assemble(
         assemble_combined(combined, exact, Q, g, D, U)
 
 
-@kernel
+@mapped
 def direct(
     p: Standard, slides: Any, laws: Any, arap: Any, combined: Any, exact: bool, Q: Array, active: Indices,
-    blocks: Blocks, y: Array, phases: int,
+    blocks: Blocks, y: Array, span: tuple[int, int, int, int],
 ) -> int:  # fmt: skip
     """Assemble at Q; factor and solve y (n, 12) = H⁻¹g of active bodies, with all of H by blocks.
 
-    With both phases the exact Hessian is tried first if `exact`. Returns −1, or a body at which it is not definite.
+    span has where bodies begin and end, and the phases; all but the first are for all bodies. With all of them the
+    exact Hessian is tried first if `exact`. Returns −1, or a body at which it is not definite.
     """
-    bad = -1
+    bad, phases = -1, span[3]
     while True:
-        if phases & ASSEMBLE:
-            _assemble(p, slides, laws, arap, combined, exact, Q, active, blocks)
+        if phases & BODIES:
+            _assemble_bodies(p, arap, exact, Q, active, blocks, span[1], span[2])
+        if phases & JOINTS:
+            _assemble_joints(p, slides, laws, combined, exact, Q, active, blocks)
         if not phases & FACTOR:
             return bad
         rows = (0, 0, len(blocks.order))
         bad = factor(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, rows)
-        if bad < 0 or not exact or not phases & ASSEMBLE:
+        if bad < 0 or not exact or not phases & JOINTS:
             break
         exact = False
     if bad < 0:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.program import Program
+from dovetail.kernel.threads import chunks, in_phase, map_chunks
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.bodies import ARAP, Bodies
@@ -27,10 +28,11 @@ from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.joint.rows import Rows
 from dovetail.solver.phases import (
-    ASSEMBLE,
+    BODIES,
     COMPARE,
     ENERGIES,
     FACTOR,
+    JOINTS,
     NUMBERS,
     OPEN,
     PHASES,
@@ -41,6 +43,9 @@ from dovetail.solver.phases import (
 from dovetail.typing import Array, Indices
 
 __all__ = ["Evaluation", "Potential"]
+
+_WHOLE = BODIES | JOINTS | FACTOR
+_COST = 150.0  # [ns] of the derivatives of a body
 
 
 class Evaluation:
@@ -211,9 +216,8 @@ class Potential:
 
     def bind_solver(self, program: Program, Q: Array, blocks: Blocks, y: Array) -> int:
         """The place of `solve_standard` with the exact Hessian at Q."""
-        both = ASSEMBLE | FACTOR
-        active = self.islands.unconverged
-        return program.add(direct, self._standard, *self._kinds, self._combined, True, Q, active, blocks, y, both)
+        whole, active = (0, 0, len(Q), _WHOLE), self.islands.unconverged
+        return program.add(direct, self._standard, *self._kinds, self._combined, True, Q, active, blocks, y, whole)
 
     def total(self, at: Evaluation) -> Array:
         """What must not rise, by island (a view): energies and how open exact joints are."""
@@ -226,7 +230,13 @@ class Potential:
     def assemble(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, with_contact: bool = True) -> None:
         """Gradient and Hessian of active bodies (n,) into the blocks; positive definite unless `exact`."""
         Q = at.Q
-        direct(self._standard, *self._kinds, self._combined, exact, Q, active, blocks, blocks.g, ASSEMBLE)
+        arguments = (self._standard, *self._kinds, self._combined, exact, Q, active, blocks, blocks.g)
+        spans = chunks(len(Q), _COST)
+        if len(spans) == 1:
+            direct(*arguments, (0, 0, len(Q), BODIES | JOINTS))
+        else:
+            map_chunks(direct, in_phase(spans, BODIES), *arguments)
+            direct(*arguments, (0, 0, 0, JOINTS))
         for other in self.others:
             other.assemble(Q, exact, blocks)
         if with_contact and self.contact is not None:
@@ -238,15 +248,16 @@ class Potential:
 
         It is one call, by one thread; nets and conjugate gradients are left out.
         """
-        return int(direct(self._standard, *self._kinds, self._combined, True, self.Q_tilde, active, blocks, y, FACTOR))
+        span = (0, 0, 0, FACTOR)
+        return int(direct(self._standard, *self._kinds, self._combined, True, self.Q_tilde, active, blocks, y, span))
 
     def solve_standard(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, y: Array) -> int:
         """y (n, 12) ← H⁻¹g of active bodies at a state, by blocks and in one call, where the potential is bare.
 
         Returns −1, or a body at which the positive definite form is singular.
         """
-        both = ASSEMBLE | FACTOR
-        return int(direct(self._standard, *self._kinds, self._combined, exact, at.Q, active, blocks, y, both))
+        whole = (0, 0, len(at.Q), _WHOLE)
+        return int(direct(self._standard, *self._kinds, self._combined, exact, at.Q, active, blocks, y, whole))
 
     def add_constant(self, blocks: Blocks) -> None:
         """Fill the base blocks, and find the blocks that everything adds to; once per structure."""

@@ -18,7 +18,7 @@ from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rows import rows_to_transforms
 from dovetail.kernel import kernel
-from dovetail.kernel.threads import settle, threads_by_default, using
+from dovetail.kernel.threads import threads_by_default, using
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver.contact.readback import Survey
@@ -164,7 +164,6 @@ class Simulation:
         except BaseException as error:
             while self.last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
-                    settle()
                     self._copies.undo()
                     self.joints.forget()
                     self._body_refresh.forget()

@@ -10,7 +10,7 @@ from contact_scenes import BOX, STAR, Probe, Stage, random_rotation, scaled
 from scenes import pose
 
 from dovetail import Engine, World
-from dovetail.bench.engines.own import describe
+from dovetail.bench.engines.scene import describe
 from dovetail.bench.scenes import pile
 from dovetail.solver.contact.motion import look_at_step, pair_motion, record_motion
 

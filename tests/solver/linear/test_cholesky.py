@@ -117,8 +117,7 @@ def test_bodies_that_do_not_take_part_have_no_solution_and_disturb_none(rng):
     np.testing.assert_array_equal(kept[2:], g[2:])  # the kernel leaves them alone
 
 
-@pytest.mark.parametrize("always", [False, True], ids=["factor", "conjugate"])
-def test_parts_are_factored_in_chunks_to_the_same_bits(rng, always):
+def test_parts_are_factored_in_chunks_to_the_same_bits(rng):
     """Five grids of 3 × 4 bodies that touch nothing else, numbered at random."""
     number, found = rng.permutation(60).reshape(5, 3, 4), []
     sides = ((number[:, :-1], number[:, 1:]), (number[:, :, :-1], number[:, :, 1:]))
@@ -127,8 +126,7 @@ def test_parts_are_factored_in_chunks_to_the_same_bits(rng, always):
     values = rng.normal(size=(len(pairs), 2, 12))
     for grain in (1e9, 0.5):
         with using(3, grain):
-            blocks = Blocks(np.zeros(60, np.int64))
-            blocks.restructure(pairs, may_iterate=np.full(60, always), always=always)
+            blocks = Blocks(np.zeros(60, np.int64), pairs)
             blocks.D[:], place = np.eye(12), np.empty(len(pairs), np.int64)
             blocks.locate(pairs[:, 0].copy(), pairs[:, 1].copy(), place)
             for (i, j), k, (u, v) in zip(pairs, place, values, strict=True):

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dovetail.kernel.threads import using
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.linear.conjugate import conjugate_gradients
+from dovetail.solver.linear.ordering import separated
 
 
 def structured(bodies: int, pairs: np.ndarray, always: bool = True) -> Blocks:
@@ -99,7 +100,7 @@ def test_on_a_tree_the_incomplete_factor_is_the_whole_one():
     assert blocks.factor(active) == -1
     b = rng.normal(size=(40, 12))
     y = b.copy()
-    rounds = conjugate_gradients(blocks, active, blocks._factor_D, blocks._factor_U, 1e-10, 50, y)
+    rounds = blocks.iterate(active, 1e-10, 50, y)
     assert rounds <= 2
     np.testing.assert_allclose(y.reshape(-1), np.linalg.solve(H, b.reshape(-1)), atol=1e-9)
 
@@ -118,7 +119,7 @@ def test_rows_that_are_not_active_do_not_take_part():
     assert np.abs(y[:216] - wanted).max() < 1e-3 * np.abs(wanted).max()
     assert not y[216:].any()
     y = b.copy()
-    conjugate_gradients(blocks, active, blocks._factor_D, blocks._factor_U, 1e-4, 50, y)
+    blocks.iterate(active, 1e-4, 50, y)
     np.testing.assert_array_equal(y[216:], b[216:])
 
 
@@ -129,3 +130,44 @@ def test_a_matrix_that_is_no_number_gives_no_number():
     assert blocks.factor(active) == -1
     b = np.full((216, 12), np.nan)
     assert np.isnan(blocks.solve(active, b)).any()
+
+
+@pytest.mark.parametrize("shape", [(40, 3, 3), (40, 1, 1)], ids=["bar", "row"])
+def test_leaves_are_of_like_size_and_no_pair_connects_them(shape):
+    cells = np.array(list(product(*map(range, shape))))
+    near = np.abs(cells[:, None] - cells[None]).max(axis=2) == 1
+    pairs = np.argwhere(np.triu(near))[::-1]
+    leaf = separated(len(cells), pairs, 4)
+    inside = leaf[pairs][(leaf[pairs] < 4).all(axis=1)]
+    np.testing.assert_array_equal(inside[:, 0], inside[:, 1])
+    sizes = np.bincount(leaf, minlength=5)
+    assert sizes[4] <= 3 * shape[1] * shape[2]
+    assert sizes[:4].max() <= 2.0 * sizes[:4].min()
+    # two that are apart, each of which is small beside the other: cut as one
+    both = separated(2 * len(cells), np.concatenate([pairs, pairs + len(cells)]), 4)
+    inside = both[pairs][(both[pairs] < 4).all(axis=1)]
+    np.testing.assert_array_equal(inside[:, 0], inside[:, 1])
+    assert not (separated(8, np.argwhere(np.triu(np.ones((8, 8)), 1)), 4)).any()  # all touch all
+
+
+def test_leaves_at_the_same_time_give_the_solution_and_the_same_bits_for_any_number_of_threads():
+    """A bar of 30 × 3 × 3 cells, and a chain beside it, which is factored."""
+    cells = np.array(list(product(range(30), range(3), range(3))))
+    near = np.abs(cells[:, None] - cells[None]).max(axis=2) == 1
+    n, links = len(cells), len(cells) + np.stack([np.arange(9), np.arange(1, 10)], axis=1)
+    pairs = np.concatenate([np.argwhere(np.triu(near)), links])
+    rng = np.random.default_rng(5)
+    b, found, active = rng.normal(size=(n + 10, 12)), [], np.ones(n + 10, np.int64)
+    for threads in (1, 2, 3, 4, 8):
+        with using(threads, 0.5):
+            blocks = Blocks(np.zeros(n + 10, np.int64))
+            may = np.arange(n + 10) < n
+            blocks.restructure(pairs, may_iterate=may, always=True)
+            assert len(blocks._leaves) == 6
+            H = stiff_contacts(blocks, pairs, np.random.default_rng(6), 10.0)
+            assert blocks.factor(active) == -1
+            found.append(blocks.solve(active, b.copy(), 1e-9))
+    wanted = np.linalg.solve(H, b.reshape(-1))
+    np.testing.assert_allclose(found[0].reshape(-1), wanted, atol=1e-7)  # residual of 1e-9, condition of some hundred
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])

@@ -15,6 +15,7 @@ from dovetail.solver.body_lanes import energy_of_eight
 from dovetail.solver.energy.arap import add_arap, arap_energy
 from dovetail.solver.energy.kinetic import add_kinetic_hessian, kinetic_energy, set_kinetic_gradient
 from dovetail.solver.energy.ortho import add_ortho, ortho_energy
+from dovetail.solver.natural import natural
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array, Indices
 
@@ -34,16 +35,17 @@ class Weights(Record):
 @kernel
 def assemble_bodies(
     weights: Weights, arap: Any, exact: float, Q: Array, Q_tilde: Array, active: Indices, base: Array, g: Array,
-    D: Array,
+    D: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """g, D ← derivatives on top of the constant blocks, of active bodies; without `exact` positive definite.
+    """g, D ← derivatives on top of the constant blocks, of some bodies if active; without `exact` positive definite.
 
     arap is None where no body has that model: its code is then not compiled.
     """
     bodies, c, w = weights.bodies, weights.c, weights.w
     mass, inertia, model = bodies.mass, bodies.inertia, bodies.model
     u, v, R, K = np.zeros((3, 12)), np.zeros((3, 12)), np.empty((3, 3)), np.empty((3, 3))
-    for b in range(len(Q)):
+    for b in range(start, stop):
+        b = natural(b)
         if not active[b]:
             continue
         set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, b)

@@ -7,12 +7,13 @@ r = x_a − x_b. Nothing else enters the energy, the gradient or friction, excep
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import alone, chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, in_phase, map_chunks
 from dovetail.solver.contact.barrier import barrier, mollifier
 from dovetail.solver.contact.candidates import Candidates, move_vertices
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
@@ -287,21 +288,14 @@ def find_active(
         return bool(count >= 0)
     chosen.first[:] = 0
     others = max(len(watch.near), len(watch.vertices))
-    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY), _GO), *arguments)
-    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX), _FOLLOW), *arguments)
-    if alone():  # where each chunk ends is known at once, and its candidates are still in the cache
-        active.make_room(size)
-        for part, span in enumerate(in_phase(spans, _CHOOSE | _WRITE)):
-            if (count := _find(*arguments, span)) < 0:
-                return False
-            chosen.first[part + 1] = chosen.first[part] + count
-    else:
-        counts = map_chunks(_find, in_phase(spans, _CHOOSE), *arguments)
-        if min(counts) < 0:
-            return False
-        np.cumsum(counts, out=chosen.first[1:])
-        active.make_room(int(chosen.first[-1]))
-        map_chunks(_find, in_phase(spans, _WRITE), *arguments)
+    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY, True), _GO), *arguments)
+    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX, True), _FOLLOW), *arguments)
+    counts = map_chunks(_find, in_phase(spans, _CHOOSE), *arguments)
+    if min(counts) < 0:
+        return False
+    chosen.first[1:] = list(accumulate(counts))
+    active.make_room(int(chosen.first[-1]))
+    map_chunks(_find, in_phase(spans, _WRITE), *arguments)
     active.count = int(chosen.first[-1])
     _find(*arguments, (0, 0, 0, _SUM))
     return True

@@ -26,7 +26,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["free_share"]
 
 _ROUNDS = 200
-_COST = 8.0  # [ns] of a candidate
+_COST = 16.0  # [ns] of a candidate
 
 
 @kernel

@@ -38,6 +38,7 @@ __all__ = [
     "limit_shares",
     "look_at_chunk",
     "look_at_step",
+    "need_of",
     "pair_motion",
     "record_chunk",
     "record_motion",
@@ -139,6 +140,7 @@ def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, shar
     bodies, pairs = chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
     if len(bodies) == len(pairs) == 1:
         return int(look_at_chunk(w, Q, y, in_frame, of, share, EVERYTHING))
+    bodies, pairs = chunks(len(y), _COST_OF_BODY, True), chunks(len(w.near), _COST_OF_PAIR, True)
     found = map_chunks(look_at_chunk, in_phase(bodies, _BODIES), w, Q, y, in_frame, of, share)
     return int(max(*found, *map_chunks(look_at_chunk, in_phase(pairs, _PAIRS), w, Q, y, in_frame, of, share)))
 
@@ -272,21 +274,27 @@ def _relative(axis: Array, k: int, shift: Array, a: int, share_a: float, b: int,
 
 
 @kernel
+def need_of(near: Indices, shift: Array, turn: Array, commits: Indices, axis: Array, island: Indices, k: int) -> float:
+    """Most that the bodies of pair k move relative to each other, whatever share of the step each takes."""
+    a, b = natural(near[k, 0]), natural(near[k, 1])
+    apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
+    together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
+    if not together:
+        apart = max(apart, _relative(axis, k, shift, a, 1.0, b, 0.0))
+        apart = max(apart, _relative(axis, k, shift, a, 0.0, b, 1.0))
+    return apart + turn[a] + turn[b]
+
+
+@kernel
 def _fill_need(w: Books, island: Indices, start: int, stop: int) -> None:
     near, shift, turn, commits, need, axis = w.near, w.shift, w.turn, w.commits, w.need, w.axis
     for k in range(start, stop):
         k = natural(k)
-        a, b = natural(near[k, 0]), natural(near[k, 1])
-        apart = _relative(axis, k, shift, a, 1.0, b, 1.0)
-        together = island[a] == island[b] or (commits[a] and commits[b]) or island[a] < 0 or island[b] < 0
-        if not together:
-            apart = max(apart, _relative(axis, k, shift, a, 1.0, b, 0.0))
-            apart = max(apart, _relative(axis, k, shift, a, 0.0, b, 1.0))
-        need[k] = apart + turn[a] + turn[b]
+        need[k] = need_of(near, shift, turn, commits, axis, island, k)
 
 
 def pair_motion(w: Books, island: Indices) -> None:
-    """need ← most that the bodies of each pair move relative to each other, whatever share of the step each takes."""
+    """need ← that of each pair."""
     map_chunks(_pair_motion, chunks(len(w.near), _COST_OF_PAIR), w, island)
 
 
@@ -295,13 +303,21 @@ def _pair_motion(w: Books, island: Indices, span: Span) -> None:
     _fill_need(w, island, span[1], span[2])
 
 
+@kernel
+def _least(shares: Array, out: Array) -> None:
+    """out ← the least of each column."""
+    for part in range(len(shares)):
+        for m in range(len(out)):
+            out[m] = shares[part, m] if part == 0 else min(out[m], shares[part, m])
+
+
 def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[Span], *arguments: Any) -> None:
     """alpha of islands ← the least of what chunks write into rows of their own, which `kernel` takes as an argument."""
     alpha = islands.alpha[: islands.count]
     shares = alpha[None] if len(spans) == 1 else np.empty((len(spans), islands.count))
     map_chunks(kernel, spans, *arguments, shares)
     if len(spans) > 1:
-        np.min(shares, axis=0, out=alpha)
+        _least(shares, alpha)
 
 
 def tightest(w: Books, islands: Islands) -> None:

@@ -48,19 +48,23 @@ def _pivots(contacts: ActiveContacts, count: int, mass: Array) -> Array:
 @kernel
 def swing(s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Array, y: Array) -> bool:
     """y (n, 12) of guarded islands, of which α is free, as above; whether there are any. Exact joints stay closed."""
-    found, turned = False, np.empty((1, 4, 3))
-    pivot = _pivots(contacts, count, mass)
+    turned, turns = np.empty((1, 4, 3)), np.zeros(len(s.of), np.bool_)
     for b in range(len(s.of)):
         m = s.of[b]
         if m < 0 or not s.running[m] or not s.guarded[m] or s.has_exact[m] or s.size[m] <= 1.0:
             continue
-        turn, trace, alpha = 0.0, 0.0, s.alpha[m]
+        turn, trace = 0.0, 0.0
         for i in range(3, 12):
-            turn = max(turn, alpha * abs(y[b, i]))
+            turn = max(turn, s.alpha[m] * abs(y[b, i]))
             trace += y[b, i] * y[b, i]
-        if turn <= _STRAIGHT or trace > _WILD:
+        turns[b] = turn > _STRAIGHT and trace <= _WILD
+    if not turns.any():
+        return False
+    pivot = _pivots(contacts, count, mass)
+    for b in range(len(s.of)):
+        if not turns[b]:
             continue
-        found = True
+        alpha = s.alpha[s.of[b]]
         for i in range(4):
             for x in range(3):
                 turned[0, i, x] = Q[b, i, x] - alpha * y[b, 3 * i + x]
@@ -70,4 +74,4 @@ def swing(s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Arra
                 change = (Q[b, i, x] - turned[0, i, x]) / alpha - y[b, 3 * i + x]
                 y[b, 3 * i + x] += change
                 y[b, x] -= pivot[b, i] / pivot[b, 0] * change
-    return found
+    return True

@@ -35,7 +35,7 @@ from dovetail.solver.contact.near import find_pairs, near_bodies
 from dovetail.solver.contact.planes import near_planes, touching_vertices
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.contact.separation import separate
+from dovetail.solver.contact.separation import LEAST, SLOW_HEADROOM, separate
 from dovetail.solver.islands import Islands
 from dovetail.typing import Array, Indices
 
@@ -46,20 +46,17 @@ _ALONE_HEADROOM = 48.0  # the same where looks find no candidates: it doubles wi
 _SPARSE_HEADROOM = 12.0  # the same where they find few near pairs: a wide look finds the same ones
 _HEADROOM = 1.25  # slack of a pair by its expected relative motion: features are not
 _FEW_HEADROOM = 8.0  # the same where there are few candidates: it grows with each look (benchmarks/small.py)
-_SLOW_HEADROOM = 8.0  # the same for bodies that move less than d̂/2 or so
 _SMALL = 100  # bodies, up to which a look takes longer than what it finds
 _SPARSE = 2  # near pairs per body, up to which there are few
 _FEW = 12  # candidates per body, up to which looking for them takes longer than having them
 _NEIGHBOURS = 128  # near pairs per body at most, unless there are more within the range of the barrier
-_CLEAR = 3.0  # hulls that are so many times farther apart than asked for need not be known to be farther
-_LEAST_APART = 0.05  # of the range: room along an axis, where a look finds no features and costs little
 _CROWD = 4  # more candidates than so many per contact and body ask for a new look once the bodies are slow
 
 
-def _room(motion: Array, d_hat: Array, headroom: float, least: float = 0.5) -> Array:
-    """Budget for an expected motion per step: slow bodies get enough for several steps, `least` ranges at least."""
-    slow = np.minimum(_SLOW_HEADROOM * motion, 4.0 * d_hat)
-    return np.maximum(least * d_hat, np.maximum(headroom * motion, slow))
+def _room(motion: Array, d_hat: Array, headroom: float) -> Array:
+    """Budget for an expected motion per step: slow bodies get enough for several steps."""
+    slow = np.minimum(SLOW_HEADROOM * motion, 4.0 * d_hat)
+    return np.maximum(LEAST * d_hat, np.maximum(headroom * motion, slow))
 
 
 class Watch(Watched):
@@ -213,7 +210,7 @@ class Watch(Watched):
             return
         if planes is None:
             planes = near_planes(scene, self._touching, self.budget + self.planes[BUDGET], X)
-        room, asked, axis = self._separate(island, chosen, X)
+        asked, axis = separate(self, island, chosen, scene, self.pair_headroom, X)
         close = (self.axis[chosen] == 0.0).all(axis=1)
         looked = chosen[close]
         self.candidates = detect(
@@ -221,43 +218,9 @@ class Watch(Watched):
         )
         a, b = self.near[chosen].T
         cut = (self.short[a] | self.short[b]) != 0
-        self.pair_short[chosen] = self.slack[chosen] < np.where(cut, room, asked)
+        self.pair_short[chosen] = self.slack[chosen] < np.where(cut, *asked)
         self.vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
         self._grow_headroom()
-
-    def _separate(self, island: Indices, chosen: Indices, X: Array) -> tuple[Array, Array, Array]:
-        """axis, slack, spent, need ← those of chosen pairs, some of which an axis keeps apart; the others have none.
-
-        Returns the room that each would have and what of it budgets allow, and axes (k, 3) of all.
-        """
-        scene, pairs = self.scene, self.near[chosen]
-        a, b = pairs.T
-        thickness, d_hat = scene.barrier_of(a, b)
-        budget = self.budget[a] + self.budget[b]
-        # where the last look was cut short, this one will be: begin where it ended
-        past = np.where(self.pair_short[chosen] != 0, 2.0 * self.slack[chosen], np.inf)
-        # what swings goes faster again: a slack shrinks slowly
-        before = np.where(self.axis[chosen].any(axis=1), 0.0, 0.5 * self.slack[chosen])
-
-        def look(axis: Array, least: float = 0.5) -> tuple[Array, Array]:
-            self.axis = self.axis.copy()
-            self.axis[chosen] = axis
-            pair_motion(self, island)
-            room = _room(self.need[chosen], scene.d_hat[a] + scene.d_hat[b], self.pair_headroom, least)
-            return room, np.minimum(room, budget)
-
-        room, _ = look(np.zeros((len(chosen), 3)))
-        asked = np.minimum(np.maximum(room, before), budget)
-        slack = np.minimum(asked, past)
-        gap, axis = np.empty(len(chosen)), np.empty((len(chosen), 3))
-        far = _CLEAR * (thickness + d_hat + slack)
-        separate(pairs, far, scene.shape_of, scene.vertex_start, scene.x_base, X, gap, axis)
-        room_along, asked_along = look(axis, _LEAST_APART)
-        left = gap - thickness - d_hat
-        apart = left > np.minimum(asked_along, past)
-        look(np.where(apart[:, None], axis, 0.0))
-        self.slack[chosen], self.spent[chosen] = np.where(apart, left, slack), 0.0
-        return np.where(apart, room_along, room), np.where(apart, asked_along, asked), axis
 
     def _grow_headroom(self) -> None:
         """Bodies that are alone, or near few others, may go far before the next look.

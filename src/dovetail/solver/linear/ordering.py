@@ -24,9 +24,12 @@ __all__ = [
     "flipped",
     "has_blocks",
     "locate",
+    "separated",
     "structure_of",
     "without_fill",
 ]
+
+_THIN = 0.25, 0.15  # share of nodes in the separator of two leaves, or of more, beyond which it takes too long itself
 
 NO_BLOCK = -1
 """Where two bodies share no block, as one of them is fixed."""
@@ -243,6 +246,59 @@ def without_fill(structure: Structure, pairs: Indices) -> Structure:
     key = np.unique(place.min(axis=1) * n + place.max(axis=1)) if len(place) else np.zeros(0, np.int64)
     row_start = np.searchsorted(key, n * np.arange(n + 1))
     return Structure(structure.position, row_start, key % n)
+
+
+@kernel
+def _breadth_first(start: Indices, neighbour: Indices, first: int, level: Indices, begin: int, queue: Indices) -> int:
+    """level ← those of the nodes around a first one, which has the level `begin`; the last one that is reached."""
+    queue[0], level[first] = first, begin
+    done, seen = 0, 1
+    while done < seen:
+        node = queue[done]
+        done += 1
+        for s in range(start[node], start[node + 1]):
+            if level[neighbour[s]] < begin:
+                level[neighbour[s]] = level[node] + 1
+                queue[seen] = neighbour[s]
+                seen += 1
+    return queue[seen - 1]
+
+
+@kernel
+def _levels(start: Indices, neighbour: Indices, level: Indices, queue: Indices) -> None:
+    """level ← distance from a node at the rim of its part, beyond all levels of the parts before; −1 at first."""
+    most = 0
+    for node in range(len(level)):
+        if level[node] < 0:
+            rim = _breadth_first(start, neighbour, node, level, most, queue)
+            # once more from there, on top of the levels of the first time
+            far = _breadth_first(start, neighbour, rim, level, most + len(level), queue)
+            most = level[far] + 1
+
+
+def separated(node_count: int, pairs: Indices, leaves: int) -> Indices:
+    """Cut the nodes into leaves of like size that no pair connects, and a separator: the leaf of each, or their number.
+
+    Nodes at equal distance from one at the rim, of which a neighbour is farther away, separate the others. Where these
+    are many there are half as many leaves, in the end one with all nodes.
+    """
+    level, queue = np.full(node_count, -1), np.empty(node_count, np.int64)
+    _levels(*_adjacency(node_count, pairs), level, queue)
+    level = np.unique(level, return_inverse=True)[1]
+    between = pairs[level[pairs[:, 0]] != level[pairs[:, 1]]]
+    has_next = np.zeros(node_count, np.bool_)
+    has_next[np.where(level[between[:, 0]] < level[between[:, 1]], between[:, 0], between[:, 1])] = True
+    size, thin = np.bincount(level), np.bincount(level, has_next)
+    middle = np.cumsum(size) - 0.5 * size
+    while leaves > 1:
+        # what takes longest is the separator, and the largest leaf
+        cuts = [int(np.argmin(thin + np.abs(middle - k * node_count / leaves))) for k in range(1, leaves)]
+        leaf = np.searchsorted(cuts, level, side="left")
+        leaf[has_next & np.isin(level, cuts)] = leaves
+        if (np.diff(cuts) > 0).all() and int(thin[cuts].sum()) < _THIN[leaves > 2] * node_count:
+            return leaf
+        leaves //= 2
+    return np.zeros(node_count, np.int64)
 
 
 @kernel

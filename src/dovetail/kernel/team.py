@@ -1,0 +1,195 @@
+"""A team: threads that wait for chunks of a kernel's work, and run them as compiled code, without Python in between.
+
+A job is a call of a kernel (program.py) and the bounds of its chunks, in words that all threads share. Whoever works on
+it takes one chunk after the other: the caller, and helpers that are awake. Nobody waits for one that has not begun.
+
+A helper waits for the next job awake for as long as it has worked so far, twice, and then sleeps: waking it up takes as
+long as a chunk, and processors that only wait are no use to anyone. Where others take the processor meanwhile, it
+sleeps at once: the system prefers those that it wakes up.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.record import Record, i8, integer
+from dovetail.kernel.spin import add, load, pass_time, store
+from dovetail.typing import Indices
+
+__all__ = ["MOST", "ROOM", "SPAN", "Crew", "Team", "drive", "run_chunks"]
+
+SPAN = 4
+"""Words of a span, at most."""
+
+MOST = 32
+"""Chunks of one job: enough for the last ones of many threads to end together."""
+
+# what threads share; what they write while others look at it is in lines of the cache of its own
+_JOB, _NEXT, _BUSY, _FAILED = 0, 8, 16, 24  # number, odd while open; next chunk; helpers at work; who has failed
+_PARTS, _PHASE, _SIZE, _SPAN, _HELPERS, _END = 32, 33, 34, 35, 36, 37
+_BOUNDS, _RESULTS = 40, 80
+_CALL = 120
+ROOM = 500
+"""Words of a call, at most."""
+_OWN = ROOM + 8  # words that each thread has for itself: the call, and after it
+_TIME, _CREDIT, _WORKED, _WAITED = ROOM, ROOM + 2, ROOM + 3, ROOM + 4  # [ns] but the first two, room for the clock
+
+_EARNED = 2  # [ns] that a helper may wait for one that it has worked
+_FIRST, _LONGEST = 50_000, 2_000_000  # [ns] that it waits after it was woken up, and at most
+_TAKEN = 20_000  # [ns] between two looks: others have the processor
+
+
+@kernel
+def _work(shared: Indices, own: Indices) -> None:
+    """Take chunks of the job until none is left; a call is a copy of one's own, with the span in its last words."""
+    span, parts = shared[_SPAN], shared[_PARTS]
+    for k in range(shared[_SIZE]):
+        own[k] = shared[_CALL + k]
+    part = add(shared, _NEXT, 1)
+    while part < parts:
+        own[span], own[span + 1], own[span + 2] = part, shared[_BOUNDS + part], shared[_BOUNDS + part + 1]
+        own[span + 3] = shared[_PHASE]
+        if call(own, 0) != 0:
+            store(shared, _FAILED, part)
+            store(shared, _NEXT, parts)
+        shared[_RESULTS + part] = own[RESULT]
+        part = add(shared, _NEXT, 1)
+
+
+@mapped
+def drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, job: tuple[int, ...]) -> int:
+    """Run a call for some chunks; −1, or the number of one that has failed.
+
+    `job` is how many items are cut into how many chunks, unless there are bounds, how many helpers there may be, the
+    phase, and which chunks to run.
+    """
+    items, parts, helpers, phase, first, last = job
+    for k in range(len(program)):
+        shared[_CALL + k] = program[k]
+    for k in range(parts + 1):
+        shared[_BOUNDS + k] = bounds[k] if len(bounds) else k * items // parts
+    shared[_PARTS], shared[_PHASE], shared[_SIZE] = last, phase, len(program)
+    shared[_SPAN], shared[_HELPERS] = len(program) - SPAN, helpers
+    store(shared, _FAILED, -1)
+    store(shared, _NEXT, first)
+    add(shared, _JOB, 1)
+    _work(shared, own)
+    add(shared, _JOB, 1)
+    while load(shared, _BUSY) > 0:
+        pass_time(own, _TIME)
+    return load(shared, _FAILED)
+
+
+class Crew(Record):
+    """A call that a kernel is to run for chunks, in one phase after the other; see `drive`."""
+
+    shared: Indices = i8(1)
+    own: Indices = i8(1)
+    program: Indices = i8(1)
+    bounds: Indices = i8(1)
+    helpers: int = integer()
+
+
+@kernel
+def run_chunks(crew: Crew, phase: int, first: int, last: int) -> int:
+    """`drive` from within a kernel; one chunk alone is the caller's."""
+    helpers = crew.helpers if last - first > 1 else 0
+    job = (0, len(crew.bounds) - 1, helpers, phase, first, last)
+    return drive(crew.shared, crew.own, crew.program, crew.bounds, job)
+
+
+@mapped
+def _serve(shared: Indices, own: Indices, number: int) -> None:
+    """Help with jobs, until there was none for long enough."""
+    own[_CREDIT] = _FIRST
+    done, begin = 0, pass_time(own, _TIME)
+    now = begin
+    while load(shared, _END) == 0:
+        job = load(shared, _JOB)
+        if job & 1 and job != done and number < load(shared, _HELPERS):
+            # either the caller sees this thread, and waits for it, or this thread that the job is over
+            add(shared, _BUSY, 1)
+            own[_WAITED] += now - begin
+            own[_CREDIT] -= now - begin
+            begin = now
+            done = load(shared, _JOB)
+            if done & 1 and number < load(shared, _HELPERS):
+                _work(shared, own)
+                now = pass_time(own, _TIME)
+                own[_WORKED] += now - begin
+                own[_CREDIT] = min(_LONGEST, own[_CREDIT] + _EARNED * (now - begin))
+                begin = now
+            add(shared, _BUSY, -1)
+        before, now = now, pass_time(own, _TIME)
+        if now - before > _TAKEN:
+            now = before
+            break
+        if now - begin > own[_CREDIT]:
+            break
+    own[_WAITED] += now - begin
+
+
+class _Helper:
+    """A thread of a team."""
+
+    def __init__(self, shared: Indices, number: int) -> None:
+        self._shared, self._number, self.own = shared, number, np.zeros(_OWN, np.int64)
+        self._wake, self._asleep = threading.Lock(), False
+        self._wake.acquire()
+        self.thread = threading.Thread(target=self._run, name=f"dovetail-{number + 1}", daemon=True)
+        self.thread.start()
+
+    def wake(self) -> None:
+        """Have it look for jobs."""
+        if self._asleep:
+            self._asleep = False
+            self._wake.release()
+
+    def _run(self) -> None:
+        while not self._shared[_END]:
+            _serve(self._shared, self.own, self._number)
+            self._asleep = True
+            if not self._shared[_END]:
+                self._wake.acquire()
+
+
+class Team:
+    """All threads of the process; the lock is held by the one they work for, who may come again if interrupted."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Without helpers: in a fork they stay with the parent."""
+        self.lock, self.helpers = threading.RLock(), list[_Helper]()
+        self._shared, self._own = np.zeros(_CALL + ROOM, np.int64), np.zeros(_OWN, np.int64)
+
+    def words(self, helpers: int, wakes: bool) -> tuple[Indices, Indices]:
+        """Those that are shared, and the caller's own, with so many helpers; those that sleep may be woken up."""
+        while len(self.helpers) < helpers:
+            self.helpers.append(_Helper(self._shared, len(self.helpers)))
+        if wakes:
+            for helper in self.helpers[:helpers]:
+                helper.wake()
+        return self._shared, self._own
+
+    def results(self, count: int) -> Indices:
+        """What so many chunks of the last job have returned, as words."""
+        return self._shared[_RESULTS : _RESULTS + count]
+
+    def times(self) -> list[tuple[float, float]]:
+        """Seconds that each helper has worked, and has waited awake."""
+        return [(1e-9 * float(helper.own[_WORKED]), 1e-9 * float(helper.own[_WAITED])) for helper in self.helpers]
+
+    def end(self) -> None:
+        """End all threads."""
+        self._shared[_END] = 1
+        for helper in self.helpers:
+            helper.wake()
+        for helper in self.helpers:
+            helper.thread.join(1.0)
+        self.begin()
