@@ -222,13 +222,13 @@ class Iteration:
         return rising == 0
 
     def _learn_from_contact(self, y: Array) -> None:
-        """Damping and strides for the next iteration, from the size of this step and what of it is free."""
+        """Damping and friction for the next iteration, from this step and what of it is free."""
         model, islands, m = self.model, self.islands, self.islands.count
         assert model.contact is not None
         # a step that is taken in parts is not blocked
         free = islands.alpha[:m] / np.maximum(model.contact.covered, 1e-300)
         model.directions.damping.update(islands.of, free, islands.size[:m])
-        np.multiply(islands.size[islands.of], self.numbers[STEP_TOL], out=model.contact.stride)
+        model.contact.friction.foresee(y)
         if not len(self._last_y):
             self._last_y = np.zeros_like(y)
 

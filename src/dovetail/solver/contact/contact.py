@@ -64,7 +64,6 @@ class Contact:
         self.mass = np.where(self._is_free != 0, mass, 0.0)
         self.eps_velocity, self.has_friction = eps_velocity, friction
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(bodies)
-        self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
         self._assembly, self._chosen, self._threats = Assembly(bodies), Chosen(), Threats(bodies)
@@ -142,7 +141,6 @@ class Contact:
             self._stiffness = adaptive(self.mass, h)
         if self.watch.looks:
             self.watch.looks = 0
-        self.stride.fill(math.inf)
 
     def begin_clear(self, Q: Array, h: float) -> bool:
         """Start a step of length h at Q, if nothing was near anything in the last one; whether that was so.
@@ -208,7 +206,7 @@ class Contact:
     def assemble(self, Q: Array, s: ActiveContacts, active: Indices, blocks: Blocks) -> None:
         """Add the derivatives of barrier and friction at Q, where the contacts are s, of active bodies."""
         if s.count or self.friction.count:
-            assemble(s, self.scene, self.friction, self.stride, self._Q_start, Q, active, blocks, self._assembly)
+            assemble(s, self.scene, self.friction, self._Q_start, Q, active, blocks, self._assembly)
 
     def press(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
@@ -225,12 +223,11 @@ class Contact:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
         self.friction.epsilon = self.eps_velocity * h
         self._freeze(Q, h, s)
-        friction, carried = self.friction, self.friction.carried
-        self._Q_start, friction.carried = Q, carried.copy()
+        friction, carried, aim = self.friction, self.friction.carried, self.friction.aim
+        self._Q_start, friction.carried, friction.aim = Q, carried.copy(), aim.copy()
         slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
-        self.stride.fill(0.0)
         self.assemble(Q, s, active, blocks)
-        friction.carried = carried
+        friction.carried, friction.aim = carried, aim
         if not self.scene.some_roll:  # which is known only once the step begins
             self._frozen = s, h, friction.count
         friction.count = 0

@@ -46,6 +46,8 @@ class Frictions(Record):
     load (k,)             μλ
     roll (k, 2)           what of the motion along the tangents is rolling [m], see roll.py
     carried (k, 2)        u₀, which the contact begins the step with [m]
+    aim (k, 2)            slip that the contact is expected to end it with, as far as it sticks [m]; 0: nothing is known
+    law (k, 4)            u, f₁ and what stands for f₀″, times μλ, as last assembled
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
     energy (k,)           of each, times h²
@@ -58,6 +60,8 @@ class Frictions(Record):
     load: Array = f8(1)
     roll: Array = f8(2)
     carried: Array = f8(2)
+    aim: Array = f8(2)
+    law: Array = f8(2)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
     energy: Array = f8(1)
@@ -70,7 +74,7 @@ class Frictions(Record):
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)),
-            energy=np.empty(0), runs=Runs(bodies), epsilon=0.0,
+            aim=np.empty((0, 2)), law=np.empty((0, 4)), energy=np.empty(0), runs=Runs(bodies), epsilon=0.0,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -80,7 +84,8 @@ class Frictions(Record):
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll = np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.carried, self.energy = np.empty((size, 2)), np.empty(size)
+            self.carried, self.aim, self.law = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 4))
+            self.energy = np.empty(size)
 
     def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
         """Be the friction of the contacts s at Q."""
@@ -105,6 +110,12 @@ class Frictions(Record):
         else:
             map_chunks(_energies, in_phase(spans, _EACH), *arguments)
             _energies(*arguments, (0, 0, self.count, _SUM))
+
+    def foresee(self, y: Array) -> None:
+        """Expect the forces that the step −y (n, 12) leads to, by the stiffness that it was found with."""
+        if self.count:
+            Y = y.reshape(-1, 4, 3)
+            map_chunks(_foresee, chunks(self.count, _COST), self, Y, np.zeros_like(Y))
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
         """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
@@ -194,7 +205,7 @@ def _freeze_friction(
             for t in range(2):
                 rolls[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
             loads[kept] = -2.0 * d * slope * factors[kind]
-            carried[kept, 0] = carried[kept, 1] = 0.0
+            carried[kept, 0] = carried[kept, 1] = f.aim[kept, 0] = f.aim[kept, 1] = 0.0
             bodies[kept, 0], bodies[kept, 1], rows[kept] = a, b, k
             kept += 1
     return kept - first[part]
@@ -228,7 +239,7 @@ def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Arr
         u, v = f.carried[k, 0], f.carried[k, 1]
         if not has_memory or u * u + v * v > _SLIDES * f.epsilon * f.epsilon:
             du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, Q, Q_before)
-            f.carried[k, 0], f.carried[k, 1] = u + du, v + dv
+            f.carried[k, 0], f.carried[k, 1] = f.aim[k, 0], f.aim[k, 1] = u + du, v + dv
 
 
 _EACH, _SUM = 1, 2
@@ -325,17 +336,51 @@ def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: A
 
 
 @kernel
+def _stiffness(load: float, epsilon: float, u: float, v: float, aim_u: float, aim_v: float) -> tuple[float, float]:
+    """μλ f₁ and what stands for μλ f₀″ at a slip (u, v), see `friction_terms`."""
+    y, aim = math.sqrt(u * u + v * v), math.sqrt(aim_u * aim_u + aim_v * aim_v)
+    if y >= epsilon:
+        f1, f2 = load / y, 0.0
+    else:
+        f1, f2 = load * (2.0 - y / epsilon) / epsilon, load * (2.0 - 2.0 * y / epsilon) / epsilon
+    # along the slip: to where, and with which force
+    along, force = 0.0, 0.5 * load
+    if aim > 0.0 and y > 0.0:
+        along = (u * aim_u + v * aim_v) / y
+        force = along * (load / aim if aim >= epsilon else load * (2.0 - aim / epsilon) / epsilon)
+    return f1, max(f2, (f1 * y - force) / (y - along)) if y > along else f2
+
+
+@mapped
+def _foresee(f: Frictions, Y: Array, nowhere: Array, span: Span) -> None:
+    """aim of some rows ← where friction would stick with the force F + K du, at most μλ, du by the step −Y (n, 4, 3)."""
+    for k in range(span[1], span[2]):
+        k = natural(k)
+        du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, nowhere, Y)
+        du, dv = du + f.roll[k, 0], dv + f.roll[k, 1]
+        u, v, f1, f2 = f.law[k, 0], f.law[k, 1], f.law[k, 2], f.law[k, 3]
+        along = (u * du + v * dv) * (f2 - f1) / max(u * u + v * v, 1e-300)
+        p, q = f1 * (u + du) + along * u, f1 * (v + dv) + along * v
+        length = math.sqrt(p * p + q * q)
+        if length > 0.0:
+            scale = f.epsilon * (1.0 - math.sqrt(1.0 - min(length / f.load[k], 1.0))) / length
+            f.aim[k, 0], f.aim[k, 1] = scale * p, scale * q
+
+
+@kernel
 def friction_terms(
-    f: Frictions, stride: Array, Q_start: Array, Q: Array, active: Indices, start: int, stop: int, terms: Terms
+    f: Frictions, Q_start: Array, Q: Array, active: Indices, start: int, stop: int, terms: Terms
 ) -> None:
     """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); none where no body is active.
 
-    With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ). Beyond ε the second term is zero: a
-    step may then lead far over the point where the slip turns round, and the next one back. As long as the last step
-    of a body, stride (n,) [m], could do so, half of f₁ stands in for f₀″; f₁ itself would never lead over it.
+    With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ). f₀″ falls to zero at ε, so that a
+    step leads far over the point where the slip would come to rest, and the next one back. So the slope of the secant
+    stands in for it where that is steeper, from u to where the contact is expected to stick: at first with the force of
+    the last step's end, then with what the last step was to lead to. Where the two agree it is f₀″, and zero where the
+    contact is expected to slide. As long as nothing is known, a force of half of μλ is expected.
     """
-    epsilon, xi, tangent, bodies, loads, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
-    number, force, s, roll = terms.number, terms.force, terms.s, f.roll
+    epsilon, xi, tangent, bodies, carried, aim = f.epsilon, f.xi, f.tangent, f.bodies, f.carried, f.aim
+    number, force, s, roll, law = terms.number, terms.force, terms.s, f.roll, f.law
     for k in range(start, stop):
         k = natural(k)
         a, b = natural(bodies[k, 0]), bodies[k, 1]
@@ -345,14 +390,8 @@ def friction_terms(
         u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
         u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
-        load = loads[k]
-        if y >= epsilon:
-            f1, f2 = load / y, 0.0
-            if y < max(stride[a], stride[b] if b >= 0 else 0.0):
-                f2 = 0.5 * f1
-        else:
-            f1 = load * (2.0 - y / epsilon) / epsilon
-            f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon
+        f1, f2 = _stiffness(f.load[k], epsilon, u, v, aim[k, 0], aim[k, 1])
+        law[k, 0], law[k, 1], law[k, 2], law[k, 3] = u, v, f1, f2
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
         # across the slip, then along it
         number[k] = 2 if f2 > 0.0 else 1

@@ -169,7 +169,7 @@ def _recall(known: Indices, past: Array, keys: Indices, Q: Array, h2: float, f: 
         if length > 0.0:
             share = min(h2 * length / f.load[n], 1.0)
             scale = f.epsilon * (1.0 - math.sqrt(1.0 - share)) / length
-            f.carried[n, 0], f.carried[n, 1] = scale * u, scale * v
+            f.carried[n, 0], f.carried[n, 1] = f.aim[n, 0], f.aim[n, 1] = scale * u, scale * v
 
 
 @kernel
