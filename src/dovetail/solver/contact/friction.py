@@ -35,6 +35,7 @@ __all__ = ["Frictions", "friction_terms", "slide_on"]
 
 _CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
+_NEAR = 1e-3  # slips [ε] that differ by less have the same slope
 _COST, _COST_TO_FREEZE = 25.0, 100.0  # [ns] of a row, of a contact
 
 
@@ -348,7 +349,7 @@ def _stiffness(load: float, epsilon: float, u: float, v: float, aim_u: float, ai
     if aim > 0.0 and y > 0.0:
         along = (u * aim_u + v * aim_v) / y
         force = along * (load / aim if aim >= epsilon else load * (2.0 - aim / epsilon) / epsilon)
-    return f1, max(f2, (f1 * y - force) / (y - along)) if y > along else f2
+    return f1, max(f2, (f1 * y - force) / (y - along)) if y - along > _NEAR * epsilon else f2
 
 
 @mapped
