@@ -301,9 +301,7 @@ class Probe:
         """Share of the motion (n, 4, 3) from Q that the solver would allow, the smallest of all islands."""
         y = -motion.reshape(-1, 12) * self.model.bodies.is_free[:, None]
         self.look(Q, 8.0 * motion)  # with room to spare: it shall be collisions that bound the step
-        self.iteration.cover(y)
-        self.iteration.measure(y)
-        self.iteration.free_share(y)
+        self.iteration.bound(y)
         return float(self.model.islands.alpha[: self.model.islands.count].min())
 
     def slips(self, Q: np.ndarray) -> np.ndarray:

@@ -63,7 +63,8 @@ def _assemble(
 
 
 def assemble(
-    s: ActiveContacts, scene: ContactScene, f: Frictions, Q_start: Array, Q: Array, active: Indices, blocks: Blocks, room: Assembly,
+    s: ActiveContacts, scene: ContactScene, f: Frictions, Q_start: Array, Q: Array, active: Indices, blocks: Blocks,
+    room: Assembly,
 ) -> None:  # fmt: skip
     """Add derivatives of barrier and friction, where one of the bodies is active; `room` is to work in."""
     room.normal.make_room(s.count)

@@ -66,7 +66,7 @@ class Contact:
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(bodies)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
-        self._assembly, self._chosen, self._threats = Assembly(bodies), Chosen(), Threats(bodies)
+        self._assembly, self._chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self._h2, self._stiffness, self.count_at_start = 0.0, np.zeros(bodies), 0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._state: object = None  # what the watch has gone to
@@ -271,7 +271,7 @@ class Contact:
 
     # ---- the guard -------------------------------------------------------------------------------------------
 
-    def _go_to(self, at: Evaluation) -> ActiveContacts:
+    def go_to(self, at: Evaluation) -> ActiveContacts:
         """Have the watch at a state that was evaluated; its contacts."""
         assert at.contacts is not None
         if self._state is not at.contacts and not self.is_clear:
@@ -280,7 +280,7 @@ class Contact:
         return at.contacts
 
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
-        s = self._go_to(at)
+        s = self.go_to(at)
         if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
             self._ease(self.watch, math.sqrt(self._h2))
             update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
@@ -293,14 +293,14 @@ class Contact:
     def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
         if self.is_clear:
             return
-        s, watch = self._go_to(at), self.watch
+        s, watch = self.go_to(at), self.watch
         if self.friction.count:
             unite_pairs(parent, self._is_free, self.friction.bodies, self.friction.count)
         self.acts_on(s, guarded)
         if watch.is_short:
             guard_uncovered(watch, guarded)
         if watch.candidates.count:
-            unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self._threats)
+            unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self.threats)
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         watch = self.watch
@@ -310,7 +310,7 @@ class Contact:
 
     def keep_apart(self, at: Evaluation, y: Array, islands: Islands) -> None:
         """islands.alpha ← at most what of the step −y keeps all gaps open."""
-        s, watch = self._go_to(at), self.watch
+        s, watch = self.go_to(at), self.watch
         if watch.candidates.count:
             free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y)
 
@@ -380,7 +380,7 @@ class Contact:
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
         self._frozen, bodies = _UNKNOWN, len(self._owner)
         self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
-        self._chosen, self._threats = Chosen(), Threats(bodies)
+        self._chosen, self.threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""

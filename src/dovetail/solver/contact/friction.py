@@ -28,14 +28,14 @@ from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.secant import foreseen, stiffness
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["Frictions", "friction_terms", "slide_on"]
+__all__ = ["Frictions", "foresee", "friction_terms", "slide_on"]
 
 _CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
-_NEAR = 1e-3  # slips [ε] that differ by less have the same slope
 _COST, _COST_TO_FREEZE = 25.0, 100.0  # [ns] of a row, of a contact
 
 
@@ -115,8 +115,7 @@ class Frictions(Record):
     def foresee(self, y: Array) -> None:
         """Expect the forces that the step −y (n, 12) leads to, by the stiffness that it was found with."""
         if self.count:
-            Y = y.reshape(-1, 4, 3)
-            map_chunks(_foresee, chunks(self.count, _COST), self, Y, np.zeros_like(Y))
+            map_chunks(foresee, chunks(self.count, _COST), self, y)
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
         """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
@@ -336,36 +335,16 @@ def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: A
                     out[b, 15] += 1.0
 
 
-@kernel
-def _stiffness(load: float, epsilon: float, u: float, v: float, aim_u: float, aim_v: float) -> tuple[float, float]:
-    """μλ f₁ and what stands for μλ f₀″ at a slip (u, v), see `friction_terms`."""
-    y, aim = math.sqrt(u * u + v * v), math.sqrt(aim_u * aim_u + aim_v * aim_v)
-    if y >= epsilon:
-        f1, f2 = load / y, 0.0
-    else:
-        f1, f2 = load * (2.0 - y / epsilon) / epsilon, load * (2.0 - 2.0 * y / epsilon) / epsilon
-    # along the slip: to where, and with which force
-    along, force = 0.0, 0.5 * load
-    if aim > 0.0 and y > 0.0:
-        along = (u * aim_u + v * aim_v) / y
-        force = along * (load / aim if aim >= epsilon else load * (2.0 - aim / epsilon) / epsilon)
-    return f1, max(f2, (f1 * y - force) / (y - along)) if y - along > _NEAR * epsilon else f2
-
-
 @mapped
-def _foresee(f: Frictions, Y: Array, nowhere: Array, span: Span) -> None:
-    """aim of some rows ← where friction would stick with the force F + K du, at most μλ, du by the step −Y (n, 4, 3)."""
+def foresee(f: Frictions, y: Array, span: Span) -> None:
+    """aim of some rows ← by the step −y (n, 12), see secant.py."""
+    Y = y.reshape((len(y), 4, 3))
+    nowhere = np.zeros(Y.shape)
     for k in range(span[1], span[2]):
         k = natural(k)
         du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, nowhere, Y)
         du, dv = du + f.roll[k, 0], dv + f.roll[k, 1]
-        u, v, f1, f2 = f.law[k, 0], f.law[k, 1], f.law[k, 2], f.law[k, 3]
-        along = (u * du + v * dv) * (f2 - f1) / max(u * u + v * v, 1e-300)
-        p, q = f1 * (u + du) + along * u, f1 * (v + dv) + along * v
-        length = math.sqrt(p * p + q * q)
-        if length > 0.0:
-            scale = f.epsilon * (1.0 - math.sqrt(1.0 - min(length / f.load[k], 1.0))) / length
-            f.aim[k, 0], f.aim[k, 1] = scale * p, scale * q
+        f.aim[k, 0], f.aim[k, 1] = foreseen(f.load[k], f.epsilon, f.law[k], du, dv)
 
 
 @kernel
@@ -374,11 +353,7 @@ def friction_terms(
 ) -> None:
     """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); none where no body is active.
 
-    With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ). f₀″ falls to zero at ε, so that a
-    step leads far over the point where the slip would come to rest, and the next one back. So the slope of the secant
-    stands in for it where that is steeper, from u to where the contact is expected to stick: at first with the force of
-    the last step's end, then with what the last step was to lead to. Where the two agree it is f₀″, and zero where the
-    contact is expected to slide. As long as nothing is known, a force of half of μλ is expected.
+    Gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ), e = u/|u|, with secants in place of f₀″ (secant.py).
     """
     epsilon, xi, tangent, bodies, carried, aim = f.epsilon, f.xi, f.tangent, f.bodies, f.carried, f.aim
     number, force, s, roll, law = terms.number, terms.force, terms.s, f.roll, f.law
@@ -391,7 +366,7 @@ def friction_terms(
         u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
         u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
-        f1, f2 = _stiffness(f.load[k], epsilon, u, v, aim[k, 0], aim[k, 1])
+        f1, f2 = stiffness(f.load[k], epsilon, u, v, aim[k])
         law[k, 0], law[k, 1], law[k, 2], law[k, 3] = u, v, f1, f2
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
         # across the slip, then along it

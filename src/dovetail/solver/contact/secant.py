@@ -1,0 +1,52 @@
+"""How stiff friction is along its slip: secants to where a contact is expected to stick.
+
+    F(u) = μλ f₁ u,  f₁ = f₀′/y,      Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ),  e = u/|u|,  y = |u|
+
+f₀″ falls to zero at ε, so that a step leads far over the slip at which the contact would come to rest, and the next one
+back. So the slope of the secant stands in for it where that is steeper, from u to a, the slip that the contact is
+expected to end the step with:
+
+    (F(u) − F(a))·e / (u − a)·e
+
+At first a is that of the force of the last step's end (stick.py), then that of the force F + K du which the last
+direction was to lead to, K being the stiffness that it was found with; μλ at most. Where the two slips agree the secant
+is the tangent f₀″, and zero where the contact is expected to slide: Newton's method converges as it does without, but
+does not swing. As long as nothing is known, a = 0, a force of half of μλ is expected.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dovetail.kernel.kernel import kernel
+from dovetail.typing import Array
+
+__all__ = ["foreseen", "stiffness"]
+
+_NEAR = 1e-3  # slips [ε] that differ by less have the same slope
+
+
+@kernel
+def stiffness(load: float, epsilon: float, u: float, v: float, aim: Array) -> tuple[float, float]:
+    """μλ f₁ and what stands for μλ f₀″ at a slip (u, v) of a contact that is expected to stick at aim (2,)."""
+    y, at = math.sqrt(u * u + v * v), math.sqrt(aim[0] * aim[0] + aim[1] * aim[1])
+    if y >= epsilon:
+        f1, f2 = load / y, 0.0
+    else:
+        f1, f2 = load * (2.0 - y / epsilon) / epsilon, load * (2.0 - 2.0 * y / epsilon) / epsilon
+    along, force = 0.0, 0.5 * load
+    if at > 0.0 and y > 0.0:
+        along = (u * aim[0] + v * aim[1]) / y
+        force = along * (load / at if at >= epsilon else load * (2.0 - at / epsilon) / epsilon)
+    return f1, max(f2, (f1 * y - force) / (y - along)) if y - along > _NEAR * epsilon else f2
+
+
+@kernel
+def foreseen(load: float, epsilon: float, law: Array, du: float, dv: float) -> tuple[float, float]:
+    """The slip at which friction sticks with the force F + K (du, dv), at most μλ; law (4,) has u, v and both of K."""
+    u, v, f1, f2 = law[0], law[1], law[2], law[3]
+    along = (u * du + v * dv) * (f2 - f1) / max(u * u + v * v, 1e-300)
+    p, q = f1 * (u + du) + along * u, f1 * (v + dv) + along * v
+    length = math.sqrt(p * p + q * q)
+    scale = epsilon * (1.0 - math.sqrt(1.0 - min(length / load, 1.0))) / max(length, 1e-300)
+    return scale * p, scale * q
