@@ -163,6 +163,11 @@ class Blocks(Record):
         """Whether conjugate gradients solve the part of an active body (n,)."""
         return self._iterates and bool((active * self.iterative).any())
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether one chunk of a factor is all there is: no nets, no conjugate gradients."""
+        return self.net is None and not self._iterates and len(self._spans) == 1
+
     def by_factor(self, active: Indices) -> Indices:
         """1 for the active bodies (n,) whose rows are factored in blocks: neither in nets nor iterative."""
         if self.net is None and not self._iterates:

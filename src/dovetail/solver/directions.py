@@ -150,8 +150,14 @@ class Directions:
             self.need_blocks()
             return
         assert at.contacts is not None
-        if not self.blocks.laid_out or self.age >= _STRUCTURE_LIFE or not contact.fits(at.contacts, self.blocks):
+        if not self.blocks.laid_out or not contact.fits(at.contacts, self.blocks):
             self.lay_out(contact.touching(at.contacts))
+        elif self.age >= _STRUCTURE_LIFE:
+            touching = contact.touching(at.contacts)
+            if np.array_equal(touching, self.touching):
+                self.age = 0
+            else:
+                self.lay_out(touching)
 
     # ---- directions ------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
     else:
         newton.begin_contacts(newton.Q_start)
     start = newton.at
-    if moves and newton.some_guarded and islands.guarded[: islands.count].any():
+    if moves and newton.some_guarded and np.count_nonzero(islands.guarded[: islands.count]):
         if potential.exact is not None:
             Q_guess = _closed(newton, Q_guess)
         _agree(newton, Q_guess)
@@ -67,7 +67,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
     _try(newton, start, trials)
     solution.Q = newton.at.Q
     ended = islands.ended[: islands.count]
-    if newton.tolerances.min_iter > 0 or not ended.any():
+    if newton.tolerances.min_iter > 0 or not np.count_nonzero(ended):
         return False
     solution.converged = bool(ended.all())
     if not solution.converged:
@@ -125,7 +125,7 @@ def _closed(newton: Iteration, Q_guess: Array) -> Array:
     model, islands, potential = newton.model, newton.islands, newton.potential
     m = islands.count
     chosen = islands.guarded[:m] & islands.has_exact[:m]
-    if not chosen.any():
+    if not np.count_nonzero(chosen):
         return Q_guess
     islands.finish(1 - chosen)
     at = potential.bare(Q_guess, newton.at)
@@ -168,14 +168,14 @@ def _agree(newton: Iteration, Q_guess: Array) -> None:
         # written so that a NaN counts as a rise
         rises: Flags = (islands.guarded[:m] != 0) & ~(potential.total(newton.at) <= limit)
         strays = (alpha < 1.0) | rises
-        if strays.any():
+        if np.count_nonzero(strays):
             strays &= islands.sum(commits.astype(float)) > 0.0
-        if not strays.any():
+        if not np.count_nonzero(strays):
             break
         if n == _ROUNDS - 1:
             rises = np.ones(m, np.bool_)  # those that have committed themselves must not go alone
         commits[strays[islands.of] & (islands.of >= 0)] = 0
-    if rises.any():
+    if np.count_nonzero(rises):
         alpha[rises] = 0.0
         _go(newton, start, Q_guess)
     newton.solution.restarts = int((alpha < 1.0).sum())

@@ -91,7 +91,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     pushed, fresh = np.empty((n, 13)), held & ~state.lagging
     if contact is None:
         fresh = model.nobody
-    elif fresh.any():
+    elif np.count_nonzero(fresh):
         moved[fresh] = h * V[fresh]
         pushed[:, :6] = _begun(model, state, h, a, fresh, rubbing, V)
     (u, change), sizes, phi = np.empty((2, n, 4, 3)), np.empty((4, n)), np.empty(n)

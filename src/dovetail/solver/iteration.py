@@ -227,7 +227,7 @@ class Iteration:
             if not rising:
                 break
         # a final trial that still rises stands: it differs by round-off, or the direction was bad
-        if not math.isfinite(float(trial.E.sum())):
+        if not math.isfinite(np.add.reduce(trial.E)):
             # … unless it is not allowed at all: a body turned inside out
             refused = ~np.isfinite(islands.sum(trial.E))
             islands.alpha[: islands.count][refused], islands.done[: islands.count][refused] = 0.0, 0
@@ -278,7 +278,7 @@ class Iteration:
                     "outside"
                 )
         self.potential.at_start(start, E_barrier)
-        if not math.isfinite(float(start.E.sum())):
+        if not math.isfinite(np.add.reduce(start.E)):
             name = self.model.bodies.name(int(np.argmin(np.isfinite(start.E))))
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"

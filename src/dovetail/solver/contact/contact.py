@@ -215,7 +215,7 @@ class Contact:
 
     def _at(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q, which need not be looked for where that was done last."""
-        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self.survey(Q, Q, h).active
+        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self._look(Q, h)
 
     def add_resistance(
         self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
@@ -384,14 +384,20 @@ class Contact:
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
+        active = self._look(Q, h)
+        return Survey(self.scene, active, float(self._E_survey.sum()), self.friction, Q, Q_start)
+
+    def _look(self, Q: Array, h: float) -> ActiveContacts:
+        """All contacts at Q for steps of length h; who asks for the same again finds them."""
         active, E, watch = self._survey, self._E_survey, self.watch
         E.fill(0.0)
         if watch.is_blind:
             watch = watch.query(Q)
             self._ease(watch, 0.0)
         self._surveyed = (Q, h) if self.find(watch, Q, h, active, E) else (None, 0.0)
-        return Survey(self.scene, active, float(E.sum()), self.friction, Q, Q_start)
+        return active
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
-        return self._find(watch, Q, active, self._everything, E, adaptive(self.mass, h), h * h)
+        stiffness = self._stiffness if h * h == self._h2 else adaptive(self.mass, h)
+        return self._find(watch, Q, active, self._everything, E, stiffness, h * h)

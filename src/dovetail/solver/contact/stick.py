@@ -61,8 +61,9 @@ class Stick:
         """The step has led to Q, with these forces (k, 3), times h²."""
         bodies = friction.bodies[: friction.count].copy()
         _by_columns(bodies, h * h, Q, force)
-        loads = self._load[: friction.count, None] / (h * h)
-        self.keys, self.bodies, self.force = self._present[: friction.count], bodies, np.hstack([force, loads])
+        known = np.empty((friction.count, 4))
+        known[:, :3], known[:, 3] = force, self._load[: friction.count] / (h * h)
+        self.keys, self.bodies, self.force = self._present[: friction.count], bodies, known
 
     def clear(self) -> None:
         """Nothing touches anything."""
