@@ -65,7 +65,7 @@ class Stance:
         return model.directions.blocks.is_plain
 
     def start(self, methods: Methods, half: Array | None) -> tuple[Array, Array] | None:
-        """`total` and `inner` of consistent.py, V̂ being in the start, which has begun; None where it is not for this."""
+        """`total` and `inner` of consistent.py, V̂ being in the start, which has begun; None where it is not for it."""
         if not self._fits(methods):
             return None
         asked_for = self._model.start.h, methods, self._model.directions.blocks.U

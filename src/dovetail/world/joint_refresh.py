@@ -82,7 +82,8 @@ class _LawRefresh:
             if parameter.attribute and parameter.attribute != "strength_ratio"
         ]
         self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
-        self._target = np.zeros(0)  # of servos, as it was given
+        self._target = self._limit = np.zeros(0)  # of servos, as it was given, and their accelerations
+        self._approaches = False
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -128,7 +129,8 @@ class _LawRefresh:
         if isinstance(self._word, Limit):
             self._check_limits()
         if isinstance(self._word, Servo):
-            self._target = laws.p[:, TARGET].copy()
+            self._target, self._limit = laws.p[:, TARGET].copy(), self._accelerations(read)
+            self._approaches = bool(np.isfinite(self._limit).any())
 
     @property
     def may_approach(self) -> bool:
@@ -153,12 +155,12 @@ class _LawRefresh:
         found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
         return found
 
-    def approach(self, read: Array, h: float) -> None:
+    def approach(self, h: float) -> None:
         """Move the targets of servos that have an acceleration, as far as that allows in a step of length h."""
-        acceleration, laws = self._accelerations(read), self._laws
-        if np.count_nonzero(np.isfinite(acceleration)):
+        laws = self._laws
+        if self._approaches:
             x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
-            laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
+            laws.p[:, TARGET] = approach(x, self._target, last, self._limit, h)
 
     @property
     def on_the_way(self) -> list[str]:
@@ -291,7 +293,7 @@ class JointRefresh:
             self._take(self._reader.values)
             self._stale = False
         for law in self._servos:
-            law.approach(self._reader.values, h)
+            law.approach(h)
         if laws is not None and len(self._rates):
             laws.p[laws.start[self._rates]] = laws.coordinates.value[laws.of[self._rates]]
         if laws is not None and len(self._steps):
