@@ -68,6 +68,7 @@ def consistent_start(
     V_before, half = (state.V, None) if held is None else (held.V, held.half)
     start.begin(state.Q, V_before, methods.held, h, h / (state.dt_before or h))
     if held is not None and (found := model.stance.start(methods, half)) is not None:
+        model.directions.filtered = bodies.is_free
         return start.V, *found
     V, inner = start.V, room.spare()
     total = room.spare(inner)
@@ -88,6 +89,7 @@ def consistent_start(
         rest = rest - lone
     if np.count_nonzero(rest):
         _solve(model, start, filter_of(model, rest), model.directions.blocks, half, a, total, inner)
+        model.directions.filtered = rest
     if model.potential.laws is not None:
         accept_start(model.potential.laws, h, state.Q, V, methods.smooth)
     return V, total, inner

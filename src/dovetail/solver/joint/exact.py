@@ -121,6 +121,10 @@ class ExactJoints:
         """Take C and J of combined rows at Q; those of other rows are taken where they are assembled."""
         linearise_combined(self.combined, active, Q)
 
+    def take(self, Q: Array, active: Indices) -> None:
+        """Take C and J of all rows at Q."""
+        linearise_constraints(self.constraints, active, Q)
+
     def survey(self, Q: Array, y: Array, active: Indices) -> None:
         """Find out how far a step that was found elsewhere closes the joints."""
         self._size = 1.0 + float(np.abs(Q).max())
