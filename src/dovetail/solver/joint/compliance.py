@@ -13,7 +13,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["Compliance"]
 
 _GAMMA = 1e6, 1e9  # least and largest K of a row times what a unit force moves it by
-_STIFFER = 1000.0  # K of a row times what a unit force strains it by: a correction leaves a thousandth
+_STIFFER = 100.0  # K of a row times what a unit force strains it by: a correction leaves a hundredth
 
 
 @dataclass(frozen=True)
