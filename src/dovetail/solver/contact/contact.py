@@ -223,11 +223,11 @@ class Contact:
         """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
         self.friction.epsilon = self.eps_velocity * h
         self._freeze(Q, h, s)
-        friction, carried, aim = self.friction, self.friction.carried, self.friction.aim
-        self._Q_start, friction.carried, friction.aim = Q, carried.copy(), aim.copy()
+        friction = self.friction
+        self._Q_start, kept = Q, (friction.carried.copy(), friction.aim.copy())
         slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
         self.assemble(Q, s, active, blocks)
-        friction.carried, friction.aim = carried, aim
+        friction.carried[:], friction.aim[:] = kept
         if not self.scene.some_roll:  # which is known only once the step begins
             self._frozen = s, h, friction.count
         friction.count = 0
@@ -252,8 +252,7 @@ class Contact:
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
         for contacts in (s, self.friction):
-            if contacts.count:
-                mark_pairs(contacts.bodies, contacts.count, out)
+            mark_pairs(contacts.bodies, contacts.count, out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
@@ -384,18 +383,16 @@ class Contact:
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        active = self._look(Q, h)
-        return Survey(self.scene, active, float(self._E_survey.sum()), self.friction, Q, Q_start)
+        return Survey(self.scene, self._look(Q, h), float(self._E_survey.sum()), self.friction, Q, Q_start)
 
     def _look(self, Q: Array, h: float) -> ActiveContacts:
         """All contacts at Q for steps of length h; who asks for the same again finds them."""
-        active, E, watch = self._survey, self._E_survey, self.watch
-        E.fill(0.0)
-        if watch.is_blind:
-            watch = watch.query(Q)
+        watch = self.watch.query(Q) if self.watch.is_blind else self.watch
+        if watch is not self.watch:
             self._ease(watch, 0.0)
-        self._surveyed = (Q, h) if self.find(watch, Q, h, active, E) else (None, 0.0)
-        return active
+        self._E_survey.fill(0.0)
+        self._surveyed = (Q, h) if self.find(watch, Q, h, self._survey, self._E_survey) else (None, 0.0)
+        return self._survey
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
