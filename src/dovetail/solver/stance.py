@@ -78,6 +78,7 @@ class Stance:
             self._half.fill(0.0)
         else:
             np.copyto(self._half, half)
+        assert self._footing is not None
         return (self._total, self._inner) if start_by_blocks(self._footing, self._words) else None
 
     def _made(self, methods: Methods) -> Footing:
