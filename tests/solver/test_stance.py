@@ -41,7 +41,7 @@ def test_a_start_in_one_call_has_the_bits_of_the_general_way(driven):
         stance.is_possible = possible
         for _ in range(45):
             sim.step()
-            used += possible and stance._footing is not None and stance._made_for[1] is simulation.scheme.last
+            used += possible and len(stance._made_for) > 0 and stance._made_for[1] is simulation.scheme.last
         states.append({name: getattr(simulation.state, name).copy() for name in ARRAYS})
     assert used > 20
     for name in ARRAYS:

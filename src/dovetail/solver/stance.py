@@ -51,10 +51,9 @@ class Stance:
         self.is_possible = jit_enabled and not model.lone.exist and len(model.potential.others) == 1
         self.is_possible &= exact is None or exact.combined.count == 0
         self._half, self._total, self._inner = np.zeros((3, model.bodies.count, 4, 3))
-        self._words: Indices = np.zeros(0, np.int64)
-        self._footing: Footing | None = None
         self._asked_for: tuple[object, ...] = ()
         self._made_for: tuple[object, ...] = ()
+        self._made: tuple[Footing, Indices, Program] | None = None
 
     def _fits(self, methods: Methods) -> bool:
         """Whether all that moves is held, and nothing but joints and laws acts."""
@@ -73,16 +72,18 @@ class Stance:
             lasts, self._asked_for = _same(asked_for, self._asked_for), asked_for
             if not lasts:
                 return None
-            self._footing, self._made_for = self._made(methods), asked_for
+            self._made_for = ()  # an interrupt may come before both are set
+            self._made = self._made_of(methods)
+            self._made_for = asked_for
         if half is None:
             self._half.fill(0.0)
         else:
             np.copyto(self._half, half)
-        assert self._footing is not None
-        return (self._total, self._inner) if start_by_blocks(self._footing, self._words) else None
+        assert self._made is not None
+        return (self._total, self._inner) if start_by_blocks(*self._made[:2]) else None
 
-    def _made(self, methods: Methods) -> Footing:
-        """A footing with what being held adds."""
+    def _made_of(self, methods: Methods) -> tuple[Footing, Indices, Program]:
+        """A footing with what being held adds, and the program of its calls."""
         model, start, program = self._model, self._model.start, Program()
         points, slides, exact = model.potential.points, model.potential.slides, model.potential.exact
         a, h, V, held = model.loads.free_fall, start.h, start.V, start.held
@@ -97,8 +98,7 @@ class Stance:
         solved, (closed, *accepted) = footing.to_acceleration[:end].tolist(), footing.to_acceleration[end:].tolist()
         footing.to_velocity = np.append(footing.to_velocity, ahead)
         footing.to_acceleration = np.array([*solved, *carry, closed, back, *accepted])
-        self._words, self._program = program.words(), program
-        return footing
+        return footing, program.words(), program
 
 
 def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
