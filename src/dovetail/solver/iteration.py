@@ -106,7 +106,7 @@ class Iteration:
                     guard.free_share(self.at, y, islands)
                 islands.guarded[: islands.count] |= islands.alpha[: islands.count] < 1.0
                 if foresees and contact is not None:
-                    contact.friction.foresee(y)
+                    contact.friction.foresee(y, islands, numbers[STEP_TOL])
         return revived
 
     @property

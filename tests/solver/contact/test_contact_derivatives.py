@@ -202,7 +202,7 @@ def test_friction_expects_what_a_step_leads_to(slip):
         g, H = probe.derivatives(start, look=False, aim=0.1 * epsilon * e)
         y = np.zeros((1, 12))
         y[0, :3] = (back * e + aside * across) * epsilon @ f.tangent[0]
-        f.foresee(y)
+        f.foresee(y, probe.model.islands, 1.0)
         force = f.tangent[0] @ (g - H @ y[0])[:3]
         force *= min(1.0, load / np.linalg.norm(force))
         Q = probe.Q.copy()

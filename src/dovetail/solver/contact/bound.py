@@ -14,7 +14,7 @@ from dovetail.kernel.threads import chunks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.ccd import keep_open
-from dovetail.solver.contact.friction import Frictions, foresee
+from dovetail.solver.contact.friction import Frictions, foresee, size_by_rest
 from dovetail.solver.contact.known import Watched
 from dovetail.solver.contact.motion import COVERED, EVERYTHING, look_at_chunk, tighten
 from dovetail.solver.contact.scene import ContactScene
@@ -78,6 +78,7 @@ def _bound(
                 islands.guarded[m] = 1
     if phases & FORESEE:
         foresee(f, y, (0, 0, frictions))
+        size_by_rest(f, frictions, islands, numbers[STEP_TOL])
     return found, count
 
 

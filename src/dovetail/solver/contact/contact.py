@@ -63,7 +63,7 @@ class Contact:
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
         self.mass = np.where(self._is_free != 0, mass, 0.0)
         self.eps_velocity, self.has_friction = eps_velocity, friction
-        self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(bodies)
+        self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
         self._assembly, self._chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
@@ -378,7 +378,7 @@ class Contact:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
         self._frozen, bodies = _UNKNOWN, len(self._owner)
-        self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
+        self.friction, self._assembly = Frictions(self.mass), Assembly(bodies)
         self._chosen, self.threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
