@@ -73,7 +73,7 @@ class Contact:
         self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
         self._frozen: tuple[object, float, int] = _UNKNOWN
-        self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
+        self._everything, self._whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
 
     @property
@@ -137,7 +137,6 @@ class Contact:
         self._surveyed, self._Q_start = (None, 0.0), Q
         if h * h != self._h2:
             self._h2 = h * h
-            self.friction.epsilon = self.eps_velocity * h
             self._stiffness = adaptive(self.mass, h)
         if self.watch.looks:
             self.watch.looks = 0
@@ -218,23 +217,22 @@ class Contact:
         return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self._look(Q, h)
 
     def add_resistance(
-        self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
+        self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, rigour: Array, blocks: Blocks
     ) -> None:
-        """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
-        self.friction.epsilon = self.eps_velocity * h
+        """Add the Hessian of barriers s, each as often as rigour (n + 1,) says, and of friction after a step to Q."""
         self._freeze(Q, h, s)
         friction = self.friction
         self._Q_start, kept = Q, (friction.carried.copy(), friction.aim.copy())
         slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
+        kappa, s.kappa = s.kappa, s.kappa[: s.count] * rigour[s.bodies[: s.count]].max(axis=1)
         self.assemble(Q, s, active, blocks)
-        friction.carried[:], friction.aim[:] = kept
+        s.kappa, friction.carried[:], friction.aim[:] = kappa, *kept
         if not self.scene.some_roll:  # which is known only once the step begins
             self._frozen = s, h, friction.count
         friction.count = 0
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
         """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
-        self.friction.epsilon = self.eps_velocity * h
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
         Q_before = Q - h * V
@@ -245,6 +243,7 @@ class Contact:
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
         if self.has_friction:
+            self.friction.epsilon = self.eps_velocity * h
             self.friction.freeze(s, self.scene, Q, self.turning)
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)
@@ -322,10 +321,10 @@ class Contact:
         return self.is_clear and not self.watch.is_blind
 
     def touched(self, Q: Array, h: float) -> Flags:
-        touched = np.zeros(len(self._owner), np.int64)
-        if not self.is_idle:
-            s = self._at(Q, h)
-            mark_pairs(s.bodies, s.count, touched)
+        if self.is_idle:
+            return self._nobody
+        s, touched = self._at(Q, h), np.zeros(len(self._owner), np.int64)
+        mark_pairs(s.bodies, s.count, touched)
         return touched != 0
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------
