@@ -51,6 +51,7 @@ class Stance:
         self.is_possible = jit_enabled and not model.lone.exist and len(model.potential.others) == 1
         self.is_possible &= exact is None or exact.combined.count == 0
         self._half, self._total, self._inner = np.zeros((3, model.bodies.count, 4, 3))
+        self._a_end = model.loads.free_fall.copy()
         self._asked_for: tuple[object, ...] = ()
         self._made_for: tuple[object, ...] = ()
         self._made: tuple[Footing, Indices, Program] | None = None
@@ -87,7 +88,7 @@ class Stance:
         model, start, program = self._model, self._model.start, Program()
         points, slides, exact = model.potential.points, model.potential.slides, model.potential.exact
         a, h, V, held = model.loads.free_fall, start.h, start.V, start.held
-        footing = footing_of(model, program, h, methods, start.Q, a, self._total, self._inner)
+        footing = footing_of(model, program, h, methods, start.Q, a, self._a_end, self._total, self._inner)
         x, mu, count = model.directions.blocks.g, _NONE if exact is None else exact.restraint, points.count
         parts = (points, 0, start.carried[:count]), (slides, count - points.exact, start.carried[count:])
         carry = [program.add(start_forces, rows, held, h, V, x, mu, first, out) for rows, first, out in parts]
