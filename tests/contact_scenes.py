@@ -301,18 +301,28 @@ class Probe:
         """Share of the motion (n, 4, 3) from Q that the solver would allow, the smallest of all islands."""
         y = -motion.reshape(-1, 12) * self.model.bodies.is_free[:, None]
         self.look(Q, 8.0 * motion)  # with room to spare: it shall be collisions that bound the step
-        self.iteration.cover(y)
-        self.iteration.measure(y)
-        self.iteration.free_share(y)
+        self.iteration.bound(y)
         return float(self.model.islands.alpha[: self.model.islands.count].min())
 
-    def derivatives(self, Q: np.ndarray, look: bool = True, stride: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def slips(self, Q: np.ndarray) -> np.ndarray:
+        """u (k, 2) of friction at Q."""
+        f = self.contact.friction
+        xi, bodies, moved = f.xi[: f.count], f.bodies[: f.count], Q - self.contact._Q_start
+        x = np.einsum("ki,kix->kx", xi[:, :4], moved[bodies[:, 0]])
+        x -= np.where(bodies[:, 1:] >= 0, np.einsum("ki,kix->kx", xi[:, 4:], moved[bodies[:, 1]]), 0.0)
+        return np.einsum("ktx,kx->kt", f.tangent[: f.count], x) - f.roll[: f.count] + f.carried[: f.count]
+
+    def derivatives(
+        self, Q: np.ndarray, look: bool = True, aim: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (12n,) and Hessian (12n, 12n) by body, rows and columns of fixed bodies zero.
 
-        The Hessian of friction is the exact one after short strides.
+        The Hessian of friction is the exact one, that for contacts that are expected to end the step where they are,
+        or one with secants to a slip (2,).
         """
         self.energy(Q, look)
-        self.contact.stride[:] = stride
+        friction = self.contact.friction
+        friction.aim[: friction.count] = self.slips(Q) if aim is None else aim
         blocks, n = self.blocks, len(Q)
         for array in (blocks.g, blocks.D, blocks.U):
             array[:] = 0.0

@@ -156,9 +156,7 @@ def test_the_direction_at_a_state_that_is_kept_is_the_same_whatever_is_evaluated
 def shares(probe: Probe, y: np.ndarray) -> list[np.ndarray]:
     """Islands of the step −y from the start, and the share of it that each may take."""
     iteration, islands = probe.iteration, probe.model.islands
-    iteration.cover(y)
-    iteration.measure(y)
-    iteration.free_share(y)
+    iteration.bound(y)
     return [islands.of.copy(), islands.alpha[: islands.count].copy(), islands.guarded[: islands.count].copy()]
 
 

@@ -138,7 +138,7 @@ class AdjointSystem:
         Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
         """
         blocks, y = self.blocks, np.zeros_like(self.blocks.g)
-        if blocks.is_small:
+        if blocks.is_plain:
             bad = self._model.potential.factor(self._active, blocks, y)
         else:
             bad = blocks.factor(self._active)

@@ -183,9 +183,9 @@ class Blocks(Record):
         return self._iterates and bool((active * self.iterative).any())
 
     @property
-    def is_small(self) -> bool:
-        """Whether factoring is too little work for several threads."""
-        return len(self._spans) == 1
+    def is_plain(self) -> bool:
+        """Whether one chunk of a factor is all there is: no nets, no conjugate gradients."""
+        return self.net is None and not self._iterates and len(self._spans) == 1
 
     def by_factor(self, active: Indices) -> Indices:
         """1 for the active bodies (n,) whose rows are factored in blocks: neither in nets nor iterative."""

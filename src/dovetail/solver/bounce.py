@@ -32,7 +32,7 @@ SLOW = 2.0  # steps of free fall
 def bounce(model: Model, state: State, h: float) -> None:
     """Give back velocity to bodies that have met in the last step, of length h."""
     contact = model.contact
-    if contact is None or not contact.scene.restitution.any():
+    if contact is None or not np.count_nonzero(contact.scene.restitution):
         return
     a = model.loads.accelerations(state.Q_before)
     survey = contact.survey(state.Q, state.Q_before, h)

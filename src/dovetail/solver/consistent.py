@@ -67,6 +67,9 @@ def consistent_start(
     start = model.start
     V_before, half = (state.V, None) if held is None else (held.V, held.half)
     start.begin(state.Q, V_before, methods.held, h, h / (state.dt_before or h))
+    if held is not None and (found := model.stance.start(methods, half)) is not None:
+        model.directions.filtered = bodies.is_free
+        return start.V, *found
     V, inner = start.V, room.spare()
     total = room.spare(inner)
     all_start = methods.bdf1_count == 0
@@ -81,11 +84,12 @@ def consistent_start(
         np.copyto(V, V_before)  # which a first of two sweeps may have filtered
     rest = active if swept is None else active - swept
     lone = model.lone.among(rest)
-    if model.lone.exist and lone.any():
+    if model.lone.exist and np.count_nonzero(lone):
         _solve(model, start, filter_of(model, lone, model.lone.blocks), model.lone.blocks, half, a, total, inner)
         rest = rest - lone
-    if rest.any():
+    if np.count_nonzero(rest):
         _solve(model, start, filter_of(model, rest), model.directions.blocks, half, a, total, inner)
+        model.directions.filtered = rest
     if model.potential.laws is not None:
         accept_start(model.potential.laws, h, state.Q, V, methods.smooth)
     return V, total, inner
@@ -100,7 +104,7 @@ def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, 
     sweep, weights = model.directions.sweep, model.potential.weights
     assert isinstance(sweep, Sweep)
     chosen = active * sweep.lawless * (1 - start.held)  # of what is held, forces in joints are asked for
-    if not chosen.any():
+    if not np.count_nonzero(chosen):
         return None
     Q, V, h, room = start.Q, start.V, start.h, model.start_buffers
     aims = room.spare(inner, total)
@@ -200,7 +204,7 @@ def _solve(
         for other in potential.others:
             other.add_curvature(start, blocks)
     x = solve_filter(model, active, blocks, g)
-    if blocks is model.directions.blocks and start.held.any():
+    if blocks is model.directions.blocks and np.count_nonzero(start.held):
         _carry(model, start, x)
     close_start(active, h, x, -1.0, _at_end(model, start), total, inner)
     if half is not None:
@@ -218,7 +222,7 @@ def _carry(model: Model, start: Start, x: Array) -> None:
     if exact is not None and exact.combined.count:
         held: Indices = start.held[exact.combined.pairs].max(axis=1)
         start.carried[second:] = held[:, None] * mu[len(mu) - len(held) :] / (h * h)
-    start.carried *= CARRIED
+    np.multiply(start.carried, CARRIED, out=start.carried)
 
 
 def _at_end(model: Model, start: Start) -> Array:

@@ -77,9 +77,8 @@ class Damping:
         self.begin()
 
     def update(self, of: Indices, alpha: Array, size: Array) -> None:
-        """Learn from a step of the islands of which α (m,) is free; size (m,) ← that of an undamped one."""
-        if self.acts or alpha.min(initial=1.0) < _BLOCKED:
-            self.acts = bool(_update(of, alpha, size, self.sigma))
+        """Learn from a step of the islands of which α (m,) is free; size (≥ m,) ← that of an undamped one."""
+        self.acts = bool(_update(of, alpha, size, self.sigma))
 
     def add(self, active: Indices, D: Array) -> None:
         """D += σM of active bodies."""

@@ -73,7 +73,7 @@ class Directions:
     """The solvers of a potential.
 
     touching (k, 2) are the pairs of bodies that the blocks have a place for beside joints; `age` counts the steps on
-    this structure.
+    this structure. filtered (n,) are the bodies whose start has left the factor of its filter in the blocks.
     """
 
     def __init__(self, potential: Potential, islands: Islands, choice: Choice = "auto") -> None:
@@ -86,6 +86,7 @@ class Directions:
         self.damping = Damping(potential.bodies.mass)
         self.touching: Indices = np.zeros((0, 2), np.int64)
         self.age = 0
+        self.filtered: Indices | None = None
         on_exact = np.zeros(n, np.bool_)
         if potential.exact is not None:
             on_exact[potential.exact.pairs] = True
@@ -110,10 +111,11 @@ class Directions:
             self.sweep.exclude(potential.soft_transforms.bodies)
         self.damping.begin()
         self.age += 1
+        self.filtered = None
 
     def lay_out(self, touching: Indices) -> None:
         """Lay the blocks out for joints and these pairs of bodies (k, 2)."""
-        self.touching, self.age = touching, 0
+        self.touching, self.age, self.filtered = touching, 0, None
         pairs, points = self._nets.split(touching)
         self.blocks.restructure(pairs, points, self._may_iterate, self._choice == "conjugate")
         self.potential.add_constant(self.blocks)
@@ -216,7 +218,7 @@ class Directions:
 
     def _by_blocks(self, at: Evaluation, exact: bool, active: Indices, y: Array) -> None:
         """y ← the directions of these bodies by the block system."""
-        blocks, potential = self.blocks, self.potential
+        blocks, potential, self.filtered = self.blocks, self.potential, None
         self._fit_contacts(at)
         bad = -1
         if self.in_one_call(active) and potential.is_bare(at):
@@ -241,17 +243,23 @@ class Directions:
     def closing(self, at: Evaluation, active: Indices) -> Array:
         """y (n, 12) with exact joints of active bodies closed at Q − y, the shortest such step in the metric of H.
 
-        Contacts are left out; multipliers are as before.
+        Contacts are left out; multipliers are as before. Where the start of these bodies has left its filter in the
+        blocks, that is the metric: H with the shapes and laws of the start.
         """
         exact, blocks = self.potential.exact, self.blocks
         assert exact is not None
         self.need_blocks()
         kept = exact.release()
-        self.potential.assemble(at, False, active, blocks, with_contact=False)
-        exact.set_gradient(blocks.g)
-        bad = blocks.factor(active)
-        if bad >= 0:
-            raise self._singular(bad)
+        if self.filtered is not None and self.filtered.tobytes() == active.tobytes():
+            exact.take(at.Q, active)
+            exact.set_gradient(blocks.g)
+        else:
+            self.potential.assemble(at, False, active, blocks, with_contact=False)
+            exact.set_gradient(blocks.g)
+            bad = blocks.factor(active)
+            if bad >= 0:
+                raise self._singular(bad)
+        self.filtered = None
         blocks.solve(active, blocks.g)
         exact.direction(at.Q, blocks, active, blocks.g)
         exact.resume(kept)

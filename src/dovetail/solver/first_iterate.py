@@ -55,7 +55,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
     else:
         newton.begin_contacts(newton.Q_start)
     start = newton.at
-    if moves and newton.some_guarded and islands.guarded[: islands.count].any():
+    if moves and newton.some_guarded and np.count_nonzero(islands.guarded[: islands.count]):
         if potential.exact is not None:
             Q_guess = _closed(newton, Q_guess)
         _agree(newton, Q_guess)
@@ -67,7 +67,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
     _try(newton, start, trials)
     solution.Q = newton.at.Q
     ended = islands.ended[: islands.count]
-    if newton.tolerances.min_iter > 0 or not ended.any():
+    if newton.tolerances.min_iter > 0 or not np.count_nonzero(ended):
         return False
     solution.converged = bool(ended.all())
     if not solution.converged:
@@ -80,7 +80,7 @@ def _hold(
     bodies: Bodies, s: Islands, tolerances: tuple[float, float], Q_start: Array, Q_guess: Array, y: Array
 ) -> bool:
     """Q_guess ← the last state, and the way y (n, 12) to it 0, in islands that hardly move; whether any other does."""
-    measure(bodies, s, y, tolerances[0], tolerances[1])
+    measure(bodies.centre, bodies.half, s, y, tolerances[0], tolerances[1])
     moves = False
     for b in range(len(s.of)):
         m = s.of[b]
@@ -125,7 +125,7 @@ def _closed(newton: Iteration, Q_guess: Array) -> Array:
     model, islands, potential = newton.model, newton.islands, newton.potential
     m = islands.count
     chosen = islands.guarded[:m] & islands.has_exact[:m]
-    if not chosen.any():
+    if not np.count_nonzero(chosen):
         return Q_guess
     islands.finish(1 - chosen)
     at = potential.bare(Q_guess, newton.at)
@@ -160,24 +160,22 @@ def _agree(newton: Iteration, Q_guess: Array) -> None:
     commits = np.ones(len(y), np.int64)
     for n in range(_ROUNDS):
         newton.at = start
-        newton.cover(y, commits)
+        newton.bound(y, commits)
         m = islands.count
         alpha = islands.alpha[:m]
-        alpha[:] = 1.0
-        newton.free_share(y)
         limit = potential.total(start) * (1.0 + SLACK)
         _go(newton, start, Q_guess)
         # written so that a NaN counts as a rise
         rises: Flags = (islands.guarded[:m] != 0) & ~(potential.total(newton.at) <= limit)
         strays = (alpha < 1.0) | rises
-        if strays.any():
+        if np.count_nonzero(strays):
             strays &= islands.sum(commits.astype(float)) > 0.0
-        if not strays.any():
+        if not np.count_nonzero(strays):
             break
         if n == _ROUNDS - 1:
             rises = np.ones(m, np.bool_)  # those that have committed themselves must not go alone
         commits[strays[islands.of] & (islands.of >= 0)] = 0
-    if rises.any():
+    if np.count_nonzero(rises):
         alpha[rises] = 0.0
         _go(newton, start, Q_guess)
     newton.solution.restarts = int((alpha < 1.0).sum())
@@ -207,9 +205,10 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
         if left < count:
             islands.finish(1 - islands.tried)
         y = newton.direction()
-        if newton.guards and not _is_free(newton, y, count):
+        newton.bound(y)
+        if newton.guards and not _is_free(newton, count):
             break  # they come near something after all
-        newton.measure(y)
+        newton.check(y)
         numbers[MORE] = trial + 1 < trials
         there = potential.bare(model.buffers.spare(newton.at.Q), start, newton.at)
         # islands that are not on trial have no direction, and stay
@@ -234,16 +233,13 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
         newton.at = potential.at(newton.at.Q)  # trials have left out the contacts of the others
 
 
-def _is_free(newton: Iteration, y: Array, count: int) -> bool:
-    """Whether the islands on trial take the step −y without a guard being concerned."""
+def _is_free(newton: Iteration, count: int) -> bool:
+    """Whether the islands on trial take the step that was bounded last without a guard being concerned."""
     islands = newton.islands
-    newton.cover(y)
     if not newton.some_guarded:
         return True
     if islands.count != count or (islands.guarded[:count] & islands.tried[:count]).any():
         return False
-    islands.alpha[:count] = 1.0
-    newton.free_share(y)
     return bool(islands.alpha[:count].min() == 1.0)
 
 
@@ -259,9 +255,7 @@ def _send_back(newton: Iteration, stays: Array) -> None:
     if (contact := model.contact) is not None:
         count = islands.count
         y = (newton.at.Q - Q).reshape(-1, 12)
-        newton.cover(y)
-        islands.alpha[: islands.count] = 1.0
-        newton.free_share(y)
+        newton.bound(y)
         if islands.count != count or islands.alpha[: islands.count].min(initial=1.0) < 1.0:
             # the way back is not free, so all go back, to where they were apart
             Q = Q_start.copy()

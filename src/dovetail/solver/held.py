@@ -97,7 +97,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     pushed, fresh = np.empty((n, 13)), held & ~state.lagging
     if contact is None:
         fresh = model.nobody
-    elif fresh.any():
+    elif np.count_nonzero(fresh):
         moved[fresh] = h * V[fresh]
         pushed[:, :6] = _begun(model, state, h, a, fresh, rubbing, V)
     (u, change), sizes, phi, rigour = np.empty((2, n, 4, 3)), np.empty((6, n)), np.empty(n), np.ones(n + 1)

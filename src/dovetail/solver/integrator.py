@@ -90,6 +90,7 @@ class Methods:
     touched (n,)               which begin the step in touch
     needs_bdf1, held (n,)      which take bdf1, and which are held: what touches, and does not need bdf1
     some_touched, some_held    whether any is
+    all_held                   whether all are
     smooth, starts (n,)        which take the method itself, and which have a consistent start: these and those held
     bdf1_count                 how many take bdf1
     of (n,)                    row of the tables below
@@ -103,6 +104,7 @@ class Methods:
         self.needs_bdf1, self.bdf1_count = needs_bdf1, int(needs_bdf1.sum())
         self.touched: Flags = np.zeros_like(needs_bdf1) if touched is None else touched
         self.held: Flags = self.touched & ~needs_bdf1
+        self.all_held = bool(self.held.all())
         self.some_held, self.some_touched = bool(self.held.any()), bool(self.touched.any())
         self.starts: Flags = ~needs_bdf1
         self.smooth: Flags = self.starts & ~self.held
@@ -113,7 +115,11 @@ class Methods:
 
     def landing(self, touched: Flags) -> tuple[Indices, Flags]:
         """Rows of the rates (n,) where these bodies (n,) touch something in the end; and whose velocity lags."""
-        if not self.is_consistent or (touched is self.touched and not self.some_touched) or not touched.any():
+        if (
+            not self.is_consistent
+            or (touched is self.touched and not self.some_touched)
+            or not np.count_nonzero(touched)
+        ):
             return self.of, self._lags
         rates = np.where(touched & (self.of == 0), 3, self.of)
         return rates, rates >= 2

@@ -22,7 +22,9 @@ __all__ = [
     "components",
     "finish_islands",
     "mark_pairs",
+    "number_islands",
     "restart_islands",
+    "separate_islands",
     "unite",
     "unite_pairs",
 ]
@@ -92,6 +94,8 @@ class Islands(Record):
     total, limit, noise            energy, what it must not exceed, and what of that round-off may make
     done, last, curved             1 where it ends, where a whole step is the last, where the step is curved
     tried, shortest, ended         islands that are tried on the guess, see convergence.py
+
+    are_by_joints says whether joints alone make the islands.
     """
 
     count: int = integer()
@@ -135,35 +139,30 @@ class Islands(Record):
             on_exact_joint=np.ascontiguousarray(on_exact_joint, np.int64), parent=np.arange(n),
             joined=np.ascontiguousarray(joined, np.int64), **whole, **numbers,
         )  # fmt: skip
-        self._by_joints = False
+        self.are_by_joints = False
         self.restart()
         self.by_joints()
         self.mechanism[:] = self.of
 
     def separate(self) -> Indices:
         """Start from the joints alone; the parents of the sets, to be united further before `number`."""
-        _separate(self)
-        self._by_joints = False
+        separate_islands(self)
+        self.are_by_joints = False
         return self.parent
 
     def number(self) -> bool:
         """Number the islands; one runs if any of its bodies does. True if a body runs that did not."""
-        count, revived = _number(self)
+        count, revived = number_islands(self)
         if count != self.count:
             self.count = count
         return bool(revived)
 
-    @property
-    def are_by_joints(self) -> bool:
-        """Whether joints alone make the islands."""
-        return self._by_joints
-
     def by_joints(self) -> None:
         """Let joints alone make the islands."""
-        if not self._by_joints:
+        if not self.are_by_joints:
             self.separate()
             self.number()
-            self._by_joints = True
+            self.are_by_joints = True
 
     def restart(self) -> None:
         """Let all bodies run."""
@@ -176,7 +175,7 @@ class Islands(Record):
 
     def renew(self) -> None:
         """A step was broken off: joints alone make the islands, and all bodies run."""
-        self.count, self._by_joints = 0, False
+        self.count, self.are_by_joints = 0, False
         self.by_joints()
         self.restart()
 
@@ -198,14 +197,15 @@ class Islands(Record):
 
 
 @kernel
-def _separate(s: Islands) -> None:
+def separate_islands(s: Islands) -> None:
+    """Sets of bodies that joints unite."""
     for b in range(len(s.parent)):
         s.parent[b] = b
     unite_pairs(s.parent, s.is_free, s.joined, len(s.joined))
 
 
 @kernel
-def _number(s: Islands) -> tuple[int, bool]:
+def number_islands(s: Islands) -> tuple[int, bool]:
     """of ← island of each body, −1 where fixed; all bodies of an island are unconverged if one of them is.
 
     What is known by body (marks, exact joints, sizes) becomes known by island. Returns the number of islands and

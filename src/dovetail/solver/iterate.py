@@ -9,7 +9,6 @@ import math
 
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.assembly.bodies import Weights
-from dovetail.solver.bodies import Bodies
 from dovetail.solver.islands import Islands
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array
@@ -32,13 +31,12 @@ SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of 
 
 
 @kernel
-def measure(bodies: Bodies, s: Islands, y: Array, step_tol: float, rate_tol: float) -> tuple[float, float]:
+def measure(centre: Array, half: Array, s: Islands, y: Array, step_tol: float, rate_tol: float) -> tuple[float, float]:
     """size ← full step of each island in units of the tolerances, α ← 1; returns the largest step [m] and rate.
 
     A step is the largest motion of a corner of a body's box along an axis, a rate the largest change of an entry of A.
-    Infinite where y is not finite.
+    Infinite where y is not finite. centre, half (n, 3) are the boxes.
     """
-    centre, half = bodies.centre, bodies.half
     largest_step = largest_rate = 0.0
     for m in range(s.count):
         s.size[m] = 0.0

@@ -12,15 +12,17 @@ import math
 import numpy as np
 
 from dovetail.errors import NotFinite, SolverError
+from dovetail.solver.contact.bound import COUPLE, FORESEE, FREE, LOOK, LOW, bound, is_small
 from dovetail.solver.contact.swing import swing
 from dovetail.solver.convergence import close_finished
 from dovetail.solver.floor import PATIENCE, Floor
-from dovetail.solver.iterate import damp, keep_from_inverting, shorten
+from dovetail.solver.iterate import keep_from_inverting, shorten
 from dovetail.solver.model import Model
 from dovetail.solver.phases import (
     CCD_TOL,
     COMPARE,
     CURVED,
+    DAMP,
     DECIDE,
     ENERGIES,
     LEFT,
@@ -43,9 +45,6 @@ from dovetail.typing import Array, Flags, Indices
 __all__ = ["Iteration"]
 
 _CLOSING = 8  # steps before the limit from which on none is curved: where it ends the iteration, joints are closed
-_LOW = (
-    0.25  # contacts are looked for anew when less than this share of a guarded step fits into what they were found for
-)
 
 
 class Iteration:
@@ -56,12 +55,12 @@ class Iteration:
         self.potential, self.islands, self.guards = model.potential, model.islands, model.guards
         self.solution = Solution(Q_start)
         self.at: Evaluation
-        self._last_y = np.zeros((0, 12))
         self._floor: Floor | None = None
         self._swings = True
         if self.guards:
             self.islands.marks[:] = 0 if model.stops is None else model.stops.bodies
         self.islands.begin()
+        self.potential.begin()
         self.numbers = numbers = self.potential.numbers
         numbers[STEP_TOL], numbers[RATE_TOL] = tolerances.velocity_tol * h, tolerances.transrate_tol * h
 
@@ -72,36 +71,55 @@ class Iteration:
         contact, islands = self.model.contact, self.islands
         if contact is None or (contact.is_clear and islands.are_by_joints):
             return False  # joints alone make islands, and hard limits guard the same ones always
+        if self._is_small:
+            return bool(bound(contact, self.at, y, islands, self.numbers, None, COUPLE))
         islands.marks.fill(0)
         parent = islands.separate()
         for guard in self.guards:
             guard.couple(self.at, y, islands, parent, islands.marks)
         return islands.number()
 
-    def cover(self, y: Array, commits: Indices | None = None) -> bool:
-        """Have the guards ready for the step −y from here, and its islands; True if bodies run that had converged."""
-        if not self.guards:
-            return False
+    def bound(self, y: Array, commits: Indices | None = None, foresees: bool = False) -> bool:
+        """Have guards look at the step −y from here: True if bodies run that had converged.
+
+        Its islands; their size and α ← what of it is free; those that may not take all of it count as guarded. Bodies
+        that commit (n,) take it whole; a direction of Newton's method `foresees` friction.
+        """
+        contact, islands, numbers, revived = self.model.contact, self.islands, self.numbers, None
         whole = commits is not None or not self.some_guarded
-        share = self.model.whole if whole else np.where(self.islands.marks != 0, _LOW, 1.0)
-        for guard in self.guards:
-            guard.cover(self.at, y, self.islands, share, commits)
-        return self.number(y)
+        phases = COUPLE | FREE | (FORESEE if foresees else 0)
+        if self._is_small:
+            assert contact is not None
+            revived = bound(contact, self.at, y, islands, numbers, commits, LOOK | phases)
+        if revived is None:
+            share = self.model.whole if whole else np.where(islands.marks != 0, LOW, 1.0)
+            for guard in self.guards:
+                guard.cover(self.at, y, islands, share, commits)
+            if self._is_small:
+                assert contact is not None
+                revived = bound(contact, self.at, y, islands, numbers, commits, phases)
+        if revived is None:
+            revived = self.number(y)
+            self.potential.run(MEASURE, y, self.at, self.at)
+            if self.some_guarded:  # else all of it was covered
+                for guard in self.guards:
+                    guard.free_share(self.at, y, islands)
+                islands.guarded[: islands.count] |= islands.alpha[: islands.count] < 1.0
+                if foresees and contact is not None:
+                    contact.friction.foresee(y, islands, numbers[STEP_TOL])
+        return revived
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether contact alone is concerned, and says what it has to say in one call."""
+        contact = self.model.contact
+        return contact is not None and self.model.stops is None and is_small(contact)
 
     @property
     def some_guarded(self) -> bool:
         """Whether a guard is concerned with any body."""
         contact = self.model.contact
         return self.model.stops is not None or (contact is not None and not contact.is_clear)
-
-    def free_share(self, y: Array) -> None:
-        """α ← share of the step −y that each island may take; one that may not take all of it counts as guarded."""
-        islands = self.islands
-        if not self.some_guarded:
-            return  # all of it was covered
-        for guard in self.guards:
-            guard.free_share(self.at, y, islands)
-        islands.guarded[: islands.count] |= islands.alpha[: islands.count] < 1.0
 
     @property
     def _is_open(self) -> bool:
@@ -116,20 +134,14 @@ class Iteration:
         self.solution.iterations += 1
         return self.model.directions.newton(self.at, exact, iteration)
 
-    def measure(self, y: Array) -> None:
-        """size ← full step of islands in units of the tolerances, infinite where exact joints stay open; α ← 1."""
-        self.potential.run(MEASURE, y, self.at, self.at)
-        self._check(y)
-        exact, islands = self.potential.exact, self.islands
-        if exact is not None and not exact.closed:
-            islands.size[: islands.count][islands.sum(exact.open(len(y))) > 0.0] = math.inf
-
-    def _check(self, y: Array) -> None:
-        """Take over the size of a step, and refuse one that is not finite."""
-        solution = self.solution
+    def check(self, y: Array) -> None:
+        """Take over the size of a step, infinite where exact joints stay open; refuse one that is not finite."""
+        solution, exact, islands = self.solution, self.potential.exact, self.islands
         solution.step, solution.rate = float(self.numbers[STEP]), float(self.numbers[RATE])
         if not (solution.step < math.inf and solution.rate < math.inf):
             raise NotFinite(self._not_finite(y))
+        if exact is not None and not exact.closed:
+            islands.size[: islands.count][islands.sum(exact.open(len(y))) > 0.0] = math.inf
 
     def iterate(self, k: int, exact: bool, ccd_tol: float, may_settle: bool) -> tuple[bool, int]:
         """Iteration k: whether a step was found along its direction, and how many islands are not done."""
@@ -142,29 +154,28 @@ class Iteration:
         if not self.guards and potential.exact is None and potential.is_standard and k < PATIENCE:
             numbers[OPEN] = 0.0
             potential.run(MEASURE | DECIDE | LIMIT | MOVE | ENERGIES | COMPARE, y, self.at, trial)
-            self._check(y)
+            self.check(y)
             rising = int(numbers[RISING])
         else:
-            if self.cover(y):
+            if self.bound(y, foresees=True):
                 self.at = potential.at(self.at.Q, trial)  # contacts of bodies that run again
                 numbers[SETTLED], numbers[CCD_TOL] = 0.0, math.inf
-            self.measure(y)
+            self.check(y)
             touches = contact is not None and not contact.is_clear
-            if self.guards:
-                self.free_share(y)
-                if touches:
-                    self._learn_from_contact(y)
-                    self._swing(y, exact)
-            potential.run(DECIDE, y, self.at, trial)
             if touches:
-                damp(islands, y, self._last_y)
-            if numbers[CURVED] or self._is_open:
+                self._learn_from_contact()
+                if not self.model.all_exact:
+                    self._swing(y, exact)
+            if self._is_open:
                 self.model.allow_gaps()
             numbers[OPEN] = self._is_open
+            first = DECIDE | DAMP | LIMIT if touches else DECIDE | LIMIT
             if k >= PATIENCE and may_settle:
+                potential.run(first & ~LIMIT, y, self.at, trial)
                 self._floor = self._floor or Floor(len(y))
                 stalled = self._floor.halve_stalled(islands)
-            rising = self._try_step(y, trial, LIMIT)
+                first = LIMIT
+            rising = self._try_step(y, trial, first)
         found = self._line_search(y, trial, rising) if numbers[LEFT] else self._finish(y, trial)
         left = int(numbers[LEFT]) - close_finished(islands)
         if self._floor is not None and stalled is not None and left:
@@ -176,16 +187,19 @@ class Iteration:
 
     def _try_step(self, y: Array, trial: Evaluation, first: int = 0) -> int:
         """Take α of the step, evaluate there; in how many islands the energy rises. Where all are done, only move."""
-        if not self.numbers[LEFT]:
-            self.potential.run(MOVE, y, self.at, trial)
+        potential, numbers = self.potential, self.numbers
+        compare = COMPARE if potential.is_standard else 0
+        potential.run(first | MOVE | (ENERGIES | compare if first & DECIDE or numbers[LEFT] else 0), y, self.at, trial)
+        if not numbers[LEFT]:
             return 0
-        if self.potential.is_standard:
-            self.potential.run(first | MOVE | ENERGIES | COMPARE, y, self.at, trial)
-        else:
-            self.potential.run(first | MOVE | ENERGIES, y, self.at, trial)
-            self.potential.add_others(trial)
-            self.potential.run(COMPARE, y, self.at, trial)
-        return int(self.numbers[RISING])
+        if first & DECIDE and numbers[CURVED] and potential.exact is not None and not numbers[OPEN]:
+            self.model.allow_gaps()
+            numbers[OPEN] = 1.0
+            return self._try_step(y, trial, LIMIT)
+        if not compare:
+            potential.add_others(trial)
+            potential.run(COMPARE, y, self.at, trial)
+        return int(numbers[RISING])
 
     def _finish(self, y: Array, trial: Evaluation) -> bool:
         """The last step of all islands, which no energy tests."""
@@ -213,7 +227,7 @@ class Iteration:
             if not rising:
                 break
         # a final trial that still rises stands: it differs by round-off, or the direction was bad
-        if not math.isfinite(float(trial.E.sum())):
+        if not math.isfinite(np.add.reduce(trial.E)):
             # … unless it is not allowed at all: a body turned inside out
             refused = ~np.isfinite(islands.sum(trial.E))
             islands.alpha[: islands.count][refused], islands.done[: islands.count][refused] = 0.0, 0
@@ -221,16 +235,14 @@ class Iteration:
         self.at, solution.Q = trial, trial.Q
         return rising == 0
 
-    def _learn_from_contact(self, y: Array) -> None:
-        """Damping and strides for the next iteration, from the size of this step and what of it is free."""
-        model, islands, m = self.model, self.islands, self.islands.count
-        assert model.contact is not None
-        # a step that is taken in parts is not blocked
-        free = islands.alpha[:m] / np.maximum(model.contact.covered, 1e-300)
-        model.directions.damping.update(islands.of, free, islands.size[:m])
-        np.multiply(islands.size[islands.of], self.numbers[STEP_TOL], out=model.contact.stride)
-        if not len(self._last_y):
-            self._last_y = np.zeros_like(y)
+    def _learn_from_contact(self) -> None:
+        """Damping for the next iteration, from the size of this step and what of it is free."""
+        contact, islands, m = self.model.contact, self.islands, self.islands.count
+        assert contact is not None
+        free = islands.alpha[:m]
+        if contact.watch.is_short:  # a step that is taken in parts is not blocked
+            free = free / np.maximum(contact.covered, 1e-300)
+        self.model.directions.damping.update(islands.of, free, islands.size)
 
     def _swing(self, y: Array, found: bool) -> None:
         """Let y turn bodies without stretching them; no more in this step once no share of such a step was found."""
@@ -266,7 +278,7 @@ class Iteration:
                     "outside"
                 )
         self.potential.at_start(start, E_barrier)
-        if not math.isfinite(float(start.E.sum())):
+        if not math.isfinite(np.add.reduce(start.E)):
             name = self.model.bodies.name(int(np.argmin(np.isfinite(start.E))))
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"

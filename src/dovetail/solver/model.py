@@ -22,6 +22,7 @@ from dovetail.solver.load.loads import Loads
 from dovetail.solver.lone import LoneBodies
 from dovetail.solver.potential import Potential
 from dovetail.solver.quiet import Quiet
+from dovetail.solver.stance import Stance
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Model"]
@@ -36,7 +37,7 @@ class Model:
     all_exact             whether every free body is on an exact joint
     start                 room for a consistent start
     lone                  bodies that nothing is tied to
-    quiet                 steps in which nothing but joints and laws acts
+    quiet, stance         steps in which nothing but joints and laws acts; starts of what touches something
     always_bdf1 (n,)      bodies that a step of ctr takes as bdf1: without inertia of their own, quasi-static, moved by
                           an articulation
     never_held (n,)       bodies that take a step in touch as bdf1: users' energies know of no forces but their own
@@ -70,7 +71,7 @@ class Model:
         self.untouched = np.zeros((bodies.count, 19)), np.zeros((potential.row_count, 3))
         self.unrubbed = np.zeros((bodies.count, 16))
         self.lone = LoneBodies(potential)
-        self.quiet = Quiet(self)
+        self.quiet, self.stance = Quiet(self), Stance(self)
 
     def prepare(self, h: float, weight: Array) -> None:
         """Start a step of length h; weight (n,) is c of the kinetic terms."""

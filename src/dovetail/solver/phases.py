@@ -17,7 +17,7 @@ from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.convergence import accept_trials, continue_trials, predict_last, settle
 from dovetail.solver.islands import Islands
-from dovetail.solver.iterate import measure, move, set_limits, shorten, total_by_island
+from dovetail.solver.iterate import damp, measure, move, set_limits, shorten, total_by_island
 from dovetail.solver.joint.combined import assemble_combined, linearise_combined
 from dovetail.solver.joint.constraints import add_merits
 from dovetail.solver.joint.laws import assemble_laws, law_energies
@@ -31,6 +31,7 @@ __all__ = [
     "CCD_TOL",
     "COMPARE",
     "CURVED",
+    "DAMP",
     "DECIDE",
     "ENERGIES",
     "FACTOR",
@@ -58,9 +59,9 @@ __all__ = [
 ]
 
 
-MEASURE, DECIDE, TRIAL, LIMIT, MOVE, ENERGIES, COMPARE, ACCEPT = (1 << k for k in range(8))
-"""Of `advance`: size of a step; which islands end, curve their step; the same on trial; what energies must not exceed;
-the step itself; energies there; which of them rise; which trials are accepted."""
+MEASURE, DECIDE, DAMP, TRIAL, LIMIT, MOVE, ENERGIES, COMPARE, ACCEPT = (1 << k for k in range(9))
+"""Of `advance`: size of a step; which islands end, curve their step; which step turns back; the first on trial; what
+energies must not exceed; the step itself; energies there; which of them rise; which trials are accepted."""
 
 BODIES, JOINTS, FACTOR = 1, 2, 4
 """Of `direct`: derivatives of bodies, of rows and laws; factor and solution."""
@@ -76,7 +77,8 @@ another trial may follow, exact joints may be open), and what it tells."""
 class Standard(Record):
     """What every scene has: bodies with their weights, the points of joints, and the target Q̃ of the step at hand.
 
-    owner (n,) is a body itself, −1 for a fixed one; merit (n,) is room for energies with how open exact joints are.
+    owner (n,) is a body itself, −1 for a fixed one; merit (n,) is room for energies with how open exact joints are;
+    last (n, 12) is the direction before the present one, where that matters.
     """
 
     weights: Weights = nested(Weights)
@@ -84,6 +86,7 @@ class Standard(Record):
     Q_tilde: Array = f8(3)
     owner: Indices = i8(1)
     merit: Array = f8(1)
+    last: Array = f8(2)
 
 
 @kernel
@@ -128,7 +131,8 @@ def advance(
     """Phases of the step −y from Q, where energies are E (n,), to `out`, where they are E_out."""
     phases, is_open = int(numbers[PHASES]), numbers[OPEN] != 0.0
     if phases & MEASURE:
-        numbers[STEP], numbers[RATE] = measure(p.weights.bodies, s, y, numbers[STEP_TOL], numbers[RATE_TOL])
+        centre, half = p.weights.bodies.centre, p.weights.bodies.half
+        numbers[STEP], numbers[RATE] = measure(centre, half, s, y, numbers[STEP_TOL], numbers[RATE_TOL])
     if phases & DECIDE:
         numbers[LEFT] = settle(s, numbers[CCD_TOL])
         rate = 0.0 if numbers[STRAIGHT] != 0.0 else numbers[RATE]
@@ -137,6 +141,10 @@ def advance(
             # a last step is not tested
             phases &= ~(LIMIT | ENERGIES | COMPARE)
             numbers[RISING] = 0.0
+    if phases & DAMP:
+        damp(s, y, p.last)
+    if phases & DECIDE and constraints is not None and numbers[CURVED] != 0.0 and not is_open:
+        return  # joints will open, of which energies are to be told first
     if phases & TRIAL:
         numbers[LEFT], numbers[MEANINGFUL] = continue_trials(s, numbers[RATE], numbers[MORE] != 0.0)
     if phases & LIMIT:

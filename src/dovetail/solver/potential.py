@@ -95,8 +95,9 @@ class Potential:
         self._Q_tilde = aligned(n, 4, 3)
         self._Q_tilde.fill(0.0)
         self._standard = Standard(
-            weights=self.weights, points=points, Q_tilde=self._Q_tilde, owner=self.owner, merit=np.zeros(n)
-        )
+            weights=self.weights, points=points, Q_tilde=self._Q_tilde, owner=self.owner, merit=np.zeros(n),
+            last=np.zeros((n, 12)),
+        )  # fmt: skip
         # what kernels take: None for what does not occur
         arap = 1 if (bodies.model == ARAP).any() else None
         self._kinds: tuple[Any, Any, Any] = (slides if slides.count else None, laws, arap)
@@ -207,6 +208,10 @@ class Potential:
         advance(
             self._standard, *self._kinds, self.constraints, self.islands, y, at.Q, at.E, to.Q, to.E, numbers
         )  # fmt: skip
+
+    def begin(self) -> None:
+        """Start Newton's method: there was no direction yet."""
+        self._standard.last.fill(0.0)
 
     def bind(self, program: Program, y: Array, at: tuple[Array, Array], to: tuple[Array, Array]) -> int:
         """The place of `run` with these arrays in a program, states being Q and E; phases are as `numbers` says."""

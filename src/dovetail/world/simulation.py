@@ -221,7 +221,7 @@ class Simulation:
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
             report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)
         self._friction_dissipated += report.friction_loss
-        time, lost = self._time
+        time, lost = self._time.tolist()
         self._time[:] = time + h, lost + (h - ((time + h) - time))
         self.joints.commit(self.state)
         self.articulations.commit(self.state)

@@ -49,7 +49,7 @@ def test_a_pair_gets_candidates_when_it_has_used_up_its_slack():
     assert probe.contact.candidates.count == 0
     y = np.zeros((2, 12))
     y[1, 0] = GAP
-    probe.iteration.cover(y)
+    probe.iteration.bound(y)
     assert probe.contact.candidates.count > 0
 
 

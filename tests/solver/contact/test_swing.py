@@ -63,7 +63,7 @@ def test_the_books_know_how_far_a_swung_step_departs_from_a_straight_one():
     for turn in (0.01, 0.3, 0.6):
         for share in (1.0, 0.5, 0.1):
             probe, _, y, swung, _ = tilted(turn, share)
-            probe.iteration.cover(y)
+            probe.iteration.bound(y)
             bend = float(probe.contact.watch.bend[0])
             departs = np.linalg.norm(corners @ (share * (swung - y)).reshape(4, 3), axis=1).max()
             assert 0.1 * share * bend < departs / share <= bend  # departures go with the square of the share

@@ -36,8 +36,8 @@ class Assembly(Record):
 
 @mapped
 def _assemble(
-    s: ActiveContacts, candidates: Candidates, scene: ContactScene, f: Frictions, stride: Array, Q_start: Array,
-    Q: Array, active: Indices, blocks: Blocks, room: Assembly, counts: tuple[int, int], span: tuple[int, int, int, int],
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, f: Frictions, Q_start: Array, Q: Array,
+    active: Indices, blocks: Blocks, room: Assembly, counts: tuple[int, int], span: tuple[int, int, int, int],
 ) -> None:  # fmt: skip
     """Phases of `assemble`: span has where to begin and to end, among contacts and then frictions, or among bodies."""
     _, start, stop, phases = span
@@ -45,7 +45,7 @@ def _assemble(
     if phases & _TERMS:
         normal_terms(s, candidates, active, min(start, contacts), min(stop, contacts), room.normal)
         start, stop = max(start - contacts, 0), max(stop - contacts, 0)
-        friction_terms(f, stride, Q_start, Q, active, start, stop, room.rubbing)
+        friction_terms(f, Q_start, Q, active, start, stop, room.rubbing)
     if phases & _RUNS:
         list_runs(s.bodies, contacts, room.runs)
     if phases & _GATHER:
@@ -63,15 +63,15 @@ def _assemble(
 
 
 def assemble(
-    s: ActiveContacts, scene: ContactScene, f: Frictions, stride: Array, Q_start: Array, Q: Array, active: Indices,
-    blocks: Blocks, room: Assembly,
+    s: ActiveContacts, scene: ContactScene, f: Frictions, Q_start: Array, Q: Array, active: Indices, blocks: Blocks,
+    room: Assembly,
 ) -> None:  # fmt: skip
     """Add derivatives of barrier and friction, where one of the bodies is active; `room` is to work in."""
     room.normal.make_room(s.count)
     room.rubbing.make_room(f.count)
     room.runs.make_room(s.count)
     rows, bodies = s.count + f.count, len(active)
-    arguments = (s, s.candidates, scene, f, stride, Q_start, Q, active, blocks, room, (s.count, f.count))
+    arguments = (s, s.candidates, scene, f, Q_start, Q, active, blocks, room, (s.count, f.count))
     spans = chunks(rows, _COST_OF_TERMS)
     if len(spans) == 1:
         _assemble(*arguments, (0, 0, rows, _TERMS | _RUNS | _GATHER))

@@ -23,7 +23,7 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["free_share"]
+__all__ = ["free_share", "keep_open"]
 
 _ROUNDS = 200
 _COST = 16.0  # [ns] of a candidate
@@ -92,11 +92,19 @@ def _free_share(
     shares: Array, span: Span,
 ) -> None:  # fmt: skip
     """shares[part] ← `free_share` of some candidates."""
-    part, start, stop = span
+    keep_open(candidates, scene, X, path, need, islands, y, span[1], span[2], shares[span[0]])
+
+
+@kernel
+def keep_open(
+    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array,
+    start: int, stop: int, alpha: Array,
+) -> None:  # fmt: skip
+    """alpha ← that of islands, at most what keeps the gaps of some candidates open."""
     P, dP = np.empty((4, 3)), np.empty((4, 3))
     pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
     V, x_base, plane_point, plane_normal = scene.V, scene.x_base, scene.plane_point, scene.plane_normal
-    island, running, alpha = islands.of, islands.running, shares[part]
+    island, running = islands.of, islands.running
     for m in range(islands.count):
         alpha[m] = islands.alpha[m]
     for k in range(start, stop):

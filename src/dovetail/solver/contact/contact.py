@@ -63,11 +63,10 @@ class Contact:
         self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
         self.mass = np.where(self._is_free != 0, mass, 0.0)
         self.eps_velocity, self.has_friction = eps_velocity, friction
-        self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(bodies)
-        self.stride = np.zeros(bodies)  # length of the last Newton step of each body [m], unknown: infinite
+        self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
-        self._assembly, self._chosen, self._threats = Assembly(bodies), Chosen(), Threats(bodies)
+        self._assembly, self._chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self._h2, self._stiffness, self.count_at_start = 0.0, np.zeros(bodies), 0
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._state: object = None  # what the watch has gone to
@@ -141,7 +140,6 @@ class Contact:
             self._stiffness = adaptive(self.mass, h)
         if self.watch.looks:
             self.watch.looks = 0
-        self.stride.fill(math.inf)
 
     def begin_clear(self, Q: Array, h: float) -> bool:
         """Start a step of length h at Q, if nothing was near anything in the last one; whether that was so.
@@ -207,7 +205,7 @@ class Contact:
     def assemble(self, Q: Array, s: ActiveContacts, active: Indices, blocks: Blocks) -> None:
         """Add the derivatives of barrier and friction at Q, where the contacts are s, of active bodies."""
         if s.count or self.friction.count:
-            assemble(s, self.scene, self.friction, self.stride, self._Q_start, Q, active, blocks, self._assembly)
+            assemble(s, self.scene, self.friction, self._Q_start, Q, active, blocks, self._assembly)
 
     def press(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
@@ -216,20 +214,19 @@ class Contact:
 
     def _at(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q, which need not be looked for where that was done last."""
-        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self.survey(Q, Q, h).active
+        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self._look(Q, h)
 
     def add_resistance(
         self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, rigour: Array, blocks: Blocks
     ) -> None:
         """Add the Hessian of barriers s, each as often as rigour (n + 1,) says, and of friction after a step to Q."""
         self._freeze(Q, h, s)
-        friction, carried = self.friction, self.friction.carried
-        self._Q_start, friction.carried = Q, carried.copy()
+        friction = self.friction
+        self._Q_start, kept = Q, (friction.carried.copy(), friction.aim.copy())
         slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
-        self.stride.fill(0.0)
         kappa, s.kappa = s.kappa, s.kappa[: s.count] * rigour[s.bodies[: s.count]].max(axis=1)
         self.assemble(Q, s, active, blocks)
-        s.kappa, friction.carried = kappa, carried
+        s.kappa, friction.carried[:], friction.aim[:] = kappa, *kept
         if not self.scene.some_roll:  # which is known only once the step begins
             self._frozen = s, h, friction.count
         friction.count = 0
@@ -254,8 +251,7 @@ class Contact:
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
         for contacts in (s, self.friction):
-            if contacts.count:
-                mark_pairs(contacts.bodies, contacts.count, out)
+            mark_pairs(contacts.bodies, contacts.count, out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
@@ -273,7 +269,7 @@ class Contact:
 
     # ---- the guard -------------------------------------------------------------------------------------------
 
-    def _go_to(self, at: Evaluation) -> ActiveContacts:
+    def go_to(self, at: Evaluation) -> ActiveContacts:
         """Have the watch at a state that was evaluated; its contacts."""
         assert at.contacts is not None
         if self._state is not at.contacts and not self.is_clear:
@@ -282,7 +278,7 @@ class Contact:
         return at.contacts
 
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
-        s = self._go_to(at)
+        s = self.go_to(at)
         if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
             self._ease(self.watch, math.sqrt(self._h2))
             update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
@@ -295,14 +291,14 @@ class Contact:
     def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
         if self.is_clear:
             return
-        s, watch = self._go_to(at), self.watch
+        s, watch = self.go_to(at), self.watch
         if self.friction.count:
             unite_pairs(parent, self._is_free, self.friction.bodies, self.friction.count)
         self.acts_on(s, guarded)
         if watch.is_short:
             guard_uncovered(watch, guarded)
         if watch.candidates.count:
-            unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self._threats)
+            unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self.threats)
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         watch = self.watch
@@ -312,7 +308,7 @@ class Contact:
 
     def keep_apart(self, at: Evaluation, y: Array, islands: Islands) -> None:
         """islands.alpha ← at most what of the step −y keeps all gaps open."""
-        s, watch = self._go_to(at), self.watch
+        s, watch = self.go_to(at), self.watch
         if watch.candidates.count:
             free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y)
 
@@ -381,19 +377,23 @@ class Contact:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
         self._frozen, bodies = _UNKNOWN, len(self._owner)
-        self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
-        self._chosen, self._threats = Chosen(), Threats(bodies)
+        self.friction, self._assembly = Frictions(self.mass), Assembly(bodies)
+        self._chosen, self.threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        active, E, watch = self._survey, self._E_survey, self.watch
-        E.fill(0.0)
-        if watch.is_blind:
-            watch = watch.query(Q)
+        return Survey(self.scene, self._look(Q, h), float(self._E_survey.sum()), self.friction, Q, Q_start)
+
+    def _look(self, Q: Array, h: float) -> ActiveContacts:
+        """All contacts at Q for steps of length h; who asks for the same again finds them."""
+        watch = self.watch.query(Q) if self.watch.is_blind else self.watch
+        if watch is not self.watch:
             self._ease(watch, 0.0)
-        self._surveyed = (Q, h) if self.find(watch, Q, h, active, E) else (None, 0.0)
-        return Survey(self.scene, active, float(E.sum()), self.friction, Q, Q_start)
+        self._E_survey.fill(0.0)
+        self._surveyed = (Q, h) if self.find(watch, Q, h, self._survey, self._E_survey) else (None, 0.0)
+        return self._survey
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
-        return self._find(watch, Q, active, self._everything, E, adaptive(self.mass, h), h * h)
+        stiffness = self._stiffness if h * h == self._h2 else adaptive(self.mass, h)
+        return self._find(watch, Q, active, self._everything, E, stiffness, h * h)

@@ -78,7 +78,7 @@ class Ease:
 
     def look(self, active: ActiveContacts, mechanism: Indices, h2: float) -> bool:
         """Ease pairs with a body that was placed, of which these are the contacts; whether there are any."""
-        if not self.placed.any():
+        if not np.count_nonzero(self.placed):
             return False
         sides = sides_of(active.candidates.pairs[active.candidate[: active.count]])
         placed = (self.placed[np.maximum(sides, 0)] * (sides >= 0)).any(axis=1)

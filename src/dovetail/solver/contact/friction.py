@@ -28,10 +28,12 @@ from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.secant import foreseen, stiffness
+from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["Frictions", "friction_terms", "slide_on"]
+__all__ = ["Frictions", "foresee", "friction_terms", "size_by_rest", "slide_on"]
 
 _CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
@@ -46,6 +48,9 @@ class Frictions(Record):
     load (k,)             μλ
     roll (k, 2)           what of the motion along the tangents is rolling [m], see roll.py
     carried (k, 2)        u₀, which the contact begins the step with [m]
+    aim (k, 2)            slip that the contact is expected to end it with, as far as it sticks [m]; 0: nothing is known
+    law (k, 5)            u, f₁ and what stands for f₀″, times μλ, as last assembled; how far it slides on [m]
+    mass (n,)             of bodies, 0 of fixed ones [kg]
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
     energy (k,)           of each, times h²
@@ -58,19 +63,23 @@ class Frictions(Record):
     load: Array = f8(1)
     roll: Array = f8(2)
     carried: Array = f8(2)
+    aim: Array = f8(2)
+    law: Array = f8(2)
+    mass: Array = f8(1)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
     energy: Array = f8(1)
     runs: Runs = nested(Runs)
     epsilon: float = real()
 
-    def __init__(self, bodies: int) -> None:
+    def __init__(self, mass: Array) -> None:
         self.count = 0
         self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)),
-            energy=np.empty(0), runs=Runs(bodies), epsilon=0.0,
+            aim=np.empty((0, 2)), law=np.empty((0, 5)), mass=mass, energy=np.empty(0), runs=Runs(len(mass)),
+            epsilon=0.0,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -80,7 +89,8 @@ class Frictions(Record):
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll = np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.carried, self.energy = np.empty((size, 2)), np.empty(size)
+            self.carried, self.aim, self.law = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 5))
+            self.energy = np.empty(size)
 
     def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
         """Be the friction of the contacts s at Q."""
@@ -105,6 +115,12 @@ class Frictions(Record):
         else:
             map_chunks(_energies, in_phase(spans, _EACH), *arguments)
             _energies(*arguments, (0, 0, self.count, _SUM))
+
+    def foresee(self, y: Array, islands: Islands, step_tol: float) -> None:
+        """Expect the forces that the step −y (n, 12) leads to; size of islands ← at least what these leave."""
+        if self.count:
+            map_chunks(foresee, chunks(self.count, _COST), self, y)
+            size_by_rest(self, self.count, islands, step_tol)
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
         """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
@@ -194,7 +210,7 @@ def _freeze_friction(
             for t in range(2):
                 rolls[kept, t] = tangent[t, 0] * d0 + tangent[t, 1] * d1 + tangent[t, 2] * d2
             loads[kept] = -2.0 * d * slope * factors[kind]
-            carried[kept, 0] = carried[kept, 1] = 0.0
+            carried[kept, 0] = carried[kept, 1] = f.aim[kept, 0] = f.aim[kept, 1] = 0.0
             bodies[kept, 0], bodies[kept, 1], rows[kept] = a, b, k
             kept += 1
     return kept - first[part]
@@ -223,12 +239,16 @@ def _slip(xi: Array, t: Array, roll: Array, bodies: Indices, k: int, Q: Array, Q
 
 @kernel
 def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Array) -> None:
-    """carried += what has slid from Q_before to Q, of contacts that slide: a step would go on like that."""
+    """carried += what has slid from Q_before to Q, of contacts that slide: a step would go on like that.
+
+    aim ← the slip at Q, for a step that begins there: stiffnesses are those of the law itself.
+    """
     for k in range(count):
         u, v = f.carried[k, 0], f.carried[k, 1]
         if not has_memory or u * u + v * v > _SLIDES * f.epsilon * f.epsilon:
             du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, Q, Q_before)
             f.carried[k, 0], f.carried[k, 1] = u + du, v + dv
+        f.aim[k, 0], f.aim[k, 1] = f.carried[k, 0] - f.roll[k, 0], f.carried[k, 1] - f.roll[k, 1]
 
 
 _EACH, _SUM = 1, 2
@@ -324,18 +344,41 @@ def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: A
                     out[b, 15] += 1.0
 
 
+@mapped
+def foresee(f: Frictions, y: Array, span: Span) -> None:
+    """aim of some rows ← by the step −y (n, 12), see secant.py."""
+    Y = y.reshape((len(y), 4, 3))
+    nowhere = np.zeros(Y.shape)
+    for k in range(span[1], span[2]):
+        k = natural(k)
+        du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, nowhere, Y)
+        du, dv = du + f.roll[k, 0], dv + f.roll[k, 1]
+        mass, b = f.mass[natural(f.bodies[k, 0])], f.bodies[k, 1]
+        if b >= 0 and f.mass[b] > 0.0:
+            mass = f.mass[b] if mass == 0.0 else min(mass, f.mass[b])
+        f.aim[k, 0], f.aim[k, 1], f.law[k, 4] = foreseen(f.load[k], f.epsilon, f.law[k], du, dv, mass)
+
+
+@kernel
+def size_by_rest(f: Frictions, count: int, s: Islands, step_tol: float) -> None:
+    """size of islands ← at least that by which contacts would go on to slide, see secant.py."""
+    for k in range(count):
+        a, b = f.bodies[k, 0], f.bodies[k, 1]
+        m = s.of[a] if b < 0 else max(s.of[a], s.of[b])
+        if m >= 0 and f.xi[k, 0] != 0.0:
+            s.size[m] = max(s.size[m], f.law[k, 4] / step_tol)
+
+
 @kernel
 def friction_terms(
-    f: Frictions, stride: Array, Q_start: Array, Q: Array, active: Indices, start: int, stop: int, terms: Terms
+    f: Frictions, Q_start: Array, Q: Array, active: Indices, start: int, stop: int, terms: Terms
 ) -> None:
     """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); none where no body is active.
 
-    With e = u/|u|: gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ). Beyond ε the second term is zero: a
-    step may then lead far over the point where the slip turns round, and the next one back. As long as the last step
-    of a body, stride (n,) [m], could do so, half of f₁ stands in for f₀″; f₁ itself would never lead over it.
+    Gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ), e = u/|u|, with secants in place of f₀″ (secant.py).
     """
-    epsilon, xi, tangent, bodies, loads, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
-    number, force, s, roll = terms.number, terms.force, terms.s, f.roll
+    epsilon, xi, tangent, bodies, carried, aim = f.epsilon, f.xi, f.tangent, f.bodies, f.carried, f.aim
+    number, force, s, roll, law = terms.number, terms.force, terms.s, f.roll, f.law
     for k in range(start, stop):
         k = natural(k)
         a, b = natural(bodies[k, 0]), bodies[k, 1]
@@ -345,14 +388,8 @@ def friction_terms(
         u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
         u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
-        load = loads[k]
-        if y >= epsilon:
-            f1, f2 = load / y, 0.0
-            if y < max(stride[a], stride[b] if b >= 0 else 0.0):
-                f2 = 0.5 * f1
-        else:
-            f1 = load * (2.0 - y / epsilon) / epsilon
-            f2 = load * (2.0 - 2.0 * y / epsilon) / epsilon
+        f1, f2 = stiffness(f.load[k], epsilon, u, v, aim[k])
+        law[k, 0], law[k, 1], law[k, 2], law[k, 3] = u, v, f1, f2
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
         # across the slip, then along it
         number[k] = 2 if f2 > 0.0 else 1

@@ -329,7 +329,13 @@ def tightest(w: Books, islands: Islands) -> None:
 def _tightest(w: Books, islands: Islands, shares: Array, span: Span) -> None:
     """shares[part] ← those of some pairs, and of all bodies in the first part."""
     part, start, stop = span
-    island, running, alpha = islands.of, islands.running, shares[part]
+    tighten(w, islands, part, start, stop, shares[part])
+
+
+@kernel
+def tighten(w: Books, islands: Islands, part: int, start: int, stop: int, alpha: Array) -> None:
+    """alpha ← that of islands, at most what budgets and slacks allow: of some pairs, and of all bodies in part 0."""
+    island, running = islands.of, islands.running
     motion, budget, used, near, slack, spent, need = w.motion, w.budget, w.used, w.near, w.slack, w.spent, w.need
     _fill_need(w, island, start, stop)
     for m in range(islands.count):

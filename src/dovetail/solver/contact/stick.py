@@ -61,8 +61,9 @@ class Stick:
         """The step has led to Q, with these forces (k, 3), times h²."""
         bodies = friction.bodies[: friction.count].copy()
         _by_columns(bodies, h * h, Q, force)
-        loads = self._load[: friction.count, None] / (h * h)
-        self.keys, self.bodies, self.force = self._present[: friction.count], bodies, np.hstack([force, loads])
+        known = np.empty((friction.count, 4))
+        known[:, :3], known[:, 3] = force, self._load[: friction.count] / (h * h)
+        self.keys, self.bodies, self.force = self._present[: friction.count], bodies, known
 
     def clear(self) -> None:
         """Nothing touches anything."""
@@ -169,7 +170,7 @@ def _recall(known: Indices, past: Array, keys: Indices, Q: Array, h2: float, f: 
         if length > 0.0:
             share = min(h2 * length / f.load[n], 1.0)
             scale = f.epsilon * (1.0 - math.sqrt(1.0 - share)) / length
-            f.carried[n, 0], f.carried[n, 1] = scale * u, scale * v
+            f.carried[n, 0], f.carried[n, 1] = f.aim[n, 0], f.aim[n, 1] = scale * u, scale * v
 
 
 @kernel

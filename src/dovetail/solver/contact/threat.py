@@ -18,7 +18,7 @@ from dovetail.solver.islands import Islands, unite
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["Threats", "unite_threatened"]
+__all__ = ["AT_ONCE", "Threats", "threatened", "unite_threatened"]
 
 _COST = 8.0  # [ns] of a candidate
 
@@ -29,18 +29,27 @@ class Threats(Record):
     root, span (n,)   a member of the set that a body is in at first, −1 for a fixed one; most that a point of it moves
     found             candidates that threaten, those of a chunk from where it begins on
     rows (parts, 2)   where those of each chunk begin and end
+    share (n,)        of the step, that is to be covered
     """
 
     root: Indices = i8(1)
     span: Array = f8(1)
     found: Indices = i8(1)
     rows: Indices = i8(2)
+    share: Array = f8(1)
 
     def __init__(self, bodies: int) -> None:
         super().__init__(
             root=np.empty(bodies, np.int64), span=np.empty(bodies), found=np.empty(0, np.int64),
-            rows=np.zeros((1, 2), np.int64),
+            rows=np.zeros((1, 2), np.int64), share=np.empty(bodies),
         )  # fmt: skip
+
+    def make_room(self, size: int, parts: int) -> None:
+        """Room for so many candidates in so many chunks; what was there is lost."""
+        if size > len(self.found):
+            self.found = np.empty(2 * size, np.int64)
+        if parts != len(self.rows):
+            self.rows = np.zeros((parts, 2), np.int64)
 
 
 @kernel
@@ -125,10 +134,12 @@ def _seek(
 
 
 _PREPARE, _SEEK, _UNITE = (1 << phase for phase in range(3))
+AT_ONCE = _PREPARE | _SEEK | _UNITE
+"""All phases of `threatened`."""
 
 
 @mapped
-def _threatened(
+def threatened(
     candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, islands: Islands, y: Array,
     parent: Indices, guarded: Indices, threats: Threats, span: tuple[int, int, int, int],
 ) -> None:  # fmt: skip
@@ -167,13 +178,10 @@ def unite_threatened(
     arguments = (candidates, scene, X, watch, islands, y, parent, guarded, threats)
     size = candidates.count
     spans = chunks(size, _COST)
-    if size > len(threats.found):
-        threats.found = np.empty(2 * size, np.int64)
-    if len(spans) != len(threats.rows):
-        threats.rows = np.zeros((len(spans), 2), np.int64)
+    threats.make_room(size, len(spans))
     if len(spans) == 1:
-        _threatened(*arguments, (0, 0, size, _PREPARE | _SEEK | _UNITE))
+        threatened(*arguments, (0, 0, size, AT_ONCE))
         return
-    _threatened(*arguments, (0, 0, 0, _PREPARE))
-    map_chunks(_threatened, in_phase(spans, _SEEK), *arguments)
-    _threatened(*arguments, (0, 0, 0, _UNITE))
+    threatened(*arguments, (0, 0, 0, _PREPARE))
+    map_chunks(threatened, in_phase(spans, _SEEK), *arguments)
+    threatened(*arguments, (0, 0, 0, _UNITE))

@@ -120,6 +120,10 @@ class ExactJoints:
             self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, y
         )
 
+    def take(self, Q: Array, active: Indices) -> None:
+        """Take C and J of all rows at Q."""
+        linearise_constraints(self.constraints, active, Q)
+
     def survey(self, Q: Array, y: Array, active: Indices) -> None:
         """Find out how far a step that was found elsewhere closes the joints."""
         self.worst, self._size = survey_direction(self.constraints, active, Q, y)

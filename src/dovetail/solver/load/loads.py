@@ -58,7 +58,10 @@ class Loads:
     @property
     def act(self) -> bool:
         """False if there is no load in this step."""
-        return any(load.acts for load in self._loads)
+        for load in self._loads:  # noqa: SIM110 - any() over a generator takes four times as long
+            if load.acts:
+                return True
+        return False
 
     def accelerations(self, Q: Array) -> Array:
         """By gravity and all loads at Q (n, 4, 3): free_fall if there is no load, else an array that is used again."""

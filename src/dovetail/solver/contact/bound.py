@@ -1,0 +1,116 @@
+"""What contact says of a step, in one call where there is little work.
+
+Whether the step is covered (motion.py), whom it couples into islands (threat.py), how long it is in each of them
+(iterate.py), what share of it is free (motion.py, ccd.py), and which friction it leads to (friction.py). In several
+calls, by chunks, `Iteration.bound` says the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dovetail.kernel.kernel import kernel
+from dovetail.kernel.threads import chunks
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.ccd import keep_open
+from dovetail.solver.contact.friction import Frictions, foresee, size_by_rest
+from dovetail.solver.contact.known import Watched
+from dovetail.solver.contact.motion import COVERED, EVERYTHING, look_at_chunk, tighten
+from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.threat import AT_ONCE, Threats, threatened
+from dovetail.solver.islands import Islands, mark_pairs, number_islands, separate_islands, unite_pairs
+from dovetail.solver.iterate import measure
+from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
+from dovetail.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from dovetail.solver.contact.contact import Contact
+    from dovetail.solver.potential import Evaluation
+
+__all__ = ["COUPLE", "FORESEE", "FREE", "LOOK", "bound", "is_small"]
+
+LOOK, COUPLE, FREE, FORESEE = (1 << phase for phase in range(4))
+LOW = 0.25
+"""Contacts are looked for anew when less than this share of a guarded step fits into what they were found for."""
+_COST_OF_BODY, _COST_OF_CANDIDATE = 100.0, 20.0  # [ns]
+_REVIVED, _RENUMBERED, _SPENT = 1, 2, 4  # what `_bound` finds
+
+
+@kernel
+def _bound(
+    candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, f: Frictions,
+    threats: Threats, Q: Array, y: Array, share: Array, numbers: Array, asked: tuple[int, int, int, bool],
+) -> tuple[int, int]:  # fmt: skip
+    """Phases of the step −y from Q: what was found, and how many islands there are.
+
+    It ends where the step is not covered, or if there are not as many islands as before: what is by island comes next.
+    """
+    contacts, frictions, phases, commits = asked
+    count, found, marks = islands.count, 0, islands.marks
+    if phases & LOOK:
+        for b in range(len(marks)):
+            share[b] = 1.0 if commits or marks[b] == 0 else LOW
+    if phases & LOOK and look_at_chunk(watch, Q, y, commits, islands.of, share, EVERYTHING) != COVERED:
+        return _SPENT, count
+    if phases & COUPLE:
+        parent = islands.parent
+        for b in range(len(marks)):
+            marks[b] = 0
+        separate_islands(islands)
+        unite_pairs(parent, islands.is_free, f.bodies, frictions)
+        mark_pairs(s.bodies, contacts, marks)
+        mark_pairs(f.bodies, frictions, marks)
+        everything = (0, 0, len(candidates.pairs), AT_ONCE)
+        threatened(candidates, scene, s.X, watch, islands, y, parent, marks, threats, everything)
+        count, revived = number_islands(islands)
+        found = _REVIVED if revived else 0
+        if count != islands.count:
+            return found | _RENUMBERED, count
+    if phases & FREE:
+        alpha, step_tol, rate_tol = islands.alpha, numbers[STEP_TOL], numbers[RATE_TOL]
+        numbers[STEP], numbers[RATE] = measure(watch.centre, watch.half, islands, y, step_tol, rate_tol)
+        tighten(watch, islands, 0, 0, len(watch.near), alpha)
+        size = len(candidates.pairs)
+        keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, 0, size, alpha)
+        for m in range(count):
+            if alpha[m] < 1.0:
+                islands.guarded[m] = 1
+    if phases & FORESEE:
+        foresee(f, y, (0, 0, frictions))
+        size_by_rest(f, frictions, islands, numbers[STEP_TOL])
+    return found, count
+
+
+def is_small(contact: Contact) -> bool:
+    """Whether there is something to say, and little work, of steps that are covered to their end."""
+    watch = contact.watch
+    if watch.is_short or contact.is_clear:
+        return False
+    work = _COST_OF_BODY * (len(watch.budget) + len(watch.near)) + _COST_OF_CANDIDATE * watch.candidates.count
+    return len(chunks(int(work), 1.0)) == 1
+
+
+def bound(
+    contact: Contact, at: Evaluation, y: Array, islands: Islands, numbers: Array, commits: Indices | None, phases: int
+) -> bool | None:  # fmt: skip
+    """Phases of the step −y from a state; whether bodies run that had converged, None if it is not covered.
+
+    See guard.py for `commits`.
+    """
+    s, f, watch, threats = contact.go_to(at), contact.friction, contact.watch, contact.threats
+    candidates = watch.candidates
+    threats.make_room(candidates.count, 1)
+    if phases & LOOK:
+        watch.commits[:] = 0 if commits is None else commits
+    arguments = (candidates, contact.scene, s, watch, islands, f, threats, at.Q, y, threats.share, numbers)
+    all_commit = commits is not None
+    found, count = _bound(*arguments, (s.count, f.count, phases, all_commit))
+    if found == _SPENT:
+        return None
+    if phases & COUPLE:
+        islands.are_by_joints = False
+    if found & _RENUMBERED:
+        islands.count = count
+        _bound(*arguments, (s.count, f.count, phases & (FREE | FORESEE), all_commit))
+    return bool(found & _REVIVED)
