@@ -41,7 +41,7 @@ from dovetail.kernel.library import rebuild_inner
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 
-__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped"]
+__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped", "plain_kernel"]
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
@@ -165,7 +165,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
         return self.inner.get_overload(args)
 
 
-def kernel(function: _Function, **options: bool) -> _Function:
+def kernel(function: _Function, **options: Any) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
     if not jit_enabled:
         return function
@@ -177,6 +177,11 @@ def kernel(function: _Function, **options: bool) -> _Function:
 def mapped(function: _Function) -> _Function:
     """A kernel that runs beside others (threads.py): it does not hold Python's lock."""
     return kernel(function, nogil=True)
+
+
+def plain_kernel(function: _Function) -> _Function:
+    """A kernel that rounds every operation as it is written, as NumPy does."""
+    return kernel(function, fastmath=False)
 
 
 _POINTER = types.CPointer(types.float64)

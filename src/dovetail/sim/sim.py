@@ -172,6 +172,11 @@ class Sim(Changes, RobotMaking):
                 for recorder in self._recorders:
                     recorder.write()
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether every step is written to a file."""
+        return bool(self._recorders)
+
     @checked(SceneError)
     def rollout(
         self, steps: int, controls: Callable[[int], Any] | None = None, *, every: int = 0, smooth: bool = False

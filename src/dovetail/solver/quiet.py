@@ -47,6 +47,7 @@ class Quiet:
         self._weights: SweepWeights | None = None
         self._weighed: list[int] = []
         self._given_up = False  # whether the step at hand was tried, and is not quiet
+        self.was_whole = False  # whether the last step was taken in one call
         self._footing: Footing | None = None
         self._lawless: Indices | None = None
         self._starts_by_sweep = self._starts_by_blocks = False
@@ -89,13 +90,18 @@ class Quiet:
         model, method = self._model, methods.method
         if not self._may_be_whole or state.dt_before not in (0.0, h) or methods.bdf1_count or methods.some_touched:
             return False
-        return not (method.looks_back and model.guards) and not model.loads.act
+        return not (method.looks_back and model.guards) and self.is_unloaded
+
+    @property
+    def is_unloaded(self) -> bool:
+        """Whether neither forces nor soft transforms act on bodies."""
+        return not self._model.potential.soft_transforms.count and not self._model.loads.act
 
     # ---- taking them -----------------------------------------------------------------------------------------
 
     def step(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
         """Advance the state by h; None if it has not, and is as before."""
-        self._given_up = False
+        self._given_up = self.was_whole = False
         if not self._is_whole(state, h, methods):
             return None
         model, directions = self._model, self._model.directions
@@ -111,7 +117,24 @@ class Quiet:
             model.contact.commit_clear(h)
         state.accept(h, methods.landing(model.nobody)[1], model.untouched, model.unrubbed, model.nobody)
         model.commit(h, converged=True)
+        self.was_whole = True
         return found
+
+    def bind(self, program: Program, state: State, h: float, methods: Methods) -> tuple[int, Descent] | None:
+        """The place of further steps like the last one, as long as nothing but them changes the state, and the descent.
+
+        None where there is none. The arrays of the state are those that it has now.
+        """
+        c, d, contact, made_for = self._course, self._descent, self._model.contact, self._made_for
+        if not self.was_whole or c is None or d is None or not self._is_whole(state, h, methods):
+            return None
+        if made_for != (h, id(methods), id(self._model.directions.blocks.U)) or not (contact is None or contact.is_idle):
+            return None
+        exact = self._model.potential.exact
+        d.asked[IS_OPEN] = exact is not None and not exact.stay_closed
+        d.asked[TRIALS] = GUESS_TRIALS  # of which _MOST iterations leave room for
+        arrays = state.Q, state.V, state.A, state.Q_before, state.V_before, *state.spare
+        return program.add(take, c, self._footing, d, self._model.islands, *arrays), d
 
     def _may_start(self) -> bool:
         """Whether all mechanisms start alike: by a sweep, or by blocks."""

@@ -12,9 +12,10 @@ from dovetail.constitution.laws import TARGET, Hold, Limit, Servo
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Parameter
 from dovetail.errors import ConstitutionError
+from dovetail.solver.joint.approach import Approaches, approach
+from dovetail.solver.joint.laws import Laws
 from dovetail.solver.joint.stops import Stops
 from dovetail.typing import Array, Flags, Indices
-from dovetail.world.approach import approach
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.hard_limits import keep_inside
 from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoadOnJoints, LoweredJoints
@@ -72,7 +73,7 @@ class _LawRefresh:
     """All joints of one batch of laws."""
 
     def __init__(self, uses: list[LawOnJoints], lowered: LoweredJoints, stops: Stops | None, reader: AttributeReader):
-        self._uses, self._laws, self._word = uses, uses[0].laws, uses[0].word
+        self._uses, self.laws, self._word = uses, uses[0].laws, uses[0].word
         self._lowered, self._stops = lowered, stops
         self._entries = _Entries([use.entry for use in uses])
         word = self._word
@@ -82,7 +83,7 @@ class _LawRefresh:
             if parameter.attribute and parameter.attribute != "strength_ratio"
         ]
         self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
-        self._target = np.zeros(0)  # of servos, as it was given
+        self.given: tuple[Array, Array] | None = None  # of servos: target and acceleration, to be filled
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -110,7 +111,7 @@ class _LawRefresh:
 
     def run(self, read: Array) -> None:
         """Take over what was read."""
-        laws = self._laws
+        laws = self.laws
         on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
         held = self._keep_held(read, on)
         for column in self._columns:
@@ -127,8 +128,8 @@ class _LawRefresh:
             self._lowered.held.target[self._exact_rows] = scale * target
         if isinstance(self._word, Limit):
             self._check_limits()
-        if isinstance(self._word, Servo):
-            self._target = laws.p[:, TARGET].copy()
+        if self.given is not None:
+            self.given[0][:], self.given[1][:] = laws.p[:, TARGET], self._accelerations(read)
 
     @property
     def may_approach(self) -> bool:
@@ -137,7 +138,7 @@ class _LawRefresh:
 
     def begin(self, read: Array) -> None:
         """Before the first step, targets of servos that have an acceleration are where the joints are; others rest."""
-        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        here, laws = np.isfinite(self._accelerations(read)), self.laws
         if self._offset is not None:  # as in `run`
             laws.p[:, TARGET] -= read[self._offset]
             laws.past[:, :, TARGET] -= read[self._offset]
@@ -145,7 +146,7 @@ class _LawRefresh:
 
     def shift(self, read: Array, by: Array) -> None:
         """Coordinates were put elsewhere, by so much: the targets of past steps go along."""
-        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        here, laws = np.isfinite(self._accelerations(read)), self.laws
         laws.p[here, TARGET] += by[laws.of[here]]
         laws.past[:, here, TARGET] += by[laws.of[here]]
 
@@ -153,17 +154,11 @@ class _LawRefresh:
         found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
         return found
 
-    def approach(self, read: Array, h: float) -> None:
-        """Move the targets of servos that have an acceleration, as far as that allows in a step of length h."""
-        acceleration, laws = self._accelerations(read), self._laws
-        if np.count_nonzero(np.isfinite(acceleration)):
-            x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
-            laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
-
     @property
     def on_the_way(self) -> list[str]:
         """Names of joints whose servos are on the way to their targets; round-off of a turn is none."""
-        moved = np.abs(self._laws.p[:, TARGET] - self._target) > 1e-12
+        assert self.given is not None
+        moved = np.abs(self.laws.p[:, TARGET] - self.given[0]) > 1e-12
         return [use.entry.slot.object_name for use in self._uses if moved[use.rows].any()]
 
     def _keep_held(self, read: Array, on: Flags | None) -> Array | None:
@@ -179,7 +174,7 @@ class _LawRefresh:
         return held
 
     def _check_limits(self) -> None:
-        laws = self._laws
+        laws = self.laws
         lower, upper = laws.p[:, 0], laws.p[:, 1]
         if (lower > upper).any():
             bad = int(np.argmax(lower > upper))
@@ -201,7 +196,7 @@ class _LawRefresh:
 
     def _refuse_late(self) -> None:
         """A barrier that was not there at init cannot be had later."""
-        for row in np.flatnonzero(np.isinf(self._laws.p[:, 2])).tolist():
+        for row in np.flatnonzero(np.isinf(self.laws.p[:, 2])).tolist():
             at, joint = self._entries.find(row)
             entry = self._uses[at].entry
             if not any(use.laws.is_stop and use.entry is entry for use in self._lowered.law_uses):
@@ -231,13 +226,14 @@ class JointRefresh:
     """Everything about joints that is read before a step."""
 
     def __init__(self, lowered: LoweredJoints, stops: Stops | None) -> None:
-        self._lowered, self._reader = lowered, AttributeReader()
-        reader, laws = self._reader, lowered.laws
+        self._lowered, self.reader = lowered, AttributeReader()
+        reader, laws = self.reader, lowered.laws
         batches: dict[int, list[LawOnJoints]] = {}
         for use in lowered.law_uses:
             batches.setdefault(id(use.laws), []).append(use)
         self._laws = [_LawRefresh(uses, lowered, stops, reader) for uses in batches.values()]
         self._servos = [law for law in self._laws if law.may_approach]
+        self.approaches = self._approaching(laws)
         loads: dict[int, list[LoadOnJoints]] = {}
         for load in lowered.load_uses:
             loads.setdefault(id(load.values), []).append(load)
@@ -257,23 +253,36 @@ class JointRefresh:
         self._steps = np.zeros(0, np.int64) if laws is None else laws.step[laws.step >= 0]
         self._stale, self._h = True, -1.0
 
+    def _approaching(self, laws: Laws | None) -> Approaches:
+        """All servos that may have an acceleration; each of their batches fills its part."""
+        of, at = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for law in self._servos:
+            assert laws is not None
+            of.append(law.laws.of)
+            at.append(laws.at[law.laws.rows] + TARGET)
+        found, begin = Approaches(np.concatenate(of), np.concatenate(at)), 0
+        for law in self._servos:
+            end = begin + law.laws.count
+            law.given, begin = (found.target[begin:end], found.acceleration[begin:end]), end
+        return found
+
     def forget(self) -> None:
         """Coordinates or parameters were changed from outside: look at everything again."""
         self._stale, self._h = True, -1.0
 
     def begin(self) -> None:
         """Before the first step: joints beyond hard limits are refused at once, and drives begin where they are."""
-        self._reader.read()
+        self.reader.read()
         for law in self._laws:
             if isinstance(law._word, Servo):
-                law.begin(self._reader.values)
-            if law._laws.is_stop:
-                law.run(self._reader.values)
+                law.begin(self.reader.values)
+            if law.laws.is_stop:
+                law.run(self.reader.values)
 
     def shift(self, by: Array) -> None:
         """Coordinates were put elsewhere from outside, by so much each: the way of drives goes on from there."""
         for servo in self._servos:
-            servo.shift(self._reader.values, by)
+            servo.shift(self.reader.values, by)
 
     @property
     def on_the_way(self) -> list[str]:
@@ -286,12 +295,10 @@ class JointRefresh:
         if laws is not None:
             laws.past[1] = laws.past[0]
             laws.past[0] = laws.p
-        changed = self._reader.read() or self._stale
-        if changed:
-            self._take(self._reader.values)
-            self._stale = False
-        for law in self._servos:
-            law.approach(self._reader.values, h)
+        if self.reader.read() or self._stale:
+            self.take_over()
+        if laws is not None and self._servos:
+            approach(self.approaches, laws.coordinates.value, laws.past, h, laws.p)
         if laws is not None and len(self._rates):
             laws.p[laws.start[self._rates]] = laws.coordinates.value[laws.of[self._rates]]
         if laws is not None and len(self._steps):
@@ -300,6 +307,11 @@ class JointRefresh:
             if parameter.step:
                 use.terms.p[use.rows, column] = h
         self._h = h
+
+    def take_over(self) -> None:
+        """Take over what was read, and has changed."""
+        self._take(self.reader.values)
+        self._stale = False
 
     def _take(self, read: Array) -> None:
         self._stale = True  # until all is taken: what is refused once is refused again

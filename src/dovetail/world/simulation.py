@@ -45,6 +45,7 @@ from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
 from dovetail.world.lower.joints import lower_joints
+from dovetail.world.marching import Marcher
 from dovetail.world.refresh import BodyRefresh
 from dovetail.world.sanity.surfaces import Surfaces
 from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
@@ -76,7 +77,7 @@ class Simulation:
         lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
         self.forces, self.pushes = BodyForces(), BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
-        self._couplings = lowered.couplings
+        self.couplings = lowered.couplings
         soft = [] if lowered.couplings is None or lowered.couplings.soft is None else [lowered.couplings.soft]
         others = [*lowered.terms, *self.articulations.contributions, *soft]
         joined = lowered.pairs
@@ -96,7 +97,7 @@ class Simulation:
         if past is not None:
             carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
-        coupled = [] if self._couplings is None else self._couplings.changing()
+        coupled = [] if self.couplings is None else self.couplings.changing()
         own = [self._friction_dissipated, self._time]
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
         self.last: tuple[int, StepReport | None] = 0, None
@@ -163,8 +164,7 @@ class Simulation:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
                     settle()
                     self._copies.undo()
-                    self.joints.forget()
-                    self._body_refresh.forget()
+                    self.forget()
                     undo()
                     break
             if isinstance(error, SolverError):
@@ -209,8 +209,8 @@ class Simulation:
         self._body_refresh.run()
         self.joints.refresh(h)
         self.articulations.refresh(self.state)
-        if self._couplings is not None:
-            self._couplings.refresh()
+        if self.couplings is not None:
+            self.couplings.refresh()
 
     def _step(self, h: float) -> StepReport:
         """Read the attributes, take a step of length h, and all that follows from it."""
@@ -223,17 +223,27 @@ class Simulation:
         self._time[:] = time + h, lost + (h - ((time + h) - time))
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
-        if self._couplings is not None:
-            self._couplings.commit(h, self.state.carried)
+        if self.couplings is not None:
+            self.couplings.commit(h, self.state.carried)
         return report
+
+    @cached_property
+    def marcher(self) -> Marcher:
+        """What takes steps together with other simulations."""
+        return Marcher(self, self._scene.animator, self._body_refresh, self._strain, self._time)
+
+    def forget(self) -> None:
+        """Read all attributes anew before the next step."""
+        self._body_refresh.forget()
+        self.joints.forget()
 
     def retrieve(self) -> None:
         """Write the state into the attributes of the scene."""
         self._body_results.retrieve(self.state)
         self.joints.retrieve(self.state)
         self.articulations.retrieve()
-        if self._couplings is not None:
-            self._couplings.retrieve()
+        if self.couplings is not None:
+            self.couplings.retrieve()
         if self._readback is not None:
             with using(*self._threads):
                 self._readback.retrieve(self.state)
@@ -303,7 +313,7 @@ class Simulation:
         """Everything the next step depends on, by name."""
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
         own = {"friction_dissipated": self._friction_dissipated, "time": self._time}
-        own |= {} if self._couplings is None else self._couplings.arrays()
+        own |= {} if self.couplings is None else self.couplings.arrays()
         return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.model.arrays(), **own}
 
     def restore(self, arrays: dict[str, Array]) -> None:
@@ -312,8 +322,8 @@ class Simulation:
         self.state.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
         self.joints.restore(arrays)
         self.articulations.restore(arrays)
-        if self._couplings is not None:
-            self._couplings.restore(arrays)
+        if self.couplings is not None:
+            self.couplings.restore(arrays)
         self.model.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
         self._time[:] = arrays["time"]

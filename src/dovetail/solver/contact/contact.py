@@ -157,6 +157,7 @@ class Contact:
 
     def commit_clear(self, h: float) -> None:
         """A step of length h was taken in which nothing was near anything."""
+        self._surveyed = None, 0.0
         if self.stick is not None:
             self.stick.clear()
         if self.ease is not None:
