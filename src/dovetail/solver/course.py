@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dovetail.kernel.copy import copy_matrices
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, real
 from dovetail.solver.assembly.start import FAST, WILD
 from dovetail.solver.descent import GIVEN_UP, Descent, descend
@@ -61,14 +62,6 @@ class Course(Record):
 
 
 @kernel
-def _copy(source: Array, out: Array) -> None:
-    for b in range(len(source)):
-        for i in range(4):
-            for x in range(3):
-                out[b, i, x] = source[b, i, x]
-
-
-@kernel
 def _respond(c: Course) -> float:
     """Aim and sweep; the largest turn [rad], infinite where there is no start."""
     call(c.words, c.aim)
@@ -106,11 +99,12 @@ def take(
 
     f is the footing of a start by blocks, or None.
     """
-    _copy(Q, d.Q[0])
-    _copy(V, c.V)
-    _copy(A, c.A)
-    _copy(Q_before, c.Q_before)
-    _copy(V_before, c.V_before)
+    has_failed(c.words)  # in a step that was given up
+    copy_matrices(Q, d.Q[0])
+    copy_matrices(V, c.V)
+    copy_matrices(A, c.A)
+    copy_matrices(Q_before, c.Q_before)
+    copy_matrices(V_before, c.V_before)
     if c.is_consistent:
         if f is None:
             if not _start(c):
@@ -123,7 +117,9 @@ def take(
     if found < 0:
         return GIVEN_UP
     call(c.words, c.commit if found == 1 else c.other)
-    _copy(c.Q_new, Q_new)
-    _copy(c.V_new, V_new)
-    _copy(c.A_new, A_new)
+    if has_failed(c.words):
+        return GIVEN_UP
+    copy_matrices(c.Q_new, Q_new)
+    copy_matrices(c.V_new, V_new)
+    copy_matrices(c.A_new, A_new)
     return iterations

@@ -38,7 +38,7 @@ class JointForces:
 
     @property
     def acts(self) -> bool:
-        return bool(self.values.any())
+        return bool(np.count_nonzero(self.values))
 
     def add(self, Q: Array, F: Array) -> None:
         s = self.stencils
