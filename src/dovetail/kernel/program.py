@@ -124,6 +124,11 @@ class Program:
         self._places.append(place)
         return place
 
+    @property
+    def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """Kernels with their arguments."""
+        return self._kept
+
     def argument(self, place: int, number: int) -> int:
         """Where the words of an argument of the call at a place begin."""
         before = self._kept[self._places.index(place)][1][:number]

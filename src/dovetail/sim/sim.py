@@ -173,9 +173,9 @@ class Sim(Changes, RobotMaking):
                     recorder.write()
 
     @property
-    def is_recorded(self) -> bool:
-        """Whether every step is written to a file."""
-        return bool(self._recorders)
+    def recordings(self) -> list[Recording]:
+        """Those that every step is written to; not to be changed."""
+        return self._recorders
 
     @checked(SceneError)
     def rollout(

@@ -10,23 +10,45 @@ from __future__ import annotations
 
 import math
 
+from dovetail.kernel.copy import copy_matrices
 from dovetail.kernel.kernel import mapped, plain_kernel
-from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, nested, real
 from dovetail.kernel.threads import Span
 from dovetail.solver.contribution import Start
-from dovetail.solver.descent import Descent
+from dovetail.solver.descent import IS_OPEN, Descent
 from dovetail.solver.joint.approach import Approaches, approach
 from dovetail.solver.phases import RATE, STEP
 from dovetail.typing import Array, Indices
 
-__all__ = ["CHANGED", "COUNT", "ITERATIONS", "LAST_RATE", "LAST_STEP", "TOLD", "WORDS", "March", "march", "march_all"]
+__all__ = [
+    "CHANGED",
+    "DISTURBED",
+    "DONE",
+    "GIVEN_UP",
+    "ITERATIONS",
+    "LAST_RATE",
+    "LAST_STEP",
+    "REASON",
+    "STRAINED",
+    "TOLD",
+    "March",
+    "march",
+    "march_all",
+]
 
-WORDS = 8
-"""Words of a call of `march`: thunk, function, four for its result, the march, and how many steps."""
-
-COUNT, ITERATIONS, LAST_STEP, LAST_RATE, CHANGED, TOLD = range(6)
+ITERATIONS, LAST_STEP, LAST_RATE, TOLD = range(4)
 """Entries of `told`, and how many there are."""
+
+DONE, CHANGED, STRAINED, GIVEN_UP, DISTURBED = range(5)
+"""Why a march has ended: it is done; attributes have changed; bodies are strained, which is to be told; a step is not
+quiet; something else has happened to the world.
+"""
+
+REASON = 32
+"""Bits of what `march` returns that are the number of steps; those above are the reason."""
+
+_FRAME, _VERSION = range(2)  # entries of `counters`
 
 
 class March(Record):
@@ -34,8 +56,9 @@ class March(Record):
 
     h                       length of a step [s]
     words, take, commit     a program, with the places of a step and of the coordinates' commit, −1 where there are none
-    reads, exports          places of what looks at attributes, and of what hands multipliers over
+    reads                   places of what looks at attributes
     descent, start          of the step
+    is_open                 whether exact joints may be open at its start
     Q, V, A, Q_before, V_before (n, 4, 3)   the state
     Q_new, V_new, A_new     room for the next one
     p, past, before         parameters of all laws now, of the last two steps (2, …), and as the last step left them
@@ -47,7 +70,10 @@ class March(Record):
     used, spent, planes     books of motion, and room for them; of contact, empty without it
     stride (n,)             of contact
     time (2,)               simulated time and what rounding has lost of it [s]
-    told (5,)               steps so far; of the last one iterations, step and rate; whether attributes have changed
+    counters, ages, elsewhere   frame and version; age of the blocks; steps that contact has not seen
+    seen (1,)               version after the last step
+    every, strain           frames from one look for strains to the next, and from which strain on that is told
+    told (3,)               of the last step: iterations, step and rate
     """
 
     h: float = real()
@@ -55,8 +81,8 @@ class March(Record):
     take: int = integer()
     commit: int = integer()
     reads: Indices = i8(1)
-    exports: Indices = i8(1)
     descent: Descent = nested(Descent)
+    is_open: float = real()
     start: Start = nested(Start)
     Q: Array = f8(3)
     V: Array = f8(3)
@@ -89,6 +115,12 @@ class March(Record):
     kept_planes: Array = f8(1)
     stride: Array = f8(1)
     time: Array = f8(1)
+    counters: Indices = i8(1)
+    ages: Indices = i8(1)
+    elsewhere: Indices = i8(1)
+    seen: Indices = i8(1)
+    every: int = integer()
+    strain: float = real()
     told: Array = f8(1)
 
 
@@ -96,14 +128,6 @@ class March(Record):
 def _copy(source: Array, out: Array) -> None:
     for k in range(len(source)):
         out[k] = source[k]
-
-
-@plain_kernel
-def _copy_bodies(source: Array, out: Array) -> None:
-    for b in range(len(source)):
-        for i in range(4):
-            for x in range(3):
-                out[b, i, x] = source[b, i, x]
 
 
 @plain_kernel
@@ -145,8 +169,8 @@ def _begin(m: March) -> None:
     _copy(m.planes, m.kept_planes)
     for b in range(len(m.stride)):
         m.stride[b] = math.inf
-    _copy_bodies(m.Q, m.start.Q)
-    _copy_bodies(m.V, m.start.V)
+    copy_matrices(m.Q, m.start.Q)
+    copy_matrices(m.V, m.start.V)
     for b in range(len(m.start.held)):
         m.start.held[b] = 0
     for k in range(len(m.start.carried)):
@@ -154,6 +178,8 @@ def _begin(m: March) -> None:
             m.start.carried[k, x] = 0.0
     for b in range(len(m.descent.swept)):
         m.descent.swept[b] = 0
+    m.descent.worst[0] = 0.0
+    m.descent.asked[IS_OPEN] = m.is_open
 
 
 @plain_kernel
@@ -170,13 +196,13 @@ def _give_up(m: March) -> None:
 @plain_kernel
 def _end(m: March) -> None:
     """The step was taken: state, forces of joints, coordinates and time ← those at its end."""
-    _copy_bodies(m.Q, m.Q_before)
-    _copy_bodies(m.V, m.V_before)
-    _copy_bodies(m.Q_new, m.Q)
-    _copy_bodies(m.V_new, m.V)
-    _copy_bodies(m.A_new, m.A)
-    for place in m.exports:
-        call(m.words, place)
+    copy_matrices(m.Q, m.Q_before)
+    copy_matrices(m.V, m.V_before)
+    copy_matrices(m.Q_new, m.Q)
+    copy_matrices(m.V_new, m.V)
+    copy_matrices(m.A_new, m.A)
+    for place in m.descent.export:
+        call(m.descent.words, place)
     scale = m.h * m.h
     _end_rows(scale, m.points_multiplier, m.points_force)
     _end_rows(scale, m.slides_multiplier, m.slides_force)
@@ -190,35 +216,61 @@ def _end(m: March) -> None:
 
 
 @plain_kernel
-def march(m: March, steps: int) -> int:
-    """Take so many steps, as long as they are quiet; how many were taken.
+def _has_strain(Q: Array, least: float) -> bool:
+    """Whether an entry of AᵀA − 1 is as large as that for any body."""
+    for b in range(len(Q)):
+        for i in range(1, 4):
+            for j in range(i, 4):
+                total = -1.0 if i == j else 0.0
+                for x in range(3):
+                    total += Q[b, i, x] * Q[b, j, x]
+                if not abs(total) < least:
+                    return True
+    return False
 
-    None is where attributes have changed since they were last looked at, which is told.
-    """
+
+@plain_kernel
+def _has_changed(m: March) -> bool:
+    """Look at attributes: whether any has changed."""
     changed = False
     for place in m.reads:
         call(m.words, place)
         changed = changed or m.words[place + RESULT] != 0
-    m.told[CHANGED] = changed
-    if changed:
-        return 0
+    return changed
+
+
+@plain_kernel
+def march(m: March, steps: int) -> int:
+    """Take so many steps, as long as they are quiet; how many were taken, and why it has ended: see REASON."""
+    told, counters, numbers = m.told, m.counters, m.descent.numbers
+    if counters[_VERSION] != m.seen[0]:
+        return DISTURBED << REASON
+    if _has_changed(m):
+        return CHANGED << REASON
     for taken in range(steps):
         _refresh(m)
         _begin(m)
         call(m.words, m.take)
         iterations = m.words[m.take + RESULT]
-        if iterations < 0:
+        if iterations < 0 or has_failed(m.words):
             _give_up(m)
-            return taken
+            return (GIVEN_UP << REASON) + taken
         _end(m)
-        numbers, told = m.descent.numbers, m.told
-        told[COUNT] += 1.0
         told[ITERATIONS], told[LAST_STEP], told[LAST_RATE] = iterations, numbers[STEP], numbers[RATE]
+        counters[_FRAME] += 1
+        counters[_VERSION] += 1
+        m.seen[0] = counters[_VERSION]
+        m.ages[0] += 1
+        m.elsewhere[0] += 1
+        if counters[_FRAME] % m.every == 0 and _has_strain(m.Q, m.strain):
+            return (STRAINED << REASON) + taken + 1
     return steps
 
 
 @mapped
-def march_all(words: Indices, chosen: Indices, span: Span) -> None:
-    """March of some of the chosen worlds, whose calls are one after the other in the words of a program."""
+def march_all(words: Indices, chosen: Indices, fetch_at: int, span: Span) -> None:
+    """March of some of the chosen worlds; rows of words (n, ·) are a program each, with what fetches their memory."""
     for k in range(span[1], span[2]):
-        call(words, WORDS * chosen[k])
+        if k + 1 < span[2]:
+            call(words[chosen[k + 1]], fetch_at)
+        call(words[chosen[k]], 1)

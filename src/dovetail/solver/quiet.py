@@ -115,16 +115,21 @@ class Quiet:
 
         None where there is none. The arrays of the state are those that it has now.
         """
-        c, d, contact, made_for = self._course, self._descent, self._model.contact, self._made_for
-        if not self.was_whole or c is None or d is None or not self._is_whole(state, h, methods):
+        c, d, model, known = self._course, self._descent, self._model, self._made_for
+        if not self.was_whole or c is None or d is None or known is None or not self._is_whole(state, h, methods):
             return None
-        if made_for != (h, id(methods), id(self._model.directions.blocks.U)) or not (contact is None or contact.is_idle):
+        if c.h != h or known[0] is not methods or known[1] is not model.directions.blocks.U:
             return None
-        exact = self._model.potential.exact
-        d.asked[IS_OPEN] = exact is not None and not exact.stay_closed
-        d.asked[TRIALS] = GUESS_TRIALS  # of which _MOST iterations leave room for
+        if model.contact is not None and (model.directions.sweep is None or not model.contact.is_idle):
+            return None
+        d.asked[TRIALS] = GUESS_TRIALS  # which _MOST iterations leave room for
         arrays = state.Q, state.V, state.A, state.Q_before, state.V_before, *state.spare
-        return program.add(take, c, self._footing, d, self._model.islands, *arrays), d
+        return program.add(take, c, self._footing, d, model.islands, *arrays), d
+
+    @property
+    def programs(self) -> tuple[Program, Program]:
+        """What a step in one call runs."""
+        return self._program, self._plot
 
     def _may_start(self) -> bool:
         """Whether all mechanisms start alike: by a sweep, or by blocks."""

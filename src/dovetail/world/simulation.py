@@ -38,6 +38,7 @@ from dovetail.world.body_results import BodyResults
 from dovetail.world.carry import carry_coordinates, carry_over
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
+from dovetail.world.counted import Counted
 from dovetail.world.first_compile import features, first_compile
 from dovetail.world.joints import Joints
 from dovetail.world.live import Live
@@ -55,7 +56,7 @@ from dovetail.world.strain import StrainWatch
 __all__ = ["Simulation"]
 
 
-class Simulation:
+class Simulation(Counted):
     """Solver arrays of a scene with the routines that refresh them from attributes and write results back."""
 
     joints: Joints
@@ -71,7 +72,7 @@ class Simulation:
             threads_by_default()  # which refuses what the environment may say
         if kernel.jit_enabled:
             first_compile(features(config, constitutions))
-        self._scene = scene
+        self.scene = scene
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
         lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
@@ -85,7 +86,8 @@ class Simulation:
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
         self._friction_dissipated = np.zeros(1)
-        self._time = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
+        Counted.__init__(self)
+        self.clock = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
         if self.contact is not None:
             planes = plane_names(scene)
             self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
@@ -98,14 +100,10 @@ class Simulation:
             carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
         coupled = [] if self.couplings is None else self.couplings.changing()
-        own = [self._friction_dissipated, self._time]
+        own = [self._friction_dissipated, self.clock, self.counters]
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
-        self.last: tuple[int, StepReport | None] = 0, None
-        """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
         self._at_floor, self._strain = False, StrainWatch(self.model.bodies)
         self.live = Live(self)
-        self.version = 0
-        """Another number whenever something may have moved."""
         self._body_results = BodyResults(self.table)
         self._velocity = -1, self.state.V
         self._body_refresh = BodyRefresh(self.table, self.model, self.forces)
@@ -128,7 +126,7 @@ class Simulation:
             substeps=scene.animator.substep(),
         )
         if past is not None:
-            self._friction_dissipated[:], self._time[:] = past._friction_dissipated, past._time
+            self._friction_dissipated[:], self.clock[:] = past._friction_dissipated, past._time
             self.last, self.version = past.last, past.version + 1
             carry_over(past, self)
 
@@ -137,12 +135,12 @@ class Simulation:
         """The step length [s] as it is in the config now."""
         assert self._dt is not None
         h = float(self._dt.values[0])
-        return h if 1e-9 <= h <= 1e9 else step_length(self._scene.config)
+        return h if 1e-9 <= h <= 1e9 else step_length(self.scene.config)
 
     @property
     def time(self) -> float:
         """Simulated time [s]: the sum of all steps."""
-        return float(self._time.sum())
+        return float(self.clock.sum())
 
     def advance(self, frame: int) -> StepReport:
         """Compute frame `frame`; if anything is raised, an interrupt too, all is as it was in the frame before.
@@ -151,7 +149,7 @@ class Simulation:
         """
         before, h = self.last, self.dt
         with Timer("Animate"):
-            self._scene.animator.run(frame, h)
+            self.scene.animator.run(frame, h)
         undo = keep(self.model, self.state)
         self._copies.keep()
         try:
@@ -160,7 +158,7 @@ class Simulation:
             self.version += 1
             self.last = frame, report
         except BaseException as error:
-            while self.last is before:
+            while self._last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
                     settle()
                     self._copies.undo()
@@ -184,7 +182,7 @@ class Simulation:
         if self.contact is None or self.contact.ease is None or (news := self.contact.ease.news) is None:
             return
         self.contact.ease.news = None
-        other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self._scene)[-1 - news.b]}'"
+        other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self.scene)[-1 - news.b]}'"
         Logger.info(
             f"World.advance: frame {frame}: {self.table.name(news.a)} begins {news.gap:.2g} m from {other}, nearer "
             f"than it would rest; the barrier of this pair, the nearest of {news.pairs}, grows to its full range "
@@ -219,8 +217,8 @@ class Simulation:
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
             report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)
         self._friction_dissipated += report.friction_loss
-        time, lost = self._time
-        self._time[:] = time + h, lost + (h - ((time + h) - time))
+        time, lost = self.clock
+        self.clock[:] = time + h, lost + (h - ((time + h) - time))
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
         if self.couplings is not None:
@@ -230,7 +228,7 @@ class Simulation:
     @cached_property
     def marcher(self) -> Marcher:
         """What takes steps together with other simulations."""
-        return Marcher(self, self._scene.animator, self._body_refresh, self._strain, self._time)
+        return Marcher(self, self._body_refresh, self._strain)
 
     def forget(self) -> None:
         """Read all attributes anew before the next step."""
@@ -312,7 +310,7 @@ class Simulation:
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
-        own = {"friction_dissipated": self._friction_dissipated, "time": self._time}
+        own = {"friction_dissipated": self._friction_dissipated, "time": self.clock}
         own |= {} if self.couplings is None else self.couplings.arrays()
         return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.model.arrays(), **own}
 
@@ -326,7 +324,7 @@ class Simulation:
             self.couplings.restore(arrays)
         self.model.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
-        self._time[:] = arrays["time"]
+        self.clock[:] = arrays["time"]
         self.version += 1
 
     def flaw(self, scene: str, arrays: dict[str, Array]) -> str:

@@ -97,6 +97,7 @@ class World:
         """
         simulation = self._initialised("reopen")
         simulation.publish()
+        simulation.version += 1
         self.scene.thaw()
         self._valid = False
 

@@ -21,7 +21,7 @@ from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.sim import Sim
 from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.contacts import Contacts
-from dovetail.world.marching import march_together
+from dovetail.world.marching import Marching
 from dovetail.world.world_state import WorldState
 from dovetail.worlds.targets import Loads, Targets
 
@@ -80,6 +80,8 @@ class Worlds(Handle):
         for number, sequence in enumerate(np.random.SeedSequence(int(seed)).spawn(int(n))):
             self._make(number, build, np.random.default_rng(sequence), options)
         self.names = list(self.mechanisms[0].names)
+        steered = [thing for sim in self._sims for thing in (sim.scene.animator.animations, sim.recordings)]
+        self._marching = Marching(len(self), self._threads, steered)
 
     def _make(self, number: int, build: Build, rng: np.random.Generator, options: dict[str, Any]) -> None:
         sim = Sim(threads=1 if self._threads > 1 else None, **options)  # one level of threads is enough
@@ -129,7 +131,7 @@ class Worlds(Handle):
         left[list(self.failed)] = 0
         failures: dict[int, str] = {}
         while left.any():
-            self._march(left)
+            self._marching.advance(left)
             rest = np.flatnonzero(left).tolist()
             parts = [rest[k :: self._threads] for k in range(min(self._threads, len(rest)))]
             if len(parts) < 2:
@@ -143,17 +145,6 @@ class Worlds(Handle):
             self.failed[number] = failures[number]
             Logger.warn(f"Worlds: world {number} cannot go on and is left as it is: {failures[number]}")
 
-    def _march(self, left: Indices) -> None:
-        """Take steps of all worlds in which nothing but joints acts, in one call; of so many, some are left."""
-        sims, chosen, marchers = self._sims, [], []
-        for number in np.flatnonzero(left).tolist():
-            marcher = sims[number].world.marcher
-            if marcher.is_ready and not sims[number].is_recorded:
-                chosen.append(number)
-                marchers.append(marcher)
-        if chosen:
-            left[chosen] -= march_together(marchers, left[chosen], self._threads)
-
     def _run(self, some: Sequence[int], left: Indices) -> dict[int, str]:
         """Step some worlds one after the other, until they join those that march; why those that failed did."""
         failures: dict[int, str] = {}
@@ -164,7 +155,7 @@ class Worlds(Handle):
                     while left[number]:
                         sim.step()
                         left[number] -= 1
-                        if sim.world.marcher.join():
+                        if self._marching.join(number, sim.world.marcher):
                             break
                 except SolverError as error:
                     failures[number], left[number] = str(error), 0

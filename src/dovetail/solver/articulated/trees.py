@@ -317,13 +317,6 @@ class Sweep:
         self._swept |= bodies
         self._not_exported = True
 
-    def bind_export(self, program: Program, swept: Indices) -> list[int]:
-        """The places of `export_multipliers` of these bodies (n,) in a program; rows of special ones have none."""
-        if self._potential.exact is None:
-            return []
-        told = self._told, self._tells, self._half, self._rows.near, swept, self.sweep.multiplier
-        return [program.add(_export, *told, self._potential.points.multiplier)]
-
     def filter(self, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[Array, Array] | None:
         """P⁻¹ M (Q − aims) and P⁻¹(M push − ∇V of joints) of active bodies (n, 12); None if there is none.
 
