@@ -33,7 +33,10 @@ from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["RESULT", "Program", "call", "has_failed"]
+__all__ = ["ADDRESS", "RESULT", "Program", "call", "has_failed"]
+
+ADDRESS = 4
+"""Words from the place of an array among arguments to its address."""
 
 RESULT = 2
 """Words from the place of a call to what it returns."""

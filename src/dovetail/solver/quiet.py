@@ -110,10 +110,10 @@ class Quiet:
         self.was_whole = True
         return found
 
-    def bind(self, program: Program, state: State, h: float, methods: Methods) -> tuple[int, Descent] | None:
-        """The place of further steps like the last one, as long as nothing but them changes the state, and the descent.
+    def further(self, state: State, h: float, methods: Methods) -> tuple[Course, Footing | None, Descent] | None:
+        """What further steps like the last one work on, as long as nothing but them changes the state; None if none do.
 
-        None where there is none. The arrays of the state are those that it has now.
+        `take` has the rest, with room for the parameters of a step in `asked`.
         """
         c, d, model, known = self._course, self._descent, self._model, self._made_for
         if not self.was_whole or c is None or d is None or known is None or not self._is_whole(state, h, methods):
@@ -123,8 +123,7 @@ class Quiet:
         if model.contact is not None and (model.directions.sweep is None or not model.contact.is_idle):
             return None
         d.asked[TRIALS] = GUESS_TRIALS  # which _MOST iterations leave room for
-        arrays = state.Q, state.V, state.A, state.Q_before, state.V_before, *state.spare
-        return program.add(take, c, self._footing, d, model.islands, *arrays), d
+        return c, self._footing, d
 
     @property
     def programs(self) -> tuple[Program, Program]:

@@ -95,6 +95,9 @@ class _LawRefresh:
         none = np.zeros(0, np.int64)
         exact = [use.rows.start + np.flatnonzero(use.entry.exact) for use in exactly]
         self._exact = np.concatenate([none, *exact])
+        common = [self._acceleration[self._acceleration >= 0], self._switch, self._hold, self._offset]
+        self._common = np.concatenate([none, *(at for at in common if at is not None)])
+        self.asked: Indices = np.concatenate([self._common, *(column.at for column in self._columns)])
         self._exact_rows = np.concatenate([none, *(np.arange(u.held_rows.start, u.held_rows.stop) for u in exactly)])
 
     def _ask(self, reader: AttributeReader, name: str | None) -> Indices | None:
@@ -109,12 +112,16 @@ class _LawRefresh:
             return reader.ask(use.entry.elements, use.word.acceleration)
         return np.full(use.entry.count, -1)
 
-    def run(self, read: Array) -> None:
-        """Take over what was read."""
+    def run(self, read: Array, changed: Flags | None = None) -> None:
+        """Take over what was read; `changed` says which of it has, if that is known."""
         laws = self.laws
+        if changed is not None and np.count_nonzero(changed[self._common]):
+            changed = None
         on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
         held = self._keep_held(read, on)
         for column in self._columns:
+            if changed is not None and not np.count_nonzero(changed[column.at]):
+                continue
             values = column.values(read, self._entries)
             if column.parameter.reported:
                 values = values - (0.0 if self._offset is None else read[self._offset])
@@ -123,13 +130,15 @@ class _LawRefresh:
             if column.number == 0 and on is not None:
                 values = np.where(on, values, 0.0)
             laws.p[:, column.number] = values
+            if self.given is not None and column.number == TARGET:
+                self.given[0][:] = values
         if self._lowered.held is not None and self._exact.size:
             _, target, scale = laws.p[self._exact].T
             self._lowered.held.target[self._exact_rows] = scale * target
         if isinstance(self._word, Limit):
             self._check_limits()
-        if self.given is not None:
-            self.given[0][:], self.given[1][:] = laws.p[:, TARGET], self._accelerations(read)
+        if self.given is not None and changed is None:
+            self.given[1][:] = self._accelerations(read)
 
     @property
     def may_approach(self) -> bool:
@@ -213,9 +222,10 @@ class _LoadRefresh:
         self._values, self._name = uses[0].values, uses[0].name
         self._force = np.concatenate([reader.ask(use.entry.elements, use.name) for use in uses])
         self._switch = np.concatenate([reader.ask(use.entry.elements, use.word.is_constrained) for use in uses])
+        self.asked: Indices = np.concatenate([self._force, self._switch])
         self._entries = _Entries([use.entry for use in uses])
 
-    def run(self, read: Array) -> None:
+    def run(self, read: Array, changed: Flags | None = None) -> None:
         """Take over what was read."""
         values = np.where(read[self._switch] != 0.0, read[self._force], 0.0)
         self._entries.check_finite(self._name, values)
@@ -252,6 +262,7 @@ class JointRefresh:
         self._rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
         self._steps = np.zeros(0, np.int64) if laws is None else laws.step[laws.step >= 0]
         self._stale, self._h = True, -1.0
+        self._taken = np.zeros(0)
 
     def _approaching(self, laws: Laws | None) -> Approaches:
         """All servos that may have an acceleration; each of their batches fills its part."""
@@ -309,16 +320,12 @@ class JointRefresh:
         self._h = h
 
     def take_over(self) -> None:
-        """Take over what was read, and has changed."""
-        self._take(self.reader.values)
-        self._stale = False
-
-    def _take(self, read: Array) -> None:
+        """Take over what was read, of laws and loads of which something has changed."""
+        read, changed = self.reader.values, None if self._stale else self.reader.values != self._taken
         self._stale = True  # until all is taken: what is refused once is refused again
-        for law in self._laws:
-            law.run(read)
-        for load in self._loads:
-            load.run(read)
+        for part in (*self._laws, *self._loads):
+            if changed is None or np.count_nonzero(changed[part.asked]):
+                part.run(read, changed)
         for use, column, at, parameter in self._terms:
             if at is not None:
                 values = read[at]
@@ -326,3 +333,5 @@ class JointRefresh:
                 use.terms.p[use.rows, column] = values * use.entry.mass if parameter.times_mass else values
             elif parameter.value is not None:
                 use.terms.p[use.rows, column] = parameter.value
+        self._taken = read.copy()
+        self._stale = False

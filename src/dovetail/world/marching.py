@@ -17,9 +17,11 @@ from dovetail.geometry.attribute import moved
 from dovetail.kernel.fetch import fetch, lines_of
 from dovetail.kernel.kernel import jit_enabled
 from dovetail.kernel.peek import gather_numbers
-from dovetail.kernel.program import RESULT, Program
+from dovetail.kernel.program import ADDRESS, RESULT, Program
 from dovetail.kernel.threads import map_chunks, using
+from dovetail.solver.course import Course, take
 from dovetail.solver.descent import Descent
+from dovetail.solver.footing import Footing
 from dovetail.solver.joint.coordinates import commit_coordinates
 from dovetail.solver.march import (
     CHANGED,
@@ -47,6 +49,8 @@ __all__ = ["Marcher", "Marching"]
 
 _MARCH, _STEPS, _FETCH, _WORDS = 1, 8, 9, 24
 """In the words of a world: the call of `march`, how many steps that is asked for, that of `fetch`; how many there are."""
+_STATE = "Q", "V", "A", "Q_before", "V_before", "Q_new", "V_new", "A_new"
+_BOOKS = "used", "spent", "planes"
 _NEARLY = 0.999 * LARGE  # a strain that Python looks at, which decides
 _PARTS = 8  # chunks for each thread: the last ones end together
 
@@ -67,6 +71,8 @@ class Marcher:
         self._length.ask(simulation.scene.config.attributes, "dt")
         self._told = np.zeros(TOLD)
         self.march: March | None = None
+        self._made: March | None = None
+        self._made_for: tuple[Course | None, int] = None, -1
 
     def join(self) -> bool:
         """Take part from now on, if the last step allows it; whether it does."""
@@ -75,15 +81,14 @@ class Marcher:
         is_eased = contact is not None and contact.ease is not None and len(contact.ease.pairs) > 0
         if not jit_enabled or not s.model.quiet.was_whole or is_eased or self._is_steered:
             return False
-        h, within = s.dt, Program()
-        found = s.model.quiet.bind(within, s.state, h, s.scheme.at_start(s.model, s.state, h))
+        h = s.dt
+        found = s.model.quiet.further(s.state, h, s.scheme.at_start(s.model, s.state, h))
         if found is None:
             return False
-        self.march = self._made(within, h, *found)
-        self._within, self.program = within, Program()
-        self.program.add(march, self.march, 0)
-        self._lines = lines_of([self.march, self._within, s.model.quiet.programs])
-        self.program.add(fetch, self._lines)
+        if self._made is None or self._made_for[0] is not found[0] or self._made_for[1] != moved.count:
+            self._made, self._made_for = self._make(h, *found), (found[0], moved.count)
+        self._aim(self._made)
+        self.march = self._made
         return True
 
     @property
@@ -91,39 +96,64 @@ class Marcher:
         """Whether something happens between steps: animations, couplings, pushes."""
         return self._is_coupled or self.simulation.pushes.acts or bool(self.simulation.scene.animator.animations)
 
-    def _made(self, program: Program, h: float, take: int, descent: Descent) -> March:
-        s, model, state, none = self.simulation, self.simulation.model, self.simulation.state, np.zeros(0, np.int64)
-        laws, exact, contact = model.potential.laws, model.potential.exact, s.contact
-        coordinates, reads = s.joints.coordinates, []
+    def _make(self, h: float, course: Course, footing: Footing | None, descent: Descent) -> March:
+        s, model, none, within = self.simulation, self.simulation.model, np.zeros(0, np.int64), Program()
+        laws, exact, coordinates, state = model.potential.laws, model.potential.exact, s.joints.coordinates, s.state
+        reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))
         for reader in (self._length, *self._refresh.readers, s.joints.refreshing.reader):
             reader.read()
             places = reader.places
-            reads.append(program.add(gather_numbers, places.address, places.kind, places.start, reader.values))
-        commit = program.add(commit_coordinates, coordinates, state.Q, state.V) if coordinates.count else -1
+            reads.append(within.add(gather_numbers, places.address, places.kind, places.start, reader.values))
+        step = within.add(take, course, footing, descent, model.islands, *room)
+        commit = within.add(commit_coordinates, coordinates, room[0], room[1]) if coordinates.count else -1
+        self._arrays = [[within.argument(step, 4 + k)] for k in range(8)]
+        if commit >= 0:
+            for k in range(2):
+                self._arrays[k].append(within.argument(commit, 1 + k))
         p, past = (np.zeros(0), np.zeros((2, 0))) if laws is None else (laws.p, laws.past)
         rates = none if laws is None else np.flatnonzero(laws.start >= 0)
         forces = {}
         for name in ("points", "slides", "combined"):
             rows = None if exact is None else getattr(exact, name)
-            forces[f"{name}_force"] = np.zeros((0, 3)) if rows is None else rows.force
-            forces[f"{name}_multiplier"] = np.zeros((0, 3)) if rows is None else rows.multiplier
-        used, spent, planes, stride = (np.zeros(0) for _ in range(4))
-        elsewhere = np.zeros(1, np.int64)
-        if contact is not None:
-            used, spent, planes, stride = contact.watch.used, contact.watch.spent, contact.watch.planes, contact.stride
-            elsewhere = contact.steps_elsewhere
-        return March(
-            h=h, words=program.words(), take=take, commit=commit, reads=np.array(reads, np.int64), descent=descent,
-            start=model.start, is_open=exact is not None and not exact.stay_closed, Q=state.Q, V=state.V, A=state.A,
-            Q_before=state.Q_before, V_before=state.V_before, Q_new=state.spare[0], V_new=state.spare[1],
-            A_new=state.spare[2], p=p, past=past, before=p.copy(), kept_past=past[1].copy(),
-            now=none if laws is None else laws.start[rates], rates=none if laws is None else laws.of[rates],
+            forces[f"{name}_force"] = no_rows if rows is None else rows.force
+            forces[f"{name}_multiplier"] = no_rows if rows is None else rows.multiplier
+        books = dict.fromkeys((*_BOOKS, *(f"kept_{name}" for name in _BOOKS), "stride"), np.zeros(0))
+        elsewhere = np.zeros(1, np.int64) if s.contact is None else s.contact.steps_elsewhere
+        made = March(
+            h=h, words=within.words(), take=step, commit=commit, reads=np.array(reads, np.int64), descent=descent,
+            start=model.start, is_open=0.0, **dict(zip(_STATE, room, strict=True)), p=p, past=past, before=p.copy(),
+            kept_past=past[1].copy(), now=none if laws is None else laws.start[rates],
+            rates=none if laws is None else laws.of[rates],
             steps=none if laws is None else laws.step[laws.step >= 0], approaches=s.joints.refreshing.approaches,
-            value=coordinates.value, **forces, used=used, spent=spent, planes=planes, kept_used=used.copy(),
-            kept_spent=spent.copy(), kept_planes=planes.copy(), stride=stride, time=s.clock, counters=s.counters,
-            ages=model.directions.ages, elsewhere=elsewhere, seen=np.array([s.version]), every=EVERY, strain=_NEARLY,
+            value=coordinates.value, **forces, **books, time=s.clock, counters=s.counters,
+            ages=model.directions.ages, elsewhere=elsewhere, seen=np.zeros(1, np.int64), every=EVERY, strain=_NEARLY,
             told=self._told,
         )  # fmt: skip
+        self._aim(made)
+        self._within, self.program = within, Program()
+        self._lines = lines_of([made, within, model.quiet.programs])
+        self.program.add(march, made, 0)
+        self.program.add(fetch, self._lines)
+        return made
+
+    def _aim(self, m: March) -> None:
+        """Have the march begin in the present state."""
+        s, exact, contact = self.simulation, self.simulation.model.potential.exact, self.simulation.contact
+        state, words = s.state, m.words
+        arrays = state.Q, state.V, state.A, state.Q_before, state.V_before, *state.spare
+        for name, array, places in zip(_STATE, arrays, self._arrays, strict=True):
+            setattr(m, name, array)
+            for place in places:
+                words[place + ADDRESS] = array.__array_interface__["data"][0]
+        if contact is not None:
+            m.stride = contact.stride
+            for name in _BOOKS:
+                now = getattr(contact.watch, name)
+                setattr(m, name, now)
+                if len(getattr(m, f"kept_{name}")) != len(now):
+                    setattr(m, f"kept_{name}", now.copy())
+        m.is_open = exact is not None and not exact.stay_closed
+        m.before[:], m.seen[0] = m.p, s.version
 
     @property
     def report(self) -> StepReport:
@@ -145,15 +175,13 @@ class Marcher:
         return False
 
     def _take_over(self) -> bool:
-        """Attributes have changed: take them over, if steps may go on as before."""
-        s, m = self.simulation, self.march
-        s.forget()
-        if m is None or s.dt != m.h:
+        """Attributes have changed: take them over, if those are of joints, and steps may go on as before."""
+        m = self.march
+        if m is None or (m.words[m.reads[:-1] + RESULT] != 0).any():
             return False
         with contextlib.suppress(DovetailError):  # which the step from Python raises again
-            self._refresh.run()
-            s.joints.refreshing.take_over()
-            return s.model.quiet.is_unloaded
+            self.simulation.joints.refreshing.take_over()
+            return self.simulation.model.quiet.is_unloaded
         return False
 
     def leave(self) -> None:

@@ -126,7 +126,7 @@ class Simulation(Counted):
             substeps=scene.animator.substep(),
         )
         if past is not None:
-            self._friction_dissipated[:], self.clock[:] = past._friction_dissipated, past._time
+            self._friction_dissipated[:], self.clock[:] = past._friction_dissipated, past.clock
             self.last, self.version = past.last, past.version + 1
             carry_over(past, self)
 
