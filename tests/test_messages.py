@@ -34,3 +34,10 @@ def test_a_long_name_is_cut_in_the_log(caplog):
 def test_what_is_not_long_stays_as_it_is():
     told = "SceneIO.load: '/a/folder/scene.json': " + "it cannot be read; " * 30
     assert shortened(told) == told
+
+
+def test_words_between_two_names_are_not_a_name():
+    told = "'box 1' and 'box 2' intersect: " + "edge (3, 0) of the first one's " * 10 + "'box 1' and 'box 3' too."
+    assert shortened(told) == told
+    long = "x" * 300
+    assert shortened(f"'box 1' and '{long}' {told}").count("…") == 1

@@ -70,11 +70,6 @@ class ConfigAttributes:
     def __len__(self) -> int:
         return len(KEYS)
 
-    @property
-    def attributes(self) -> AttributeCollection:
-        """Where the values are."""
-        return self._attributes
-
     def validate(self, name: str | None = None) -> None:
         """Check the value of one key, or of all and what they must satisfy together; raises ConfigError."""
         if name is not None:

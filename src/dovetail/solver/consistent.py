@@ -223,5 +223,4 @@ def _carry(model: Model, start: Start, x: Array) -> None:
 
 def _at_end(model: Model, start: Start) -> Array:
     """The acceleration by gravity and loads at Qₙ + hV̂."""
-    loads = model.loads
-    return loads.accelerations(start.Q + start.h * start.V) if loads.act else loads.free_fall
+    return model.loads.at_end(start.h, start.Q, start.V)

@@ -30,9 +30,13 @@ class Course(Record):
     h                        length of the step [s]
     is_consistent            whether it has a start
     words, results           a program, also as floats, with the places of its calls:
-    aim, respond, scatter, close   of a start by sweeps, consistent.py; −1 without one
-    predict, guess           Q̃, and the first guess
+    loads                    accelerations by gravity and loads
+    aim, respond, scatter    of a start by sweeps, consistent.py; −1 without one
+    close                    the end of it, calls that follow each other
+    predict                  Q̃, and where rotors would go: calls that follow each other
+    guess                    the first guess
     commit, other            the new state, from one and from the other of the two states of the descent
+    rotors                   what they keep of the step; −1 without any
     V, A (n, 4, 3)           velocity and inner acceleration; Q is that of the descent
     Q_before, V_before       one step earlier
     Q_new, V_new, A_new      the new state
@@ -43,14 +47,16 @@ class Course(Record):
     words: Indices = i8(1)
     results: Array = f8(1)
     is_consistent: int = integer()
+    loads: Indices = i8(1)
     aim: int = integer()
     respond: int = integer()
     scatter: int = integer()
-    close: int = integer()
-    predict: int = integer()
+    close: Indices = i8(1)
+    predict: Indices = i8(1)
     guess: int = integer()
     commit: int = integer()
     other: int = integer()
+    rotors: int = integer()
     V: Array = f8(3)
     A: Array = f8(3)
     Q_before: Array = f8(3)
@@ -86,7 +92,8 @@ def _start(c: Course) -> bool:
     call(c.words, c.scatter)
     if turn > FAST and _respond(c) == math.inf:
         return False
-    call(c.words, c.close)
+    for place in c.close:
+        call(c.words, place)
     return True
 
 
@@ -105,13 +112,16 @@ def take(
     copy_matrices(A, c.A)
     copy_matrices(Q_before, c.Q_before)
     copy_matrices(V_before, c.V_before)
+    for place in c.loads:
+        call(c.words, place)
     if c.is_consistent:
         if f is None:
             if not _start(c):
                 return GIVEN_UP
         elif not start_by_blocks(f, c.words):
             return GIVEN_UP
-    call(c.words, c.predict)
+    for place in c.predict:
+        call(c.words, place)
     call(c.words, c.guess)
     found, iterations = descend(d, s)
     if found < 0:
@@ -119,7 +129,9 @@ def take(
     call(c.words, c.commit if found == 1 else c.other)
     if has_failed(c.words):
         return GIVEN_UP
+    if c.rotors >= 0:
+        call(c.words, c.rotors)
     copy_matrices(c.Q_new, Q_new)
     copy_matrices(c.V_new, V_new)
     copy_matrices(c.A_new, A_new)
-    return iterations
+    return GIVEN_UP if has_failed(c.words) else iterations

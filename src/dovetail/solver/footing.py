@@ -68,9 +68,14 @@ def start_by_blocks(f: Footing, words: Indices) -> bool:
 
 
 def footing_of(
-    model: Model, program: Program, h: float, methods: Methods, Q: Array, a: Array, total: Array, inner: Array
-) -> Footing:
-    """The footing of steps of length h from Q, where bodies fall with a; total and inner (n, 4, 3) are to be filled."""
+    model: Model, program: Program, h: float, methods: Methods, Q: Array, a: Array, a_end: Array, total: Array,
+    inner: Array,
+) -> Footing:  # fmt: skip
+    """The footing of steps of length h from Q.
+
+    Gravity and loads accelerate bodies with a there, and a_end is room for that at the end; total and inner (n, 4, 3)
+    are to be filled.
+    """
     potential, start, blocks, free = model.potential, model.start, model.directions.blocks, model.bodies.is_free
     slides, laws, exact, mass = potential.slides, potential.laws, potential.exact, model.bodies.mass
     g, D, U, V = blocks.g, blocks.D, blocks.U, start.V
@@ -92,7 +97,8 @@ def footing_of(
         solved.append(program.add(restrict_direction, known, blocks, None, free, free, Q, g, exact.restraint))
     to_velocity = [program.add(set_momentum, mass, free, V, h, start.drift, g), *solved]
     to_velocity.append(program.add(scatter, free, g, 1.0, V))
-    to_acceleration = [*curved, *solved, program.add(close_start, free, h, g, -1.0, a, total, inner)]
+    to_acceleration = [*curved, *solved, *model.loads.bind_end(program, h, Q, V, a_end)]
+    to_acceleration.append(program.add(close_start, free, h, g, -1.0, a_end, total, inner))
     if laws is not None:
         to_acceleration.append(program.add(accept_start, laws, h, Q, V, methods.smooth))
     return Footing(

@@ -21,6 +21,7 @@ from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
 from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
+from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
 from dovetail.solver.predict import guesses, predict
 from dovetail.solver.solution import Solution, Tolerances
@@ -52,10 +53,9 @@ class Quiet:
         self._lawless: Indices | None = None
         self._starts_by_sweep, self._starts_by_blocks = False, not model.lone.exist
         self._made_for: tuple[Methods, Array] | None = None
-        laws, others = model.potential.laws, model.potential.others
+        others = model.potential.others
         self.is_possible = jit_enabled and model.stops is None and len(others) == 1 and model.islands.count > 0
-        whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
-        self._may_be_whole = whole and (laws is None or not len(laws.rotors))
+        self._may_be_whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
 
     # ---- which steps are quiet -------------------------------------------------------------------------------
 
@@ -80,12 +80,7 @@ class Quiet:
         model, method = self._model, methods.method
         if not self._may_be_whole or state.dt_before not in (0.0, h) or methods.bdf1_count or methods.some_touched:
             return False
-        return not (method.looks_back and model.guards) and self.is_unloaded
-
-    @property
-    def is_unloaded(self) -> bool:
-        """Whether neither forces nor soft transforms act on bodies."""
-        return not self._model.potential.soft_transforms.count and not self._model.loads.act
+        return not (method.looks_back and model.guards)
 
     # ---- taking them -----------------------------------------------------------------------------------------
 
@@ -121,6 +116,8 @@ class Quiet:
         if c.h != h or known[0] is not methods or known[1] is not model.directions.blocks.U:
             return None
         if model.contact is not None and (model.directions.sweep is None or not model.contact.is_idle):
+            return None
+        if model.potential.soft_transforms.count:
             return None
         d.asked[TRIALS] = GUESS_TRIALS  # which _MOST iterations leave room for
         return c, self._footing, d
@@ -241,29 +238,36 @@ class Quiet:
     def _plotted(self, d: Descent, h: float, methods: Methods) -> Course:
         """The course of steps of length h with these methods."""
         model = self._model
-        bodies, potential, a = model.bodies, model.potential, model.loads.free_fall
+        bodies, potential, loads = model.bodies, model.potential, model.loads
         n, program, free = bodies.count, Program(), bodies.is_free
-        V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push = np.zeros((11, n, 4, 3))
+        V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push, a, a_end = np.zeros((13, n, 4, 3))
         Q, V_start, sweep = d.Q[0], V, model.directions.sweep
-        aim = respond = first = last = -1
+        aim = respond = first = -1
+        last: list[int] = []
+        loaded = loads.bind(program, Q, a)
         responses = np.zeros((0, 0, 0))
         self._footing = None
         if methods.is_consistent:
             V_start = model.start.V
         if methods.is_consistent and not self._starts_by_sweep:
-            self._footing = footing_of(model, program, h, methods, Q, a, total, inner)
+            self._footing = footing_of(model, program, h, methods, Q, a, a_end, total, inner)
         elif methods.is_consistent:
             assert sweep is not None
             aim = program.add(aim_at_start, potential.weights, free, h, FAR, a, Q, V_start, aims, push)
             respond, responses = sweep.bind_filter(program, Q, aims, push, free)
             first = program.add(scatter, free, responses[0], 1.0 / FAR, V_start)
-            last = program.add(close_start, free, h, responses[1], 1.0, a, total, inner)
+            last = loads.bind_end(program, h, Q, V_start, a_end)
+            last.append(program.add(close_start, free, h, responses[1], 1.0, a_end, total, inner))
         else:
             total, inner = a, A
         table, is_dynamic = methods.prediction, bodies.is_dynamic
-        ahead = program.add(
-            predict, table, methods.of, h, free, is_dynamic, total, Q, V_start, Q_before, V_before, potential.Q_tilde
-        )
+        past, new, laws, rotors = (Q_before, V_before), (Q_new, V_new), potential.laws, -1
+        ahead = [
+            program.add(predict, table, methods.of, h, free, is_dynamic, total, Q, V_start, *past, potential.Q_tilde)
+        ]
+        if laws is not None and len(laws.rotors):
+            ahead.append(program.add(*predicting(laws, methods, bodies, h, (Q, V_start, total, inner), past)))
+            rotors = program.add(*committing(laws, methods, bodies, h, new, (Q, V), model.nobody, Q_before))
         guess = program.add(guesses, h * h / methods.weight, free, Q, potential.Q_tilde, inner, d.Q[1])
         commits = [
             program.add(
@@ -275,8 +279,8 @@ class Quiet:
         words = program.words()
         self._plot = program
         return Course(
-            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent), aim=aim,
-            respond=respond, scatter=first, close=last, predict=ahead, guess=guess, commit=commits[0],
-            other=commits[1], V=V, A=A, Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new,
-            responses=responses,
+            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent),
+            loads=np.array(loaded), aim=aim, respond=respond, scatter=first, close=np.array(last, np.int64),
+            predict=np.array(ahead), guess=guess, commit=commits[0], other=commits[1], rotors=rotors, V=V, A=A,
+            Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses,
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Before a step: attributes that steer joints, as they are now, copied into the solver's parameters.
 
-All joints that share a law are refreshed together, however many geometries they are in, and only if an attribute has
-changed: what nobody wrote costs nothing.
+All joints that share a law are refreshed together, however many geometries they are in, and only if an attribute of
+theirs has changed: what nobody wrote costs nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Steps of many worlds in one call: who may take part, and what of a world follows from steps that Python has not seen.
 
 A world joins once a step of its own was quiet, in one call (solver/quiet.py), and nothing else happens between steps:
-no animations, couplings or pushes. It stays until something other than such steps changes it (solver/march.py).
+no animations or couplings. It stays until something other than such steps changes it (solver/march.py).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["Marcher", "Marching"]
 
 _MARCH, _STEPS, _FETCH, _WORDS = 1, 8, 9, 24
-"""In the words of a world: the call of `march`, how many steps that is asked for, that of `fetch`; how many there are."""
+"""In the words of a world: the call of `march`, the number of steps that it takes, the call of `fetch`, and the end."""
 _STATE = "Q", "V", "A", "Q_before", "V_before", "Q_new", "V_new", "A_new"
 _BOOKS = "used", "spent", "planes"
 _NEARLY = 0.999 * LARGE  # a strain that Python looks at, which decides
@@ -93,8 +93,8 @@ class Marcher:
 
     @property
     def _is_steered(self) -> bool:
-        """Whether something happens between steps: animations, couplings, pushes."""
-        return self._is_coupled or self.simulation.pushes.acts or bool(self.simulation.scene.animator.animations)
+        """Whether something happens between steps: animations, couplings."""
+        return self._is_coupled or bool(self.simulation.scene.animator.animations)
 
     def _make(self, h: float, course: Course, footing: Footing | None, descent: Descent) -> March:
         s, model, none, within = self.simulation, self.simulation.model, np.zeros(0, np.int64), Program()
@@ -175,13 +175,16 @@ class Marcher:
         return False
 
     def _take_over(self) -> bool:
-        """Attributes have changed: take them over, if those are of joints, and steps may go on as before."""
-        m = self.march
-        if m is None or (m.words[m.reads[:-1] + RESULT] != 0).any():
+        """Attributes have changed: take them over, if steps may go on as before."""
+        s, m = self.simulation, self.march
+        if m is None or s.dt != m.h:
             return False
         with contextlib.suppress(DovetailError):  # which the step from Python raises again
-            self.simulation.joints.refreshing.take_over()
-            return self.simulation.model.quiet.is_unloaded
+            if (m.words[m.reads[1:-1] + RESULT] != 0).any():
+                self._refresh.forget()
+                self._refresh.run()
+            s.joints.refreshing.take_over()
+            return s.model.potential.soft_transforms.count == 0
         return False
 
     def leave(self) -> None:

@@ -61,7 +61,6 @@ class AffineBodyPushFeature(Feature):
             )
         material = np.hstack([np.ones((len(x), 1)), x])
         self._simulation.pushes.set(numbers.astype(np.int64), material[:, :, None] * f[:, None, :])
-        self._simulation.version += 1
 
     def clear(self) -> None:
         """Let go of all bodies."""

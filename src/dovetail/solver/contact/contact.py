@@ -76,8 +76,7 @@ class Contact:
         self._surveyed: tuple[Array | None, float, int] = _UNSURVEYED  # for whom, before a step begins
         self.steps_elsewhere = np.zeros(1, np.int64)  # which were taken by march.py, and write to the same Q
         self._frozen: tuple[object, float, int] = _UNKNOWN
-        self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
-        self._nobody = np.zeros(bodies, np.bool_)
+        self._everything, self._whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
 
     @property
@@ -334,8 +333,7 @@ class Contact:
     def touched(self, Q: Array, h: float) -> Flags:
         if self.is_idle:
             return self._nobody
-        touched = np.zeros(len(self._owner), np.int64)
-        s = self._at(Q, h)
+        s, touched = self._at(Q, h), np.zeros(len(self._owner), np.int64)
         mark_pairs(s.bodies, s.count, touched)
         return touched != 0
 
