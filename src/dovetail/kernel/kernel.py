@@ -41,7 +41,16 @@ from dovetail.kernel.library import rebuild_inner
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 
-__all__ = ["FASTMATH", "cache_directory", "cached_callback", "callback", "jit_enabled", "kernel", "mapped", "plain_kernel"]
+__all__ = [
+    "FASTMATH",
+    "cache_directory",
+    "cached_callback",
+    "callback",
+    "jit_enabled",
+    "kernel",
+    "mapped",
+    "plain_kernel",
+]
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}

@@ -70,7 +70,7 @@ class March(Record):
     used, spent, planes     books of motion, and room for them; of contact, empty without it
     stride (n,)             of contact
     time (2,)               simulated time and what rounding has lost of it [s]
-    counters, ages, elsewhere   frame and version; age of the blocks; steps that contact has not seen
+    counters, ages          frame and version; age of the blocks
     seen (1,)               version after the last step
     every, strain           frames from one look for strains to the next, and from which strain on that is told
     told (3,)               of the last step: iterations, step and rate
@@ -117,7 +117,6 @@ class March(Record):
     time: Array = f8(1)
     counters: Indices = i8(1)
     ages: Indices = i8(1)
-    elsewhere: Indices = i8(1)
     seen: Indices = i8(1)
     every: int = integer()
     strain: float = real()
@@ -261,7 +260,6 @@ def march(m: March, steps: int) -> int:
         counters[_VERSION] += 1
         m.seen[0] = counters[_VERSION]
         m.ages[0] += 1
-        m.elsewhere[0] += 1
         if counters[_FRAME] % m.every == 0 and _has_strain(m.Q, m.strain):
             return (STRAINED << REASON) + taken + 1
     return steps

@@ -19,7 +19,10 @@ FRAME, VERSION = range(2)
 class Counted:
     """The frame that a state is of, and `version`, another number whenever something may have moved."""
 
-    marcher: Marcher
+    @property
+    def marcher(self) -> Marcher:
+        """What takes steps together with other simulations."""
+        raise NotImplementedError
 
     def __init__(self) -> None:
         self.counters = np.zeros(2, np.int64)

@@ -266,7 +266,8 @@ class JointRefresh:
 
     def _approaching(self, laws: Laws | None) -> Approaches:
         """All servos that may have an acceleration; each of their batches fills its part."""
-        of, at = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        none: Indices = np.zeros(0, np.int64)
+        of, at = [none], [none]
         for law in self._servos:
             assert laws is not None
             of.append(law.laws.of)
@@ -323,7 +324,8 @@ class JointRefresh:
         """Take over what was read, of laws and loads of which something has changed."""
         read, changed = self.reader.values, None if self._stale else self.reader.values != self._taken
         self._stale = True  # until all is taken: what is refused once is refused again
-        for part in (*self._laws, *self._loads):
+        parts: list[_LawRefresh | _LoadRefresh] = [*self._laws, *self._loads]
+        for part in parts:
             if changed is None or np.count_nonzero(changed[part.asked]):
                 part.run(read, changed)
         for use, column, at, parameter in self._terms:

@@ -118,7 +118,6 @@ class Marcher:
             forces[f"{name}_force"] = no_rows if rows is None else rows.force
             forces[f"{name}_multiplier"] = no_rows if rows is None else rows.multiplier
         books = dict.fromkeys((*_BOOKS, *(f"kept_{name}" for name in _BOOKS), "stride"), np.zeros(0))
-        elsewhere = np.zeros(1, np.int64) if s.contact is None else s.contact.steps_elsewhere
         made = March(
             h=h, words=within.words(), take=step, commit=commit, reads=np.array(reads, np.int64), descent=descent,
             start=model.start, is_open=0.0, **dict(zip(_STATE, room, strict=True)), p=p, past=past, before=p.copy(),
@@ -126,7 +125,7 @@ class Marcher:
             rates=none if laws is None else laws.of[rates],
             steps=none if laws is None else laws.step[laws.step >= 0], approaches=s.joints.refreshing.approaches,
             value=coordinates.value, **forces, **books, time=s.clock, counters=s.counters,
-            ages=model.directions.ages, elsewhere=elsewhere, seen=np.zeros(1, np.int64), every=EVERY, strain=_NEARLY,
+            ages=model.directions.ages, seen=np.zeros(1, np.int64), every=EVERY, strain=_NEARLY,
             told=self._told,
         )  # fmt: skip
         self._aim(made)
@@ -224,7 +223,7 @@ class Marching:
             self._joined[:] = False
             return
         try:
-            going = np.flatnonzero(self._joined & (left > 0))
+            going: Indices = np.flatnonzero(self._joined & (left > 0))
             while len(going):
                 going = self._march(going, left)
         except BaseException:

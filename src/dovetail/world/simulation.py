@@ -37,8 +37,8 @@ from dovetail.typing import Array, Indices
 from dovetail.world.body_results import BodyResults
 from dovetail.world.carry import carry_coordinates, carry_over, newcomers
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
-from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.counted import Counted
+from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.first_compile import features, first_compile
 from dovetail.world.joints import Joints
 from dovetail.world.live import Live
@@ -103,7 +103,7 @@ class Simulation(Counted):
             carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
         coupled = [] if self.couplings is None else self.couplings.changing()
-        own = [self._friction_dissipated, self.clock, self.counters]
+        own: list[Any] = [self._friction_dissipated, self.clock, self.counters]
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
         self._at_floor, self._strain = False, StrainWatch(self.model.bodies)
         self.live = Live(self)

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Contact"]
 
-_UNSURVEYED = None, 0.0, 0
 _UNKNOWN = None, 0.0, 0  # friction: of which contacts, for which step length, how many rows
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
@@ -73,8 +72,7 @@ class Contact:
         self._Q_start: Array = np.zeros((bodies, 4, 3))
         self._state: object = None  # what the watch has gone to
         self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
-        self._surveyed: tuple[Array | None, float, int] = _UNSURVEYED  # for whom, before a step begins
-        self.steps_elsewhere = np.zeros(1, np.int64)  # which were taken by march.py, and write to the same Q
+        self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
         self._frozen: tuple[object, float, int] = _UNKNOWN
         self._everything, self._whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
@@ -98,7 +96,7 @@ class Contact:
             self.stick.forget(moved)
         if self.ease is not None:
             self.ease.forget(moved)
-        self.friction.count, self._surveyed = 0, _UNSURVEYED
+        self.friction.count, self._surveyed = 0, (None, 0.0)
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
@@ -116,7 +114,7 @@ class Contact:
         if self.is_clear:
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
             return True
-        if self._knows(surveyed, Q, h) and self._survey.candidates is self.watch.candidates:
+        if surveyed[0] is Q and surveyed[1] == h and self._survey.candidates is self.watch.candidates:
             at.contacts, self._survey, self._state = self._survey, at.contacts, self._survey
             active, fine = at.contacts, True
             E += self._E_survey
@@ -137,7 +135,7 @@ class Contact:
 
     def _start(self, Q: Array, h: float) -> None:
         """Forget the last step."""
-        self._surveyed, self._Q_start = _UNSURVEYED, Q
+        self._surveyed, self._Q_start = (None, 0.0), Q
         if h * h != self._h2:
             self._h2 = h * h
             self.friction.epsilon = self.eps_velocity * h
@@ -219,10 +217,7 @@ class Contact:
 
     def _at(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q, which need not be looked for where that was done last."""
-        return self._survey if self._knows(self._surveyed, Q, h) else self.survey(Q, Q, h).active
-
-    def _knows(self, surveyed: tuple[Array | None, float, int], Q: Array, h: float) -> bool:
-        return surveyed[0] is Q and surveyed[1] == h and surveyed[2] == self.steps_elsewhere[0]
+        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self.survey(Q, Q, h).active
 
     def add_resistance(
         self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
@@ -368,7 +363,7 @@ class Contact:
     def arrive(self, Q: Array, state: Array) -> None:
         """What the last step has led to, Q, is the state from now on."""
         if self._surveyed[0] is Q:
-            self._surveyed = state, *self._surveyed[1:]
+            self._surveyed = state, self._surveyed[1]
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
@@ -385,7 +380,7 @@ class Contact:
 
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
-        self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), _UNSURVEYED
+        self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
         self._frozen, bodies = _UNKNOWN, len(self._owner)
         self.friction, self._assembly = Frictions(bodies), Assembly(bodies)
         self._chosen, self._threats = Chosen(), Threats(bodies)
@@ -397,8 +392,7 @@ class Contact:
         if watch.is_blind:
             watch = watch.query(Q)
             self._ease(watch, 0.0)
-        found = self.find(watch, Q, h, active, E)
-        self._surveyed = (Q, h, int(self.steps_elsewhere[0])) if found else _UNSURVEYED
+        self._surveyed = (Q, h) if self.find(watch, Q, h, active, E) else (None, 0.0)
         return Survey(self.scene, active, float(E.sum()), self.friction, Q, Q_start)
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
