@@ -133,7 +133,7 @@ def test_what_happens_to_one_world_between_steps_ends_its_march_and_nothing_is_l
     worlds.step(3)
     sim.step(3)
     require_equal(worlds[1], sim)
-    assert taking_part(worlds) == [True, False, True]
+    assert all(taking_part(worlds))
     sim.box((0.1, 0.1, 0.1), pos=(0, 3, 0), mass=1.0)
     worlds[1].box((0.1, 0.1, 0.1), pos=(0, 3, 0), mass=1.0)
     worlds.step(2)
