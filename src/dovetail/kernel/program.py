@@ -20,6 +20,7 @@ runs a program asks `has_failed`, and takes the way by Python where one has, whi
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -42,6 +43,7 @@ RESULT = 2
 """Words from the place of a call to what it returns."""
 _ARGUMENTS = 6
 _WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
+_compiling = threading.Lock()  # what compiles is for one thread at a time
 
 
 @cache
@@ -119,8 +121,10 @@ class Program:
         """A call of a kernel with these arguments; its place."""
         place = len(self._words)
         described = [_described(value) for value in args]
-        function = _function(kernel, tuple(typeof(value) for value in args))
-        self._words += [_thunk("".join(kinds for _, kinds in described)), function, 0, 0, 0, 0]
+        with _compiling:
+            function = _function(kernel, tuple(typeof(value) for value in args))
+            thunk = _thunk("".join(kinds for _, kinds in described))
+        self._words += [thunk, function, 0, 0, 0, 0]
         for words, _ in described:
             self._words += words
         self._kept.append((kernel, args))
