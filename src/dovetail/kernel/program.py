@@ -20,7 +20,6 @@ runs a program asks `has_failed`, and takes the way by Python where one has, whi
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba import typeof, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 from dovetail.kernel.kernel import kernel
@@ -43,7 +43,6 @@ RESULT = 2
 """Words from the place of a call to what it returns."""
 _ARGUMENTS = 6
 _WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
-_compiling = threading.Lock()  # what compiles is for one thread at a time
 
 
 @cache
@@ -121,7 +120,7 @@ class Program:
         """A call of a kernel with these arguments; its place."""
         place = len(self._words)
         described = [_described(value) for value in args]
-        with _compiling:
+        with global_compiler_lock:  # worlds may be made ready by several threads
             function = _function(kernel, tuple(typeof(value) for value in args))
             thunk = _thunk("".join(kinds for _, kinds in described))
         self._words += [thunk, function, 0, 0, 0, 0]
