@@ -15,6 +15,7 @@ from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.approach import Approaches, approach
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.joint.stops import Stops
+from dovetail.solver.law.stop import MARGIN
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.hard_limits import keep_inside
@@ -84,6 +85,7 @@ class _LawRefresh:
         ]
         self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
         self.given: tuple[Array, Array] | None = None  # of servos: target and acceleration, to be filled
+        self._wanted = np.zeros(0)  # target as it was written
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -131,7 +133,7 @@ class _LawRefresh:
                 values = np.where(on, values, 0.0)
             laws.p[:, column.number] = values
             if self.given is not None and column.number == TARGET:
-                self.given[0][:] = values
+                self._wanted = values
         if self._lowered.held is not None and self._exact.size:
             _, target, scale = laws.p[self._exact].T
             self._lowered.held.target[self._exact_rows] = scale * target
@@ -162,6 +164,22 @@ class _LawRefresh:
     def _accelerations(self, read: Array) -> Array:
         found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
         return found
+
+    def stay_within(self, lower: Array, upper: Array) -> None:
+        """Targets of servos that have an acceleration end at the limits, by coordinate: firm ones would break them."""
+        assert self.given is not None
+        target, acceleration = self.given
+        low, high = lower[self.laws.of], upper[self.laws.of]
+        target[:] = np.where(np.isfinite(acceleration), np.clip(self._wanted, low, high), self._wanted)
+
+    def add_bounds(self, lower: Array, upper: Array) -> None:
+        """Limits, by coordinate; of hard ones where their barriers begin."""
+        if isinstance(self._word, Limit):
+            low, high, strength = self.laws.p[:, :3].T
+            short = MARGIN * np.minimum(1.0, high - low) * np.isinf(strength)
+            low, high = low + short, high - short
+            np.maximum.at(lower, self.laws.of, np.where(strength > 0.0, low, -np.inf))
+            np.minimum.at(upper, self.laws.of, np.where(strength > 0.0, high, np.inf))
 
     @property
     def on_the_way(self) -> list[str]:
@@ -328,6 +346,13 @@ class JointRefresh:
         for part in parts:
             if changed is None or np.count_nonzero(changed[part.asked]):
                 part.run(read, changed)
+        if self._servos:
+            count = len(self._lowered.coordinates.value)
+            lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
+            for law in self._laws:
+                law.add_bounds(lower, upper)
+            for servo in self._servos:
+                servo.stay_within(lower, upper)
         for use, column, at, parameter in self._terms:
             if at is not None:
                 values = read[at]
