@@ -92,6 +92,7 @@ class Adjoint:
         self.parameters.put(given)
         self.parameters.coordinates.reference[:] = reference
         self.system.leave()
+        self._simulation.version += 1  # what the next step works on has to be prepared anew
 
     def step(self, k: int, frame: Frame, ends: Ends, after: Costate) -> Costate:
         """Adjoints at the start of step k from those at its end; gradients go to the sums.

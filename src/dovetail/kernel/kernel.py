@@ -44,7 +44,7 @@ from dovetail.kernel.stages import Pipeline
 
 __all__ = [
     "FASTMATH", "cache_directory", "cached_callback", "callback", "is_awaited", "jit_enabled", "kernel", "mapped",
-    "spared",
+    "plain_kernel", "spared",
 ]  # fmt: skip
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
@@ -164,7 +164,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
         return self.inner.get_overload(args)
 
 
-def kernel(function: _Function, **options: bool) -> _Function:
+def kernel(function: _Function, **options: Any) -> _Function:
     """Compile a function on first use, cached on disk. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
     if not jit_enabled:
         return function
@@ -176,6 +176,11 @@ def kernel(function: _Function, **options: bool) -> _Function:
 def mapped(function: _Function) -> _Function:
     """A kernel that runs beside others (threads.py): it does not hold Python's lock."""
     return kernel(function, nogil=True)
+
+
+def plain_kernel(function: _Function) -> _Function:
+    """A kernel that rounds every operation as it is written, as NumPy does."""
+    return kernel(function, fastmath=False)
 
 
 def spared(function: _Function) -> _Function:

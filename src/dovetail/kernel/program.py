@@ -27,13 +27,17 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba import typeof, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["RESULT", "Program", "call", "described", "entry", "has_failed"]
+__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed"]
+
+ADDRESS = 4
+"""Words from the place of an array among arguments to its address."""
 
 RESULT = 2
 """Words from the place of a call to what it returns."""
@@ -106,7 +110,8 @@ def described(value: Any) -> tuple[list[int], str]:
 
 def entry(kernel: Any, signature: tuple[Any, ...], kinds: str) -> list[int]:
     """What a call of a kernel begins with, with arguments of these types that are words of these kinds."""
-    return [_thunk(kinds), _function(kernel, signature), *[0] * (_ARGUMENTS - RESULT)]
+    with global_compiler_lock:  # worlds may be made ready by several threads
+        return [_thunk(kinds), _function(kernel, signature), *[0] * (_ARGUMENTS - RESULT)]
 
 
 class Program:
@@ -125,6 +130,11 @@ class Program:
         self._kept.append((kernel, args))
         self._places.append(place)
         return place
+
+    @property
+    def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """Kernels with their arguments."""
+        return self._kept
 
     def argument(self, place: int, number: int) -> int:
         """Where the words of an argument of the call at a place begin."""

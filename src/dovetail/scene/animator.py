@@ -160,6 +160,11 @@ class Animator:
         """Numbers of the animated objects, ascending."""
         return sorted(self._animations)
 
+    @property
+    def animations(self) -> dict[int, Animation]:
+        """By id of the object."""
+        return self._animations
+
     def run(self, frame: int, dt: float) -> None:
         """Run the callbacks of a frame in order of object numbers; the first that fails stops the others."""
         for id in self.animation_ids():

@@ -173,6 +173,11 @@ class Sim(Changes, RobotMaking):
                 for recorder in self._recorders:
                     recorder.write()
 
+    @property
+    def recordings(self) -> list[Recording]:
+        """Those that every step is written to; not to be changed."""
+        return self._recorders
+
     @checked(SceneError)
     def rollout(
         self, steps: int, controls: Callable[[int], Any] | None = None, *, every: int = 0, smooth: bool = False

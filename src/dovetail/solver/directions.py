@@ -85,7 +85,7 @@ class Directions:
         self.blocks = Blocks(potential.bodies.is_fixed)
         self.damping = Damping(potential.bodies.mass)
         self.touching: Indices = np.zeros((0, 2), np.int64)
-        self.age = 0
+        self.ages = np.zeros(1, np.int64)
         self.filtered: Indices | None = None
         on_exact = np.zeros(n, np.bool_)
         if potential.exact is not None:
@@ -97,6 +97,14 @@ class Directions:
         self._free = int(potential.bodies.is_free.sum())
         self.y = aligned(n, 12)
         self.y.fill(0.0)
+
+    @property
+    def age(self) -> int:
+        return int(self.ages[0])
+
+    @age.setter
+    def age(self, steps: int) -> None:
+        self.ages[0] = steps
 
     # ---- structure -------------------------------------------------------------------------------------------
 

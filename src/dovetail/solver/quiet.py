@@ -48,6 +48,7 @@ class Quiet:
         self._weights: SweepWeights | None = None
         self._weighed: list[int] = []
         self._given_up = False  # whether the step at hand was tried, and is not quiet
+        self.was_whole = False  # whether the last step was taken in one call
         self._footing: Footing | None = None
         self._lawless: Indices | None = None
         self._starts_by_sweep, self._starts_by_blocks = False, not model.lone.exist
@@ -85,7 +86,7 @@ class Quiet:
 
     def step(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
         """Advance the state by h; None if it has not, and is as before."""
-        self._given_up = False
+        self._given_up = self.was_whole = False
         if not self._is_whole(state, h, methods):
             return None
         if is_awaited(take):
@@ -104,7 +105,30 @@ class Quiet:
             model.contact.commit_clear(h)
         state.accept(h, methods.landing(model.nobody)[1], model.untouched, model.unrubbed, model.nobody)
         model.commit(h, converged=True)
+        self.was_whole = True
         return found
+
+    def further(self, state: State, h: float, methods: Methods) -> tuple[Course, Footing | None, Descent] | None:
+        """What further steps like the last one work on, as long as nothing but them changes the state; None if none do.
+
+        `take` has the rest, with room for the parameters of a step in `asked`.
+        """
+        c, d, model, known = self._course, self._descent, self._model, self._made_for
+        if not self.was_whole or c is None or d is None or known is None or not self._is_whole(state, h, methods):
+            return None
+        if c.h != h or known[0] is not methods or known[1] is not model.directions.blocks.U:
+            return None
+        if model.contact is not None and (model.directions.sweep is None or not model.contact.is_idle):
+            return None
+        if model.potential.soft_transforms.count:
+            return None
+        d.asked[TRIALS] = GUESS_TRIALS  # which _MOST iterations leave room for
+        return c, self._footing, d
+
+    @property
+    def programs(self) -> tuple[Program, Program]:
+        """What a step in one call runs."""
+        return self._program, self._plot
 
     def _may_start(self) -> bool:
         """Whether all mechanisms start alike: by a sweep, or by blocks."""

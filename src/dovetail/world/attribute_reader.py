@@ -18,19 +18,19 @@ __all__ = ["AttributeReader"]
 
 
 class AttributeReader:
-    """Attributes; `values` has the numbers of all as they lie in memory, one attribute after the other."""
+    """Attributes; `values` has the numbers of all as they lie in memory, one attribute after the other, at `places`."""
 
     def __init__(self) -> None:
-        self._places = AttributeAddresses(own=False)
+        self.places = AttributeAddresses(own=False)
         self.values = np.zeros(0)
 
     def ask(self, collection: AttributeCollection, name: str) -> Indices:
         """Where in `values` the numbers of an attribute will be."""
-        return self._places.ask(collection, name)
+        return self.places.ask(collection, name)
 
     def read(self) -> bool:
         """Read all of them; whether any has changed since the last time."""
-        places = self._places
+        places = self.places
         places.locate()
         if len(self.values) != places.count:
             self.values = np.full(places.count, np.nan)

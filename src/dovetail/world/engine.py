@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class Engine:
         self._workspace = folder.resolve()
         self._config = {**self.default_config(), **(config or {})}
         self._status = EngineStatusCollection()
-        self.last_step: tuple[int, Any] | None = None
+        self.last_step: Callable[[], tuple[int, Any]] = lambda: (0, None)
         """Frame and report of the last step; set by the world."""
         self.offered = FeatureCollection([])
         """What the world that uses this engine can do; set by it at init."""
@@ -136,10 +136,8 @@ class Engine:
 
     def frame_stats(self) -> dict[str, Any]:
         """The last step's report as plain data; empty before the first."""
-        if self.last_step is None:
-            return {}
-        frame, report = self.last_step
-        return {"frame": frame, **asdict(report)}
+        frame, report = self.last_step()
+        return {} if report is None else {"frame": frame, **asdict(report)}
 
     def __repr__(self) -> str:
         return f"<Engine '{self._name}' in {self._workspace}>"

@@ -12,10 +12,11 @@ from dovetail.constitution.laws import TARGET, Hold, Limit, Servo
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Parameter
 from dovetail.errors import ConstitutionError
+from dovetail.solver.joint.approach import Approaches, approach
+from dovetail.solver.joint.laws import Laws
 from dovetail.solver.joint.stops import Stops
 from dovetail.solver.law.stop import MARGIN
 from dovetail.typing import Array, Flags, Indices
-from dovetail.world.approach import approach
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.hard_limits import keep_inside
 from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoadOnJoints, LoweredJoints
@@ -73,7 +74,7 @@ class _LawRefresh:
     """All joints of one batch of laws."""
 
     def __init__(self, uses: list[LawOnJoints], lowered: LoweredJoints, stops: Stops | None, reader: AttributeReader):
-        self._uses, self._laws, self._word = uses, uses[0].laws, uses[0].word
+        self._uses, self.laws, self._word = uses, uses[0].laws, uses[0].word
         self._lowered, self._stops = lowered, stops
         self._entries = _Entries([use.entry for use in uses])
         word = self._word
@@ -83,7 +84,8 @@ class _LawRefresh:
             if parameter.attribute and parameter.attribute != "strength_ratio"
         ]
         self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
-        self._given = self._target = np.zeros(0)  # of servos, as it was given, and within limits
+        self.given: tuple[Array, Array] | None = None  # of servos: target and acceleration, to be filled
+        self._wanted = np.zeros(0)  # target as it was written
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -91,14 +93,13 @@ class _LawRefresh:
         self._offset: Indices | None = None
         if any(column.parameter.reported for column in self._columns) and all(name for _, name in offsets):
             self._offset = np.concatenate([reader.ask(elements, name) for elements, name in offsets])
-        asked = [column.at for column in self._columns] + [self._switch, self._hold, self._offset]
-        given = self._acceleration[self._acceleration >= 0]
-        self._asked = np.concatenate([given, *(at for at in asked if at is not None)])
-        self._taken = b""  # what was read there
         exactly = [use for use in uses if isinstance(word, Hold) and lowered.held is not None]
         none = np.zeros(0, np.int64)
         exact = [use.rows.start + np.flatnonzero(use.entry.exact) for use in exactly]
         self._exact = np.concatenate([none, *exact])
+        common = [self._acceleration[self._acceleration >= 0], self._switch, self._hold, self._offset]
+        self._common = np.concatenate([none, *(at for at in common if at is not None)])
+        self.asked: Indices = np.concatenate([self._common, *(column.at for column in self._columns)])
         self._exact_rows = np.concatenate([none, *(np.arange(u.held_rows.start, u.held_rows.stop) for u in exactly)])
 
     def _ask(self, reader: AttributeReader, name: str | None) -> Indices | None:
@@ -113,14 +114,16 @@ class _LawRefresh:
             return reader.ask(use.entry.elements, use.word.acceleration)
         return np.full(use.entry.count, -1)
 
-    def run(self, read: Array, anew: bool = True) -> bool:
-        """Take over what was read, if that is other than it was, or anew; whether it was taken over."""
-        laws, now = self._laws, read[self._asked].tobytes()
-        if now == self._taken and not anew:
-            return False
+    def run(self, read: Array, changed: Flags | None = None) -> None:
+        """Take over what was read; `changed` says which of it has, if that is known."""
+        laws = self.laws
+        if changed is not None and np.count_nonzero(changed[self._common]):
+            changed = None
         on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
         held = self._keep_held(read, on)
         for column in self._columns:
+            if changed is not None and not np.count_nonzero(changed[column.at]):
+                continue
             values = column.values(read, self._entries)
             if column.parameter.reported:
                 values = values - (0.0 if self._offset is None else read[self._offset])
@@ -129,19 +132,15 @@ class _LawRefresh:
             if column.number == 0 and on is not None:
                 values = np.where(on, values, 0.0)
             laws.p[:, column.number] = values
+            if self.given is not None and column.number == TARGET:
+                self._wanted = values
         if self._lowered.held is not None and self._exact.size:
             _, target, scale = laws.p[self._exact].T
             self._lowered.held.target[self._exact_rows] = scale * target
-        if self.is_limit:
+        if isinstance(self._word, Limit):
             self._check_limits()
-        if isinstance(self._word, Servo):
-            self._given = laws.p[:, TARGET].copy()
-        self._taken = now
-        return True
-
-    @property
-    def is_limit(self) -> bool:
-        return isinstance(self._word, Limit)
+        if self.given is not None and changed is None:
+            self.given[1][:] = self._accelerations(read)
 
     @property
     def may_approach(self) -> bool:
@@ -150,7 +149,7 @@ class _LawRefresh:
 
     def begin(self, read: Array) -> None:
         """Before the first step, targets of servos that have an acceleration are where the joints are; others rest."""
-        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        here, laws = np.isfinite(self._accelerations(read)), self.laws
         if self._offset is not None:  # as in `run`
             laws.p[:, TARGET] -= read[self._offset]
             laws.past[:, :, TARGET] -= read[self._offset]
@@ -158,7 +157,7 @@ class _LawRefresh:
 
     def shift(self, read: Array, by: Array) -> None:
         """Coordinates were put elsewhere, by so much: the targets of past steps go along."""
-        here, laws = np.isfinite(self._accelerations(read)), self._laws
+        here, laws = np.isfinite(self._accelerations(read)), self.laws
         laws.p[here, TARGET] += by[laws.of[here]]
         laws.past[:, here, TARGET] += by[laws.of[here]]
 
@@ -166,31 +165,27 @@ class _LawRefresh:
         found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
         return found
 
-    def approach(self, read: Array, h: float) -> None:
-        """Move the targets of servos that have an acceleration, as far as that allows in a step of length h."""
-        acceleration, laws = self._accelerations(read), self._laws
-        if np.count_nonzero(np.isfinite(acceleration)):
-            x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
-            laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
-
-    def stay_within(self, read: Array, lower: Array, upper: Array) -> None:
+    def stay_within(self, lower: Array, upper: Array) -> None:
         """Targets of servos that have an acceleration end at the limits, by coordinate: firm ones would break them."""
-        here, of = np.isfinite(self._accelerations(read)), self._laws.of
-        self._target = np.where(here, np.clip(self._given, lower[of], upper[of]), self._given)
+        assert self.given is not None
+        target, acceleration = self.given
+        low, high = lower[self.laws.of], upper[self.laws.of]
+        target[:] = np.where(np.isfinite(acceleration), np.clip(self._wanted, low, high), self._wanted)
 
     def add_bounds(self, lower: Array, upper: Array) -> None:
         """Limits, by coordinate; of hard ones where their barriers begin."""
-        if self.is_limit:
-            low, high, strength = self._laws.p[:, :3].T
+        if isinstance(self._word, Limit):
+            low, high, strength = self.laws.p[:, :3].T
             short = MARGIN * np.minimum(1.0, high - low) * np.isinf(strength)
             low, high = low + short, high - short
-            np.maximum.at(lower, self._laws.of, np.where(strength > 0.0, low, -np.inf))
-            np.minimum.at(upper, self._laws.of, np.where(strength > 0.0, high, np.inf))
+            np.maximum.at(lower, self.laws.of, np.where(strength > 0.0, low, -np.inf))
+            np.minimum.at(upper, self.laws.of, np.where(strength > 0.0, high, np.inf))
 
     @property
     def on_the_way(self) -> list[str]:
         """Names of joints whose servos are on the way to their targets; round-off of a turn is none."""
-        moved = np.abs(self._laws.p[:, TARGET] - self._target) > 1e-12
+        assert self.given is not None
+        moved = np.abs(self.laws.p[:, TARGET] - self.given[0]) > 1e-12
         return [use.entry.slot.object_name for use in self._uses if moved[use.rows].any()]
 
     def _keep_held(self, read: Array, on: Flags | None) -> Array | None:
@@ -206,7 +201,7 @@ class _LawRefresh:
         return held
 
     def _check_limits(self) -> None:
-        laws = self._laws
+        laws = self.laws
         lower, upper = laws.p[:, 0], laws.p[:, 1]
         if (lower > upper).any():
             bad = int(np.argmax(lower > upper))
@@ -228,7 +223,7 @@ class _LawRefresh:
 
     def _refuse_late(self) -> None:
         """A barrier that was not there at init cannot be had later."""
-        for row in np.flatnonzero(np.isinf(self._laws.p[:, 2])).tolist():
+        for row in np.flatnonzero(np.isinf(self.laws.p[:, 2])).tolist():
             at, joint = self._entries.find(row)
             entry = self._uses[at].entry
             if not any(use.laws.is_stop and use.entry is entry for use in self._lowered.law_uses):
@@ -245,9 +240,10 @@ class _LoadRefresh:
         self._values, self._name = uses[0].values, uses[0].name
         self._force = np.concatenate([reader.ask(use.entry.elements, use.name) for use in uses])
         self._switch = np.concatenate([reader.ask(use.entry.elements, use.word.is_constrained) for use in uses])
+        self.asked: Indices = np.concatenate([self._force, self._switch])
         self._entries = _Entries([use.entry for use in uses])
 
-    def run(self, read: Array) -> None:
+    def run(self, read: Array, changed: Flags | None = None) -> None:
         """Take over what was read."""
         values = np.where(read[self._switch] != 0.0, read[self._force], 0.0)
         self._entries.check_finite(self._name, values)
@@ -258,15 +254,14 @@ class JointRefresh:
     """Everything about joints that is read before a step."""
 
     def __init__(self, lowered: LoweredJoints, stops: Stops | None) -> None:
-        self._lowered, self._reader = lowered, AttributeReader()
-        reader, laws = self._reader, lowered.laws
+        self._lowered, self.reader = lowered, AttributeReader()
+        reader, laws = self.reader, lowered.laws
         batches: dict[int, list[LawOnJoints]] = {}
         for use in lowered.law_uses:
             batches.setdefault(id(use.laws), []).append(use)
         self._laws = [_LawRefresh(uses, lowered, stops, reader) for uses in batches.values()]
         self._servos = [law for law in self._laws if law.may_approach]
-        count = len(lowered.coordinates.value)
-        self._bounds = np.full(count, -np.inf), np.full(count, np.inf)  # of coordinates, by their limits
+        self.approaches = self._approaching(laws)
         loads: dict[int, list[LoadOnJoints]] = {}
         for load in lowered.load_uses:
             loads.setdefault(id(load.values), []).append(load)
@@ -285,6 +280,21 @@ class JointRefresh:
         self._rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
         self._steps = np.zeros(0, np.int64) if laws is None else laws.step[laws.step >= 0]
         self._stale, self._h = True, -1.0
+        self._taken = np.zeros(0)
+
+    def _approaching(self, laws: Laws | None) -> Approaches:
+        """All servos that may have an acceleration; each of their batches fills its part."""
+        none: Indices = np.zeros(0, np.int64)
+        of, at = [none], [none]
+        for law in self._servos:
+            assert laws is not None
+            of.append(law.laws.of)
+            at.append(laws.at[law.laws.rows] + TARGET)
+        found, begin = Approaches(np.concatenate(of), np.concatenate(at)), 0
+        for law in self._servos:
+            end = begin + law.laws.count
+            law.given, begin = (found.target[begin:end], found.acceleration[begin:end]), end
+        return found
 
     def forget(self) -> None:
         """Coordinates or parameters were changed from outside: look at everything again."""
@@ -292,17 +302,17 @@ class JointRefresh:
 
     def begin(self) -> None:
         """Before the first step: joints beyond hard limits are refused at once, and drives begin where they are."""
-        self._reader.read()
+        self.reader.read()
         for law in self._laws:
             if isinstance(law._word, Servo):
-                law.begin(self._reader.values)
-            if law._laws.is_stop:
-                law.run(self._reader.values)
+                law.begin(self.reader.values)
+            if law.laws.is_stop:
+                law.run(self.reader.values)
 
     def shift(self, by: Array) -> None:
         """Coordinates were put elsewhere from outside, by so much each: the way of drives goes on from there."""
         for servo in self._servos:
-            servo.shift(self._reader.values, by)
+            servo.shift(self.reader.values, by)
 
     @property
     def on_the_way(self) -> list[str]:
@@ -315,12 +325,10 @@ class JointRefresh:
         if laws is not None:
             laws.past[1] = laws.past[0]
             laws.past[0] = laws.p
-        changed = self._reader.read() or self._stale
-        if changed:
-            self._take(self._reader.values)
-            self._stale = False
-        for law in self._servos:
-            law.approach(self._reader.values, h)
+        if self.reader.read() or self._stale:
+            self.take_over()
+        if laws is not None and self._servos:
+            approach(self.approaches, laws.coordinates.value, laws.past, h, laws.p)
         if laws is not None and len(self._rates):
             laws.p[laws.start[self._rates]] = laws.coordinates.value[laws.of[self._rates]]
         if laws is not None and len(self._steps):
@@ -330,18 +338,21 @@ class JointRefresh:
                 use.terms.p[use.rows, column] = h
         self._h = h
 
-    def _take(self, read: Array) -> None:
-        anew, self._stale = self._stale, True  # until all is taken: what is refused once is refused again
-        taken = [law for law in self._laws if law.run(read, anew)]
-        if self._servos and any(law.is_limit for law in taken):
-            lower, upper = self._bounds
-            lower[:], upper[:] = -np.inf, np.inf
+    def take_over(self) -> None:
+        """Take over what was read, of laws and loads of which something has changed."""
+        read, changed = self.reader.values, None if self._stale else self.reader.values != self._taken
+        self._stale = True  # until all is taken: what is refused once is refused again
+        parts: list[_LawRefresh | _LoadRefresh] = [*self._laws, *self._loads]
+        for part in parts:
+            if changed is None or np.count_nonzero(changed[part.asked]):
+                part.run(read, changed)
+        if self._servos:
+            count = len(self._lowered.coordinates.value)
+            lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
             for law in self._laws:
                 law.add_bounds(lower, upper)
-        for servo in self._servos:
-            servo.stay_within(read, *self._bounds)
-        for load in self._loads:
-            load.run(read)
+            for servo in self._servos:
+                servo.stay_within(lower, upper)
         for use, column, at, parameter in self._terms:
             if at is not None:
                 values = read[at]
@@ -349,3 +360,5 @@ class JointRefresh:
                 use.terms.p[use.rows, column] = values * use.entry.mass if parameter.times_mass else values
             elif parameter.value is not None:
                 use.terms.p[use.rows, column] = parameter.value
+        self._taken = read.copy()
+        self._stale = False

@@ -72,6 +72,11 @@ class Joints:
         """Names of joints whose drives are on the way to a target that has jumped, see approach.py."""
         return self._refresh.on_the_way
 
+    @property
+    def refreshing(self) -> JointRefresh:
+        """What reads them."""
+        return self._refresh
+
     def refresh(self, h: float) -> None:
         """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""
         self._refresh.run(h)

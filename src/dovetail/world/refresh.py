@@ -43,6 +43,11 @@ class BodyRefresh:
         self._switch = np.concatenate([none, *(reader.ask(i, "external_force/is_constrained") for i in instances)])
         self._stale = True
 
+    @property
+    def readers(self) -> list[AttributeReader]:
+        """What is looked at before every step."""
+        return [*([self._soft_reader] if self._soft else []), *([self._force_reader] if self._forced else [])]
+
     def forget(self) -> None:
         """A step was broken off: take over all attributes anew before the next one."""
         self._stale = True

@@ -37,6 +37,7 @@ from dovetail.typing import Array, Indices
 from dovetail.world.body_results import BodyResults
 from dovetail.world.carry import carry_coordinates, carry_over, newcomers
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
+from dovetail.world.counted import Counted
 from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.first_compile import features, first_compile
 from dovetail.world.joints import Joints
@@ -45,6 +46,7 @@ from dovetail.world.lower.articulation import ExternalArticulations
 from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
 from dovetail.world.lower.joints import lower_joints
+from dovetail.world.marching import Marcher
 from dovetail.world.refresh import BodyRefresh
 from dovetail.world.sanity.surfaces import Surfaces
 from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
@@ -54,7 +56,7 @@ from dovetail.world.strain import StrainWatch
 __all__ = ["Simulation"]
 
 
-class Simulation:
+class Simulation(Counted):
     """Solver arrays of a scene with the routines that refresh them from attributes and write results back."""
 
     joints: Joints
@@ -70,13 +72,13 @@ class Simulation:
             threads_by_default()  # which refuses what the environment may say
         if kernel.jit_enabled:
             first_compile(features(config, constitutions))
-        self._scene = scene
+        self.scene = scene
         self._dt = config.find("dt")
         self.table, bodies, Q, V = lower_bodies(scene)
         lowered = lower_joints(scene, self.table, bodies, Q, None if past is None else past.joints.lowered)
         self.forces, self.pushes = BodyForces(), BodyForces()
         self.articulations = ExternalArticulations(scene, lowered, self.table)
-        self._couplings = lowered.couplings
+        self.couplings = lowered.couplings
         soft = [] if lowered.couplings is None or lowered.couplings.soft is None else [lowered.couplings.soft]
         others = [*lowered.terms, *self.articulations.contributions, *soft]
         joined = lowered.pairs
@@ -84,7 +86,8 @@ class Simulation:
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
         self._friction_dissipated = np.zeros(1)
-        self._time = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
+        Counted.__init__(self)
+        self.clock = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
         if self.contact is not None:
             planes = plane_names(scene)
             apart = bool(config["contact/set_apart"])
@@ -99,15 +102,11 @@ class Simulation:
         if past is not None:
             carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
-        coupled = [] if self._couplings is None else self._couplings.changing()
-        own = [self._friction_dissipated, self._time]
+        coupled = [] if self.couplings is None else self.couplings.changing()
+        own: list[Any] = [self._friction_dissipated, self.clock, self.counters]
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
-        self.last: tuple[int, StepReport | None] = 0, None
-        """Frame that the state is of, and the report of the last step: set at once, when a step is accepted."""
         self._at_floor, self._strain = False, StrainWatch(self.model.bodies)
         self.live = Live(self)
-        self.version = 0
-        """Another number whenever something may have moved."""
         self._body_results = BodyResults(self.table)
         self._velocity = -1, self.state.V
         self._body_refresh = BodyRefresh(self.table, self.model, self.forces)
@@ -130,7 +129,7 @@ class Simulation:
             substeps=scene.animator.substep(),
         )
         if past is not None:
-            self._friction_dissipated[:], self._time[:] = past._friction_dissipated, past._time
+            self._friction_dissipated[:], self.clock[:] = past._friction_dissipated, past.clock
             self.last, self.version = past.last, past.version + 1
             carry_over(past, self)
 
@@ -139,12 +138,12 @@ class Simulation:
         """The step length [s] as it is in the config now."""
         assert self._dt is not None
         h = float(self._dt.values[0])
-        return h if 1e-9 <= h <= 1e9 else step_length(self._scene.config)
+        return h if 1e-9 <= h <= 1e9 else step_length(self.scene.config)
 
     @property
     def time(self) -> float:
         """Simulated time [s]: the sum of all steps."""
-        return float(self._time.sum())
+        return float(self.clock.sum())
 
     def advance(self, frame: int) -> StepReport:
         """Compute frame `frame`; if anything is raised, an interrupt too, all is as it was in the frame before.
@@ -153,7 +152,7 @@ class Simulation:
         """
         before, h = self.last, self.dt
         with Timer("Animate"):
-            self._scene.animator.run(frame, h)
+            self.scene.animator.run(frame, h)
         undo = keep(self.model, self.state)
         self._copies.keep()
         try:
@@ -162,11 +161,10 @@ class Simulation:
             self.version += 1
             self.last = frame, report
         except BaseException as error:
-            while self.last is before:
+            while self._last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
                     self._copies.undo()
-                    self.joints.forget()
-                    self._body_refresh.forget()
+                    self.forget()
                     undo()
                     break
             if isinstance(error, SolverError):
@@ -186,7 +184,7 @@ class Simulation:
         if self.contact is None or self.contact.ease is None or (news := self.contact.ease.news) is None:
             return
         self.contact.ease.news = None
-        other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self._scene)[-1 - news.b]}'"
+        other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self.scene)[-1 - news.b]}'"
         Logger.info(
             f"World.advance: frame {frame}: {self.table.name(news.a)} begins {news.gap:.2g} m from {other}, nearer "
             f"than it would rest; the barrier of this pair, the nearest of {news.pairs}, grows to its full range "
@@ -211,8 +209,8 @@ class Simulation:
         self._body_refresh.run()
         self.joints.refresh(h)
         self.articulations.refresh(self.state)
-        if self._couplings is not None:
-            self._couplings.refresh()
+        if self.couplings is not None:
+            self.couplings.refresh()
 
     def _step(self, h: float) -> StepReport:
         """Read the attributes, take a step of length h, and all that follows from it."""
@@ -221,21 +219,31 @@ class Simulation:
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
             report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)
         self._friction_dissipated += report.friction_loss
-        time, lost = self._time.tolist()
-        self._time[:] = time + h, lost + (h - ((time + h) - time))
+        time, lost = self.clock.tolist()
+        self.clock[:] = time + h, lost + (h - ((time + h) - time))
         self.joints.commit(self.state)
         self.articulations.commit(self.state)
-        if self._couplings is not None:
-            self._couplings.commit(h, self.state.carried)
+        if self.couplings is not None:
+            self.couplings.commit(h, self.state.carried)
         return report
+
+    @cached_property
+    def marcher(self) -> Marcher:
+        """What takes steps together with other simulations."""
+        return Marcher(self, self._body_refresh, self._strain)
+
+    def forget(self) -> None:
+        """Read all attributes anew before the next step."""
+        self._body_refresh.forget()
+        self.joints.forget()
 
     def retrieve(self) -> None:
         """Write the state into the attributes of the scene."""
         self._body_results.retrieve(self.state)
         self.joints.retrieve(self.state)
         self.articulations.retrieve()
-        if self._couplings is not None:
-            self._couplings.retrieve()
+        if self.couplings is not None:
+            self.couplings.retrieve()
         if self._readback is not None:
             with using(*self._threads):
                 self._readback.retrieve(self.state)
@@ -304,8 +312,8 @@ class Simulation:
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
-        own = {"friction_dissipated": self._friction_dissipated, "time": self._time}
-        own |= {} if self._couplings is None else self._couplings.arrays()
+        own = {"friction_dissipated": self._friction_dissipated, "time": self.clock}
+        own |= {} if self.couplings is None else self.couplings.arrays()
         return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.model.arrays(), **own}
 
     def restore(self, arrays: dict[str, Array]) -> None:
@@ -314,11 +322,11 @@ class Simulation:
         self.state.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
         self.joints.restore(arrays)
         self.articulations.restore(arrays)
-        if self._couplings is not None:
-            self._couplings.restore(arrays)
+        if self.couplings is not None:
+            self.couplings.restore(arrays)
         self.model.restore(arrays)
         self._friction_dissipated[:] = arrays["friction_dissipated"]
-        self._time[:] = arrays["time"]
+        self.clock[:] = arrays["time"]
         self.version += 1
 
     def flaw(self, scene: str, arrays: dict[str, Array]) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
     from dovetail.world.contacts import Contacts
     from dovetail.world.live import Live
+    from dovetail.world.marching import Marcher
     from dovetail.world.simulation import Simulation
 
 __all__ = ["World"]
@@ -98,6 +99,7 @@ class World:
         """
         simulation = self._initialised("reopen")
         simulation.publish()
+        simulation.version += 1
         self.scene.thaw()
         self._valid = False
 
@@ -133,7 +135,7 @@ class World:
         self._scene, self._simulation = scene, simulation
         scene.freeze("the world")
         self._valid = True
-        self._engine.offered = self.features()
+        self._engine.offered, self._engine.last_step = self.features(), lambda: simulation.last
 
     def advance(self) -> None:
         """Compute the next frame."""
@@ -146,7 +148,6 @@ class World:
         except DovetailError as error:
             self._engine.status().push_back(EngineStatus("error", str(error)))
             raise
-        self._engine.last_step = simulation.last
 
     @checked(WorldError)
     def rollout(
@@ -169,6 +170,11 @@ class World:
         tape = Tape(simulation, WorldTimeline(self, lambda: self._simulation is simulation), every, smooth)
         tape.record(steps, controls)
         return tape
+
+    @property
+    def marcher(self) -> Marcher:
+        """What takes steps of this world together with those of others, see marching.py."""
+        return self._initialised("marcher").marcher
 
     def sync(self) -> None:
         """Wait for the engine; on a CPU `advance` has finished when it returns."""

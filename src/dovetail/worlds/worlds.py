@@ -21,6 +21,7 @@ from dovetail.sim.mechanism import Mechanism
 from dovetail.sim.sim import Sim
 from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.contacts import Contacts
+from dovetail.world.marching import Marching
 from dovetail.world.world_state import WorldState
 from dovetail.worlds.targets import Loads, Targets
 
@@ -79,6 +80,8 @@ class Worlds(Handle):
         for number, sequence in enumerate(np.random.SeedSequence(int(seed)).spawn(int(n))):
             self._make(number, build, np.random.default_rng(sequence), options)
         self.names = list(self.mechanisms[0].names)
+        steered = [thing for sim in self._sims for thing in (sim.scene.animator.animations, sim.recordings)]
+        self._marching = Marching(len(self), self._threads, steered)
 
     def _make(self, number: int, build: Build, rng: np.random.Generator, options: dict[str, Any]) -> None:
         sim = Sim(threads=1 if self._threads > 1 else None, **options)  # one level of threads is enough
@@ -124,27 +127,38 @@ class Worlds(Handle):
         """Compute so many steps of all worlds but those that have failed."""
         if steps < 0:
             raise SceneError(f"Worlds.step: steps = {steps}; give 0 or more.")
-        running = [number for number in range(len(self)) if number not in self.failed]
-        if self._threads == 1:
-            failures = self._run(running, steps)
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                parts = [running[k :: self._threads] for k in range(self._threads)]
-                done = [pool.submit(self._run, part, steps) for part in parts]
-            failures = {number: why for part in done for number, why in part.result().items()}
+        left = np.full(len(self), steps)
+        left[list(self.failed)] = 0
+        failures: dict[int, str] = {}
+        while left.any():
+            self._marching.advance(left)
+            rest = np.flatnonzero(left).tolist()
+            parts = [rest[k :: self._threads] for k in range(min(self._threads, len(rest)))]
+            if len(parts) < 2:
+                found = [self._run(part, left) for part in parts]
+            else:
+                with ThreadPoolExecutor(len(parts)) as pool:
+                    found = list(pool.map(self._run, parts, [left] * len(parts)))
+            for part in found:
+                failures |= part
         for number in sorted(failures):
             self.failed[number] = failures[number]
             Logger.warn(f"Worlds: world {number} cannot go on and is left as it is: {failures[number]}")
 
-    def _run(self, some: Sequence[int], steps: int) -> dict[int, str]:
-        """Step some worlds one after the other; why those that failed did."""
+    def _run(self, some: Sequence[int], left: Indices) -> dict[int, str]:
+        """Step some worlds one after the other, until they join those that march; why those that failed did."""
         failures: dict[int, str] = {}
         for number in some:
+            sim = self._sims[number]
             with numbered(number):
                 try:
-                    self._sims[number].step(steps)
+                    while left[number]:
+                        sim.step()
+                        left[number] -= 1
+                        if self._marching.join(number, sim.world.marcher):
+                            break
                 except SolverError as error:
-                    failures[number] = str(error)
+                    failures[number], left[number] = str(error), 0
         return failures
 
     @checked(SceneError)

@@ -22,6 +22,7 @@ from dovetail.typing import Array, Indices
 __all__ = [
     "Coordinates",
     "add_outer",
+    "commit_coordinates",
     "coordinate_at",
     "gather_rows",
     "pull_back_slope",
@@ -90,7 +91,7 @@ class Coordinates(Record):
 
     def commit(self, Q: Array, V: Array) -> None:
         """Take over values and rates at the end of a step, or after an external write."""
-        _commit(self, Q, V)
+        commit_coordinates(self, Q, V)
 
     def rates(self, Q: Array, V: Array) -> Array:
         """∇x·V (c,) [m/s or rad/s]."""
@@ -193,7 +194,8 @@ def second_rate(n: int, d2x: Array, dF: Array) -> float:
 
 
 @kernel
-def _commit(c: Coordinates, Q: Array, V: Array) -> None:
+def commit_coordinates(c: Coordinates, Q: Array, V: Array) -> None:
+    """Values and rates ← those at Q with velocities V."""
     size = 3 * c.widest
     F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
     for k in range(len(c.left)):

@@ -1,0 +1,259 @@
+"""Steps of many worlds in one call: who may take part, and what of a world follows from steps that Python has not seen.
+
+A world joins once a step of its own was quiet, in one call (solver/quiet.py), and nothing else happens between steps:
+no animations or couplings. It stays until something other than such steps changes it (solver/march.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.errors import DovetailError
+from dovetail.geometry.attribute import moved
+from dovetail.kernel.fetch import fetch, lines_of
+from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.peek import gather_numbers
+from dovetail.kernel.program import ADDRESS, RESULT, Program
+from dovetail.kernel.threads import map_chunks, using
+from dovetail.solver.course import Course, take
+from dovetail.solver.descent import Descent
+from dovetail.solver.footing import Footing
+from dovetail.solver.joint.coordinates import commit_coordinates
+from dovetail.solver.march import (
+    CHANGED,
+    ITERATIONS,
+    LAST_RATE,
+    LAST_STEP,
+    REASON,
+    STRAINED,
+    TOLD,
+    March,
+    march,
+    march_all,
+)
+from dovetail.solver.step import StepReport
+from dovetail.timer import Timer
+from dovetail.typing import Indices
+from dovetail.world.attribute_reader import AttributeReader
+from dovetail.world.strain import EVERY, LARGE, StrainWatch
+
+if TYPE_CHECKING:
+    from dovetail.world.refresh import BodyRefresh
+    from dovetail.world.simulation import Simulation
+
+__all__ = ["Marcher", "Marching"]
+
+_MARCH, _STEPS, _FETCH, _WORDS = 1, 8, 9, 24
+"""In the words of a world: the call of `march`, the number of steps that it takes, the call of `fetch`, and the end."""
+_STATE = "Q", "V", "A", "Q_before", "V_before", "Q_new", "V_new", "A_new"
+_BOOKS = "used", "spent", "planes"
+_NEARLY = 0.999 * LARGE  # a strain that Python looks at, which decides
+_PARTS = 8  # chunks for each thread: the last ones end together
+
+
+class Marcher:
+    """A simulation whose steps may be taken without Python.
+
+    march      what they work on; None where it does not take part
+    program    the calls of `march`, and of `fetch` for its memory
+    """
+
+    program: Program
+
+    def __init__(self, simulation: Simulation, refresh: BodyRefresh, strain: StrainWatch) -> None:
+        self.simulation, self._refresh, self._strain = simulation, refresh, strain
+        self._is_coupled = simulation.couplings is not None and bool(simulation.couplings.ends)
+        self._length = AttributeReader()
+        self._length.ask(simulation.scene.config.attributes, "dt")
+        self._told = np.zeros(TOLD)
+        self.march: March | None = None
+        self._made: March | None = None
+        self._made_for: tuple[Course | None, int] = None, -1
+
+    def join(self) -> bool:
+        """Take part from now on, if the last step allows it; whether it does."""
+        s, contact = self.simulation, self.simulation.contact
+        self.march = None
+        is_eased = contact is not None and contact.ease is not None and len(contact.ease.pairs) > 0
+        if not jit_enabled or not s.model.quiet.was_whole or is_eased or self._is_steered:
+            return False
+        h = s.dt
+        found = s.model.quiet.further(s.state, h, s.scheme.at_start(s.model, s.state, h))
+        if found is None:
+            return False
+        if self._made is None or self._made_for[0] is not found[0] or self._made_for[1] != moved.count:
+            self._made, self._made_for = self._make(h, *found), (found[0], moved.count)
+        self._aim(self._made)
+        self.march = self._made
+        return True
+
+    @property
+    def _is_steered(self) -> bool:
+        """Whether something happens between steps: animations, couplings."""
+        return self._is_coupled or bool(self.simulation.scene.animator.animations)
+
+    def _make(self, h: float, course: Course, footing: Footing | None, descent: Descent) -> March:
+        s, model, none, within = self.simulation, self.simulation.model, np.zeros(0, np.int64), Program()
+        laws, exact, coordinates, state = model.potential.laws, model.potential.exact, s.joints.coordinates, s.state
+        reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))
+        for reader in (self._length, *self._refresh.readers, s.joints.refreshing.reader):
+            reader.read()
+            places = reader.places
+            reads.append(within.add(gather_numbers, places.address, places.kind, places.start, reader.values))
+        step = within.add(take, course, footing, descent, model.islands, *room)
+        commit = within.add(commit_coordinates, coordinates, room[0], room[1]) if coordinates.count else -1
+        self._arrays = [[within.argument(step, 4 + k)] for k in range(8)]
+        if commit >= 0:
+            for k in range(2):
+                self._arrays[k].append(within.argument(commit, 1 + k))
+        p, past = (np.zeros(0), np.zeros((2, 0))) if laws is None else (laws.p, laws.past)
+        rates = none if laws is None else np.flatnonzero(laws.start >= 0)
+        forces = {}
+        for name in ("points", "slides", "combined"):
+            rows = None if exact is None else getattr(exact, name)
+            forces[f"{name}_force"] = no_rows if rows is None else rows.force
+            forces[f"{name}_multiplier"] = no_rows if rows is None else rows.multiplier
+        books = dict.fromkeys((*_BOOKS, *(f"kept_{name}" for name in _BOOKS)), np.zeros(0))
+        made = March(
+            h=h, words=within.words(), take=step, commit=commit, reads=np.array(reads, np.int64), descent=descent,
+            start=model.start, is_open=0.0, **dict(zip(_STATE, room, strict=True)), p=p, past=past, before=p.copy(),
+            kept_past=past[1].copy(), now=none if laws is None else laws.start[rates],
+            rates=none if laws is None else laws.of[rates],
+            steps=none if laws is None else laws.step[laws.step >= 0], approaches=s.joints.refreshing.approaches,
+            value=coordinates.value, **forces, **books, time=s.clock, counters=s.counters,
+            ages=model.directions.ages, seen=np.zeros(1, np.int64), every=EVERY, strain=_NEARLY,
+            told=self._told,
+        )  # fmt: skip
+        self._aim(made)
+        self._within, self.program = within, Program()
+        self._lines = lines_of([made, within, model.quiet.programs])
+        self.program.add(march, made, 0)
+        self.program.add(fetch, self._lines)
+        return made
+
+    def _aim(self, m: March) -> None:
+        """Have the march begin in the present state."""
+        s, exact, contact = self.simulation, self.simulation.model.potential.exact, self.simulation.contact
+        state, words = s.state, m.words
+        arrays = state.Q, state.V, state.A, state.Q_before, state.V_before, *state.spare
+        for name, array, places in zip(_STATE, arrays, self._arrays, strict=True):
+            setattr(m, name, array)
+            for place in places:
+                words[place + ADDRESS] = array.__array_interface__["data"][0]
+        if contact is not None:
+            for name in _BOOKS:
+                now = getattr(contact.watch, name)
+                setattr(m, name, now)
+                if len(getattr(m, f"kept_{name}")) != len(now):
+                    setattr(m, f"kept_{name}", now.copy())
+        m.is_open = exact is not None and not exact.stay_closed
+        m.before[:], m.seen[0] = m.p, s.version
+
+    @property
+    def report(self) -> StepReport:
+        """What happened in the last step that was taken without Python."""
+        told, s = self._told, self.simulation
+        return StepReport(
+            s.state.dt_before, int(told[ITERATIONS]), 0, 0, float(told[LAST_STEP]), float(told[LAST_RATE]), True,
+            islands=s.model.islands.count,
+        )  # fmt: skip
+
+    def goes_on(self, reason: int) -> bool:
+        """After a march that has ended early, or has more to tell: whether another one may follow."""
+        if reason == STRAINED:
+            self._strain.look(self.simulation.last[0], self.simulation.state.Q)
+            return True
+        if reason == CHANGED and self._take_over():
+            return True
+        self.leave()
+        return False
+
+    def _take_over(self) -> bool:
+        """Attributes have changed: take them over, if steps may go on as before."""
+        s, m = self.simulation, self.march
+        if m is None or s.dt != m.h:
+            return False
+        with contextlib.suppress(DovetailError):  # which the step from Python raises again
+            if (m.words[m.reads[1:-1] + RESULT] != 0).any():
+                self._refresh.forget()
+                self._refresh.run()
+            s.joints.refreshing.take_over()
+            return s.model.potential.soft_transforms.count == 0
+        return False
+
+    def leave(self) -> None:
+        """Leave further steps to Python, which reads all parameters anew."""
+        s, m = self.simulation, self.march
+        s.forget()
+        if m is not None and s.version == m.seen[0]:
+            m.p[:] = m.before
+        self.march = None
+
+
+class Marching:
+    """Many simulations, some of which take part.
+
+    steered      what has to be empty as long as any does: animations, recordings
+    """
+
+    def __init__(self, count: int, threads: int, steered: Sequence[Any]) -> None:
+        self._marchers: list[Marcher | None] = [None] * count
+        self._joined = np.zeros(count, np.bool_)
+        self._words: Indices = np.zeros((count, _WORDS), np.int64)
+        self._threads, self._steered, self._generation = threads, steered, -1
+
+    def join(self, number: int, marcher: Marcher) -> bool:
+        """Have a simulation take part, if it can; whether it does."""
+        if not marcher.join():
+            return False
+        self._words[number], self._marchers[number], self._joined[number] = marcher.program.words(), marcher, True
+        self._generation = moved.count
+        return True
+
+    def advance(self, left: Indices) -> None:
+        """Have those that take part go on by so many steps (n,); what they do not take is left."""
+        if not self._joined.any():
+            return
+        if self._generation != moved.count or any(self._steered):
+            self._joined[:] = False
+            return
+        try:
+            going: Indices = np.flatnonzero(self._joined & (left > 0))
+            while len(going):
+                going = self._march(going, left)
+        except BaseException:
+            for k in np.flatnonzero(self._joined).tolist():
+                self._leave(k)
+            raise
+
+    def _march(self, going: Indices, left: Indices) -> Indices:
+        """One march of these; those that go on after it."""
+        words, threads = self._words, self._threads
+        words[going, _STEPS] = left[going]
+        parts = min(len(going), _PARTS * threads) if threads > 1 else 1
+        bounds = [k * len(going) // parts for k in range(parts + 1)]
+        spans = [(k, bounds[k], bounds[k + 1]) for k in range(parts)]
+        with Timer("Pipeline"), using(threads):
+            map_chunks(march_all, spans, words, going, _FETCH)
+        told = words[going, _MARCH + RESULT]
+        reason = told >> REASON
+        left[going] -= told - (reason << REASON)
+        further = []
+        for k, why in zip(going[reason != 0].tolist(), reason[reason != 0].tolist(), strict=True):
+            marcher = self._marchers[k]
+            assert marcher is not None
+            if not marcher.goes_on(why):
+                self._joined[k] = False
+            elif left[k]:
+                further.append(k)
+        return np.array(further, np.int64)
+
+    def _leave(self, k: int) -> None:
+        marcher = self._marchers[k]
+        assert marcher is not None
+        self._joined[k] = False
+        marcher.leave()
