@@ -147,6 +147,9 @@ def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle]
 
 def _loosen(robot: Any) -> None:
     """Without drives that are on, stops and dry friction, which oracles soften in ways of their own."""
+    for joint in robot.joints.values():
+        if getattr(joint, "max_angle", None) is not None:
+            joint.max_angle = 3.14
     for coordinate in (c for joint in robot.joints.values() for c in joint.coordinates.values()):
         if coordinate.limit is not None:
             coordinate.limit = (-1e6, 1e6)

@@ -287,33 +287,24 @@ def _joint(model: Model, j: int, parent: str, child: str, pose: Array) -> Joint:
     )
     d, at = int(m.jnt_dofadr[j]), int(m.jnt_qposadr[j])
     model.joint_of[j] = joint
-    dynamics = (
-        float(m.dof_damping[d]),
-        float(m.dof_frictionloss[d]),
-        float(m.dof_armature[d]),
-        float(m.jnt_stiffness[j]),
-    )
-    if kind == _BALL:
-        joint.damping, joint.spring = dynamics[0], dynamics[3]
-        if joint.damping:
-            text = f"the damping of the ball joint '{name}' ({where}) acts on the rates of its rotation vector"
-            model.robot.findings.append(remark(text))
-        for what, value in zip(("frictionloss", "armature"), dynamics[1:3], strict=True):
-            if value:
-                model.warn(f"{what}={value:g} of the ball joint '{name}' ({where}) is not honoured")
-        if m.jnt_limited[j]:
-            model.warn(f"the range of the ball joint '{name}' ({where}) is not kept")
-        return joint
-    joint.damping, joint.friction, joint.armature, joint.spring = dynamics
-    joint.reference, joint.rest = float(m.qpos0[at]), float(m.qpos_spring[at])
-    for poly in ("dof_dampingpoly", "jnt_stiffnesspoly"):
-        row = getattr(m, poly, np.zeros((m.nv, 1)))[d if poly.startswith("dof") else j]
-        if np.any(row):
-            model.warn(f"the nonlinear part of {poly[4:-4]} of joint '{name}' ({where}) is not honoured")
+    joint.damping, joint.friction = float(m.dof_damping[d]), float(m.dof_frictionloss[d])
+    joint.armature, joint.spring = float(m.dof_armature[d]), float(m.jnt_stiffness[j])
     if m.jnt_limited[j]:
-        low, high = (float(x) for x in m.jnt_range[j])
-        joint.limit = (low, high)
+        joint.limit = (float(m.jnt_range[j, 0]), float(m.jnt_range[j, 1]))
+    _tell_of_polynomials(model, j, name, where)
+    if kind == _BALL:
+        if joint.friction:
+            text = f"the friction of the ball joint '{name}' ({where}) acts on the rates of its rotation vector"
+            model.robot.findings.append(remark(text))
+        return joint
+    joint.reference, joint.rest = float(m.qpos0[at]), float(m.qpos_spring[at])
     return joint
+
+
+def _tell_of_polynomials(model: Model, j: int, name: str, where: str) -> None:
+    for poly, at in (("dof_dampingpoly", int(model.m.jnt_dofadr[j])), ("jnt_stiffnesspoly", j)):
+        if np.any(getattr(model.m, poly, np.zeros((at + 1, 1)))[at]):
+            model.warn(f"the nonlinear part of {poly[4:-4]} of joint '{name}' ({where}) is not honoured")
 
 
 # --- shapes -------------------------------------------------------------------------------------------------
