@@ -21,6 +21,7 @@ from dovetail.checked import LARGEST
 from dovetail.doctor.finding import remark, warning
 from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import Quaternion
+from dovetail.messages import listed
 from dovetail.robot.description import Inertia, Joint, Link, RobotDescription, Shape, Triangles
 from dovetail.robot.paths import Folders
 from dovetail.robot.xml import Element, read_xml
@@ -222,14 +223,9 @@ def _tell_of_options(model: Model) -> None:
     )
     if m.opt.density or m.opt.viscosity:
         model.warn(f"air or water of density {m.opt.density:g} and viscosity {m.opt.viscosity:g} is not honoured")
-    lifted = [model.body_names[b] for b in range(m.nbody) if m.body_gravcomp[b]]
+    lifted = [f"'{model.body_names[b]}'" for b in range(m.nbody) if m.body_gravcomp[b]]
     if lifted:
-        model.warn(f"gravcomp of {_listed(lifted)} is not honoured: gravity acts on them")
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(f"'{name}'" for name in names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        model.warn(f"gravcomp of {listed(lifted, _MOST_NAMES)} is not honoured: gravity acts on them")
 
 
 # --- bodies -------------------------------------------------------------------------------------------------

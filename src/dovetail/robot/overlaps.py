@@ -24,9 +24,12 @@ def overlapping(shapes: list[SimplicialComplex], d_hat: float) -> list[tuple[int
         scene.objects.create(str(k)).geometries.create(mesh)
     surfaces = Simulation(scene).surfaces
     found = set() if surfaces is None else set(surfaces.meeting())
+    placed = [_placed(shape) for shape in shapes]
+    low, high = (np.array([pick(X, axis=0) for X, _ in placed]) for pick in (np.min, np.max))
     for a in range(len(shapes)):
-        for b in range(len(shapes)):
-            if a != b and (min(a, b), max(a, b)) not in found and _holds(_placed(shapes[a]), _placed(shapes[b])):
+        near = np.flatnonzero(((low < high[a]) & (high > low[a])).all(axis=1))
+        for b in near[near != a].tolist():
+            if (min(a, b), max(a, b)) not in found and _holds(placed[a], placed[b]):
                 found.add((min(a, b), max(a, b)))
     return sorted(found)
 
@@ -39,7 +42,7 @@ def _placed(shape: SimplicialComplex) -> tuple[Array, Indices]:
 def _holds(outer: tuple[Array, Indices], inner: tuple[Array, Indices]) -> bool:
     """Whether a corner of the inner one is inside the outer one, where their surfaces do not cross."""
     (X, triangles), (Y, _) = outer, inner
-    if not len(triangles) or (Y.max(axis=0) <= X.min(axis=0)).any() or (Y.min(axis=0) >= X.max(axis=0)).any():
+    if not len(triangles):
         return False
     a, b, c = (X[triangles[:, k]] - Y[0] for k in range(3))
     la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
