@@ -117,19 +117,43 @@ def on_stage(robot: Any, file: Path) -> dict[str, float]:
     return errors
 
 
-def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle]) -> dict[str, float]:
-    """A fall without drives, the step response of one drive with all others holding, and the time of a step [s]."""
+def movable(file: Path, folders: list[Path]) -> tuple[Sim, Any] | None:
+    """A robot that falls, its base held as oracles have it; None where oracles cannot follow it."""
     sim, robot = load(file, folders, fixed_base=True)
     described = robot.description
     bearing = {joint.parent for joint in described.joints.values()}
     flies = any(joint.kind == "floating" and joint.child in bearing for joint in described.joints.values())
     if not robot.names or described.closures or described.loops or flies or len(robot.names) > _MOST:
-        return {}  # oracles hold all bases
-    oracle = oracle_for(robot)
+        return None
     _loosen(robot)
+    return sim, robot
+
+
+def times(file: Path, folders: list[Path]) -> dict[str, float]:
+    """The least time of a step of ours and of MuJoCo's [s], of a robot that falls."""
+    made = movable(file, folders)
+    if made is None:
+        return {}
+    sim, robot = made
+    start, (_, least) = robot.q.copy(), _stepped(sim, robot)
+    return {"step": least, "theirs": steps_of_mujoco(robot, oracle_of(robot, file), start)}
+
+
+def steps_of_mujoco(robot: Any, oracle: Oracle, q: np.ndarray) -> float:
+    """The least time of a step [s] of the same links and joints in MuJoCo."""
+    return (oracle if isinstance(oracle, MuJoCo) else rebuilt(robot)).seconds_a_step(q, DT, 300)
+
+
+def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle]) -> dict[str, float]:
+    """A fall without drives, the step response of one drive with all others holding, and the times of a step [s]."""
+    made = movable(file, folders)
+    if made is None:
+        return {}
+    sim, robot = made
+    oracle = oracle_for(robot)
     start = robot.q.copy()
     fall, least = _stepped(sim, robot)
-    found = {"step": least}
+    found = {"step": least, "theirs": steps_of_mujoco(robot, oracle, start)}
     found["fall"] = _off(fall, _integrated(oracle, start, lambda q, v: np.zeros(len(q))))
     sim.reset()
     M = np.diag(oracle.mass_matrix(start))
