@@ -39,6 +39,8 @@ class Row:
     refused: str = ""
     reason: str = ""
     """Why not all of it was compared."""
+    compared: tuple[str, ...] = STATICS
+    """What has to be there, and to agree."""
     given: int = 0
     """Links whose inertia was changed, in the oracle too."""
     errors: dict[str, float] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class Row:
     @property
     def agrees(self) -> bool:
         bars = AGREES | (_SINGLE if self.name.endswith((".usd", ".usda", ".usdc")) else {})
-        known = all(key in self.errors for key in STATICS)
+        known = all(key in self.errors for key in self.compared)
         return known and all(self.errors[key] <= bar for key, bar in bars.items() if key in self.errors)
 
     @property
@@ -60,7 +62,9 @@ class Row:
         if self.given:
             verdict = f"with {self.given} inertias given: {verdict}"
         if self.reason:
-            verdict = f"{self.reason}: {verdict if all(key in self.errors for key in STATICS) else 'not compared'}"
+            verdict = (
+                f"{self.reason}: {verdict if all(key in self.errors for key in self.compared) else 'not compared'}"
+            )
         return f"| {self.name} | {self.bodies or ''} | {self.joints or ''} | {' | '.join(parts)} | {verdict} |"
 
 
