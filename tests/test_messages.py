@@ -34,3 +34,8 @@ def test_a_long_name_is_cut_in_the_log(caplog):
 def test_what_is_not_long_stays_as_it_is():
     told = "SceneIO.load: '/a/folder/scene.json': " + "it cannot be read; " * 30
     assert shortened(told) == told
+
+
+def test_what_is_between_two_names_is_not_cut():
+    told = "'a' is below 'ground', " + "and must be above it; " * 20 + "'b' is below 'ground'."
+    assert shortened(told) == told

@@ -9,7 +9,8 @@ __all__ = ["counted", "listed", "shortened"]
 
 _LONGEST = 200  # characters of a name or a path in a message
 _BEGIN, _END = 120, 60  # of which so many are kept where it is longer
-_LONG = re.compile(rf"'[^']{{{_LONGEST},}}'|[^\s']{{{_LONGEST},}}")
+# an opening quote stands behind nothing that could be the end of a name: what is between two names is not cut
+_LONG = re.compile(rf"(?<![^\s(\[{{=:])'[^']{{{_LONGEST},}}'|[^\s']{{{_LONGEST},}}")
 
 
 def counted(count: int, one: str, many: str = "") -> str:
