@@ -206,6 +206,11 @@ def test_what_is_alike_is_one_surface_for_contact(write):
     assert len(sim.world._simulation.contact.scene.shapes) == 2
 
 
+def test_a_wrong_option_is_refused_in_the_words_of_sim(write):
+    with pytest.raises(SceneError, match=r"^Sim\.robot: fixed_base = 'no'; give True or False"):
+        still().robot(write(ARM), fixed_base="no")
+
+
 def test_a_robot_of_many_joints_tells_the_first_of_them(write):
     chain = robot(
         *(link(f"l{k}") for k in range(13)), *(hinge(f"j{k}", f"l{k}", f"l{k + 1}", "1 0 0") for k in range(12))
