@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import Engine, Scene, World
-from dovetail.bench.engines.own import describe
+from dovetail.bench.engines.scene import describe
 from dovetail.bench.scene import GRAVITY, BenchScene
 from dovetail.bench.scenes import pile, wrecking_ball
 from dovetail.bench.shapes import box, ring

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from dovetail import Engine, World
-from dovetail.bench.engines.own import describe
+from dovetail.bench.engines.scene import describe
 from dovetail.bench.scene import BenchScene
 from dovetail.bench.scenes import chain, net, pile, wrecking_ball
 

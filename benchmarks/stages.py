@@ -17,7 +17,7 @@ from typing import Any
 
 from dovetail import Engine, World
 from dovetail.bench.comparison import SIZES
-from dovetail.bench.engines.own import describe
+from dovetail.bench.engines.scene import describe
 from dovetail.bench.scenes import build
 from dovetail.files import atomic_write
 

@@ -36,6 +36,8 @@ def test_what_is_not_long_stays_as_it_is():
     assert shortened(told) == told
 
 
-def test_what_is_between_two_names_is_not_cut():
-    told = "'a' is below 'ground', " + "and must be above it; " * 20 + "'b' is below 'ground'."
+def test_words_between_two_names_are_not_a_name():
+    told = "'box 1' and 'box 2' intersect: " + "edge (3, 0) of the first one's " * 10 + "'box 1' and 'box 3' too."
     assert shortened(told) == told
+    long = "x" * 300
+    assert shortened(f"'box 1' and '{long}' {told}").count("…") == 1

@@ -78,8 +78,8 @@ def _read(name: str, entry: dict[str, Any], sources: str) -> str:
     """When the key counts; a key that no source of the world mentions has no effect so far."""
     if entry["effect"] == "none":
         return "*not used*"
-    # lengths and speeds are read together with their relative form: _scaled(config, "contact/d_hat", …)
-    forms = (f'"{name}"', f'_scaled(config, "{name.removesuffix("_relative")}"')
+    # lengths and speeds are read together with their relative form: scaled(config, "contact/d_hat", …)
+    forms = (f'"{name}"', f'scaled(config, "{name.removesuffix("_relative")}"')
     is_read = any(form in sources for form in forms) or len(entry.get("enum", "..")) == 1
     return entry["effect"] if is_read else "*not yet*"
 

@@ -9,8 +9,7 @@ __all__ = ["counted", "listed", "shortened"]
 
 _LONGEST = 200  # characters of a name or a path in a message
 _BEGIN, _END = 120, 60  # of which so many are kept where it is longer
-# an opening quote stands behind nothing that could be the end of a name: what is between two names is not cut
-_LONG = re.compile(rf"(?<![^\s(\[{{=:])'[^']{{{_LONGEST},}}'|[^\s']{{{_LONGEST},}}")
+_QUOTED = re.compile(rf"(?<!\w)'[^']*'|[^\s']{{{_LONGEST},}}")  # or a long word
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -28,4 +27,8 @@ def shortened(message: str) -> str:
     """The message with whatever is quoted, or a single word, and too long cut to its beginning and end."""
     if len(message) <= _LONGEST:
         return message
-    return _LONG.sub(lambda found: f"{found[0][:_BEGIN]} … {found[0][-_END:]}", message)
+    return _QUOTED.sub(lambda found: _cut(found[0]), message)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) < _LONGEST else f"{text[:_BEGIN]} … {text[-_END:]}"

@@ -23,7 +23,7 @@ STARTED = {"import": 0.1, "first_step": 0.7, "first_step_cold": 30.0, "memory": 
 
 def test_an_engine_steps_a_scene_to_its_end_and_tells_what_it_did():
     # the first step may have to compile, on a busy machine
-    (outcome,) = compare("chain 3", 12, [find("dovetail")], Limits(steps=300.0))
+    (outcome,) = compare("chain 3", 12, [find("dovetail, as libuipc")], Limits(steps=300.0))
     assert outcome.failed == "" and len(outcome.times) == 12
     assert outcome.measured["frames"] == outcome.measured["finite_frames"] == 12
     # γ = 100 at 10 ms: some g h²/(2γ) per link that hangs on it, 5e-6 m each
@@ -32,7 +32,7 @@ def test_an_engine_steps_a_scene_to_its_end_and_tells_what_it_did():
 
 
 def test_an_engine_that_cannot_be_built_is_told_and_the_others_go_on():
-    broken = Entry("nobody", "own", "dovetail", {}, "")
+    broken = Entry("nobody", "scene", "dovetail", {}, "")
     outcomes = compare("chain 2", 2, [broken, find("dovetail")], Limits(steps=300.0))
     assert "StopIteration" in outcomes[0].failed or "ended with code" in outcomes[0].failed
     assert outcomes[1].failed == ""
@@ -71,7 +71,7 @@ def test_a_net_with_too_many_coordinates_is_built_of_constraints_in_pybullet():
     assert poses[-1][:, 2, 3].min() < -0.005 and measures(scene, np.array(poses))["joint_gap"] < 1e-3
 
 
-@pytest.mark.parametrize("entry", [e for e in ENGINES if e.module != "own"], ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", [e for e in ENGINES if e.requires != "dovetail"], ids=lambda e: e.name)
 def test_other_engines_start_where_the_scene_has_the_bodies_and_fall_like_it(entry):
     if not entry.is_installed:
         pytest.skip(f"install {entry.requires} to test its adapter")
@@ -101,7 +101,7 @@ def test_a_motion_that_is_no_number_is_cut_where_it_ends():
 def test_a_run_writes_results_page_and_pictures(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="install matplotlib to test the page")
     monkeypatch.setitem(comparison.SIZES, "quick", {"chain 2": 4, "pile 1³": 4})
-    monkeypatch.setattr(comparison, "ENGINES", [find("dovetail"), find("dovetail, exact joints")])
+    monkeypatch.setattr(comparison, "ENGINES", [find("dovetail"), find("dovetail, as libuipc")])
     monkeypatch.setattr(comparison, "warm_up", lambda entries, anew, runs, say: {"dovetail": STARTED})
     assert main(["--quick", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
@@ -109,9 +109,9 @@ def test_a_run_writes_results_page_and_pictures(tmp_path, monkeypatch, capsys):
     rows = {row["engine"]: row for row in found["scenes"][0]["results"]}
     assert rows["dovetail"]["ratio"] == 1.0
     # exact to the tolerance to which Newton closes joints, 1e-9 m
-    assert rows["dovetail, exact joints"]["joint_gap"] < 1e-9
+    assert rows["dovetail"]["joint_gap"] < 1e-9
     page = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "### Chain 2" in page and "| dovetail, exact joints |" in page and "**quick**" in page
+    assert "### Chain 2" in page and "| dovetail, as libuipc |" in page and "**quick**" in page
     assert "| dovetail | 0.10 s | 0.70 s | 30 s | 100 MB |" in page
     assert "wrote" in capsys.readouterr().out
 

@@ -73,6 +73,14 @@ def stack():
     return made
 
 
+def tall():
+    """A box that sways on its corners, so that barriers count as rigid."""
+    made = sim()
+    made.ground()
+    made.box((0.1, 0.1, 1.2), pos=(0, 0, 0.6 + GAP), velocity=(0.03, 0.01, 0), spin=(-0.02, 0.05, 0))
+    return made
+
+
 def arm(drive=True):
     """Two links, of which the second slides down a wall with its end."""
     made = sim(0.3)
@@ -117,6 +125,7 @@ def held(tape):
         (box, 20, 1e-4, 1e-7),
         (rest, 3, 1e-5, None),
         (stack, 6, 1e-4, 1e-7),
+        (tall, 14, 1e-5, 1e-8),
         (eased, 5, 1e-4, 1e-8),
         (arm, 6, 1e-4, 1e-6),
         (walker, 5, 1e-3, 1e-6),

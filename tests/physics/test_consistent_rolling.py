@@ -73,3 +73,24 @@ def test_a_pendulum_on_an_arm_on_its_stop_swings_to_second_order():
     coarse, fine = (abs(stopped(dt, 2.0)) for dt in (0.02, 0.01))
     assert fine < 0.03
     assert coarse / fine > 2**1.8
+
+
+def test_a_round_mesh_rocks_from_corner_to_corner():
+    """Half a disc of 128 corners keeps its swing: contacts that always count as rigid would resist that."""
+    r, begun = 0.2, 0.3
+    arc = np.linspace(np.pi, 2 * np.pi, 65)
+    ring = np.stack([r * np.cos(arc), np.full(65, -0.1), r * np.sin(arc)], axis=1)
+    n, k = 65, np.arange(1, 64)
+    this, after = np.arange(n), (np.arange(n) + 1) % n
+    zero = np.zeros_like(k)
+    faces = [(zero, k, k + 1), (zero + n, n + k + 1, n + k), (this, n + this, n + after), (this, n + after, after)]
+    mesh = np.concatenate([ring, ring * [1, -1, 1]]), np.concatenate([np.stack(each, axis=1) for each in faces])
+    sim = Sim(friction=0.8)
+    sim.ground()
+    rocker = sim.mesh(mesh, pos=(0, 0, r + 8e-4), rot=AngleAxis(begun, [0, 1, 0]))
+    leans = []
+    for _ in range(300):
+        sim.step()
+        A = rocker.transform[:3, :3]
+        leans.append(abs(math.atan2(A[0, 2], A[0, 0])))
+    assert max(leans[-100:]) > 0.97 * begun

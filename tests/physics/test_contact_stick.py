@@ -38,6 +38,16 @@ def test_a_stack_of_twenty_cubes_stands(dt, seconds):
     assert max(np.abs(body.velocity).max() for body in sim.bodies) < 1e-9
 
 
+def test_a_stack_that_was_pushed_does_not_sway():
+    """Barriers are no springs for it: where they were followed as such, it had 0.02 m/s at that time."""
+    sim = stack(4, 0.01)
+    sim.step(60)
+    for k, body in enumerate(sim.bodies):
+        body.velocity = (0.03 * (k + 0.5), 0, 0)
+    sim.step(40)
+    assert sum(np.linalg.norm(body.velocity) for body in sim.bodies) < 4e-3
+
+
 def test_a_heap_comes_to_rest():
     sim = Sim()
     sim.ground()

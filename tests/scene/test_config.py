@@ -17,7 +17,8 @@ from dovetail.scene.config_schema import KEYS, Interval
 
 OURS = {
     "joint/angle", "joint/exact", "integrator/bdf2_start", "integrator/bdf2_contact", "contact/joint_neighbours",
-    "threads/count", "threads/grain", "contact/friction/memory", "contact/ease_in", "newton/direction",
+    "threads/count", "threads/grain", "contact/friction/memory", "contact/ease_in",
+    "contact/set_apart", "newton/direction",
 }  # fmt: skip
 """Keys that libuipc does not have."""
 

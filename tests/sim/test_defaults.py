@@ -257,3 +257,30 @@ def test_a_motor_reckons_with_what_is_welded_to_the_body_next_to_it(task):
         results.append((joint.angle, joint.velocity))
     assert results[0] == pytest.approx(results[1], abs=1e-4)  # the weight of the hub in 12 N·m of load
     assert results[0][task == "motor"] == pytest.approx(2.0 if task == "motor" else 0.0, abs=2e-3)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_firm_drive_stays_within_the_limits_of_its_joint(hard):
+    """Targets beyond them are a slip of the user, or of a policy: nothing may break, nor take long."""
+    sim = Sim()
+    joints, last = [], None
+    for k in range(3):
+        link = sim.box((0.3, 0.05, 0.05), pos=(0.15 + 0.3 * k, 0, 1))
+        joints.append(
+            sim.revolute(last, link, pos=(0.3 * k, 0, 1), axis=(0, -1, 0), limit=(-0.5, 0.5), hard=hard, drive=True)
+        )
+        last = link
+    for joint in joints:
+        joint.drive.target = 1.0
+    iterations = []
+    for _ in range(100):
+        sim.step()
+        iterations.append(sim.world.report.iterations)
+    # a drive gives way by what it holds, 7 N·m, over its stiffness; it ends where the barrier of a hard limit begins
+    assert [joint.angle for joint in joints] == pytest.approx([0.4999 if hard else 0.5] * 3, abs=1e-5)
+    assert max(iterations) < 50, "not at the limit of 1024"
+    assert max(abs(joint.drive.effort) for joint in joints) < 10.0
+    if not hard:
+        joints[2].drive.stiffness = 200.0  # with gains of its own it pulls as far as they say
+        sim.step(50)
+        assert joints[2].drive.target == 1.0 and joints[2].drive.effort > 50.0

@@ -113,3 +113,15 @@ def test_a_name_that_is_misspelt_is_an_error_that_names_the_nearest():
             setattr(handle, wrong, 1.0)
         with pytest.raises(AttributeError, match=message):
             getattr(handle, wrong)
+
+
+def test_an_attribute_that_is_missing_deep_inside_is_the_one_that_is_named(monkeypatch):
+    sim = Sim()
+    sim.box(0.1)
+
+    def broken(scene):
+        return scene.no_such_thing
+
+    monkeypatch.setattr("dovetail.sim.changes.start", broken)
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        sim.world

@@ -114,7 +114,8 @@ def test_what_touching_adds_is_that_of_the_equations():
     assert 0.5 < phi <= 1.0
     np.testing.assert_allclose(found.half[free], 0.5 * h * phi * u[free], rtol=1e-6)
     assemble_filter(model, model.start, active, blocks)
-    contact.add_resistance(state.Q, state.Q_before, h, contact.press(state.Q, h), active, blocks)
+    s, once = contact.press(state.Q, h), np.ones(bodies.count + 1)
+    contact.add_resistance(state.Q, state.Q_before, h, s, active, once, blocks)
     y = solve(matrix(), M @ change)
     V = state.V.copy()
     V[free] -= h * phi * y.reshape(-1, 4, 3)
@@ -125,6 +126,43 @@ def test_what_touching_adds_is_that_of_the_equations():
         rows_of_it[1:] = 0.5 * np.cross(twist, state.Q[b, 1:])
         V[b] += np.linalg.solve(bodies.mass[b], rows_of_it)
     np.testing.assert_allclose(found.V[free], V[free], rtol=0, atol=1e-3 * np.abs(state.V[free] - V[free]).max())
+
+
+def test_contacts_that_a_body_sways_on_count_as_rigid():
+    """V of a tall box that was pushed: its barriers count γ times in P_c; in dense arithmetic."""
+    sim = Sim(dt=0.01)
+    sim.ground()
+    box = sim.box((0.1, 0.1, 1.2), pos=(0, 0, 0.6009))
+    sim.step(50)
+    box.spin, box.velocity = (0, 0.05, 0), (0.03, 0, 0)
+    sim.step(12)
+    simulation = sim.world._simulation
+    model, state, h = simulation.model, simulation.state, 0.01
+    contact, blocks, mass, one = model.contact, model.directions.blocks, model.bodies.mass, np.ones(1, np.int64)
+    found = touch(model, state, h, model.loads.accelerations(state.Q), one != 0)
+    u, change = np.empty((2, 1, 4, 3))
+    assert found.pushed[0, 12] == state.pushed[0, 12] == 0.0  # nothing slides
+    rows_of(mass, state.Q, found.pushed[:, :6].copy(), u)
+    rows_of(mass, state.Q, found.pushed[:, :6] - state.pushed[:, :6], change)
+    M, way, d = np.kron(mass[0], np.eye(3)), (state.Q - state.Q_before).reshape(-1), change.reshape(-1)
+    rigour = 1.0 + (-(h**2) * (d @ M @ way) / (way @ M @ way) / 0.05) ** 4
+    assert 10.0 < rigour < 200.0
+    phi = 1.0 - (16 * (d @ M @ d) / (u.reshape(-1) @ M @ u.reshape(-1))) ** 2
+
+    def resistance(rigour: float) -> np.ndarray:
+        assemble_filter(model, model.start, one, blocks)
+        s = contact.press(state.Q, h)
+        contact.add_resistance(state.Q, state.Q_before, h, s, one, np.array([rigour, 1.0]), blocks)
+        return np.triu(blocks.D[0]) + np.triu(blocks.D[0], 1).T
+
+    once, twice = resistance(1.0).copy(), resistance(2.0)
+    y, followed = (
+        np.linalg.solve(once + (often - 1) * (twice - once), M @ d).reshape(1, 4, 3) for often in (rigour, 1)
+    )
+    V = state.V - h * phi * y
+    twist(mass, model.bodies.mass_inverse, h, np.array([phi]), state.Q, state.moved, state.rubbing, u, V)
+    np.testing.assert_allclose(found.V, V, rtol=0, atol=1e-6 * np.abs(h * y).max())
+    assert np.abs(y).max() < 0.4 * np.abs(followed).max()  # 1/(1 + γx), where it was 1/(1 + x)
 
 
 @pytest.mark.parametrize("exact", [True, False])

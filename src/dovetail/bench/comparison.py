@@ -72,9 +72,8 @@ def run(
         "scaling": {},
     }
     for name, frames in chosen.items():
-        taking = [entry for entry in entries if entry.suits(build(name, 1))]
-        say(f"{name}: {frames} steps in {len(taking)} engines …")
-        outcomes = compare(name, frames, taking, _LIMITS[mode], say)
+        say(f"{name}: {frames} steps in {len(entries)} engines …")
+        outcomes = compare(name, frames, entries, _LIMITS[mode], say)
         found["scenes"].append(_scene(name, frames, outcomes))
         for row in found["scenes"][-1]["results"]:
             say(f"    {row['engine']:24s} {_line(row)}")

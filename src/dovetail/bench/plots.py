@@ -11,8 +11,7 @@ __all__ = ["write_plots"]
 
 _COLOURS = {
     "dovetail": "#b3541e",
-    "dovetail, exact joints": "#e09f3e",
-    "dovetail, exact, ctr": "#9e2a2b",
+    "dovetail, as libuipc": "#e09f3e",
     "MuJoCo": "#1d3557",
     "MuJoCo ×5": "#457b9d",
     "PyBullet ×5": "#6a994e",

@@ -22,11 +22,12 @@ __all__ = ["warm_up"]
 
 _AT_A_TIME = 3  # processes
 _KERNELS: dict[str, tuple[str, tuple[tuple[str, int], ...]]] = {
-    "dovetail, joints": ("own", (("chain 10", 3), ("chain 100", 3), ("net 100", 3))),
-    "dovetail, contact": ("own", (("pile 2³", 40), ("wrecking ball", 2))),
+    "dovetail": ("sim", (("chain 10", 3), ("chain 100", 3), ("net 100", 3), ("pile 2³", 40), ("wrecking ball", 2))),
+    "dovetail, as libuipc": ("scene", (("chain 10", 3), ("net 100", 3), ("pile 2³", 40), ("wrecking ball", 2))),
     "Newton": ("newton", (("chain 3", 3), ("net 9", 3), ("pile 2³", 3))),
 }
 """Module of an engine, and scenes with their steps that need all of its kernels."""
+_OURS = ("sim", "scene")
 
 
 def warm_up(entries: Sequence[Entry], anew: bool, runs: int, say: Callable[[str], None]) -> dict[str, Any]:
@@ -39,11 +40,11 @@ def warm_up(entries: Sequence[Entry], anew: bool, runs: int, say: Callable[[str]
     compiling = {module for module, _ in _KERNELS.values()}
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         # the first start comes before all else that compiles the same kernels
-        cold = pool.submit(first_start, first["own"], anew) if "own" in first else None
-        early = [pool.submit(_compile, what) for what in kernels if _KERNELS[what][0] != "own"]
+        cold = pool.submit(first_start, first["sim"], anew) if "sim" in first else None
+        early = [pool.submit(_compile, what) for what in kernels if _KERNELS[what][0] not in _OURS]
         found = {entry.name: pool.submit(start, entry, runs) for m, entry in first.items() if m not in compiling}
         told = None if cold is None else cold.result()
-        early += [pool.submit(_compile, what) for what in kernels if _KERNELS[what][0] == "own"]
+        early += [pool.submit(_compile, what) for what in kernels if _KERNELS[what][0] in _OURS]
         wait(early)
         found |= {entry.name: pool.submit(start, entry, runs) for m, entry in first.items() if m in compiling}
     started: dict[str, Any] = {}
@@ -52,8 +53,8 @@ def warm_up(entries: Sequence[Entry], anew: bool, runs: int, say: Callable[[str]
             say(f"{name} does not start by itself; its start-up is left out")
         else:
             started[name] = seconds
-    if told is not None and first["own"].name in started:
-        started[first["own"].name]["first_step_cold"] = told
+    if told is not None and first["sim"].name in started:
+        started[first["sim"].name]["first_step_cold"] = told
     return {entry.name: started[entry.name] for entry in entries if entry.name in started}
 
 
@@ -70,7 +71,7 @@ def _main(what: str) -> None:
     for name, frames in scenes:
         scene = build(name, frames)
         for entry in ENGINES:
-            if entry.module == module and entry.suits(scene):
+            if entry.module == module:
                 engine = entry.build(scene)
                 for _ in range(frames):
                     engine.step()

@@ -142,9 +142,9 @@ class Closest:
         """μλ h² (k, 1)."""
         return self.t.numbers[:, MU, None] * (1.0 + log_mu) * self.pushes()
 
-    def bends(self) -> Form:
-        """What Newton's method has of the Hessian of barriers, q² r rᵀ."""
-        q = self.scale * (4.0 * self.slope_of_barrier(2) + 2.0 * self.slope_of_barrier(1) / self.D)
+    def bends(self, rigour: Node) -> Form:
+        """What Newton's method has of the Hessian of barriers, q² r rᵀ, each as often as rigour (k, 1) says."""
+        q = rigour * self.scale * (4.0 * self.slope_of_barrier(2) + 2.0 * self.slope_of_barrier(1) / self.D)
         q = q * ((q.value > 0.0) & (self.t.weight[:, None] >= 1e-6))
         return Form(self.bodies, self.c, q[:, :, None] * (self.r[:, :, None] * self.r[:, None]))
 

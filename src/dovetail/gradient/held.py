@@ -24,7 +24,7 @@ from dovetail.gradient.start import StartAdjoint
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.touching import Touching
 from dovetail.solver.consistent import assemble_filter, factor_filter
-from dovetail.solver.following import FADES, FELT, RESTS, STILL
+from dovetail.solver.following import FADES, FELT, RESTS, RIGID, STILL, SWAYS
 from dovetail.solver.islands import unite_pairs
 from dovetail.solver.joint.laws import assemble_laws
 from dovetail.typing import Array, Flags, Indices
@@ -143,10 +143,10 @@ class HeldAdjoint:
         as_before = (number == before.value[:, 12])[:, None]
         differs = pushed - before[:, :6] - 0.5 * as_before * (rubbed - before[:, 6:12])
         change = moments.rows_of(differs)
-        phi, follows, waits = self._persistence(grip, t, moments, u, change)
+        phi, sway, follows, waits = self._persistence(grip, t, moments, u, change)
         chosen = active * follows
         if chosen.any():
-            y = self._yield(grip, closest, turns, chosen, mass @ change)
+            y = self._yield(grip, closest, turns, chosen, sway, mass @ change)
             V = V - (h * phi) * y
         grip.V_start = V + moments.twisted(inverse, self._twist(moments, phi, moved, rows, lever, u, V))
         grip.half = (0.5 * h * phi) * u
@@ -162,8 +162,8 @@ class HeldAdjoint:
 
     def _persistence(
         self, grip: Grip, t: Touching | None, moments: Moments, u: Node, change: Node
-    ) -> tuple[Node, Flags, Flags]:
-        """φ (n, 1, 1), who follows and who waits, as in solver/held.py."""
+    ) -> tuple[Node, Node, Flags, Flags]:
+        """φ (n, 1, 1), γ − 1 (n, 1), who follows and who waits, as in solver/held.py."""
         model, h = self._model, self._frame.h
         bodies, islands, past = model.bodies, model.islands, self._frame.past
         assert past is not None
@@ -178,6 +178,13 @@ class HeldAdjoint:
         ratio = FADES * FADES * changed / where(some, all_of_it, 1.0)
         ratio = where(some & (ratio.value < 1.0), ratio, (changed.value > 0.0) * 1.0)
         phi = gathered(1.0 - ratio * ratio, of)
+        D = grip.Q - grip.Q_before
+        along = add_up(summed(summed(change * (grip.mass @ D), 1), 1) * free, of, count)
+        motion = add_up(moments.norm(grip.mass, D) * free, of, count)
+        sways = (along.value < 0.0) & (motion.value > 1e-300)
+        sway = where(sways, (-h * h / SWAYS) * along / where(sways, motion, 1.0), 0.0)
+        sway = sway * sway * sway * sway
+        sway = gathered(where(sway.value < RIGID, sway, RIGID), of)[:, None]
         arms = np.concatenate([np.ones((len(free), 1)), bodies.half], axis=1)
         lengths = [
             (np.linalg.norm(each, axis=2) * arms).sum(axis=1) * free
@@ -186,7 +193,7 @@ class HeldAdjoint:
         felt, fast = h * lengths[0] >= FELT, lengths[1] >= RESTS * past.dt
         feels, moves = (np.bincount(of[free], each[free], count) > 0.0 for each in (felt, fast))
         follows, waits = feels & moves & (1.0 - ratio.value**2 > 0.0), moves & ~feels
-        return phi[:, None, None], np.append(follows, False)[of], np.append(waits, False)[of]
+        return phi[:, None, None], sway, np.append(follows, False)[of], np.append(waits, False)[of]
 
     # ---- a velocity that someone has given -------------------------------------------------------------------
 
@@ -239,11 +246,15 @@ class HeldAdjoint:
         grip.frictions.append((closest, found))
         return found
 
-    def _yield(self, grip: Grip, closest: Closest | None, turns: Turns | None, chosen: Indices, r: Node) -> Node:
+    def _yield(
+        self, grip: Grip, closest: Closest | None, turns: Turns | None, chosen: Indices, sway: Node, r: Node
+    ) -> Node:
         """P_c⁻¹ r of chosen bodies (n, 4, 3)."""
         forms = []
         if closest is not None:
-            forms.append(closest.bends())
+            free = np.append(self._model.bodies.is_free, 0)[closest.bodies] != 0
+            of: Indices = np.where(free, closest.bodies, -1).max(axis=1)
+            forms.append(closest.bends(1.0 + gathered(sway, of)))
             friction = self._freeze(grip, closest, turns)
             if friction is not None:
                 forms.append(friction.bends(friction.slip_on(grip.Q_before)))

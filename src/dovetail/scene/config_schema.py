@@ -153,6 +153,8 @@ KEYS: dict[str, Key] = {
         0, "1: contacts that stick keep their force from step to step and hold; 0: they creep, as in libuipc."),
     "contact/ease_in": _flag(
         0, "1: bodies that are put nearer than they would rest part slowly; 0: they are thrown apart, as in libuipc."),
+    "contact/set_apart": _flag(
+        0, "1: bodies that touch where they are put are set 0.1 d_hat apart; 0: that is refused, as in libuipc."),
     "contact/joint_neighbours": _flag(
         1, "1: bodies that share a joint collide with each other; 0: they do not."),
     "contact/adaptive/min_kappa": _number(

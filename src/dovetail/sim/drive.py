@@ -49,7 +49,8 @@ class Drive(Handle):
     Without gains of its own a drive goes to a target that jumps with the acceleration that ten times the weight of all
     that it moves would give it, stretched out away from the joint: bodies beyond it, and what is coupled to it.
     It brakes in time to stop there. A target that moves slower than what it can stop in a step is followed without lag,
-    a faster one at the distance that it takes to stop. With gains of its own it is what these make of it.
+    a faster one at the distance that it takes to stop. It stays within the limits of its joint, whatever the target.
+    With gains of its own it is what these make of it.
     """
 
     def __init__(self, coordinate: Coordinate) -> None:

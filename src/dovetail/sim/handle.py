@@ -23,6 +23,8 @@ class Handle:
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
+        if hasattr(type(self), name):  # a property whose own code raised an AttributeError, which Python drops
+            return object.__getattribute__(self, name)
         raise AttributeError(self._unknown(name))
 
     def _unknown(self, name: str) -> str:

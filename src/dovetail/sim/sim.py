@@ -107,6 +107,7 @@ class Sim(Changes, RobotMaking):
                 "contact/eps_velocity": 1e-3,
                 "contact/friction/memory": 1,
                 "contact/ease_in": 1,
+                "contact/set_apart": 1,
                 "contact/joint_neighbours": 0,
                 "sanity_check/mode": "quiet",
                 "threads/count": 0 if threads is None else at_least_one("Sim", "threads", threads),

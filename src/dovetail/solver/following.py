@@ -14,12 +14,28 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.rigid import rigid, rows_of
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["FADES", "FELT", "RESTS", "STILL", "compare", "follow", "judge", "lag", "remember", "stands", "twist"]
+__all__ = [
+    "FADES",
+    "FELT",
+    "RESTS",
+    "RIGID",
+    "STILL",
+    "SWAYS",
+    "compare",
+    "follow",
+    "judge",
+    "lag",
+    "remember",
+    "stands",
+    "twist",
+]
 
 FADES = 4.0  # a change of f by a quarter of itself is an impact; chosen by random drops that must not gain energy
 FELT = 1e-5  # [m/s] change of a velocity from which on P_c is worth being factored
 STILL = 1e-6  # [m, –] change of Q in a step, below which a body without joints stands still
 RESTS = 1e-2  # [m/s] speed below which the lag follows a changing load by itself: at rest, Q = Qₙ sets it
+SWAYS = 0.05  # (ωh)² of a force that is a spring: bodies that roll or swing have 0.02 at most, towers of boxes 0.1
+RIGID = 256.0  # γ − 1 at most: what is left of a spring is nothing by then, and more would cost digits
 
 
 @kernel
@@ -38,10 +54,13 @@ def stands(tied: Indices, held: Flags, lagging: Flags, Q_before: Array, Q: Array
 
 @kernel
 def _measure(bodies: Bodies, u: Array, change: Array, Q_before: Array, Q: Array, sizes: Array) -> None:
-    """sizes (4, n) ← ‖u‖²_M, ‖change‖²_M; change, and motion in the last step, of a corner of its box at most."""
+    """sizes (6, n) ← ‖u‖²_M, ‖change‖²_M; change, and motion d in the last step, of a corner of its box at most.
+
+    And −⟨change, d⟩_M, ‖d‖²_M.
+    """
     mass, half, is_free = bodies.mass, bodies.half, bodies.is_free
     for b in range(len(u)):
-        for k in range(4):
+        for k in range(6):
             sizes[k, b] = 0.0
         if not is_free[b]:
             continue
@@ -49,8 +68,11 @@ def _measure(bodies: Bodies, u: Array, change: Array, Q_before: Array, Q: Array,
             length = moved = 0.0
             for x in range(3):
                 length += change[b, i, x] * change[b, i, x]
-                moved += (Q[b, i, x] - Q_before[b, i, x]) ** 2
+                d = Q[b, i, x] - Q_before[b, i, x]
+                moved += d * d
                 for j in range(4):
+                    sizes[4, b] -= mass[b, i, j] * change[b, j, x] * d
+                    sizes[5, b] += mass[b, i, j] * (Q[b, j, x] - Q_before[b, j, x]) * d
                     sizes[0, b] += mass[b, i, j] * u[b, i, x] * u[b, j, x]
                     sizes[1, b] += mass[b, i, j] * change[b, i, x] * change[b, j, x]
             arm = 1.0 if i == 0 else half[b, i - 1]
@@ -63,7 +85,7 @@ def compare(
     bodies: Bodies, active: Indices, fresh: Flags, Q: Array, A: Array, Q_before: Array, before: Array, rubbing: Array,
     pushed: Array, u: Array, change: Array, sizes: Array,
 ) -> None:  # fmt: skip
-    """pushed ← f and w of the last step, u, change (n, 4, 3) ← rows of f and Δ, sizes (4, n) ← those of `_measure`.
+    """pushed ← f and w of the last step, u, change (n, 4, 3) ← rows of f and Δ, sizes (6, n) ← those of `_measure`.
 
     By its acceleration A, what it began with, `before` (n, 19), and friction that slides (n, 16). f of bodies whose
     velocity was given, `fresh`, is in `pushed`.
@@ -97,13 +119,15 @@ def compare(
 
 @kernel
 def judge(
-    s: Islands, sizes: Array, h: float, dt_before: float, active: Indices, phi: Array, follows: Indices, waits: Indices
-) -> bool:
+    s: Islands, sizes: Array, h: float, dt_before: float, active: Indices, phi: Array, rigour: Array,
+    follows: Indices, waits: Indices,
+) -> bool:  # fmt: skip
     """φ (n,); follows (n,) ← active bodies that are to follow the change, those of islands that move and would feel it.
 
+    rigour (n + 1,) is 1 ← γ of bodies in islands; its end is for what is no body.
     waits (n,) ← those that are to feel it later. Returns whether any follows.
     """
-    total = np.zeros((s.count, 4))
+    total = np.zeros((s.count, 6))
     for b in range(len(phi)):
         m = s.of[b]
         if m >= 0:
@@ -111,6 +135,8 @@ def judge(
             total[m, 1] += sizes[1, b]
             total[m, 2] += 1.0 if h * sizes[2, b] >= FELT else 0.0
             total[m, 3] += 1.0 if sizes[3, b] >= RESTS * dt_before else 0.0
+            total[m, 4] += sizes[4, b]
+            total[m, 5] += sizes[5, b]
     some = False
     for b in range(len(phi)):
         m = s.of[b]
@@ -120,6 +146,8 @@ def judge(
             continue
         ratio = min(FADES * FADES * total[m, 1] / max(total[m, 0], 1e-300), 1.0)
         phi[b] = 1.0 - ratio * ratio
+        sway = max(h * h / SWAYS * total[m, 4] / max(total[m, 5], 1e-300), 0.0)
+        rigour[b] = 1.0 + min(sway**4, RIGID)
         feels, moves = total[m, 2] > 0.0, total[m, 3] > 0.0
         follows[b] = active[b] if feels and moves and phi[b] > 0.0 else 0
         waits[b] = 1 if moves and not feels else 0

@@ -12,7 +12,8 @@ that lasts, the lag lasts too and does no harm. Where it turns with the motion, 
     f = M⁻¹(force that the last step had beyond Q̃) − ¼ of the inner forces of Â,  f′ that of the step before
     w, w′ likewise, by friction that slides
     φ = max(0, 1 − (4r)⁴),  r = ‖Δ‖_M/‖f‖_M over all that contacts and joints connect: 0 at impacts
-    Δ = f − f′ − ½(w − w′),  y = P_c⁻¹ MΔ,    P_c = P + h²(Hessian of barrier, friction and laws at Qₙ)
+    Δ = f − f′ − ½(w − w′),  y = P_c⁻¹ MΔ,    P_c = P + h²(Hessian of γ·barrier, friction and laws at Qₙ)
+    γ = 1 + (x/0.05)⁴,  x = −h²⟨Δ, D⟩_M/‖D‖²_M over the same,  D = Qₙ − Qₙ₋₁
     ℓ = −h²φ Σ S_ij f_i × v_j − ½hφ Σ d × F_w
     Vₙ ← Vₙ + M⁻¹(½ℓ × a_k on row k) − hφy
 
@@ -31,6 +32,11 @@ constraints set by themselves. Friction that slides acts along the mean slip of 
 the load that stick.py foretells for it; but with the levers of the end: hence half of w − w′ and of d. A spring of
 frequency ω, which P_c has in it, is followed as well: it keeps 1 − (ωh)⁴/2 of its amplitude in a step, and √2/(ωh)
 where it is stiff.
+
+A barrier is no spring that anybody asked for: towers of boxes would sway on theirs for seconds. x is (ωh)² of a body
+that swings on a force, small for all that rolls or swings by gravity. Where it is not, contacts are taken as rigid,
+which leaves what sways on them alone to bdf1: it keeps 1 − (ωh)²/2. They are not always, since a round mesh rolls from
+corner to corner, which rigid ones would resist.
 
 What depends on the velocity itself, curvatures, takes V̂ + h/2 φf. Laws of such mechanisms are left to the end of the
 step: trapezoidal ones make stiff drives swing against a contact.
@@ -94,7 +100,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     elif fresh.any():
         moved[fresh] = h * V[fresh]
         pushed[:, :6] = _begun(model, state, h, a, fresh, rubbing, V)
-    (u, change), sizes, phi = np.empty((2, n, 4, 3)), np.empty((4, n)), np.empty(n)
+    (u, change), sizes, phi, rigour = np.empty((2, n, 4, 3)), np.empty((6, n)), np.empty(n), np.ones(n + 1)
     compare(bodies, active, fresh, Q, state.A, Q_before, before, rubbing, pushed, u, change, sizes)
     islands, parent = model.islands, model.islands.separate()
     if contact is not None:
@@ -102,8 +108,8 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
         unite_pairs(parent, bodies.is_free, s.bodies, s.count)
     islands.number()
     chosen, waits = np.zeros((2, n), np.int64)
-    follows = judge(islands, sizes, h, state.dt_before, active, phi, chosen, waits)
-    y = _yield(model, state, chosen, bodies.mass @ change) if follows else model.potential.no_step
+    follows = judge(islands, sizes, h, state.dt_before, active, phi, rigour, chosen, waits)
+    y = _yield(model, state, chosen, rigour, bodies.mass @ change) if follows else model.potential.no_step
     follow(bodies, h, phi, waits, Q, moved, rubbing, before, u, y, (V, half, pushed))
     return Touch(V, half, pushed)
 
@@ -179,7 +185,7 @@ def _response(model: Model, known: Filter | None, F: Array) -> Array:
     return found
 
 
-def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:
+def _yield(model: Model, state: State, active: Indices, rigour: Array, r: Array) -> Array:
     """P_c⁻¹ r (n, 12) of active bodies."""
     contact, directions, laws, Q, h = model.contact, model.directions, model.potential.laws, state.Q, model.start.h
     if contact is None:
@@ -191,7 +197,7 @@ def _yield(model: Model, state: State, active: Indices, r: Array) -> Array:
     if laws is not None:
         assemble_laws(laws, False, Q, blocks.g, blocks.D, blocks.U)
     if contact is not None:
-        contact.add_resistance(Q, state.Q_before, h, contact.press(Q, h), active, blocks)
+        contact.add_resistance(Q, state.Q_before, h, contact.press(Q, h), active, rigour, blocks)
     factor_filter(model, active, blocks)
     np.copyto(blocks.g, r.reshape(-1, 12))
     return blocks.solve(active, blocks.g)

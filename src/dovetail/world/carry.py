@@ -18,14 +18,14 @@ from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
 from dovetail.typing import Array, Flags, Indices
-from dovetail.world.lower.bodies import BodyGeometry
+from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 from dovetail.world.lower.lowered import JointGeometry, LawOnJoints, LoweredJoints
 
 if TYPE_CHECKING:
     from dovetail.world.joints import Joints
     from dovetail.world.simulation import Simulation
 
-__all__ = ["carry_coordinates", "carry_over"]
+__all__ = ["carry_coordinates", "carry_over", "newcomers"]
 
 _BY_BODY = ("Q", "V", "Q_before", "V_before", "A", "knocked", "lagging", "pushed", "rubbing")
 _NOBODY = -(2**40)  # a joint that is not there; those of couplings are small negative numbers
@@ -48,6 +48,11 @@ def _matched(new: _Numbered, old: _Numbered, missing: int = -1) -> Indices:
         if many == count:
             found[first : first + count] = before + np.arange(count)
     return found
+
+
+def newcomers(old: BodyTable, new: BodyTable) -> Flags:
+    """Which bodies of the new table the old one has not."""
+    return _matched(_numbered(new.geometries), _numbered(old.geometries)) < 0
 
 
 def carry_coordinates(past: Joints, joints: Joints) -> None:

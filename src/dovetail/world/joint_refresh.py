@@ -13,6 +13,7 @@ from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Parameter
 from dovetail.errors import ConstitutionError
 from dovetail.solver.joint.stops import Stops
+from dovetail.solver.law.stop import MARGIN
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.approach import approach
 from dovetail.world.attribute_reader import AttributeReader
@@ -160,6 +161,20 @@ class _LawRefresh:
             x, last = self._lowered.coordinates.value[laws.of], laws.past[0, :, TARGET] - laws.past[1, :, TARGET]
             laws.p[:, TARGET] = approach(x, self._target, last, acceleration, h)
 
+    def stay_within(self, read: Array, lower: Array, upper: Array) -> None:
+        """Targets of servos that have an acceleration end at the limits, by coordinate: firm ones would break them."""
+        here, of = np.isfinite(self._accelerations(read)), self._laws.of
+        self._target = np.where(here, np.clip(self._target, lower[of], upper[of]), self._target)
+
+    def add_bounds(self, lower: Array, upper: Array) -> None:
+        """Limits, by coordinate; of hard ones where their barriers begin."""
+        if isinstance(self._word, Limit):
+            low, high, strength = self._laws.p[:, :3].T
+            short = MARGIN * np.minimum(1.0, high - low) * np.isinf(strength)
+            low, high = low + short, high - short
+            np.maximum.at(lower, self._laws.of, np.where(strength > 0.0, low, -np.inf))
+            np.minimum.at(upper, self._laws.of, np.where(strength > 0.0, high, np.inf))
+
     @property
     def on_the_way(self) -> list[str]:
         """Names of joints whose servos are on the way to their targets; round-off of a turn is none."""
@@ -305,6 +320,13 @@ class JointRefresh:
         self._stale = True  # until all is taken: what is refused once is refused again
         for law in self._laws:
             law.run(read)
+        if self._servos:
+            count = len(self._lowered.coordinates.value)
+            lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
+            for law in self._laws:
+                law.add_bounds(lower, upper)
+            for servo in self._servos:
+                servo.stay_within(read, lower, upper)
         for load in self._loads:
             load.run(read)
         for use, column, at, parameter in self._terms:

@@ -35,7 +35,7 @@ from dovetail.solver.undo import Copies, keep
 from dovetail.timer import Timer
 from dovetail.typing import Array, Indices
 from dovetail.world.body_results import BodyResults
-from dovetail.world.carry import carry_coordinates, carry_over
+from dovetail.world.carry import carry_coordinates, carry_over, newcomers
 from dovetail.world.contacts import ContactReadback, Contacts, no_contacts
 from dovetail.world.fingerprint import contact_constants, fingerprint
 from dovetail.world.first_compile import features, first_compile
@@ -87,7 +87,10 @@ class Simulation:
         self._time = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
         if self.contact is not None:
             planes = plane_names(scene)
-            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed)
+            apart = bool(config["contact/set_apart"])
+            self.surfaces = Surfaces(self.table, self.contact.scene, planes, joined, bodies.is_fixed, apart)
+            new = np.ones(len(Q), bool) if past is None else newcomers(past.table, self.table)
+            Q = self.surfaces.put_apart(Q, new)
             self._readback = ContactReadback(self.table, bodies, self.contact, planes)
         potential = Potential(bodies, lowered.points, lowered.slides, lowered.laws, lowered.exact, others, self.contact)
         self.model = Model(potential, [self.forces, self.pushes, *lowered.loads], config["newton/direction"])
@@ -290,7 +293,7 @@ class Simulation:
         if Q is not None and self.surfaces is not None:
             wanted = self.state.Q.copy()
             wanted[bodies] = Q
-            self.surfaces.refuse(who, wanted, bodies)
+            Q = self.surfaces.admitted(who, wanted, bodies)[bodies]
         if Q is not None:
             self.state.Q[bodies] = Q
         self.state.V[bodies] = self.velocity[bodies] if V is None else V

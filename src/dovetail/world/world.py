@@ -123,10 +123,9 @@ class World:
         if not scene.config["sanity_check/enable"]:
             return True
         self._checker = SanityChecker(scene, self._workspace)
-        if self._checker.admits(simulation):
-            return True
+        admitted = self._checker.admits(simulation)
         self._checker.report()
-        return False
+        return admitted
 
     def _take(self, scene: Scene, simulation: Simulation) -> None:
         self._scene, self._simulation = scene, simulation

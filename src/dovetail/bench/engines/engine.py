@@ -36,7 +36,6 @@ class Entry:
     requires       package that must be installed, and its name where it is installed from
     settings       given to the engine
     note           what the settings mean
-    needs          what a scene must have for this entry to differ from others: "", "joints", "joints alone"
     """
 
     name: str
@@ -44,7 +43,6 @@ class Entry:
     requires: str
     settings: dict[str, Any]
     note: str
-    needs: str = ""
     distribution: str = ""
 
     @property
@@ -57,33 +55,21 @@ class Entry:
             return __version__
         return importlib.metadata.version(self.distribution or self.requires)
 
-    def suits(self, scene: BenchScene) -> bool:
-        """Whether the entry says something about a scene that no other does."""
-        return not self.needs or (scene.joints is not None and not (self.needs == "joints alone" and scene.contact))
-
     def build(self, scene: BenchScene) -> Engine:
         found: Engine = importlib.import_module(f"dovetail.bench.engines.{self.module}").Adapter(scene, **self.settings)
         return found
 
 
-_PENALTY = "bdf1, joints of strength_ratio 100, as is the default; trees are solved by sweeps, contact by blocks"
+_OWN = "a Sim with its defaults: exact joints, ctr, friction that remembers, d_hat 1 mm"
+_SCENE = "a Scene with libuipc's: bdf1, joints of strength_ratio 100, d_hat 1 mm"
 _BULLET = "multibodies, or constraints where one would have more than 128 coordinates; five steps per dt"
-_EXACT = {"strength_ratio": float("inf")}
 ENGINES = (
-    Entry("dovetail", "own", "dovetail", {}, _PENALTY),
-    Entry("dovetail, exact joints", "own", "dovetail", _EXACT, "strength_ratio inf", "joints"),
-    Entry(
-        "dovetail, exact, ctr",
-        "own",
-        "dovetail",
-        {**_EXACT, "integrator": "ctr"},
-        "the same, consistent trapezoidal rule",
-        "joints alone",
-    ),
+    Entry("dovetail", "sim", "dovetail", {}, _OWN),
+    Entry("dovetail, as libuipc", "scene", "dovetail", {}, _SCENE),
     Entry("MuJoCo", "mujoco", "mujoco", {"substeps": 1}, "implicitfast, Newton, one step per dt"),
     Entry("MuJoCo ×5", "mujoco", "mujoco", {"substeps": 5}, "the same, five steps per dt"),
     Entry("PyBullet ×5", "pybullet", "pybullet", {"substeps": 5}, _BULLET),
-    Entry("Drake ×10", "drake", "pydrake", {"substeps": 10}, "SAP, ten steps per dt, point contact", "", "drake"),
+    Entry("Drake ×10", "drake", "pydrake", {"substeps": 10}, "SAP, ten steps per dt, point contact", "drake"),
     Entry("Newton XPBD", "newton", "newton", {"substeps": 1}, "on Warp's CPU device, ten iterations"),
 )
 

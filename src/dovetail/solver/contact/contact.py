@@ -138,7 +138,6 @@ class Contact:
         self._surveyed, self._Q_start = (None, 0.0), Q
         if h * h != self._h2:
             self._h2 = h * h
-            self.friction.epsilon = self.eps_velocity * h
             self._stiffness = adaptive(self.mass, h)
         if self.watch.looks:
             self.watch.looks = 0
@@ -220,24 +219,23 @@ class Contact:
         return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self.survey(Q, Q, h).active
 
     def add_resistance(
-        self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, blocks: Blocks
+        self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, rigour: Array, blocks: Blocks
     ) -> None:
-        """Add the Hessian of barrier and friction to the blocks at Q, where the contacts are s, after a step there."""
-        self.friction.epsilon = self.eps_velocity * h
+        """Add the Hessian of barriers s, each as often as rigour (n + 1,) says, and of friction after a step to Q."""
         self._freeze(Q, h, s)
         friction, carried = self.friction, self.friction.carried
         self._Q_start, friction.carried = Q, carried.copy()
         slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
         self.stride.fill(0.0)
+        kappa, s.kappa = s.kappa, s.kappa[: s.count] * rigour[s.bodies[: s.count]].max(axis=1)
         self.assemble(Q, s, active, blocks)
-        friction.carried = carried
+        s.kappa, friction.carried = kappa, carried
         if not self.scene.some_roll:  # which is known only once the step begins
             self._frozen = s, h, friction.count
         friction.count = 0
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
         """Forces of friction (n, 16) at Q, as those of `commit`, on bodies that move with V in the contacts s."""
-        self.friction.epsilon = self.eps_velocity * h
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
         Q_before = Q - h * V
@@ -248,6 +246,7 @@ class Contact:
     def _freeze(self, Q: Array, h: float, s: ActiveContacts) -> None:
         """Friction ← that of the contacts s at Q, for a step of length h."""
         if self.has_friction:
+            self.friction.epsilon = self.eps_velocity * h
             self.friction.freeze(s, self.scene, Q, self.turning)
             if self.stick is not None:
                 self.stick.begin(self.friction, Q, h)

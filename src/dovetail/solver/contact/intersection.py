@@ -6,7 +6,8 @@ Two surfaces that intersect have an edge of one that crosses a triangle of the o
 
 says on which side of the triangle abc the point p lies. An edge pq crosses abc if p and q are on different sides, and
 the line pq passes ab, bc and ca on the same side. Signs that round-off leaves open are found in exact arithmetic.
-Surfaces that only touch, as faces that coincide, have no edge that crosses, but the distance 0.
+Surfaces that only touch, as faces that coincide, have no edge that crosses, but the distance 0; a body wholly inside
+another one has neither (inside.py).
 
 All edges and triangles count here, of fixed bodies too; the candidates of a step are not relied on.
 """
@@ -21,11 +22,12 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
+from dovetail.solver.contact.inside import holds
 from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE, POINT_TRIANGLE
 from dovetail.solver.contact.near import near_bodies, near_elements
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Meeting", "Sinking", "find_meetings", "find_sinkings", "positions"]
 
@@ -39,6 +41,7 @@ class Meeting:
     """Two bodies (or one, with itself) whose surfaces intersect or are too near.
 
     a, b                the bodies
+    holder              the one of them that has the other inside, −1 where their surfaces meet
     crossings           how many edges of triangles cross triangles; 0 where the surfaces only touch
     edge_of             the body of the first such edge, a or b
     edge, triangle      its ends, and the corners of the triangle of the other body: indices into X
@@ -50,6 +53,7 @@ class Meeting:
 
     a: int
     b: int
+    holder: int
     crossings: int
     edge_of: int
     edge: tuple[int, ...]
@@ -264,7 +268,7 @@ def _materials(scene: ContactScene) -> Indices:
 
 
 def find_meetings(scene: ContactScene, Q: Array, moved: Indices | None = None) -> list[Meeting]:
-    """All body pairs whose surfaces intersect or are no farther apart than their thickness, by body number.
+    """All body pairs whose surfaces intersect or are no farther apart than their thickness, or that hold each other.
 
     Q (n, 4, 3) are states as the solver keeps them. With `moved`, only pairs that one of these bodies belongs to.
     """
@@ -307,6 +311,7 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
         unsure = np.empty((count, 7), np.int64)
     distance = np.sqrt(least)
     near = distance <= limit
+    holder = _holders(scene, pairs, near | (crossed[:, 0] > 0), X)
     unsure = unsure[:count]
     for pair, *row in unsure[~near[unsure[:, 0]]].tolist():
         if crossed[pair, 0] == 0 and _crosses_exactly(X[row[1:]]):
@@ -316,6 +321,7 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
         Meeting(
             a=int(a[k]),
             b=int(b[k]),
+            holder=int(holder[k]),
             crossings=int(crossed[k, 0]),
             edge_of=int(pairs[k, crossed[k, 1]]),
             edge=tuple(crossed[k, 2:4].tolist()),
@@ -327,8 +333,26 @@ def _meetings(scene: ContactScene, pairs: Indices, Q: Array) -> list[Meeting]:
             first_of=int(pairs[k, max(nearest[k, 1], 0)]),
             features=tuple(nearest[k, 2:].tolist()),
         )
-        for k in np.flatnonzero(near | (crossed[:, 0] > 0)).tolist()
+        for k in np.flatnonzero(near | (crossed[:, 0] > 0) | (holder >= 0)).tolist()
     ]
+
+
+def _holders(scene: ContactScene, pairs: Indices, meets: Flags, X: Array) -> Indices:
+    """The body of each pair whose surfaces do not meet that has the other one inside, −1 if neither."""
+    found = np.full(len(pairs), -1)
+    body, material = _owners(scene)[0], _materials(scene)
+    first = np.searchsorted(body, np.arange(len(scene.shape_of)))
+    low, high = np.full((2, len(first), 3), math.nan)
+    some = np.unique(body)
+    low[some], high[some] = np.minimum.reduceat(X, first[some]), np.maximum.reduceat(X, first[some])
+    for outer, inner in (pairs.T, pairs.T[::-1]):
+        within = (low[outer] < low[inner]).all(axis=1) & (high[inner] < high[outer]).all(axis=1)
+        for k in np.flatnonzero(within & ~meets).tolist():
+            x, y = first[outer[k]], first[inner[k]]
+            shape = scene.shapes[scene.shape_of[outer[k]]]
+            if scene.enabled[material[x], material[y]] and holds(X[x:], shape.triangles, X[y]):
+                found[k] = outer[k]
+    return found
 
 
 def find_sinkings(scene: ContactScene, Q: Array, moved: Indices | None = None) -> list[Sinking]:

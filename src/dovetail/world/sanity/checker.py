@@ -6,6 +6,7 @@
 | 2 | half-plane distance | a surface vertex is on a half-plane or behind it, its thickness included |
 | 3 | surface distance | two surfaces are no farther apart than their thickness; solids have none, so they touch |
 | 4 | volume | an affine body has no positive volume |
+| 5 | enclosure | a body lies wholly inside another one and will not get out: a warning, for that one may be hollow |
 
 Pairs that may pass through each other by the contact tabular, by their subscenes or as joint neighbours are left out
 of 1 to 3, and with contact/enable = 0 all are.
@@ -68,7 +69,7 @@ class SanityChecker:
 
     def admits(self, simulation: Simulation) -> bool:
         """Whether a new simulation of the scene passes; if so it serves the checks to come."""
-        passed = self._run(simulation) is SanityCheckResult.Success
+        passed = self._run(simulation) is not SanityCheckResult.Error
         self._simulation = simulation if passed else None
         return passed
 

@@ -6,18 +6,21 @@ import numpy as np
 
 from dovetail.errors import WorldError
 from dovetail.geometry import Geometry, linemesh, pointcloud, trimesh
-from dovetail.geometry.rows import transforms_to_rows
+from dovetail.geometry.rows import rows_to_transforms, transforms_to_rows
+from dovetail.logger import Logger
+from dovetail.messages import counted
 from dovetail.solver.contact.intersection import Meeting, Sinking, find_meetings, find_sinkings, positions
 from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 from dovetail.world.lower.contacts import surface_of
+from dovetail.world.sanity.apart import moves_apart
 from dovetail.world.sanity.message import SanityCheckMessage, SanityCheckResult
 
 __all__ = ["Surfaces"]
 
-_NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance"}
+_NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance", 5: "enclosure"}
 _TOLD = 5  # findings of a kind that are spelled out; a badly placed pile has thousands
 
 
@@ -25,6 +28,8 @@ def _failed(offence: Meeting | Sinking) -> int:
     """The check that it fails."""
     if isinstance(offence, Sinking):
         return 2
+    if offence.holder >= 0:
+        return 5
     return 1 if offence.crossings else 3
 
 
@@ -32,13 +37,20 @@ class Surfaces:
     """The surfaces of a simulation.
 
     plane_names are the objects of the half-planes, joined (k, 2) the body pairs that share a joint. Bodies that are
-    fixed may touch each other and stand in half-planes: nothing will ever move them.
+    fixed may intersect each other and half-planes: nothing will ever move them.
     """
 
     def __init__(
-        self, table: BodyTable, scene: ContactScene, plane_names: list[str], joined: Indices, is_fixed: Indices
+        self,
+        table: BodyTable,
+        scene: ContactScene,
+        plane_names: list[str],
+        joined: Indices,
+        is_fixed: Indices,
+        sets_apart: bool = False,
     ) -> None:
         self._table, self._scene, self._plane_names, self._is_fixed = table, scene, plane_names, is_fixed
+        self._links, self._sets_apart = joined, sets_apart
         self._joined = {(min(pair), max(pair)) for pair in joined.tolist()}
 
     def messages(self) -> list[SanityCheckMessage]:
@@ -61,11 +73,12 @@ class Surfaces:
                 body for o in told for body in ((o.body,) if isinstance(o, Sinking) else (o.a, o.b))
             )
             geometries = {self._table.name(body): self._placed(body, Q) for body in concerned}
-            messages.append(SanityCheckMessage(id, name, SanityCheckResult.Error, "\n".join(lines), geometries))
+            result = SanityCheckResult.Warning if id == 5 else SanityCheckResult.Error
+            messages.append(SanityCheckMessage(id, name, result, "\n".join(lines), geometries))
         return messages
 
     def meeting(self) -> list[tuple[int, int]]:
-        """Pairs of bodies, the lower number first, that cross or touch where the geometries have them now."""
+        """Pairs of bodies, the lower number first, that cross, touch or hold each other as the geometries are now."""
         return [(min(m.a, m.b), max(m.a, m.b)) for m in find_meetings(self._scene, self._rows())]
 
     def _rows(self) -> Array:
@@ -74,17 +87,44 @@ class Surfaces:
             Q[entry.bodies] = transforms_to_rows(entry.geometry.transforms.values)
         return Q
 
-    def refuse(self, who: str, Q: Array, moved: Indices) -> None:
-        """Raise if the moved bodies intersect or touch anything at Q."""
-        offences = self._offences(Q, moved)
+    def put_apart(self, Q: Array, may_move: Flags) -> Array:
+        """The same as `_set_apart`, and the transforms of the geometries go with it."""
+        found = self._set_apart(Q, may_move)
+        if found is not Q:
+            transforms = rows_to_transforms(found)
+            for entry in self._table.geometries:
+                entry.geometry.instances["transform"] = transforms[entry.bodies]
+        return found
+
+    def _set_apart(self, Q: Array, may_move: Flags) -> Array:
+        """Q, with those set apart that touch, where the config says so and there is a way (apart.py)."""
+        moves = moves_apart(self._scene, Q, may_move & (self._is_fixed == 0), self._links) if self._sets_apart else None
+        if moves is None:
+            return Q
+        far = np.linalg.norm(moves, axis=1)
+        Logger.info(
+            f"{counted(int(np.count_nonzero(far)), 'body', 'bodies')} that touched others or the ground were set "
+            f"apart, by at most {1e6 * far.max():.3g} µm (contact/set_apart)."
+        )
+        found = Q.copy()
+        found[:, 0] += moves
+        return found
+
+    def admitted(self, who: str, Q: Array, moved: Indices) -> Array:
+        """Q, with moved bodies set apart from what they touch; raises if they intersect anything."""
+        offences = [offence for offence in self._offences(Q, moved) if _failed(offence) != 5]
+        if offences and self._sets_apart:
+            Q = self._set_apart(Q, np.isin(np.arange(len(Q)), moved))
+            offences = [offence for offence in self._offences(Q, moved) if _failed(offence) != 5]
         if offences:
             more = f" The same holds for {len(offences) - 1} more." if len(offences) > 1 else ""
             raise WorldError(f"{who}: nothing was changed, since {self._text(offences[0])}{more}")
+        return Q
 
     def _offences(self, Q: Array, moved: Indices | None) -> list[Meeting | Sinking]:
         fixed = self._is_fixed
         found = find_meetings(self._scene, Q, moved)
-        meetings = [m for m in found if m.crossings or not (fixed[m.a] and fixed[m.b])]
+        meetings = [m for m in found if m.a == m.b or not (fixed[m.a] and fixed[m.b])]
         return [*meetings, *(s for s in find_sinkings(self._scene, Q, moved) if not fixed[s.body])]
 
     # ---- words -----------------------------------------------------------------------------------------------
@@ -95,6 +135,9 @@ class Surfaces:
     def _of_meeting(self, m: Meeting) -> str:
         one, other = self._table.name(m.a), self._table.name(m.b)
         sides = ("the first", "the second")
+        if m.holder >= 0:
+            inner, outer = (other, one) if m.holder == m.a else (one, other)
+            return f"{inner} is inside {outer} and will stay there; if that is not hollow, {self._remedy(m.a, m.b)}"
         if m.crossings:
             mine, yours = sides if m.edge_of == m.a else sides[::-1]
             owner = m.b if m.edge_of == m.a else m.a

@@ -1,4 +1,4 @@
-"""dovetail itself, by its public calls."""
+"""dovetail as libuipc's scripts use it: a Scene with the defaults that it has there."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ __all__ = ["Adapter", "describe"]
 _D_HAT = 1e-3  # m
 
 
-def describe(bench: BenchScene, strength_ratio: float = 100.0, integrator: str = "bdf1") -> tuple[Scene, list[Any]]:
+def describe(bench: BenchScene, strength_ratio: float = 100.0) -> tuple[Scene, list[Any]]:
     """The scene in dovetail's terms, and the slots of its shapes."""
     scene = Scene(
         {
             "dt": bench.dt,
             "gravity": [0.0, 0.0, -GRAVITY],
-            "integrator/type": integrator,
             "contact/enable": int(bench.contact),
             "contact/d_hat": _D_HAT,
             "threads/count": 1,
@@ -76,9 +75,9 @@ def _join(scene: Scene, bench: BenchScene, slots: list[Any], place: Indices, str
 class Adapter:
     """A world; `step` is advance and retrieve."""
 
-    def __init__(self, scene: BenchScene, strength_ratio: float = 100.0, integrator: str = "bdf1") -> None:
+    def __init__(self, scene: BenchScene) -> None:
         self._bench = scene
-        described, self._slots = describe(scene, strength_ratio, integrator)
+        described, self._slots = describe(scene)
         self._folder = tempfile.TemporaryDirectory()
         self._world = World(Engine("cpu", self._folder.name))
         self._world.init(described)
