@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail.kernel.kernel import jit_enabled, kernel
-from dovetail.kernel.program import RESULT, Program, call
+from dovetail.kernel.program import RESULT, Program, call, has_failed
 from dovetail.kernel.record import Record, f8, integer
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="programs are for compiled kernels")
@@ -39,6 +39,12 @@ def twice(words, place):
     return status, first + words[place + RESULT]
 
 
+@kernel
+def refuse(values):
+    if values[0] > 0.0:
+        raise ValueError("no")
+
+
 def arguments():
     pair = Pair(weight=np.array([1.0, 2.0, 3.0]), shift=7)
     both = np.array([10.0, 20.0, 30.0]), np.array([100.0, 200.0, 300.0])
@@ -67,3 +73,15 @@ def test_words_of_an_argument_can_be_put_in_place_of_others():
     words[program.argument(place, 5)] = 40
     _, total = twice(words, place)
     assert total == 2 * weigh(heavier, *arguments()[1:5], 40, True)
+
+
+def test_a_call_that_fails_is_not_forgotten():
+    program, values = Program(), np.ones(1)
+    place = program.add(refuse, values)
+    words = program.words()
+    assert twice(words, place)[0] != 0
+    values[0] = -1.0
+    assert twice(words, place)[0] == 0
+    assert has_failed(words)
+    twice(words, place)
+    assert not has_failed(words)

@@ -112,8 +112,8 @@ class Parameters:
             arrays += [couplings.soft.entries.M, couplings.soft.target, couplings.soft.previous]
         self.arrays = arrays
         self._owners: list[tuple[Any, Sequence[str]]] = [
-            (simulation.forces, ("_body", "_F")),
-            (simulation.pushes, ("_body", "_F")),
+            (simulation.forces, ("body", "F")),
+            (simulation.pushes, ("body", "F")),
             (potential.soft_transforms, ("_body", "_B", "_B_stiff", "_aim", "_target")),
         ]
 

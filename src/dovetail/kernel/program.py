@@ -14,7 +14,8 @@ again, and the bits are those that Python would have got. A call is
     thunk, function, 4 words for its result, arguments
 
 A thunk takes the arguments from the words that follow and calls the function as Numba does. Arrays of a program are
-those that it was made with; records may change what they hold.
+those that it was made with; records may change what they hold. The first word tells of calls that have failed: whoever
+runs a program asks `has_failed`, and takes the way by Python where one has, which raises what there is to be raised.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from llvmlite import binding, ir
 from numba import typeof, types
 from numba.extending import intrinsic
 
+from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["RESULT", "Program", "call"]
+__all__ = ["RESULT", "Program", "call", "has_failed"]
 
 RESULT = 2
 """Words from the place of a call to what it returns."""
@@ -63,7 +65,7 @@ def _thunk(kinds: str) -> int:
     def at(k: int) -> Any:
         return builder.gep(words, [ir.Constant(_WORD, k)])
 
-    excuse = builder.alloca(_WORD)  # why it has failed, which nobody asks
+    excuse = builder.alloca(_WORD)  # why it has failed, which Python finds out by itself
     values = [builder.load(at(_ARGUMENTS + k)) for k in range(len(kinds))]
     values = [builder.bitcast(v, _DOUBLE) if kind == "f" else v for v, kind in zip(values, kinds, strict=True)]
     called = ir.FunctionType(ir.IntType(32), [pointer, pointer, *(value.type for value in values)])
@@ -106,7 +108,7 @@ class Program:
     """Calls that follow each other in an array of words, each at its place."""
 
     def __init__(self) -> None:
-        self._words: list[int] = []
+        self._words = [0]
         self._places: list[int] = []
         self._kept: list[Any] = []  # arguments, which words alone would not keep alive
 
@@ -141,6 +143,16 @@ def call(typing: Any, words: Any, place: Any) -> Any:
         at = builder.gep(array.data, [args[1]])
         function = ir.FunctionType(ir.IntType(32), [_WORD.as_pointer()])
         status = builder.call(builder.inttoptr(builder.load(at), function.as_pointer()), [at])
-        return builder.sext(status, _WORD)
+        status = builder.sext(status, _WORD)
+        builder.store(builder.or_(builder.load(array.data), status), array.data)
+        return status
 
     return types.int64(words, types.int64), emit
+
+
+@kernel
+def has_failed(words: Indices) -> bool:
+    """Whether a call of a program has failed since this was last asked."""
+    failed = words[0] != 0
+    words[0] = 0
+    return failed

@@ -159,6 +159,11 @@ class Blocks(Record):
         """Whether there is a block for every pair of free bodies among the first `count` rows."""
         return bool(has_blocks(count, bodies, self.position, self.row_start, self.column))
 
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether rows are factored one after the other, by one thread."""
+        return len(self._spans) == 1
+
     def iterates(self, active: Indices) -> bool:
         """Whether conjugate gradients solve the part of an active body (n,)."""
         return self._iterates and bool((active * self.iterative).any())

@@ -39,9 +39,9 @@ from dovetail.solver.assembly.start import (
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contribution import Start
 from dovetail.solver.integrator import CARRIED, Methods
+from dovetail.solver.joint.constraints import start_rows
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows, start_forces
-from dovetail.solver.joint.rows import assemble_rows, linearise_rows
 from dovetail.solver.model import Model
 from dovetail.solver.state import State
 from dovetail.typing import Array, Indices
@@ -125,27 +125,12 @@ def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, 
 def assemble_filter(model: Model, start: Start, active: Indices, blocks: Blocks) -> Array:
     """g ← gradient at the start, D, U ← P of active bodies (n,); the weights of laws in it."""
     potential = model.potential
-    exact, laws, Q, g, D, U = potential.exact, potential.laws, start.Q, blocks.g, blocks.D, blocks.U
-    start.drift.fill(0.0)
-    assemble_shapes(potential.weights, active, blocks.base_D, Q, start.filtered, g, D)
+    laws, g, D, U = potential.laws, blocks.g, blocks.D, blocks.U
+    assemble_shapes(potential.weights, active, blocks.base_D, start, g, D)
     weight = np.zeros(0) if laws is None else np.zeros(len(laws.acting))
     if blocks is not model.directions.blocks:
         return weight  # lone bodies
-    if len(U):
-        np.copyto(U, blocks.base_U)
-    kept = [] if exact is None else exact.release()  # a start obeys joints, whatever the multipliers are
-    for rows in (potential.points, potential.slides):
-        linearise_rows(rows, active, Q)
-        if exact is not None:
-            rows.C[rows.exact :] = 0.0
-        assemble_rows(rows, False, g, D, U)
-    if exact is not None:
-        exact.begin_start()
-        if exact.combined.count:
-            exact.linearise(Q, active)
-            exact.combined.C.fill(0.0)
-            exact.combined.assemble(Q, False, g, D, U)
-        exact.resume(kept)
+    start_rows(potential.points, potential.slides, potential.constraints, active, start.Q, blocks)
     if laws is not None:
         start_laws(laws, start, g, D, U, weight)
     for other in potential.others:
@@ -238,5 +223,4 @@ def _carry(model: Model, start: Start, x: Array) -> None:
 
 def _at_end(model: Model, start: Start) -> Array:
     """The acceleration by gravity and loads at Qₙ + hV̂."""
-    loads = model.loads
-    return loads.accelerations(start.Q + start.h * start.V) if loads.act else loads.free_fall
+    return model.loads.at_end(start.h, start.Q, start.V)

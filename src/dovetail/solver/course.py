@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dovetail.kernel.copy import copy_rows
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, real
 from dovetail.solver.assembly.start import FAST, WILD
 from dovetail.solver.descent import GIVEN_UP, Descent, descend
@@ -29,9 +30,13 @@ class Course(Record):
     h                        length of the step [s]
     is_consistent            whether it has a start
     words, results           a program, also as floats, with the places of its calls:
-    aim, respond, scatter, close   of a start by sweeps, consistent.py; −1 without one
-    predict, guess           Q̃, and the first guess
+    loads                    accelerations by gravity and loads
+    aim, respond, scatter    of a start by sweeps, consistent.py; −1 without one
+    close                    the end of it, calls that follow each other
+    predict                  Q̃, and where rotors would go: calls that follow each other
+    guess                    the first guess
     commit, other            the new state, from one and from the other of the two states of the descent
+    rotors                   what they keep of the step; −1 without any
     V, A (n, 4, 3)           velocity and inner acceleration; Q is that of the descent
     Q_before, V_before       one step earlier
     Q_new, V_new, A_new      the new state
@@ -42,14 +47,16 @@ class Course(Record):
     words: Indices = i8(1)
     results: Array = f8(1)
     is_consistent: int = integer()
+    loads: Indices = i8(1)
     aim: int = integer()
     respond: int = integer()
     scatter: int = integer()
-    close: int = integer()
-    predict: int = integer()
+    close: Indices = i8(1)
+    predict: Indices = i8(1)
     guess: int = integer()
     commit: int = integer()
     other: int = integer()
+    rotors: int = integer()
     V: Array = f8(3)
     A: Array = f8(3)
     Q_before: Array = f8(3)
@@ -58,14 +65,6 @@ class Course(Record):
     V_new: Array = f8(3)
     A_new: Array = f8(3)
     responses: Array = f8(3)
-
-
-@kernel
-def _copy(source: Array, out: Array) -> None:
-    for b in range(len(source)):
-        for i in range(4):
-            for x in range(3):
-                out[b, i, x] = source[b, i, x]
 
 
 @kernel
@@ -93,7 +92,8 @@ def _start(c: Course) -> bool:
     call(c.words, c.scatter)
     if turn > FAST and _respond(c) == math.inf:
         return False
-    call(c.words, c.close)
+    for place in c.close:
+        call(c.words, place)
     return True
 
 
@@ -106,24 +106,32 @@ def take(
 
     f is the footing of a start by blocks, or None.
     """
-    _copy(Q, d.Q[0])
-    _copy(V, c.V)
-    _copy(A, c.A)
-    _copy(Q_before, c.Q_before)
-    _copy(V_before, c.V_before)
+    has_failed(c.words)  # in a step that was given up
+    copy_rows(Q, d.Q[0])
+    copy_rows(V, c.V)
+    copy_rows(A, c.A)
+    copy_rows(Q_before, c.Q_before)
+    copy_rows(V_before, c.V_before)
+    for place in c.loads:
+        call(c.words, place)
     if c.is_consistent:
         if f is None:
             if not _start(c):
                 return GIVEN_UP
         elif not start_by_blocks(f, c.words):
             return GIVEN_UP
-    call(c.words, c.predict)
+    for place in c.predict:
+        call(c.words, place)
     call(c.words, c.guess)
     found, iterations = descend(d, s)
     if found < 0:
         return GIVEN_UP
     call(c.words, c.commit if found == 1 else c.other)
-    _copy(c.Q_new, Q_new)
-    _copy(c.V_new, V_new)
-    _copy(c.A_new, A_new)
-    return iterations
+    if has_failed(c.words):
+        return GIVEN_UP
+    if c.rotors >= 0:
+        call(c.words, c.rotors)
+    copy_rows(c.Q_new, Q_new)
+    copy_rows(c.V_new, V_new)
+    copy_rows(c.A_new, A_new)
+    return GIVEN_UP if has_failed(c.words) else iterations

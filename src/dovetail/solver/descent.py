@@ -2,7 +2,7 @@
 
 The same kernels in the same order, and thus the same bits; what Python does between them is here. A descent gives up
 where anything unusual happens (a guess that does not pay, an energy that rises, contacts that have to be looked for,
-joints that open), and leaves everything as it was: the general way then begins anew.
+joints that do not close, a kernel that fails), and leaves everything as it was: the general way then begins anew.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.solver.contact.motion import COVERED
 from dovetail.solver.convergence import begin_trials, close_finished
 from dovetail.solver.floor import PATIENCE
 from dovetail.solver.islands import Islands, begin_islands, finish_islands, restart_islands
 from dovetail.solver.iterate import keep_from_inverting
+from dovetail.solver.joint.constraints import GAP
 from dovetail.solver.phases import (
     ACCEPT,
     CCD_TOL,
@@ -51,10 +52,12 @@ IS_OPEN, TRIALS, FREE = range(3)
 class Descent(Record):
     """What a descent works on, beside the islands.
 
-    words            the program, with the places of its calls:
+    words, results   the program, also as floats, with the places of its calls:
     at_start         `advance` in the state of the start,
     between (2, 2)   and from one of two states to another or itself
     direct (2, k)    what finds y in each of both, one after the other
+    close (2,)       what closes exact joints by it, or finds out how far it does; −1 where it always does
+    export           what hands over multipliers that sweeps have found
     look (3,), record   what looks at y in both states and at the step to the guess, and books it; −1 without contact
     Q (3, n, 4, 3), E (3, n)   the start and the two states, and their energies
     y, found (n, 12)   the step, and where directions are found
@@ -63,12 +66,16 @@ class Descent(Record):
     stays, waits     by island: whether it stays near the guess; room
     skip             whether no energy means anything at the guess
     asked (3,)       whether exact joints may be open; how many trials there may be; ccd_tol
+    worst (1,)       how far the last y leaves exact joints open
     """
 
     words: Indices = i8(1)
+    results: Array = f8(1)
     at_start: int = integer()
     between: Indices = i8(2)
     direct: Indices = i8(2)
+    close: Indices = i8(1)
+    export: Indices = i8(1)
     look: Indices = i8(1)
     record: int = integer()
     numbers: Array = f8(1)
@@ -81,9 +88,9 @@ class Descent(Record):
     commits: Indices = i8(1)
     stays: Array = f8(1)
     waits: Indices = i8(1)
-    has_exact: int = integer()
     skip: int = integer()
     asked: Array = f8(1)
+    worst: Array = f8(1)
 
 
 @kernel
@@ -102,7 +109,7 @@ def _is_finite(E: Array) -> bool:
 
 @kernel
 def _find(d: Descent, s: Islands, here: int) -> bool:
-    """y ← Newton's step of unconverged bodies in one of the two states, 0 for the others; False if there is none."""
+    """y ← Newton's step of unconverged bodies in one of the two states, 0 for the others; False if it leaves gaps."""
     y = d.y
     if d.sweeps == 0:
         for b in range(len(y)):
@@ -119,7 +126,10 @@ def _find(d: Descent, s: Islands, here: int) -> bool:
             d.swept[b] |= s.unconverged[b]
             for i in range(12):
                 y[b, i] = d.found[b, i] if s.unconverged[b] else 0.0
-    return True
+    if d.close[here] >= 0:
+        call(d.words, d.close[here])
+        d.worst[0] = d.results[d.close[here] + RESULT]
+    return d.worst[0] <= GAP
 
 
 @kernel
@@ -182,8 +192,17 @@ def _try(d: Descent, s: Islands) -> int:
 
 
 @kernel
-def descend(d: Descent, s: Islands) -> tuple[int, int]:
-    """Minimise from Q[0] with the guess Q[1]: which of the three states is the minimiser, or −1; and iterations."""
+def _open(d: Descent) -> None:
+    """Exact joints may be open from now on: energies count by how much, with the multipliers of the last step."""
+    d.asked[IS_OPEN] = 1.0
+    for place in d.export:
+        call(d.words, place)
+    for b in range(len(d.swept)):
+        d.swept[b] = 0
+
+
+@kernel
+def _descend(d: Descent, s: Islands) -> tuple[int, int]:
     numbers, Q = d.numbers, d.Q
     for b in range(len(s.of)):
         s.marks[b] = 0
@@ -218,14 +237,13 @@ def descend(d: Descent, s: Islands) -> tuple[int, int]:
             return GIVEN_UP, 0
         numbers[SETTLED], numbers[CCD_TOL], numbers[STRAIGHT] = 1.0, d.asked[FREE], 0.0
         there = 1 - here
-        if d.has_exact:
-            _run(d, d.between[here, there], MEASURE | DECIDE)
-            if numbers[CURVED] != 0.0 or d.asked[IS_OPEN] != 0.0:
-                return GIVEN_UP, 0
-        numbers[OPEN] = 0.0
-        _run(d, d.between[here, there], MEASURE | DECIDE | LIMIT | MOVE | ENERGIES | COMPARE)
+        _run(d, d.between[here, there], MEASURE | DECIDE)
         if not (numbers[STEP] < math.inf and numbers[RATE] < math.inf):
             return GIVEN_UP, 0
+        if numbers[CURVED] != 0.0 or d.asked[IS_OPEN] != 0.0:
+            _open(d)
+        numbers[OPEN] = d.asked[IS_OPEN]
+        _run(d, d.between[here, there], MOVE if numbers[LEFT] == 0.0 else LIMIT | MOVE | ENERGIES | COMPARE)
         if numbers[LEFT] == 0.0:
             if keep_from_inverting(s, Q[1 + there]):
                 return GIVEN_UP, 0
@@ -238,3 +256,10 @@ def descend(d: Descent, s: Islands) -> tuple[int, int]:
             return 1 + here, taken
         finish_islands(s, s.done)
     return GIVEN_UP, 0
+
+
+@kernel
+def descend(d: Descent, s: Islands) -> tuple[int, int]:
+    """Minimise from Q[0] with the guess Q[1]: which of the three states is the minimiser, or −1; and iterations."""
+    found, iterations = _descend(d, s)
+    return GIVEN_UP if has_failed(d.words) else found, iterations

@@ -144,6 +144,22 @@ class Directions:
         if not self.blocks.laid_out:
             self.lay_out(self.touching)
 
+    def in_one_call(self, active: Indices) -> bool:
+        """Whether the system of active bodies (n,) can be assembled, factored and solved in one call."""
+        blocks = self.blocks
+        plain = blocks.laid_out and blocks.net is None and blocks.in_one_piece
+        return plain and not blocks.iterates(active) and not self.damping.acts
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the structure is kept, or laid out as it is, in a step in which nothing touches anything."""
+        return self.blocks.laid_out and (self.age < _STRUCTURE_LIFE or not len(self.touching))
+
+    def has_lasted(self) -> None:
+        """Such a step has had directions."""
+        if self.age >= _STRUCTURE_LIFE:
+            self.age = 0
+
     def _fit_contacts(self, at: Evaluation) -> None:
         contact = self.potential.contact
         if contact is None:
@@ -151,7 +167,11 @@ class Directions:
             return
         assert at.contacts is not None
         if not self.blocks.laid_out or self.age >= _STRUCTURE_LIFE or not contact.fits(at.contacts, self.blocks):
-            self.lay_out(contact.touching(at.contacts))
+            touching = contact.touching(at.contacts)
+            if self.blocks.laid_out and np.array_equal(touching, self.touching):
+                self.age = 0  # it would be the same
+            else:
+                self.lay_out(touching)
 
     # ---- directions ------------------------------------------------------------------------------------------
 
@@ -199,15 +219,13 @@ class Directions:
         blocks, potential = self.blocks, self.potential
         self._fit_contacts(at)
         bad = -1
-        if potential.is_standard and blocks.net is None and not blocks.iterates(active) and not self.damping.acts:
-            combined = potential.exact is not None and potential.exact.combined.count > 0
-            if not combined:
-                bad = potential.solve_standard(at, exact, active, blocks, y)
-                if bad >= 0:
-                    raise self._singular(bad)
-                if potential.exact is not None:
-                    potential.exact.direction(at.Q, blocks, active, y)
-                return
+        if self.in_one_call(active) and potential.is_bare(at):
+            bad = potential.solve_standard(at, exact, active, blocks, y)
+            if bad >= 0:
+                raise self._singular(bad)
+            if potential.exact is not None:
+                potential.exact.direction(at.Q, blocks, active, y)
+            return
         for form in (exact and not blocks.iterates(active), False):
             potential.assemble(at, form, active, blocks)
             self.damping.add(active, blocks.D)

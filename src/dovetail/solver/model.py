@@ -83,7 +83,7 @@ class Model:
         touched = self.nobody
         for guard in self.guards:
             found = guard.touched(Q, h)
-            if found.any():
+            if np.count_nonzero(found):
                 touched = touched | found
         return touched if touched is self.nobody else self.islands.mechanisms_of(touched)
 

@@ -3,14 +3,15 @@
 `advance` measures a step, decides what islands do with it, takes it, evaluates and compares. `direct` assembles,
 factors and solves. Which phases a call has is told by bits, so that there is one compiled kernel for all of them: a
 scene without guards and with nothing but bodies, rows and laws takes two calls an iteration, while guards, contact and
-users' terms come in between. What a scene does not have (slides, laws, ARAP, exact joints) is None, and is not
-compiled.
+users' terms come in between. What a scene does not have (slides, laws, ARAP, exact joints, combined rows) is None, and
+is not compiled.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble_bodies
@@ -18,6 +19,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.convergence import accept_trials, continue_trials, predict_last, settle
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import measure, move, set_limits, shorten, total_by_island
+from dovetail.solver.joint.combined import assemble_combined, linearise_combined
 from dovetail.solver.joint.constraints import add_merits
 from dovetail.solver.joint.laws import assemble_laws, law_energies
 from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_energies
@@ -152,17 +154,15 @@ def advance(
 
 @kernel
 def _assemble(
-    p: Standard, slides: Any, laws: Any, arap: Any, exact: bool, Q: Array, active: Indices, blocks: Blocks
-) -> None:
+    p: Standard, slides: Any, laws: Any, arap: Any, combined: Any, exact: bool, Q: Array, active: Indices,
+    blocks: Blocks,
+) -> None:  # fmt: skip
     """g, D, U ← derivatives of bodies, rows and laws at Q, of active bodies; positive definite unless `exact`."""
-    g, D, U, base = blocks.g, blocks.D, blocks.U, blocks.base_U
+    g, D, U = blocks.g, blocks.D, blocks.U
     for b in range(len(g)):
         for i in range(12):
             g[b, i] = 0.0
-    for k in range(len(U)):
-        for i in range(12):
-            for j in range(12):
-                U[k, i, j] = base[k, i, j]
+    copy(blocks.base_U, U)
     assemble_bodies(p.weights, arap, 1.0 if exact else 0.0, Q, p.Q_tilde, active, blocks.base_D, g, D)
     kinds, many = _rows(p, slides)
     for k in range(many):
@@ -170,12 +170,15 @@ def _assemble(
         assemble_rows(kinds[k], exact, g, D, U)
     if laws is not None:
         assemble_laws(laws, exact, Q, g, D, U)
+    if combined is not None:
+        linearise_combined(combined, active, Q)
+        assemble_combined(combined, exact, Q, g, D, U)
 
 
 @kernel
 def direct(
-    p: Standard, slides: Any, laws: Any, arap: Any, exact: bool, Q: Array, active: Indices, blocks: Blocks, y: Array,
-    phases: int,
+    p: Standard, slides: Any, laws: Any, arap: Any, combined: Any, exact: bool, Q: Array, active: Indices,
+    blocks: Blocks, y: Array, phases: int,
 ) -> int:  # fmt: skip
     """Assemble at Q; factor and solve y (n, 12) = H⁻¹g of active bodies, with all of H by blocks.
 
@@ -184,7 +187,7 @@ def direct(
     bad = -1
     while True:
         if phases & ASSEMBLE:
-            _assemble(p, slides, laws, arap, exact, Q, active, blocks)
+            _assemble(p, slides, laws, arap, combined, exact, Q, active, blocks)
         if not phases & FACTOR:
             return bad
         rows = (0, 0, len(blocks.order))

@@ -64,6 +64,7 @@ class Potential:
     contact          None if it is off
     islands          of bodies, by joints at first
     is_standard      whether there is nothing but bodies, rows and laws: then kernels know everything
+    constraints      all exact rows, None if there are none
     """
 
     def __init__(
@@ -94,7 +95,8 @@ class Potential:
         # what kernels take: None for what does not occur
         arap = 1 if (bodies.model == ARAP).any() else None
         self._kinds: tuple[Any, Any, Any] = (slides if slides.count else None, laws, arap)
-        self._constraints = None if exact is None else exact.constraints
+        self.constraints = None if exact is None else exact.constraints
+        self._combined = None if exact is None or not exact.combined.count else exact.combined
         self.numbers = np.zeros(NUMBERS)
         self.no_step = np.zeros((0, 12))
         self._pool: list[Evaluation] = []
@@ -115,7 +117,17 @@ class Potential:
 
     @property
     def is_standard(self) -> bool:
-        return self.contact is None and len(self.others) == 1 and self.soft_transforms.count == 0
+        return self.contact is None and self._has_no_others
+
+    @property
+    def _has_no_others(self) -> bool:
+        return len(self.others) == 1 and self.soft_transforms.count == 0
+
+    def is_bare(self, at: Evaluation) -> bool:
+        """Whether nothing but bodies, rows and laws acts at a state that was evaluated: nothing touches anything."""
+        contact, active = self.contact, at.contacts
+        touches = contact is not None and active is not None and (active.count or contact.friction.count)
+        return not touches and self._has_no_others
 
     @property
     def Q_tilde(self) -> Array:
@@ -188,19 +200,20 @@ class Potential:
         numbers = self.numbers
         numbers[PHASES] = phases
         advance(
-            self._standard, *self._kinds, self._constraints, self.islands, y, at.Q, at.E, to.Q, to.E, numbers
+            self._standard, *self._kinds, self.constraints, self.islands, y, at.Q, at.E, to.Q, to.E, numbers
         )  # fmt: skip
 
     def bind(self, program: Program, y: Array, at: tuple[Array, Array], to: tuple[Array, Array]) -> int:
         """The place of `run` with these arrays in a program, states being Q and E; phases are as `numbers` says."""
         return program.add(
-            advance, self._standard, *self._kinds, self._constraints, self.islands, y, *at, *to, self.numbers
+            advance, self._standard, *self._kinds, self.constraints, self.islands, y, *at, *to, self.numbers
         )
 
     def bind_solver(self, program: Program, Q: Array, blocks: Blocks, y: Array) -> int:
         """The place of `solve_standard` with the exact Hessian at Q."""
         both = ASSEMBLE | FACTOR
-        return program.add(direct, self._standard, *self._kinds, True, Q, self.islands.unconverged, blocks, y, both)
+        active = self.islands.unconverged
+        return program.add(direct, self._standard, *self._kinds, self._combined, True, Q, active, blocks, y, both)
 
     def total(self, at: Evaluation) -> Array:
         """What must not rise, by island (a view): energies and how open exact joints are."""
@@ -213,10 +226,7 @@ class Potential:
     def assemble(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, with_contact: bool = True) -> None:
         """Gradient and Hessian of active bodies (n,) into the blocks; positive definite unless `exact`."""
         Q = at.Q
-        direct(self._standard, *self._kinds, exact, Q, active, blocks, blocks.g, ASSEMBLE)
-        if self.exact is not None and self.exact.combined.count:
-            self.exact.linearise(Q, active)
-            self.exact.combined.assemble(Q, exact, blocks.g, blocks.D, blocks.U)
+        direct(self._standard, *self._kinds, self._combined, exact, Q, active, blocks, blocks.g, ASSEMBLE)
         for other in self.others:
             other.assemble(Q, exact, blocks)
         if with_contact and self.contact is not None:
@@ -224,11 +234,12 @@ class Potential:
             self.contact.assemble(Q, at.contacts, active, blocks)
 
     def solve_standard(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, y: Array) -> int:
-        """y (n, 12) ← H⁻¹g of active bodies at a state, by blocks and in one call; for potentials that are standard.
+        """y (n, 12) ← H⁻¹g of active bodies at a state, by blocks and in one call, where the potential is bare.
 
         Returns −1, or a body at which the positive definite form is singular.
         """
-        return int(direct(self._standard, *self._kinds, exact, at.Q, active, blocks, y, ASSEMBLE | FACTOR))
+        both = ASSEMBLE | FACTOR
+        return int(direct(self._standard, *self._kinds, self._combined, exact, at.Q, active, blocks, y, both))
 
     def add_constant(self, blocks: Blocks) -> None:
         """Fill the base blocks, and find the blocks that everything adds to; once per structure."""

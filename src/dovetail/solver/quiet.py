@@ -21,6 +21,7 @@ from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
 from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
+from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
 from dovetail.solver.predict import guesses, predict
 from dovetail.solver.solution import Solution, Tolerances
@@ -49,34 +50,23 @@ class Quiet:
         self._given_up = False  # whether the step at hand was tried, and is not quiet
         self._footing: Footing | None = None
         self._lawless: Indices | None = None
-        self._starts_by_sweep = self._starts_by_blocks = False
-        self._made_for: tuple[object, ...] = ()
-        self._kept: tuple[object, ...] = ()
-        potential, sweep = model.potential, model.directions.sweep
-        possible = jit_enabled and model.stops is None and len(potential.others) == 1
-        if sweep is None:
-            possible = possible and potential.exact is None and model.contact is None
-        else:
-            possible = possible and not sweep.are_curved
-        self.is_possible = possible and model.islands.count > 0
-        laws = potential.laws
-        whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
-        self._may_be_whole = whole and (laws is None or not len(laws.rotors))
+        self._starts_by_sweep, self._starts_by_blocks = False, not model.lone.exist
+        self._made_for: tuple[Methods, Array] | None = None
+        others = model.potential.others
+        self.is_possible = jit_enabled and model.stops is None and len(others) == 1 and model.islands.count > 0
+        self._may_be_whole = self.is_possible and not model.always_bdf1.any() and not len(model.without_inertia)
 
     # ---- which steps are quiet -------------------------------------------------------------------------------
 
     def _is_quiet(self, Q: Array, h: float, tolerances: Tolerances) -> bool:
         """Whether a step of length h from Q may be quiet; contact has begun it then."""
-        model, potential = self._model, self._model.potential
-        directions, contact = model.directions, model.contact
-        if not self.is_possible or potential.soft_transforms.count or directions.damping.acts:
+        model, directions, contact = self._model, self._model.directions, self._model.contact
+        if not self.is_possible or model.potential.soft_transforms.count or directions.damping.acts:
             return False
         if tolerances.early_exit >= 0 or tolerances.min_iter or tolerances.max_iter < _MOST:
             return False
         if (sweep := directions.sweep) is None:
-            directions.need_blocks()
-            blocks = directions.blocks
-            if blocks.net is not None or blocks.iterates(model.islands.is_free):
+            if not directions.in_one_call(model.islands.is_free) or not (contact is None or directions.lasts):
                 return False
         elif sweep.fits is not self._fits:
             if not np.array_equal(sweep.fits, model.islands.is_free):
@@ -89,7 +79,7 @@ class Quiet:
         model, method = self._model, methods.method
         if not self._may_be_whole or state.dt_before not in (0.0, h) or methods.bdf1_count or methods.some_touched:
             return False
-        return not (method.looks_back and model.guards) and not model.loads.act
+        return not (method.looks_back and model.guards)
 
     # ---- taking them -----------------------------------------------------------------------------------------
 
@@ -117,25 +107,20 @@ class Quiet:
         """Whether all mechanisms start alike: by a sweep, or by blocks."""
         model, sweep = self._model, self._model.directions.sweep
         if sweep is not None and sweep.lawless is not self._lawless:
-            self._lawless, self._made_for = sweep.lawless, ()
+            self._lawless, self._made_for = sweep.lawless, None
             self._starts_by_sweep = np.array_equal(sweep.lawless, model.islands.is_free)
             self._starts_by_blocks = not sweep.lawless.any()
         if self._starts_by_sweep and model.potential.laws is None:
             return True
-        blocks, exact = model.directions.blocks, model.potential.exact
-        if sweep is None or not self._starts_by_blocks or (exact is not None and exact.combined.count):
-            return False
-        model.directions.need_blocks()
-        return blocks.net is None and not blocks.iterates(model.islands.is_free)
+        return self._starts_by_blocks and model.directions.in_one_call(model.islands.is_free)
 
     def _taken(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
         model, (Q_new, V_new, A_new) = self._model, state.spare
         d = self._ready(h, tolerances, GUESS_TRIALS if state.dt_before > 0.0 else 0)
-        c = self._course
-        made_for = h, id(methods), id(model.directions.blocks.U)
-        if c is None or self._made_for != made_for:
-            c = self._course = self._plotted(d, h, methods)
-            self._made_for, self._kept = made_for, (methods, model.directions.blocks.U)  # so that no other has their id
+        c, U, known = self._course, model.directions.blocks.U, self._made_for
+        if c is None or c.h != h or known is None or known[0] is not methods or known[1] is not U:
+            c, self._made_for = self._plotted(d, h, methods), (methods, U)
+            self._course = c
         if methods.is_consistent:
             model.start.begin(state.Q, state.V, model.nobody, h, h / (state.dt_before or h))
         books = None if model.contact is None else model.contact.watch.books()
@@ -160,7 +145,7 @@ class Quiet:
         if sweep is not None and sweep.sweep.weights is not self._weights:
             self._weights = sweep.sweep.weights
             d.words[self._weighed] = self._weights._pointer
-            self._made_for = ()
+            self._made_for = None
         model.islands.by_joints()
         asked, numbers = d.asked, d.numbers
         asked[IS_OPEN] = exact is not None and not exact.stay_closed
@@ -168,6 +153,7 @@ class Quiet:
         asked[FREE] = tolerances.ccd_tol if exact is None else 1.0
         numbers[STEP_TOL], numbers[RATE_TOL] = tolerances.velocity_tol * h, tolerances.transrate_tol * h
         d.swept.fill(0)
+        d.worst.fill(0.0)
         return d
 
     def _ended(self, d: Descent, Q: Array | None, n: int, books: tuple[Array, Array, Array] | None) -> Solution | None:
@@ -179,6 +165,10 @@ class Quiet:
             return None
         if model.directions.sweep is not None:
             model.directions.sweep.has_swept(d.swept)
+        elif n:
+            model.directions.has_lasted()
+        if model.potential.exact is not None:
+            model.potential.exact.worst = float(d.worst[0])
         return Solution(Q, int(n), 0, 0, float(d.numbers[STEP]), float(d.numbers[RATE]), converged=True)
 
     # ---- programs --------------------------------------------------------------------------------------------
@@ -190,13 +180,17 @@ class Quiet:
         Q, E, y = np.zeros((3, n, 4, 3)), np.zeros((3, n)), directions.y
         states = [(Q[k], E[k]) for k in range(3)]
         between = [[potential.bind(program, y, at, to) for to in states[1:]] for at in states[1:]]
-        found = y
+        found, exact, export, swept = y, potential.exact, [], np.zeros(n, np.int64)
         if sweep is None:
             direct = [[potential.bind_solver(program, at, directions.blocks, y)] for at in Q[1:]]
         else:
             found = sweep.found
             bound = [sweep.bind(program, at, active, found) for at in Q[1:]]
             direct, self._weighed = [places for places, _ in bound], [weights for _, weights in bound]
+            export = sweep.bind_export(program, swept)
+        close = [-1, -1]
+        if exact is not None and (sweep is None or sweep.are_curved):
+            close = [exact.bind(program, sweep is not None, directions.blocks, active, at, y) for at in Q[1:]]
         look, record = [-1, -1, -1], -1
         commits: Indices = np.zeros(0, np.int64)
         if contact is not None:
@@ -208,41 +202,48 @@ class Quiet:
             ]
             record, commits = program.add(record_chunk, watch, islands, EVERYTHING[:3]), watch.commits
         at_start = potential.bind(program, y, states[0], states[0])
-        self._program = program
+        self._program, words = program, program.words()
         return Descent(
-            words=program.words(), at_start=at_start, between=np.array(between), direct=np.array(direct),
-            look=np.array(look), record=record, numbers=potential.numbers, Q=Q, E=E, y=y, found=found,
-            swept=np.zeros(n, np.int64), sweeps=int(sweep is not None), commits=commits, stays=np.zeros(n),
-            waits=np.zeros(n, np.int64), has_exact=int(potential.exact is not None),
-            skip=int(model.all_exact and contact is None), asked=np.zeros(3),
+            words=words, results=words.view(np.float64), at_start=at_start, between=np.array(between),
+            direct=np.array(direct), close=np.array(close), export=np.array(export, np.int64), look=np.array(look),
+            record=record, numbers=potential.numbers, Q=Q, E=E, y=y, found=found, swept=swept,
+            sweeps=int(sweep is not None), commits=commits, stays=np.zeros(n), waits=np.zeros(n, np.int64),
+            skip=int(model.all_exact and contact is None), asked=np.zeros(3), worst=np.zeros(1),
         )  # fmt: skip
 
     def _plotted(self, d: Descent, h: float, methods: Methods) -> Course:
         """The course of steps of length h with these methods."""
         model = self._model
-        bodies, potential, a = model.bodies, model.potential, model.loads.free_fall
+        bodies, potential, loads = model.bodies, model.potential, model.loads
         n, program, free = bodies.count, Program(), bodies.is_free
-        V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push = np.zeros((11, n, 4, 3))
+        V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push, a, a_end = np.zeros((13, n, 4, 3))
         Q, V_start, sweep = d.Q[0], V, model.directions.sweep
-        aim = respond = first = last = -1
+        aim = respond = first = -1
+        last: list[int] = []
+        loaded = loads.bind(program, Q, a)
         responses = np.zeros((0, 0, 0))
         self._footing = None
         if methods.is_consistent:
             V_start = model.start.V
         if methods.is_consistent and not self._starts_by_sweep:
-            self._footing = footing_of(model, program, h, methods, Q, a, total, inner)
+            self._footing = footing_of(model, program, h, methods, Q, a, a_end, total, inner)
         elif methods.is_consistent:
             assert sweep is not None
             aim = program.add(aim_at_start, potential.weights, free, h, FAR, a, Q, V_start, aims, push)
             respond, responses = sweep.bind_filter(program, Q, aims, push, free)
             first = program.add(scatter, free, responses[0], 1.0 / FAR, V_start)
-            last = program.add(close_start, free, h, responses[1], 1.0, a, total, inner)
+            last = loads.bind_end(program, h, Q, V_start, a_end)
+            last.append(program.add(close_start, free, h, responses[1], 1.0, a_end, total, inner))
         else:
             total, inner = a, A
         table, is_dynamic = methods.prediction, bodies.is_dynamic
-        ahead = program.add(
-            predict, table, methods.of, h, free, is_dynamic, total, Q, V_start, Q_before, V_before, potential.Q_tilde
-        )
+        past, new, laws, rotors = (Q_before, V_before), (Q_new, V_new), potential.laws, -1
+        ahead = [
+            program.add(predict, table, methods.of, h, free, is_dynamic, total, Q, V_start, *past, potential.Q_tilde)
+        ]
+        if laws is not None and len(laws.rotors):
+            ahead.append(program.add(*predicting(laws, methods, bodies, h, (Q, V_start, total, inner), past)))
+            rotors = program.add(*committing(laws, methods, bodies, h, new, (Q, V), model.nobody, Q_before))
         guess = program.add(guesses, h * h / methods.weight, free, Q, potential.Q_tilde, inner, d.Q[1])
         commits = [
             program.add(
@@ -254,8 +255,8 @@ class Quiet:
         words = program.words()
         self._plot = program
         return Course(
-            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent), aim=aim,
-            respond=respond, scatter=first, close=last, predict=ahead, guess=guess, commit=commits[0],
-            other=commits[1], V=V, A=A, Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new,
-            responses=responses,
+            h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent),
+            loads=np.array(loaded), aim=aim, respond=respond, scatter=first, close=np.array(last, np.int64),
+            predict=np.array(ahead), guess=guess, commit=commits[0], other=commits[1], rotors=rotors, V=V, A=A,
+            Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses,
         )  # fmt: skip

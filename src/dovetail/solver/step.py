@@ -14,7 +14,7 @@ from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.held import by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
-from dovetail.solver.joint.rotors import commit_rotors, predict_rotors
+from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.model import Model
 from dovetail.solver.newton import minimise
 from dovetail.solver.predict import first_guess, predict, stay_if_struck
@@ -124,7 +124,8 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
     )
     laws = model.potential.laws
     if laws is not None and len(laws.rotors):
-        predict_rotors(laws, methods, bodies, h, (Q, V_start, a, inner), (Q_before, V_before))
+        kernel, *args = predicting(laws, methods, bodies, h, (Q, V_start, a, inner), (Q_before, V_before))
+        kernel(*args)
     # what pushes a body that touches something is known from the last step alone
     A_guess = inner if held is None else np.where(methods.held[:, None, None], state.A, inner)
     first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
@@ -176,7 +177,9 @@ def step(
     )  # fmt: skip
     laws = model.potential.laws
     if laws is not None and len(laws.rotors):
-        commit_rotors(laws, trial.methods, model.bodies, h, state, touched, trial.Q_before)
+        now, before = (state.Q, state.V), (state.Q_before, state.V_before)
+        kernel, *args = committing(laws, trial.methods, model.bodies, h, now, before, touched, trial.Q_before)
+        kernel(*args)
     if model.contact is not None:
         model.contact.arrive(work.Q, state.Q)
     bounce(model, state, h)

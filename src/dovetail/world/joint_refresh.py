@@ -1,7 +1,7 @@
 """Before a step: attributes that steer joints, as they are now, copied into the solver's parameters.
 
-All joints that share a law are refreshed together, however many geometries they are in, and only if an attribute has
-changed: what nobody wrote costs nothing.
+All joints that share a law are refreshed together, however many geometries they are in, and only if an attribute of
+theirs has changed: what nobody wrote costs nothing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _LawRefresh:
             if parameter.attribute and parameter.attribute != "strength_ratio"
         ]
         self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
-        self._target = np.zeros(0)  # of servos, as it was given
+        self._given = self._target = np.zeros(0)  # of servos, as it was given, and within limits
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -91,6 +91,10 @@ class _LawRefresh:
         self._offset: Indices | None = None
         if any(column.parameter.reported for column in self._columns) and all(name for _, name in offsets):
             self._offset = np.concatenate([reader.ask(elements, name) for elements, name in offsets])
+        asked = [column.at for column in self._columns] + [self._switch, self._hold, self._offset]
+        given = self._acceleration[self._acceleration >= 0]
+        self._asked = np.concatenate([given, *(at for at in asked if at is not None)])
+        self._taken = b""  # what was read there
         exactly = [use for use in uses if isinstance(word, Hold) and lowered.held is not None]
         none = np.zeros(0, np.int64)
         exact = [use.rows.start + np.flatnonzero(use.entry.exact) for use in exactly]
@@ -109,9 +113,11 @@ class _LawRefresh:
             return reader.ask(use.entry.elements, use.word.acceleration)
         return np.full(use.entry.count, -1)
 
-    def run(self, read: Array) -> None:
-        """Take over what was read."""
-        laws = self._laws
+    def run(self, read: Array, anew: bool = True) -> bool:
+        """Take over what was read, if that is other than it was, or anew; whether it was taken over."""
+        laws, now = self._laws, read[self._asked].tobytes()
+        if now == self._taken and not anew:
+            return False
         on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
         held = self._keep_held(read, on)
         for column in self._columns:
@@ -126,10 +132,16 @@ class _LawRefresh:
         if self._lowered.held is not None and self._exact.size:
             _, target, scale = laws.p[self._exact].T
             self._lowered.held.target[self._exact_rows] = scale * target
-        if isinstance(self._word, Limit):
+        if self.is_limit:
             self._check_limits()
         if isinstance(self._word, Servo):
-            self._target = laws.p[:, TARGET].copy()
+            self._given = laws.p[:, TARGET].copy()
+        self._taken = now
+        return True
+
+    @property
+    def is_limit(self) -> bool:
+        return isinstance(self._word, Limit)
 
     @property
     def may_approach(self) -> bool:
@@ -164,11 +176,11 @@ class _LawRefresh:
     def stay_within(self, read: Array, lower: Array, upper: Array) -> None:
         """Targets of servos that have an acceleration end at the limits, by coordinate: firm ones would break them."""
         here, of = np.isfinite(self._accelerations(read)), self._laws.of
-        self._target = np.where(here, np.clip(self._target, lower[of], upper[of]), self._target)
+        self._target = np.where(here, np.clip(self._given, lower[of], upper[of]), self._given)
 
     def add_bounds(self, lower: Array, upper: Array) -> None:
         """Limits, by coordinate; of hard ones where their barriers begin."""
-        if isinstance(self._word, Limit):
+        if self.is_limit:
             low, high, strength = self._laws.p[:, :3].T
             short = MARGIN * np.minimum(1.0, high - low) * np.isinf(strength)
             low, high = low + short, high - short
@@ -253,6 +265,8 @@ class JointRefresh:
             batches.setdefault(id(use.laws), []).append(use)
         self._laws = [_LawRefresh(uses, lowered, stops, reader) for uses in batches.values()]
         self._servos = [law for law in self._laws if law.may_approach]
+        count = len(lowered.coordinates.value)
+        self._bounds = np.full(count, -np.inf), np.full(count, np.inf)  # of coordinates, by their limits
         loads: dict[int, list[LoadOnJoints]] = {}
         for load in lowered.load_uses:
             loads.setdefault(id(load.values), []).append(load)
@@ -317,16 +331,15 @@ class JointRefresh:
         self._h = h
 
     def _take(self, read: Array) -> None:
-        self._stale = True  # until all is taken: what is refused once is refused again
-        for law in self._laws:
-            law.run(read)
-        if self._servos:
-            count = len(self._lowered.coordinates.value)
-            lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
+        anew, self._stale = self._stale, True  # until all is taken: what is refused once is refused again
+        taken = [law for law in self._laws if law.run(read, anew)]
+        if self._servos and any(law.is_limit for law in taken):
+            lower, upper = self._bounds
+            lower[:], upper[:] = -np.inf, np.inf
             for law in self._laws:
                 law.add_bounds(lower, upper)
-            for servo in self._servos:
-                servo.stay_within(read, lower, upper)
+        for servo in self._servos:
+            servo.stay_within(read, *self._bounds)
         for load in self._loads:
             load.run(read)
         for use, column, at, parameter in self._terms:

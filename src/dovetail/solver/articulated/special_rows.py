@@ -175,9 +175,9 @@ class SpecialRows:
             calls.append((_place_slides, *rows, Q, self._directions, self._arrays))
         return calls
 
-    def export_multipliers(self, swept: Indices) -> None:
-        """Hand the multipliers of exact slides over; swept (n,) says of which bodies."""
-        if self.are_curved:
-            _export_slides(
-                self._slides, self._slide_triple, self._near, swept, self._directions, self._arrays.multiplier
-            )
+    def exporting(self, swept: Indices) -> list[tuple[Any, ...]]:
+        """The calls that hand the multipliers of exact slides over; swept (n,) says of which bodies."""
+        if not self.are_curved:
+            return []
+        placed = self._slides, self._slide_triple, self._near, swept
+        return [(_export_slides, *placed, self._directions, self._arrays.multiplier)]

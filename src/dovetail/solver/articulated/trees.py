@@ -9,6 +9,7 @@ in which a soft transform acts on it, and in iterations in which it touches anyt
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -331,11 +332,20 @@ class Sweep:
 
     def export_multipliers(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""
-        if self._not_exported and self._potential.exact is not None:
-            _export(
-                self._told, self._tells, self._half, self._rows.near, self._swept, self.sweep.multiplier,
-                self._potential.points.multiplier,
-            )  # fmt: skip
-            self._special.export_multipliers(self._swept)
+        if self._not_exported:
+            for one, *args in self._exporting(self._swept):
+                one(*args)
         self._swept.fill(0)
         self._not_exported = False
+
+    def bind_export(self, program: Program, swept: Indices) -> list[int]:
+        """The places of `export_multipliers` in a program, for the bodies that are swept (n,)."""
+        return [program.add(*one) for one in self._exporting(swept)]
+
+    def _exporting(self, swept: Indices) -> list[tuple[Any, ...]]:
+        """The calls that hand multipliers over."""
+        if self._potential.exact is None:
+            return []
+        told, points = (self._told, self._tells, self._half, self._rows.near), self._potential.points
+        points_told = _export, *told, swept, self.sweep.multiplier, points.multiplier
+        return [points_told, *self._special.exporting(swept)]

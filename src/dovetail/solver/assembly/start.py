@@ -32,6 +32,7 @@ from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.bodies import ORTHO, Bodies
 from dovetail.solver.body_lanes import start_of_eight
+from dovetail.solver.contribution import Start
 from dovetail.solver.energy.arap import add_arap_gradient
 from dovetail.solver.energy.kinetic import add_kinetic_hessian
 from dovetail.solver.energy.ortho import add_ortho_gradient, set_gauss_newton
@@ -156,18 +157,16 @@ def _add_curvature(weight: float, h: float, mass: Array, Q: Array, V: Array, b: 
 
 
 @kernel
-def assemble_shapes(
-    weights: Weights, active: Indices, base: Array, Q: Array, filtered: Array, g: Array, D: Array
-) -> None:
-    """g ← gradient of the shapes, D ← M + base + Gauss–Newton Hessian, of active bodies.
+def assemble_shapes(weights: Weights, active: Indices, base: Array, start: Start, g: Array, D: Array) -> None:
+    """g ← gradient of the shapes, D ← M + base + Gauss–Newton Hessian, of active bodies; drift ← 0.
 
     filtered (n,) ← its weight, a share of k = 4w, or w for ARAP.
     """
-    bodies, w = weights.bodies, weights.w
+    bodies, w, Q, filtered = weights.bodies, weights.w, start.Q, start.filtered
     u, v, R = np.zeros((3, 12)), np.zeros((3, 12)), np.empty((3, 3))
     for b in range(len(Q)):
         for i in range(12):
-            g[b, i] = 0.0
+            g[b, i] = start.drift[b, i] = 0.0
         if not active[b]:
             continue
         stiffness = w[b]

@@ -74,7 +74,7 @@ class Contact:
         self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
         self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
         self._frozen: tuple[object, float, int] = _UNKNOWN
-        self._everything, self._whole = np.ones(bodies, np.int64), np.ones(bodies)
+        self._everything, self._whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
 
     @property
@@ -325,10 +325,10 @@ class Contact:
         return self.is_clear and not self.watch.is_blind
 
     def touched(self, Q: Array, h: float) -> Flags:
-        touched = np.zeros(len(self._owner), np.int64)
-        if not self.is_idle:
-            s = self._at(Q, h)
-            mark_pairs(s.bodies, s.count, touched)
+        if self.is_idle:
+            return self._nobody
+        s, touched = self._at(Q, h), np.zeros(len(self._owner), np.int64)
+        mark_pairs(s.bodies, s.count, touched)
         return touched != 0
 
     # ---- what outlives a step, and read-back -----------------------------------------------------------------

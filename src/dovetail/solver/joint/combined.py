@@ -24,6 +24,7 @@ from dovetail.typing import Array, Indices
 __all__ = [
     "Combined",
     "apply_combined",
+    "assemble_combined",
     "bend_combined",
     "combined_merits",
     "linearise_combined",
@@ -96,16 +97,6 @@ class Combined(Record):
         self.entries.coordinates.locate(blocks)
         self.entries.locate(blocks)
 
-    def assemble(self, Q: Array, exact: bool, g: Array, D: Array, U: Array) -> None:
-        """g += Jᵀ(λ + K C) as linearised at Q, D, U += K JᵀJ, and λ·∇²C if exact."""
-        e = self.entries
-        first, second = e.products
-        e.M[:] = self.K[e.group[first]] * self.weight[first] * self.weight[second]
-        pull = self.weight * (self.multiplier[:, 0] + self.K * self.C[:, 0])[e.group]
-        couple(e, pull, g, D, U)
-        if exact:
-            curve_entries(e, self.weight * self.multiplier[e.group, 0], Q, D, U)
-
     def add_forces(self, Q: Array, carried: Array, out: Array) -> None:
         """out[joint] −= force [N, N·m] of the last step on the right body at Q; for `carried` see row_algebra.py."""
         e = self.entries
@@ -143,6 +134,23 @@ def linearise_combined(rows: Combined, active: Indices, Q: Array) -> float:
         if not abs(rows.C[k, 0]) <= largest:
             largest = abs(rows.C[k, 0])
     return largest
+
+
+@kernel
+def assemble_combined(rows: Combined, exact: bool, Q: Array, g: Array, D: Array, U: Array) -> None:
+    """g += Jᵀ(λ + K C) as linearised at Q, D, U += K JᵀJ, and λ·∇²C if exact."""
+    e, weight = rows.entries, rows.weight
+    pull, bend = np.empty(len(weight)), np.empty(len(weight))
+    for k in range(len(rows.target)):
+        n, at = e.start[k + 1] - e.start[k], e.square[k]
+        for first in range(e.start[k], e.start[k + 1]):
+            bend[first] = weight[first] * rows.multiplier[k, 0]
+            pull[first] = weight[first] * (rows.multiplier[k, 0] + rows.K[k] * rows.C[k, 0])
+            for second in range(e.start[k], e.start[k + 1]):
+                e.M[at + n * (first - e.start[k]) + second - e.start[k]] = rows.K[k] * weight[first] * weight[second]
+    couple(e, pull, g, D, U)
+    if exact:
+        curve_entries(e, bend, Q, D, U)
 
 
 @kernel

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, nested
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import (
     Combined,
     apply_combined,
+    assemble_combined,
     bend_combined,
     combined_merits,
     linearise_combined,
@@ -20,12 +22,13 @@ from dovetail.solver.joint.combined import (
     pull_back_combined,
 )
 from dovetail.solver.joint.row_algebra import apply_rows, bend_rows, measure_rows, pull_back_rows
-from dovetail.solver.joint.rows import Rows, linearise_rows, row_merits
+from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_merits
 from dovetail.solver.linear.cholesky import solve
 from dovetail.solver.linear.dual import solve_points
 from dovetail.typing import Array, Indices
 
 __all__ = [
+    "GAP",
     "Constraints",
     "add_bends",
     "add_merits",
@@ -34,7 +37,11 @@ __all__ = [
     "measure_constraints",
     "restrict_direction",
     "set_closing_gradient",
+    "start_rows",
+    "survey_direction",
 ]
+
+GAP = 1e-11  # [m, –] a residual at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
 
 _MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
 _CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
@@ -125,6 +132,45 @@ def add_bends(c: Constraints, h: float, Q: Array, V: Array, g: Array) -> None:
 
 
 @kernel
+def _assemble_closed(rows: Rows, active: Indices, Q: Array, g: Array, D: Array, U: Array) -> None:
+    """Rows linearised and assembled at Q, exact ones as if they were closed and had no multipliers."""
+    kept = np.empty((len(rows.left) - rows.exact, 3))
+    linearise_rows(rows, active, Q)
+    for k in range(len(kept)):
+        for a in range(3):
+            kept[k, a] = rows.multiplier[rows.exact + k, a]
+            rows.multiplier[rows.exact + k, a] = rows.C[rows.exact + k, a] = 0.0
+    assemble_rows(rows, False, g, D, U)
+    for k in range(len(kept)):
+        for a in range(3):
+            rows.multiplier[rows.exact + k, a] = kept[k, a]
+
+
+@kernel
+def start_rows(points: Rows, slides: Rows, constraints: Any, active: Indices, Q: Array, blocks: Blocks) -> None:
+    """Begin a filter (consistent.py): U ← base, g, D, U += rows of joints at Q, Gauss–Newton; bend ← 0.
+
+    A start obeys exact joints, whatever their multipliers are.
+    """
+    g, D, U, kinds = blocks.g, blocks.D, blocks.U, (points, slides)
+    copy(blocks.base_U, U)
+    for k in range(2):
+        _assemble_closed(kinds[k], active, Q, g, D, U)
+    if constraints is not None:
+        rows, bend = constraints.combined, constraints.bend
+        for k in range(len(bend)):
+            bend[k, 0] = bend[k, 1] = bend[k, 2] = 0.0
+        linearise_combined(rows, active, Q)
+        kept = np.empty(len(rows.target))
+        for k in range(len(kept)):
+            kept[k] = rows.multiplier[k, 0]
+            rows.multiplier[k, 0] = rows.C[k, 0] = 0.0
+        assemble_combined(rows, False, Q, g, D, U)
+        for k in range(len(kept)):
+            rows.multiplier[k, 0] = kept[k]
+
+
+@kernel
 def _residual_at(c: Constraints, k: int, a: int) -> float:
     """Component a of C of exact row k, as linearised."""
     first, second = _after_points(c), _after_slides(c)
@@ -159,14 +205,6 @@ def _largest(values: Array) -> float:
 
 
 @kernel
-def _copy(source: Array, target: Array) -> None:
-    """By entries: a slice would bring Numba's message for shapes that do not fit, which takes 2 s to compile."""
-    for r in range(len(source)):
-        for a in range(source.shape[1]):
-            target[r, a] = source[r, a]
-
-
-@kernel
 def _close(
     c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, linear: bool, size: float,
     y: Array, mu: Array,
@@ -186,7 +224,7 @@ def _close(
             for k in range(rows):
                 for a in range(3):
                     residual[k, a] = c.bend[k, a] - applied[k, a]
-            size = _largest(y)
+            size = max(size, _largest(y))  # what is left of a sum is as inexact as its largest part
             worst = _largest(residual)
             ends = n == 2
         else:
@@ -195,15 +233,15 @@ def _close(
             break
         # a step can be too long for its correction, or rows that depend on each other not fit any more; a NaN too
         if not linear and not worst < before:
-            _copy(y_kept, y)
-            _copy(mu_kept, mu)
+            copy(y_kept, y)
+            copy(mu_kept, mu)
             ends = True
             continue
         if not linear and worst > 0.5 * before:
             break
         before = worst
-        _copy(y, y_kept)
-        _copy(mu, mu_kept)
+        copy(y, y_kept)
+        copy(mu, mu_kept)
         # conjugate gradients on J A⁻¹Jᵀ μ = residual with K as its inverse
         rz = 0.0
         for k in range(rows):
@@ -257,15 +295,30 @@ def _add_to(rows: Rows, first: int, mu: Array) -> None:
 
 
 @kernel
-def close_direction(
-    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, y: Array
-) -> tuple[float, float]:
-    """y = A⁻¹g becomes a step with C(Q − y) = 0, with the λ for it. The largest residual, and the size of Q."""
-    rows, size = len(c.K), 1.0
+def _size_of(Q: Array) -> float:
+    """1 m plus the largest entry of Q."""
+    size = 1.0
     for b in range(len(Q)):
         for i in range(4):
             for x in range(3):
                 size = max(size, 1.0 + abs(Q[b, i, x]))
+    return size
+
+
+@kernel
+def survey_direction(c: Constraints, active: Indices, Q: Array, y: Array) -> tuple[float, float]:
+    """What `close_direction` returns, of a step −y that was found elsewhere."""
+    size = _size_of(Q)
+    linearise_constraints(c, active, Q)
+    return measure_constraints(c, active, Q, y, c.residual) / size, size
+
+
+@kernel
+def close_direction(
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, y: Array
+) -> tuple[float, float]:
+    """y = A⁻¹g becomes a step with C(Q − y) = 0, with the λ for it. The largest residual, and the size of Q."""
+    rows, size = len(c.K), _size_of(Q)
     mu, applied = np.empty((rows, 3)), np.empty((rows, 3))
     points, slides, first, second = c.points, c.slides, _after_points(c), _after_slides(c)
     for k in range(rows):
@@ -290,4 +343,4 @@ def restrict_direction(
 ) -> None:
     """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend; mu (r, 3) ← μ."""
     mu[:] = 0.0
-    _close(c, blocks, net, active, rest, Q, True, 1.0, x, mu)
+    _close(c, blocks, net, active, rest, Q, True, 0.0, x, mu)

@@ -25,10 +25,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from dovetail.kernel.program import Program
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.joint.combined import Combined, linearise_combined
+from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.constraints import (
+    GAP,
     Constraints,
     add_bends,
     close_direction,
@@ -36,6 +38,7 @@ from dovetail.solver.joint.constraints import (
     measure_constraints,
     restrict_direction,
     set_closing_gradient,
+    survey_direction,
 )
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array, Flags, Indices
@@ -43,7 +46,6 @@ from dovetail.typing import Array, Flags, Indices
 __all__ = ["ExactJoints"]
 
 _RETUNE = 2.0  # change of h at which K is chosen anew
-_OPEN = 1e-11  # [m, –] one at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
 
 
 class ExactJoints:
@@ -117,15 +119,15 @@ class ExactJoints:
             self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, y
         )
 
-    def linearise(self, Q: Array, active: Indices) -> None:
-        """Take C and J of combined rows at Q; those of other rows are taken where they are assembled."""
-        linearise_combined(self.combined, active, Q)
-
     def survey(self, Q: Array, y: Array, active: Indices) -> None:
         """Find out how far a step that was found elsewhere closes the joints."""
-        self._size = 1.0 + float(np.abs(Q).max())
-        linearise_constraints(self.constraints, active, Q)
-        self.worst = float(measure_constraints(self.constraints, active, Q, y, self.constraints.residual)) / self._size
+        self.worst, self._size = survey_direction(self.constraints, active, Q, y)
+
+    def bind(self, program: Program, found_elsewhere: bool, blocks: Blocks, active: Indices, Q: Array, y: Array) -> int:
+        """The place of `direction`, or of `survey`, in a program; blocks are without nets."""
+        if found_elsewhere:
+            return program.add(survey_direction, self.constraints, active, Q, y)
+        return program.add(close_direction, self.constraints, blocks, None, active, active, Q, y)
 
     def restrict(self, Q: Array, blocks: Blocks, active: Indices, x: Array) -> None:
         """x (n, 12) = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend, J as last linearised.
@@ -151,14 +153,14 @@ class ExactJoints:
     @property
     def closed(self) -> bool:
         """Whether all joints will be closed after the step of the last `direction`."""
-        return self.worst <= _OPEN
+        return self.worst <= GAP
 
     def widest(self, Q: Array, active: Indices) -> str:
         """The joint that is open the most at Q, in words; empty if all are closed."""
         linearise_constraints(self.constraints, active, Q)
         measure_constraints(self.constraints, active, Q, np.zeros((len(Q), 12)), self.constraints.residual)
         size = np.abs(self.constraints.residual).max(axis=1)
-        if not len(size) or size.max() <= _OPEN * (1.0 + float(np.abs(Q).max())):
+        if not len(size) or size.max() <= GAP * (1.0 + float(np.abs(Q).max())):
             return ""
         return f"exact {self.name(int(self.joint[size.argmax()]))} stays open by {size.max():.2g} [m or rad]"
 
@@ -175,7 +177,7 @@ class ExactJoints:
         """1 for each of the bodies on a joint that will not be closed, else 0."""
         flags = np.zeros(bodies)
         residual = self.constraints.residual
-        flags[self.pairs[~(np.abs(residual).max(axis=1) <= _OPEN * self._size)]] = 1.0
+        flags[self.pairs[~(np.abs(residual).max(axis=1) <= GAP * self._size)]] = 1.0
         return flags
 
     # ---- over a step ------------------------------------------------------------------------------------------

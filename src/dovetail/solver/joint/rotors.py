@@ -14,6 +14,8 @@ of first. Behind x̃ the parameters have rₙ, ẍ, e and the e before it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
@@ -21,10 +23,9 @@ from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.coordinates import coordinate_at, gather_rows, second_rate
 from dovetail.solver.joint.laws import EXCESS, Laws
-from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["commit_rotors", "predict_rotors", "rotor_energy"]
+__all__ = ["committing", "predicting", "rotor_energy"]
 
 
 @kernel
@@ -53,35 +54,38 @@ def _moving_body(laws: Laws, k: int, is_free: Indices) -> int:
     return body
 
 
-def predict_rotors(
+def predicting(
     laws: Laws, methods: Methods, bodies: Bodies, h: float, now: tuple[Array, ...], before: tuple[Array, Array]
-) -> None:
-    """Set x̃ and c for a step that begins with `now` and `before`, (n, 4, 3) each: Q, V̂, Â + a, Â − a; Qₙ₋₁, Vₙ₋₁."""
-    Q, V, total, inner = now
-    starts = methods.starts & (bodies.is_free != 0) & methods.is_consistent
-    A = np.where(starts[:, None, None], 0.5 * (total + inner), 0.0)
-    dynamic = bodies.is_dynamic != 0
-    _predict(
-        laws, laws.rotors, methods.prediction, methods.of, methods.weight, starts, bodies.is_free, dynamic, h,
-        (Q, V, A), before,
-    )  # fmt: skip
+) -> tuple[Any, ...]:
+    """What sets x̃ and c for a step that begins with `now` and `before`: a kernel with its arguments.
+
+    Q, V̂, Â + a, Â − a; Qₙ₋₁, Vₙ₋₁, (n, 4, 3) each.
+    """
+    starts = methods.starts & methods.is_consistent
+    tables = methods.prediction, methods.of, methods.weight
+    return _predict, laws, laws.rotors, *tables, starts, bodies, h, now, before
 
 
 @kernel
 def _predict(
-    laws: Laws, rotors: Indices, table: Array, method: Indices, weight: Array, starts: Flags, is_free: Indices,
-    is_dynamic: Flags, h: float, now: tuple[Array, Array, Array], before: tuple[Array, Array],
+    laws: Laws, rotors: Indices, table: Array, method: Indices, weight: Array, starts: Flags, bodies: Bodies, h: float,
+    now: tuple[Array, Array, Array, Array], before: tuple[Array, Array],
 ) -> None:  # fmt: skip
-    Q, V, A = now
-    p = laws.p
+    Q, V, total, inner = now
+    p, A = laws.p, np.zeros(Q.shape)
+    for b in range(len(Q)):
+        for i in range(4):
+            for e in range(3):
+                if starts[b] and bodies.is_free[b]:
+                    A[b, i, e] = 0.5 * (total[b, i, e] + inner[b, i, e])
     for m in rotors:
         at, k = laws.aim[m], laws.of[m]
-        body = _moving_body(laws, k, is_free)
+        body = _moving_body(laws, k, bodies.is_free)
         a0, a1, b0, b1, s = table[method[body]]
-        if not is_dynamic[body]:
+        if not bodies.is_dynamic[body]:
             a0, a1, b0, b1 = 1.0, 0.0, 0.0, 0.0
         x, rate, bend = _measure(laws, k, Q, V, A)
-        if not starts[body]:
+        if not (starts[body] and bodies.is_free[body]):
             rate, bend = rate + p[at + EXCESS], 0.0
         p[at] = a0 * x + h * b0 * rate + s * h * h * bend
         p[at + 1], p[at + 2] = rate, bend
@@ -91,12 +95,16 @@ def _predict(
         laws.scale[m] = weight[body]
 
 
-def commit_rotors(
-    laws: Laws, methods: Methods, bodies: Bodies, h: float, state: State, touched: Flags, earlier: Array
-) -> None:
-    """Take over e at the end of a step that has led to the state, in which some (n,) touch; Qₙ₋₁ is `earlier`."""
-    rates, now, before = methods.landing(touched)[0], (state.Q, state.V), (state.Q_before, state.V_before)
-    _commit(laws, laws.rotors, methods.rates, rates, bodies.is_free, h, now, before, earlier)
+def committing(
+    laws: Laws, methods: Methods, bodies: Bodies, h: float, now: tuple[Array, Array], before: tuple[Array, Array],
+    touched: Flags, earlier: Array,
+) -> tuple[Any, ...]:  # fmt: skip
+    """What takes over e at the end of a step: a kernel with its arguments.
+
+    It has led from Q and V `before` to those that are `now`; some (n,) touch there, and Qₙ₋₁ was `earlier`.
+    """
+    rates = methods.landing(touched)[0]
+    return _commit, laws, laws.rotors, methods.rates, rates, bodies.is_free, h, now, before, earlier
 
 
 @kernel

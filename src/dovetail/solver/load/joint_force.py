@@ -7,10 +7,13 @@ f > 0 increases `distance`. As specified the force acts on the translation alone
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.load.load import Load
 from dovetail.typing import Array, Indices
 
 __all__ = ["JointForces"]
@@ -29,7 +32,7 @@ def _add(left: Indices, right: Indices, W: Array, f: Array, Q: Array, F: Array) 
             F[right[k], 0, a] += f[k] * t
 
 
-class JointForces:
+class JointForces(Load):
     """Stencils with the one row t, and the force (k,) [N] of each; 0 where it is switched off."""
 
     def __init__(self, stencils: Stencils) -> None:
@@ -38,8 +41,8 @@ class JointForces:
 
     @property
     def acts(self) -> bool:
-        return bool(self.values.any())
+        return bool(np.count_nonzero(self.values))
 
-    def add(self, Q: Array, F: Array) -> None:
+    def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
         s = self.stencils
-        _add(s.left, s.right, s.W, self.values, Q, F)
+        return _add, s.left, s.right, s.W, self.values, Q, F

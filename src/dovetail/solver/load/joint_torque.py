@@ -10,11 +10,13 @@ reciprocal vector (a_j × a_k)/det A. A body that is nearly flat, |det A| < 1e-6
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.stencil import Stencils, gather
+from dovetail.solver.load.load import Load
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array, Indices
 
@@ -44,11 +46,11 @@ def twist_body(b: int, half: float, e: Array, Q: Array, F: Array) -> bool:
 
 
 @kernel
-def _add(left: Indices, right: Indices, W: Array, tau: Array, Q: Array, F: Array) -> int:
-    """Returns how many torques were dropped because a body is flat."""
+def _add(left: Indices, right: Indices, W: Array, tau: Array, Q: Array, F: Array, dropped: Indices) -> None:
+    """dropped (1,) ← how many torques were dropped because a body is flat."""
     axes = np.empty(6)
     e = np.empty(3)
-    dropped = 0
+    dropped[0] = 0
     for k in range(len(left)):
         if tau[k] == 0.0:
             continue
@@ -58,24 +60,28 @@ def _add(left: Indices, right: Indices, W: Array, tau: Array, Q: Array, F: Array
         for a in range(3):
             e[a] = 0.5 * (axes[a] / li + axes[3 + a] / lj)
         if not twist_body(right[k], 0.5 * tau[k], e, Q, F):
-            dropped += 1
+            dropped[0] += 1
         if not twist_body(left[k], -0.5 * tau[k], e, Q, F):
-            dropped += 1
-    return dropped
+            dropped[0] += 1
 
 
-class JointTorques:
+class JointTorques(Load):
     """Stencils with the rows x¹ − x⁰ of the left and of the right body, and the torque (k,) [N·m] of each."""
 
     def __init__(self, stencils: Stencils) -> None:
         self.stencils = stencils
         self.values = np.zeros(stencils.count)
-        self.dropped = 0
+        self._dropped = np.zeros(1, np.int64)
+
+    @property
+    def dropped(self) -> int:
+        """How many torques were dropped, where they were last added, because a body is flat."""
+        return int(self._dropped[0])
 
     @property
     def acts(self) -> bool:
         return self.dropped > 0 or bool(np.count_nonzero(self.values))
 
-    def add(self, Q: Array, F: Array) -> None:
+    def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
         s = self.stencils
-        self.dropped = int(_add(s.left, s.right, s.W, self.values, Q, F))
+        return _add, s.left, s.right, s.W, self.values, Q, F, self._dropped

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 from dovetail.typing import Array
 
 __all__ = ["Load"]
 
 
-class Load(Protocol):
+class Load:
     """A force without an energy, evaluated at the start of the step."""
 
     @property
     def acts(self) -> bool:
         """False if there is nothing to add in this step."""
+        raise NotImplementedError
+
+    def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
+        """What adds generalised forces (n, 4, 3) at Q: a kernel with its arguments, the same in every step."""
+        raise NotImplementedError
 
     def add(self, Q: Array, F: Array) -> None:
         """Add generalised forces (n, 4, 3) at Q."""
+        kernel, *args = self.adding(Q, F)
+        kernel(*args)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dovetail.kernel.copy import copy_rows
 from dovetail.kernel.kernel import kernel
+from dovetail.kernel.program import Program
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.load.load import Load
 from dovetail.typing import Array
@@ -33,6 +35,15 @@ def accelerate(bodies: Bodies, F: Array, a: Array) -> None:
                         a[b, i, x] += mass_inverse[b, i, j] * F[b, j, x]
 
 
+@kernel
+def _reach(h: float, Q: Array, V: Array, out: Array) -> None:
+    """out ← Q + hV."""
+    for b in range(len(Q)):
+        for i in range(4):
+            for x in range(3):
+                out[b, i, x] = Q[b, i, x] + h * V[b, i, x]
+
+
 class Loads:
     """Loads, and the bodies that they act on.
 
@@ -41,7 +52,7 @@ class Loads:
 
     def __init__(self, loads: Sequence[Load], bodies: Bodies) -> None:
         self._loads, self._bodies, free = loads, bodies, bodies.is_free != 0
-        self._forces, self._accelerations, self.free_fall = (np.zeros((bodies.count, 4, 3)) for _ in range(3))
+        self._nothing, self._forces, self._accelerations, self._end, self.free_fall = np.zeros((5, bodies.count, 4, 3))
         self.free_fall[free, 0] = bodies.gravity[free]
 
     @property
@@ -59,3 +70,20 @@ class Loads:
                 load.add(Q, self._forces)
         accelerate(self._bodies, self._forces, self._accelerations)
         return self._accelerations
+
+    def at_end(self, h: float, Q: Array, V: Array) -> Array:
+        """Those at Q + hV."""
+        if not self.act:
+            return self.free_fall
+        _reach(h, Q, V, self._end)
+        return self.accelerations(self._end)
+
+    def bind(self, program: Program, Q: Array, out: Array) -> list[int]:
+        """The places of `accelerations` in a program, to out (n, 4, 3)."""
+        places = [program.add(copy_rows, self._nothing, self._forces)]
+        places += [program.add(*load.adding(Q, self._forces)) for load in self._loads]
+        return [*places, program.add(accelerate, self._bodies, self._forces, out)]
+
+    def bind_end(self, program: Program, h: float, Q: Array, V: Array, out: Array) -> list[int]:
+        """The places of `at_end` in a program, to out (n, 4, 3)."""
+        return [program.add(_reach, h, Q, V, self._end), *self.bind(program, self._end, out)]
