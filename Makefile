@@ -43,8 +43,10 @@ bench: $(VENV)/.installed-bench
 verify: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/verify.py $(SPEED)
 
+# goes on where it was stopped; ONLY="newton robosuite": these packages, ONLY=times: the times of a step, on a quiet machine
 robots: $(CACHED)/.installed
-	PYTHONPATH=src $(CACHED)/bin/python benchmarks/robots.py $(if $(QUICK),--postures 3)
+	PYTHONPATH=src $(CACHED)/bin/python benchmarks/robots.py $(if $(QUICK),--postures 3) \
+	    $(if $(filter times,$(ONLY)),--times) $(if $(filter-out times,$(ONLY)),--packages $(filter-out times,$(ONLY)))
 
 # with kernels for this kind of machine, in dist/
 wheel: $(VENV)/.installed
@@ -82,7 +84,7 @@ clean:
 
 $(CACHED)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(CACHED)
-	$(CACHED)/bin/python -m pip install --quiet '.[robots,usd]'
+	$(CACHED)/bin/python -m pip install --quiet --editable '.[robots,usd]'
 	for package in $(ORACLES); do \
 	    $(CACHED)/bin/python -m pip install --quiet --only-binary :all: $$package || echo "no $$package"; \
 	done

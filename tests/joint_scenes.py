@@ -28,6 +28,8 @@ from dovetail.constitution import (
     AffineBodyJointFriction,
     AffineBodyJointLimit,
     AffineBodyJointSpring,
+    AffineBodySphericalJoint,
+    AffineBodySphericalJointResistance,
     Joint,
     constitution_classes,
 )
@@ -112,7 +114,8 @@ def extras_of(kind: type[Joint]) -> list[type[Any]]:
     anywhere = [cls for cls in found if issubclass(cls, CoordinateExtra) and kind.coordinates()]
     if any(issubclass(cls, JointLimit) for cls in special):
         anywhere.remove(AffineBodyJointLimit)  # the same limit, on the same attributes
-    return special + anywhere
+    balls = [AffineBodySphericalJointResistance] if issubclass(kind, AffineBodySphericalJoint) else []
+    return special + anywhere + balls
 
 
 def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[[SimplicialComplex], None]]:
@@ -141,7 +144,10 @@ def everything_on(kind: type[Joint], rng: np.random.Generator) -> list[Callable[
                 kind.elements(sc)[f"{word.prefix}drive/target_velocity"] = rng.uniform(-1, 1, n)
         if issubclass(extra, CoordinateExtra):
             return
-        if issubclass(extra, Drive):
+        if extra is AffineBodySphericalJointResistance:
+            angle = rng.uniform(0.5, 2, n) * LOOSE_FIT
+            extra().apply_to(sc, rng.uniform(1e2, 1e3, n), rng.uniform(0.1, 1.0, n), angle, rng.uniform(1, 10, n))
+        elif issubclass(extra, Drive):
             extra().apply_to(sc, rng.uniform(1, 100, n))
             sc.edges["driving/is_constrained"] = 1
             sc.edges[extra.aim] = rng.uniform(-LOOSE_FIT, LOOSE_FIT, n)

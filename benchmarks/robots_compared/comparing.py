@@ -30,8 +30,8 @@ _STEP = 0.1  # rad or, of sliders, that many tenths of a metre
 _MOST = 40  # coordinates of robots that fall: equations of more take minutes
 
 
-def load(file: Path, folders: list[Path], **options: Any) -> tuple[Sim, Any]:
-    sim = Sim(dt=DT, contact=False, kappa=_KAPPA)
+def load(file: Path, folders: list[Path], dt: float = DT, **options: Any) -> tuple[Sim, Any]:
+    sim = Sim(dt=dt, contact=False, kappa=_KAPPA)
     return sim, sim.robot(file, collision=None, visuals=False, folders=folders, **options)
 
 
@@ -66,6 +66,8 @@ def postures(robot: Any, count: int, rng: np.random.Generator) -> Iterator[np.nd
     low, high = robot.limits.T
     low, high = np.where(np.isfinite(low), low, -2.0), np.where(np.isfinite(high), high, 2.0)
     for k, name in enumerate(robot.names):
+        if robot.coordinates[k].unit == "m":  # nobody slides for miles
+            low[k], high[k] = max(low[k], robot.q[k] - 2.0), min(high[k], robot.q[k] + 2.0)
         if ".rotation_" in name or name.endswith(".ry"):  # of a Cardan angle by less than a quarter
             low[k], high[k] = max(low[k], -1.4), min(high[k], 1.4)
     for _ in range(1, count if len(robot.names) else 1):
@@ -110,27 +112,53 @@ def on_stage(robot: Any, file: Path) -> dict[str, float]:
         U, _, Vt = np.linalg.svd(T[:3, :3])
         T[:3, :3], T[:3, 3] = U @ Vt, metres * T[:3, 3]
         off = float(np.abs(robot.description.upright @ T - robot.frames[name].transform).max())
-        errors["frames"] = max(errors["frames"], 0.0 if moved else off)
+        errors["frames"] = max(errors["frames"], off)
         given = prim.GetAttribute("physics:mass").Get() or 0.0
         if given > 0.0 and link.inertia is not None:
             errors["mass"] = max(errors["mass"], abs(link.inertia.mass / given - 1.0))
+    if moved:
+        del errors["frames"]
     return errors
 
 
-def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle]) -> dict[str, float]:
-    """A fall without drives, the step response of one drive with all others holding, and the time of a step [s]."""
-    sim, robot = load(file, folders, fixed_base=True)
+def movable(file: Path, folders: list[Path], dt: float = DT) -> tuple[Sim, Any] | None:
+    """A robot that falls, its base held as oracles have it; None where oracles cannot follow it."""
+    sim, robot = load(file, folders, dt, fixed_base=True)
     described = robot.description
     bearing = {joint.parent for joint in described.joints.values()}
     flies = any(joint.kind == "floating" and joint.child in bearing for joint in described.joints.values())
     if not robot.names or described.closures or described.loops or flies or len(robot.names) > _MOST:
-        return {}  # oracles hold all bases
-    oracle = oracle_for(robot)
+        return None
     _loosen(robot)
+    return sim, robot
+
+
+def times(file: Path, folders: list[Path]) -> dict[str, float]:
+    """The least time of a step of ours and of MuJoCo's [s], of a robot that falls."""
+    made = movable(file, folders)
+    if made is None:
+        return {}
+    sim, robot = made
+    start, (_, least) = robot.q.copy(), _stepped(sim, robot)
+    return {"step": least, "theirs": steps_of_mujoco(robot, oracle_of(robot, file), start)}
+
+
+def steps_of_mujoco(robot: Any, oracle: Oracle, q: np.ndarray) -> float:
+    """The least time of a step [s] of the same links and joints in MuJoCo."""
+    return (oracle if isinstance(oracle, MuJoCo) else rebuilt(robot)).seconds_a_step(q, DT, 300)
+
+
+def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle], dt: float = DT) -> dict[str, float]:
+    """A fall without drives, the step response of one drive with all others holding, and the times of a step [s]."""
+    made = movable(file, folders, dt)
+    if made is None:
+        return {}
+    sim, robot = made
+    oracle = oracle_for(robot)
     start = robot.q.copy()
     fall, least = _stepped(sim, robot)
-    found = {"step": least}
-    found["fall"] = _off(fall, _integrated(oracle, start, lambda q, v: np.zeros(len(q))))
+    found = {"step": least, "theirs": steps_of_mujoco(robot, oracle, start)}
+    found["fall"] = _off(fall, _integrated(oracle, start, lambda q, v: np.zeros(len(q)), dt))
     sim.reset()
     M = np.diag(oracle.mass_matrix(start))
     k, c, moved = _SPEED**2 * M, 2.0 * _SPEED * M, int(np.argmax(M))
@@ -141,12 +169,15 @@ def motions(file: Path, folders: list[Path], oracle_for: Callable[[Any], Oracle]
         drive.target, drive.stiffness, drive.damping = float(wanted), float(stiffness), float(damping)
         drive.max_effort, drive.max_velocity = None, math.inf
     response, _ = _stepped(sim, robot)
-    found["response"] = _off(response, _integrated(oracle, start, lambda q, v: k * (target - q) - c * v))
+    found["response"] = _off(response, _integrated(oracle, start, lambda q, v: k * (target - q) - c * v, dt))
     return found
 
 
 def _loosen(robot: Any) -> None:
     """Without drives that are on, stops and dry friction, which oracles soften in ways of their own."""
+    for joint in robot.joints.values():
+        if getattr(joint, "max_angle", None) is not None:
+            joint.max_angle = 3.14
     for coordinate in (c for joint in robot.joints.values() for c in joint.coordinates.values()):
         if coordinate.limit is not None:
             coordinate.limit = (-1e6, 1e6)
@@ -159,7 +190,7 @@ def _loosen(robot: Any) -> None:
 def _stepped(sim: Sim, robot: Any) -> tuple[np.ndarray, float]:
     """q after every step, and the least time of a step [s]."""
     rows, least = [], math.inf
-    for _ in range(round(SPAN / DT)):
+    for _ in range(round(SPAN / sim.dt)):
         begin = time.perf_counter()
         sim.step()
         least = min(least, time.perf_counter() - begin)
@@ -168,7 +199,7 @@ def _stepped(sim: Sim, robot: Any) -> tuple[np.ndarray, float]:
 
 
 def _integrated(
-    oracle: Oracle, start: np.ndarray, effort: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    oracle: Oracle, start: np.ndarray, effort: Callable[[np.ndarray, np.ndarray], np.ndarray], dt: float
 ) -> np.ndarray:
     """q after every step, of the oracle's equations of motion, by an integrator of high order."""
     from scipy.integrate import solve_ivp
@@ -182,7 +213,7 @@ def _integrated(
         except np.linalg.LinAlgError:
             raise NotComparedError("the oracle's mass matrix is singular") from None
 
-    times = DT * np.arange(1, round(SPAN / DT) + 1)
+    times = dt * np.arange(1, round(SPAN / dt) + 1)
     y0 = np.concatenate([start, np.zeros(n)])
     found = solve_ivp(rates, (0.0, times[-1]), y0, method="LSODA", t_eval=times, rtol=1e-8, atol=1e-10)
     if not found.success:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from robots_compared.comparing import AGREES, STATICS
 
-__all__ = ["PACKAGES", "Row", "page"]
+__all__ = ["PACKAGES", "Row", "lines_of", "page", "retimed"]
 
 PACKAGES = (
     "gymnasium", "gymnasium_robotics", "robosuite", "dm_control", "pybullet_data", "example_robot_data", "newton",
@@ -39,6 +39,8 @@ class Row:
     refused: str = ""
     reason: str = ""
     """Why not all of it was compared."""
+    compared: tuple[str, ...] = STATICS
+    """What has to be there, and to agree."""
     given: int = 0
     """Links whose inertia was changed, in the oracle too."""
     errors: dict[str, float] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class Row:
     @property
     def agrees(self) -> bool:
         bars = AGREES | (_SINGLE if self.name.endswith((".usd", ".usda", ".usdc")) else {})
-        known = all(key in self.errors for key in STATICS)
+        known = all(key in self.errors for key in self.compared)
         return known and all(self.errors[key] <= bar for key, bar in bars.items() if key in self.errors)
 
     @property
@@ -60,19 +62,31 @@ class Row:
         if self.given:
             verdict = f"with {self.given} inertias given: {verdict}"
         if self.reason:
-            verdict = f"{self.reason}: {verdict if all(key in self.errors for key in STATICS) else 'not compared'}"
+            verdict = (
+                f"{self.reason}: {verdict if all(key in self.errors for key in self.compared) else 'not compared'}"
+            )
         return f"| {self.name} | {self.bodies or ''} | {self.joints or ''} | {' | '.join(parts)} | {verdict} |"
 
 
-def page(rows: list[Row], before: str) -> str:
-    """The page with these rows; those of a former one that are not compared now stay."""
+def lines_of(text: str) -> dict[str, dict[str, str]]:
+    """Of a page, its rows by package and file."""
     tables: dict[str, dict[str, str]] = {}
-    for part in before.split("\n## ")[1:]:
+    for part in text.split("\n## ")[1:]:
         package, *lines = part.split("\n")
         known = [line for line in lines if line.startswith("| ") and not line.startswith("| file |")]
         tables[package] = {line.split(" | ")[0][2:]: line for line in known}
-    for row in rows:
-        tables.setdefault(row.package, {})[row.name] = row.line
+    return tables
+
+
+def retimed(line: str, times: dict[str, float]) -> str:
+    """A row with other times of a step."""
+    cells = line.split(" | ")
+    cells[-3:-1] = [f"{1e6 * times[key]:.0f}" for key in ("step", "theirs")]
+    return " | ".join(cells)
+
+
+def page(tables: dict[str, dict[str, str]]) -> str:
+    """The page with these rows."""
     found = _HEAD
     for package in (name for name in PACKAGES if name in tables):
         mine = [tables[package][name] for name in sorted(tables[package])]

@@ -294,6 +294,7 @@ class ConstitutionUIDCollection(UIDRegister):
         (10105, "AffineBodyJointCoupling", Constraint),
         (10106, "AffineBodyJointArmature", Constraint),
         (10107, "AffineBodyJointSpring", Constraint),
+        (10108, "AffineBodySphericalJointResistance", Constraint),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["counted", "shortened"]
+__all__ = ["counted", "listed", "shortened"]
 
 _LONGEST = 200  # characters of a name or a path in a message
 _BEGIN, _END = 120, 60  # of which so many are kept where it is longer
@@ -14,6 +15,12 @@ _QUOTED = re.compile(rf"(?<!\w)'[^']*'|[^\s']{{{_LONGEST},}}")  # or a long word
 def counted(count: int, one: str, many: str = "") -> str:
     """So many of something: "1 step", "2,000 steps", "3 bodies" where the plural is given."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """The first of them, and how many there are besides."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def shortened(message: str) -> str:

@@ -66,6 +66,12 @@ def driven_ball():
     return sc
 
 
+def slow_ball():
+    sc = joint(c.AffineBodySphericalJoint)
+    c.AffineBodySphericalJointResistance().apply_to(sc, 1.0, 1.0, 1.0)
+    return sc
+
+
 def on_hinge(kind, *arguments):
     sc = joint(c.AffineBodyRevoluteJoint)
     kind().apply_to(sc, *arguments)
@@ -112,6 +118,7 @@ MADE_BY = {
     "driving_revolute_joint.md": ([lambda: extra(c.AffineBodyDrivingRevoluteJoint)], "revolute_joint.md"),
     "driving_prismatic_joint.md": ([lambda: extra(c.AffineBodyDrivingPrismaticJoint)], "prismatic_joint.md"),
     "driving_spherical_joint.md": ([driven_ball], "spherical_joint.md"),
+    "spherical_joint_resistance.md": ([slow_ball], "spherical_joint.md"),
     "revolute_joint_limit.md": ([lambda: extra(c.AffineBodyRevoluteJointLimit, 0, 1)], "revolute_joint.md"),
     "prismatic_joint_limit.md": ([lambda: extra(c.AffineBodyPrismaticJointLimit, 0, 1)], "prismatic_joint.md"),
     "revolute_joint_torque.md": ([lambda: extra(c.AffineBodyRevoluteJointExternalForce)], "revolute_joint.md"),

@@ -21,6 +21,7 @@ from dovetail.constitution import (
     AffineBodyJointSpring,
     AffineBodyPrismaticJoint,
     AffineBodyRevoluteJoint,
+    AffineBodySphericalJointResistance,
     AffineBodyUniversalJoint,
     Joint,
 )
@@ -60,6 +61,10 @@ def mild(kind: type[Joint]) -> list[Any]:
                 if extra is AffineBodyJointDrive:
                     elements[f"{word.prefix}drive/target"] = rest - (-0.05, 0.02)
                     elements[f"{word.prefix}drive/target_velocity"] = [0.1, 0.2]
+        elif extra is AffineBodySphericalJointResistance:
+            for name, angle in (("l_frame", 0.0), ("r_frame", 0.5)):  # where the angle is, and bends, as it does in use
+                sc.vertices.create(name, np.eye(3)).edit()[...] = axis_angle((1, 2, 3), angle)
+            extra().apply_to(sc, damping=3.0, max_angle=[0.48, 0.46], strength=20.0)  # which is passed
         elif issubclass(extra, Drive):
             extra().apply_to(sc, [0.5, 0.3])
             elements["driving/is_constrained"] = 1

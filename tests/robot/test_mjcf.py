@@ -47,7 +47,8 @@ SEVERAL = f"""
 BALL = f"""
 <body name="a" pos="0 0 1" euler="10 20 30"><joint name="hinge" axis="0 1 0.2"/>{LINK}
   <body name="b" pos="0.3 0 0" euler="40 5 -20">
-    <joint name="ball" type="ball" pos="0.01 0.02 0.03" stiffness="1.5"/>{LINK}
+    <joint name="ball" type="ball" pos="0.01 0.02 0.03" stiffness="1.5" armature="0.03"
+      damping="0.2" frictionloss="0.1" range="0 150" limited="true"/>{LINK}
     <body name="c" pos="0.1 0 0.1" euler="0 45 0"><joint name="slide" type="slide" axis="1 0 0"/>{LINK}</body>
   </body>
 </body>"""
@@ -131,6 +132,11 @@ def test_a_ball_is_three_entries_of_q_in_the_order_of_the_file(write):
     axis = np.array([0.1, 0.2, 0.3]) / math.sqrt(0.14)
     assert robot.q == pytest.approx([0.2, *(angle * axis), 0.05], abs=1e-12)
     assert robot.keyframes["home"] == pytest.approx(robot.q, abs=1e-12)
+    ball = robot.joints["ball"]
+    assert (ball.armature, ball.damping, ball.max_angle) == (0.03, 0.2, pytest.approx(math.radians(150)))
+    assert [c.friction for c in ball.coordinates.values()] == [0.1] * 3
+    with pytest.raises(SceneError, match=r"3 numbers .* of a length up to 2.618"):
+        load(write, FILES["ball"], q={"ball": (0, 0, 3)})
     assert robot.joints["ball"].rotation == pytest.approx(angle * axis, abs=1e-12)
     robot.q = q = [0.1, 1.0, -0.5, 2.0, 0.0]
     assert robot.q == pytest.approx(q, abs=1e-12)

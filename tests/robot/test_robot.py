@@ -192,6 +192,34 @@ def test_a_robot_can_be_there_twice(write):
     assert np.allclose(two.frames["tool"].pos, arm_frames(np.zeros(3))["tool"][:3, 3] + (0, 2, 0))
 
 
+def test_what_is_alike_is_one_surface_for_contact(write):
+    """Of links with the same shapes, and of robots of the same file; those that are turned are others."""
+    two = '<origin xyz="{} 0 0"/><geometry><box size="0.1 0.1 0.1"/></geometry></collision><collision>'
+    links = [
+        link(name, shape='<box size="0.1 0.1 0.1"/>').replace("<collision>", f"<collision>{two.format(x)}")
+        for name, x in (("a", 0.2), ("b", 0.2), ("c", -0.2))
+    ]
+    file = write(robot(*links, hinge("ab", "a", "b", "0 1 0"), hinge("bc", "b", "c", "0 1 0")))
+    sim = Sim()
+    for k in range(3):
+        sim.robot(file, pos=(0, 0, 2.0 * k))
+    assert len(sim.world._simulation.contact.scene.shapes) == 2
+
+
+def test_a_wrong_option_is_refused_in_the_words_of_sim(write):
+    with pytest.raises(SceneError, match=r"^Sim\.robot: fixed_base = 'no'; give True or False"):
+        still().robot(write(ARM), fixed_base="no")
+
+
+def test_a_robot_of_many_joints_tells_the_first_of_them(write):
+    chain = robot(
+        *(link(f"l{k}") for k in range(13)), *(hinge(f"j{k}", f"l{k}", f"l{k + 1}", "1 0 0") for k in range(12))
+    )
+    assert repr(still().robot(write(chain))).endswith(
+        "13 bodies, 12 joints, q: j0, j1, j2, j3, j4, j5, j6, j7 and 4 more>"
+    )
+
+
 def test_links_that_overlap_at_the_start_pass_through_each_other_and_are_told(write):
     ball = '<sphere radius="0.1"/>'
     parts = [

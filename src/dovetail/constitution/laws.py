@@ -15,6 +15,7 @@ __all__ = [
     "TARGET",
     "Armature",
     "Damper",
+    "Drag",
     "DryFriction",
     "Elastic",
     "Hold",
@@ -172,6 +173,18 @@ class Damper(Law):
     @property
     def effort(self) -> str:
         return f"{self.prefix}damper/effort"
+
+
+@dataclass(frozen=True, slots=True)
+class Drag(Law):
+    """A `Damper` that tells no effort: one of several that share their attributes."""
+
+    prefix: str = ""
+    function: ClassVar[str] = "damping"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return Damper(self.prefix).parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dovetail.constitution.terms import Coordinate, Stencil
+from dovetail.constitution.terms import Coordinate, Cosine, Stencil
 
-__all__ = ["Elevation", "Turn"]
+__all__ = ["Elevation", "Entry", "Tilt", "Turn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +42,19 @@ class Turn(Coordinate):
     def stencil(self) -> Stencil:
         frame = (self.t, self.n, self.b)
         return (*((row, 1.0, 0.0) for row in frame), *((row, 0.0, 1.0) for row in frame))
+
+
+@dataclass(frozen=True, slots=True)
+class Tilt(Turn):
+    """x = θ [rad] from 0 to π: by how much the right body's frame (t, n, b) is turned in that of the left, ‖w‖."""
+
+    function: ClassVar[str] = "tilt"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Cosine):
+    """x = left_i·right_j/√2, of R/√2: the rates of all nine have the sum of squares ω², the spin between two bodies."""
+
+    @property
+    def stencil(self) -> Stencil:
+        return ((self.left, math.sqrt(0.5), 0.0), (self.right, 0.0, 1.0))

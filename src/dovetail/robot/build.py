@@ -12,7 +12,7 @@ from dovetail.doctor.finding import warning
 from dovetail.geometry import SimplicialComplex
 from dovetail.robot.closing import close_loops
 from dovetail.robot.description import Joint, RobotDescription
-from dovetail.robot.free_joints import join_d6, join_rod, measure_ball, put_planes, start_motor
+from dovetail.robot.free_joints import join_d6, join_rod, measure_ball, put_planes, resist_ball, start_motor
 from dovetail.robot.groups import Group, grouped
 from dovetail.robot.inertias import box_of, moments, speck
 from dovetail.robot.looks import Looks, look_alike, looks_of
@@ -172,6 +172,8 @@ def _join(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Arra
 
 def _equip(made: SimJoint, joint: Joint, value: Any, left: Body, right: Body) -> None:
     """Limits, springs and motors of a joint; left and right are what is on its ends, bodies between joints left out."""
+    if isinstance(made, SphericalJoint):
+        resist_ball(made, joint)
     for coordinate, start in zip(made.coordinates.values(), np.zeros(len(made.coordinates)) + value, strict=True):
         coordinate.make_firm_for(left, right)
         if joint.is_scalar:
@@ -180,14 +182,14 @@ def _equip(made: SimJoint, joint: Joint, value: Any, left: Body, right: Body) ->
 
 
 def _equip_coordinate(coordinate: Coordinate, joint: Joint, value: float) -> None:
-    if joint.limit is not None:
+    if joint.is_scalar and joint.limit is not None:
         coordinate.limit = joint.limit
-    if joint.damping > 0.0:
+    if joint.is_scalar and joint.damping > 0.0:
         coordinate.damping = joint.damping
+    if joint.is_scalar and joint.armature > 0.0:
+        coordinate.armature = joint.armature
     if joint.friction > 0.0:
         coordinate.friction = joint.friction
-    if joint.armature > 0.0:
-        coordinate.armature = joint.armature
     if joint.spring > 0.0:
         coordinate.spring, coordinate.rest = joint.spring, joint.rest
     if joint.mimic is None:

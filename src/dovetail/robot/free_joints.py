@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dovetail.typing import Array
 if TYPE_CHECKING:
     from dovetail.sim.sim import Sim
 
-__all__ = ["join_d6", "join_rod", "measure_ball", "put_planes", "start_motor"]
+__all__ = ["join_d6", "join_rod", "measure_ball", "put_planes", "resist_ball", "start_motor"]
 
 
 def join_d6(sim: Sim, joint: Joint, left: Body, right: Body, poses: dict[str, Array], name: str) -> SimJoint:
@@ -48,6 +49,16 @@ def measure_ball(made: SphericalJoint, joint: Joint, carrier: Array) -> None:
     """Have the rotation vector of a ball measured as the file has it; `carrier`: pose of the parent in its body."""
     on_parent, on_child = carrier[:3, :3] @ joint.pose[:3, :3] @ joint.frame, joint.frame
     made.measure((on_child, on_parent) if joint.flipped else (on_parent, on_child))
+
+
+def resist_ball(made: SphericalJoint, joint: Joint) -> None:
+    """Damping, rotor and range of a ball as a whole; a range of half a turn is none."""
+    if joint.damping > 0.0:
+        made.damping = joint.damping
+    if joint.armature > 0.0:
+        made.armature = joint.armature
+    if joint.limit is not None and joint.limit[1] < math.pi:
+        made.max_angle = joint.limit[1]
 
 
 def start_motor(coordinate: Coordinate, motor: Motor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -28,8 +29,18 @@ class Painted(NamedTuple):
 def read_mesh(file: Path) -> list[Painted]:
     """The surfaces in a file [m]. A .dae is in its own unit, and its axes are taken as they are, as ROS does.
 
-    Colours are those of .dae files; pictures that they name are not looked for.
+    Colours are those of .dae files; pictures that they name are not looked for. The last files are kept as they were
+    read: several robots of one kind read them once.
     """
+    try:
+        known = file.stat()
+    except OSError:
+        return _read(file, 0, 0)  # which says what is wrong
+    return _read(file, known.st_mtime_ns, known.st_size)
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, changed: int, size: int) -> list[Painted]:
     if file.suffix.lower() != ".dae":
         mesh = SimplicialComplexIO().read(file)
         return [

@@ -21,6 +21,7 @@ from dovetail.checked import LARGEST
 from dovetail.doctor.finding import remark, warning
 from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import Quaternion
+from dovetail.messages import listed
 from dovetail.robot.description import Inertia, Joint, Link, RobotDescription, Shape, Triangles
 from dovetail.robot.paths import Folders
 from dovetail.robot.xml import Element, read_xml
@@ -222,14 +223,9 @@ def _tell_of_options(model: Model) -> None:
     )
     if m.opt.density or m.opt.viscosity:
         model.warn(f"air or water of density {m.opt.density:g} and viscosity {m.opt.viscosity:g} is not honoured")
-    lifted = [model.body_names[b] for b in range(m.nbody) if m.body_gravcomp[b]]
+    lifted = [f"'{model.body_names[b]}'" for b in range(m.nbody) if m.body_gravcomp[b]]
     if lifted:
-        model.warn(f"gravcomp of {_listed(lifted)} is not honoured: gravity acts on them")
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(f"'{name}'" for name in names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        model.warn(f"gravcomp of {listed(lifted, _MOST_NAMES)} is not honoured: gravity acts on them")
 
 
 # --- bodies -------------------------------------------------------------------------------------------------
@@ -287,33 +283,24 @@ def _joint(model: Model, j: int, parent: str, child: str, pose: Array) -> Joint:
     )
     d, at = int(m.jnt_dofadr[j]), int(m.jnt_qposadr[j])
     model.joint_of[j] = joint
-    dynamics = (
-        float(m.dof_damping[d]),
-        float(m.dof_frictionloss[d]),
-        float(m.dof_armature[d]),
-        float(m.jnt_stiffness[j]),
-    )
-    if kind == _BALL:
-        joint.damping, joint.spring = dynamics[0], dynamics[3]
-        if joint.damping:
-            text = f"the damping of the ball joint '{name}' ({where}) acts on the rates of its rotation vector"
-            model.robot.findings.append(remark(text))
-        for what, value in zip(("frictionloss", "armature"), dynamics[1:3], strict=True):
-            if value:
-                model.warn(f"{what}={value:g} of the ball joint '{name}' ({where}) is not honoured")
-        if m.jnt_limited[j]:
-            model.warn(f"the range of the ball joint '{name}' ({where}) is not kept")
-        return joint
-    joint.damping, joint.friction, joint.armature, joint.spring = dynamics
-    joint.reference, joint.rest = float(m.qpos0[at]), float(m.qpos_spring[at])
-    for poly in ("dof_dampingpoly", "jnt_stiffnesspoly"):
-        row = getattr(m, poly, np.zeros((m.nv, 1)))[d if poly.startswith("dof") else j]
-        if np.any(row):
-            model.warn(f"the nonlinear part of {poly[4:-4]} of joint '{name}' ({where}) is not honoured")
+    joint.damping, joint.friction = float(m.dof_damping[d]), float(m.dof_frictionloss[d])
+    joint.armature, joint.spring = float(m.dof_armature[d]), float(m.jnt_stiffness[j])
     if m.jnt_limited[j]:
-        low, high = (float(x) for x in m.jnt_range[j])
-        joint.limit = (low, high)
+        joint.limit = (float(m.jnt_range[j, 0]), float(m.jnt_range[j, 1]))
+    _tell_of_polynomials(model, j, name, where)
+    if kind == _BALL:
+        if joint.friction:
+            text = f"the friction of the ball joint '{name}' ({where}) acts on the rates of its rotation vector"
+            model.robot.findings.append(remark(text))
+        return joint
+    joint.reference, joint.rest = float(m.qpos0[at]), float(m.qpos_spring[at])
     return joint
+
+
+def _tell_of_polynomials(model: Model, j: int, name: str, where: str) -> None:
+    for poly, at in (("dof_dampingpoly", int(model.m.jnt_dofadr[j])), ("jnt_stiffnesspoly", j)):
+        if np.any(getattr(model.m, poly, np.zeros((at + 1, 1)))[at]):
+            model.warn(f"the nonlinear part of {poly[4:-4]} of joint '{name}' ({where}) is not honoured")
 
 
 # --- shapes -------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.doctor.finding import remark
+from dovetail.messages import listed
 from dovetail.robot.description import Closure, Joint, Keyframe, Mimic
 from dovetail.robot.mjcf import Model, placed
 from dovetail.typing import Array
@@ -193,8 +194,7 @@ def _tell_of_tendons(model: Model) -> None:
         if m.tendon_limited[t] or m.tendon_stiffness[t] or m.tendon_damping[t] or m.tendon_frictionloss[t]
     ]
     if acting:
-        more = f" and {len(acting) - 3} more" if len(acting) > 3 else ""
-        model.warn(f"limits, stiffness, damping and friction of {', '.join(acting[:3])}{more} are not honoured")
+        model.warn(f"limits, stiffness, damping and friction of {listed(acting, 3)} are not honoured")
 
 
 # --- keyframes ----------------------------------------------------------------------------------------------

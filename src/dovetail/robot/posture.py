@@ -65,10 +65,15 @@ def _checked(robot: RobotDescription, name: str, value: Any) -> Any:
         free = [j.name for j in robot.joints.values() if (j.is_scalar or j.kind == "ball") and j.mimic is None]
         raise SceneError(f"{who}: q has '{name}', which is no free hinge or slider of it; there are {', '.join(free)}.")
     if joint.kind == "ball":
-        turn = np.asarray(value, float)
-        if turn.shape != (3,) or not np.isfinite(turn).all():
+        most = min(math.pi, joint.limit[1] if joint.limit else math.pi)
+        try:
+            turn = np.asarray(value, float)
+        except (TypeError, ValueError):
+            turn = np.zeros(0)
+        if turn.shape != (3,) or not np.linalg.norm(turn) <= most:
             raise SceneError(
-                f"{who}: q['{name}'] = {shown(value)}; give the rotation vector of a ball, 3 numbers [rad]."
+                f"{who}: q['{name}'] = {shown(value)}; give the rotation vector of a ball, 3 numbers [rad] of a length "
+                f"up to {most:.4g}."
             )
         return turn
     q = number(value)

@@ -9,6 +9,7 @@ import numpy as np
 from dovetail.checked import checked
 from dovetail.core import AffineBodyStateAccessorFeature
 from dovetail.errors import SceneError
+from dovetail.messages import counted, listed
 from dovetail.sim.body import Body
 from dovetail.sim.given import quaternion_of, rotation_of, vector
 from dovetail.sim.handle import Handle
@@ -172,9 +173,8 @@ class Robot(Mechanism):
         return self._solve(body, np.eye(4), pos, rot, tolerance, steps)
 
     def __repr__(self) -> str:
-        return (
-            f"<robot '{self.name}': {len(self.bodies)} bodies, {len(self.joints)} joints, q: {', '.join(self.names)}>"
-        )
+        bodies = counted(len(self.bodies), "body", "bodies")
+        return f"<robot '{self.name}': {bodies}, {counted(len(self.joints), 'joint')}, q: {listed(self.names)}>"
 
 
 def _called(joint: str, coordinate: Coordinate) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,12 +38,19 @@ class Surfaces:
         self._collision, self._findings = collision, findings
         self._cut = 0.0, ""  # the farthest that a hull with fewer corners is inside, and of which mesh
         self.read = cache(read_mesh)
+        self._primitives: dict[Any, SimplicialComplex] = {}  # by kind and size, and
+        self._wholes: dict[Any, SimplicialComplex] = {}  # bodies by their parts: many are alike
 
     def of_link(self, link: str, parts: list[tuple[Array, Shape]]) -> SimplicialComplex | None:
         """All shapes of a body as one mesh, each at its pose; None where there are none.
 
         A single ball or capsule is round; beside others they are polyhedra.
         """
+        key = tuple(
+            (s.kind, s.file, s.fit, id(s.triangles), s.size.tobytes(), (T @ s.pose).tobytes()) for T, s in parts
+        )
+        if key in self._wholes:
+            return self._wholes[key].copy()
         made = [mesh for pose, shape in parts if (mesh := self.of_shape(link, pose, shape)) is not None]
         if not made:
             return None
@@ -52,6 +60,7 @@ class Surfaces:
             shape, T = parts[0][1], parts[0][0] @ parts[0][1].pose
             half = 0.5 * T[:3, 2] * (shape.size[1] if shape.kind == "capsule" else 0.0)
             make_round(whole, float(shape.size[0]), T[:3, 3] - half, T[:3, 3] + half)
+        self._wholes[key] = whole.copy()
         return whole
 
     def tell(self) -> None:
@@ -64,17 +73,8 @@ class Surfaces:
     def of_shape(self, link: str, pose: Array, shape: Shape) -> SimplicialComplex | None:
         """One of them, at its pose; None where there is nothing."""
         who, T = f"the {shape.kind} of link '{link}' in {shape.where}", pose @ shape.pose
-        if shape.kind == "box":
-            found = shapes.box(who, shape.size)
-        elif shape.kind == "sphere":
-            found = shapes.sphere(who, shape.size[0], _DETAIL)
-        elif shape.kind == "capsule":
-            found = shapes.capsule(who, shape.size[0], shape.size[1], _DETAIL)
-        elif shape.kind == "cylinder":
-            found = shapes.cylinder(who, shape.size[0], shape.size[1], _DETAIL)
-        elif shape.kind == "ellipsoid":
-            found = shapes.sphere(who, 1.0, _DETAIL)
-            found.positions.edit()[...] *= shape.size
+        if shape.kind != "mesh":
+            found = self._primitive(who, shape.kind, shape.size)
         elif shape.file is None:
             return None
         else:
@@ -84,6 +84,22 @@ class Surfaces:
             found = triangle_mesh(triangles.vertices, triangles.faces)
         found.positions.edit()[...] = found.positions.values @ T[:3, :3].T + T[:3, 3]
         return found
+
+    def _primitive(self, who: str, kind: str, size: Array) -> SimplicialComplex:
+        key = (kind, *size.tolist())
+        if key not in self._primitives:
+            if kind == "box":
+                found = shapes.box(who, size)
+            elif kind == "sphere":
+                found = shapes.sphere(who, size[0], _DETAIL)
+            elif kind == "ellipsoid":
+                found = shapes.sphere(who, 1.0, _DETAIL)
+                found.positions.edit()[...] *= size
+            else:
+                make = {"capsule": shapes.capsule, "cylinder": shapes.cylinder}[kind]
+                found = make(who, size[0], size[1], _DETAIL)
+            self._primitives[key] = found
+        return self._primitives[key].copy()
 
     def _mesh(self, link: str, shape: Shape, file: Path) -> Triangles | None:
         try:

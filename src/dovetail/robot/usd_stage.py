@@ -14,6 +14,7 @@ import numpy as np
 from dovetail.doctor.finding import Finding, remark, warning
 from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import AngleAxis, Quaternion
+from dovetail.messages import listed
 from dovetail.robot.usd_layers import check_layers, flattened
 from dovetail.typing import Array
 
@@ -160,8 +161,7 @@ class Stage:
 
 def named(paths: Sequence[str]) -> str:
     """Some of the paths."""
-    more = f" and {len(paths) - _TOLD} more" if len(paths) > _TOLD else ""
-    return ", ".join(paths[:_TOLD]) + more
+    return listed(paths, _TOLD)
 
 
 def cut(text: str) -> str:

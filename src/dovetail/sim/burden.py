@@ -29,7 +29,7 @@ def burdens(joints: Iterable[SimJoint], couplings: Iterable[Coupling], gravity: 
     for joint in joints:
         for coordinate in joint.coordinates.values():
             moments, unit = beyond[joint.name], coordinate.unit
-            own[_key(coordinate)] = Burden(moments.inertia(unit) + coordinate.armature, gravity * moments.weight(unit))
+            own[_key(coordinate)] = Burden(moments.inertia(unit) + coordinate.rotor, gravity * moments.weight(unit))
     ties: dict[tuple[str, str], list[tuple[tuple[str, str], float]]] = {}
     for coupling in couplings:
         follower, leader = _key(coupling.follower), _key(coupling.leader)

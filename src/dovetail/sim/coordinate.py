@@ -118,7 +118,7 @@ class Coordinate(Handle):
             arm = body.center - self.joint.anchor
             turning = float(np.linalg.eigvalsh(body.inertia)[-1]) + body.mass * float(arm @ arm)
             found.append(body.mass if self.unit == "m" else turning)
-        return min(found) + self.armature
+        return min(found) + self.rotor
 
     def make_firm_for(self, left: Body | None, right: Body) -> None:
         """Have stops and drives as firm as these bodies need it: those of the joint are next to nothing."""
@@ -153,9 +153,9 @@ class Coordinate(Handle):
         if not self.has("limit/lower"):
             self.joint.sim.reopen()
             AffineBodyJointLimit().apply_to(self.joint.slot.geometry, low, high, coordinate=self.name)
-            self.set("limit/strength", self._stop(high - low))
+            self.set("limit/strength", self.stop_strength(high - low))
         elif not self.hard:
-            self.set("limit/strength", self._stop(high - low))
+            self.set("limit/strength", self.stop_strength(high - low))
         self.set("limit/lower", low)
         self.set("limit/upper", high)
 
@@ -181,9 +181,9 @@ class Coordinate(Handle):
             raise SceneError(f"{self.who}: it has no limits to be hard; give limit=(lower, upper) first.")
         if value and not self.hard:
             self.joint.sim.reopen()
-        self.set("limit/strength", math.inf if value else self._stop(self.limit[1] - self.limit[0]))
+        self.set("limit/strength", math.inf if value else self.stop_strength(self.limit[1] - self.limit[0]))
 
-    def _stop(self, width: float) -> float:
+    def stop_strength(self, width: float) -> float:
         """The strength s of a soft limit: a load f rests beyond the bound by e = w√(f h² w/(3s)), w the width."""
         w = width or 1.0
         left, right = self._ends
@@ -224,6 +224,12 @@ class Coordinate(Handle):
     @armature.setter
     def armature(self, value: float) -> None:
         self._put(AffineBodyJointArmature(), "armature/inertia", self._at_least_zero("armature", value))
+
+    @property
+    def rotor(self) -> float:
+        """All inertia that is not of bodies [kg·m² or kg]: the armature, and that of a ball as a whole."""
+        whole = self.joint.attributes.find("ball/armature/inertia")
+        return self.armature + (0.0 if whole is None else float(whole.first))
 
     @property
     def spring(self) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.checked import checked, shown
 from dovetail.errors import SceneError
-from dovetail.messages import counted
+from dovetail.messages import counted, listed
 from dovetail.sim.given import rotation_of, vector
 from dovetail.sim.handle import Handle
 from dovetail.sim.inverse_kinematics import inverse_kinematics
@@ -247,4 +247,4 @@ class Mechanism(Handle):
         return vector(f"Mechanism.{what}", f"{what} of {counted(len(self), 'coordinate')}", values, size=len(self))
 
     def __repr__(self) -> str:
-        return f"<Mechanism of {counted(len(self), 'coordinate')}: {', '.join(self.names)}>"
+        return f"<Mechanism of {counted(len(self), 'coordinate')}: {listed(self.names)}>"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dovetail.checked import shown
-from dovetail.constitution import AffineBodyDrivingSphericalJoint
+from dovetail.checked import LARGEST, number, shown
+from dovetail.constitution import AffineBodyDrivingSphericalJoint, AffineBodySphericalJointResistance
 from dovetail.errors import SceneError
 from dovetail.geometry import AngleAxis, Quaternion, SimplicialComplexSlot
 from dovetail.sim.drive import Drive
@@ -133,6 +134,9 @@ class SphericalJoint(SimJoint):
     |---|---|---|
     | `rotation` | rad | rotation vector (3,) of the right body in the left, 0 at the start; less than half a turn |
     | `drive` | | `drive.target = …`, see `SphericalDrive` |
+    | `damping` | N·m·s/rad | a torque against the spin between the bodies, in proportion to it |
+    | `armature` | kg·m² | inertia of that spin: of motors behind their gears |
+    | `max_angle` | rad | the largest angle of the rotation, about any axis, by a soft stop; None if there is none |
 
     Its components are along the axes that the world has where the joint is made, and that the left body carries on.
     Those of robots are along the axes of their files, and 0 where these have them 0.
@@ -186,3 +190,55 @@ class SphericalJoint(SimJoint):
         given = vector(self.who, "rotation", value, "rad")
         self.measure()
         Mechanism(self.sim, list(self.coordinates.values())).q = given
+
+    # --- what resists it ------------------------------------------------------------------------------------
+
+    @property
+    def damping(self) -> float:
+        return self._resistance("damper/damping") or 0.0
+
+    @damping.setter
+    def damping(self, value: float) -> None:
+        self._resist("damper/damping", damping=self._at_least_zero("damping", value))
+
+    @property
+    def armature(self) -> float:
+        return self._resistance("armature/inertia") or 0.0
+
+    @armature.setter
+    def armature(self, value: float) -> None:
+        self._resist("armature/inertia", inertia=self._at_least_zero("armature", value))
+
+    @property
+    def max_angle(self) -> float | None:
+        return self._resistance("limit/upper")
+
+    @max_angle.setter
+    def max_angle(self, value: float) -> None:
+        angle = self._at_least_zero("max_angle", value)
+        if not 0.0 < angle < math.pi:
+            raise SceneError(f"{self.who}: max_angle = {angle:g} [rad]; give a number between 0 and π.")
+        self.measure()
+        strength = self.coordinates["rotation_x"].stop_strength(2.0 * angle)
+        self._resist("limit/upper", max_angle=angle, strength=strength)
+        for name, value in (("lower", -angle), ("upper", angle), ("strength", strength)):
+            self.attributes[f"ball/limit/{name}"] = value
+
+    def _at_least_zero(self, what: str, value: Any) -> float:
+        found = number(value)
+        if found is None or not 0.0 <= found <= LARGEST:
+            raise SceneError(f"{self.who}: {what} = {shown(value)}; give a number from 0 to {LARGEST:g}.")
+        return found
+
+    def _resistance(self, name: str) -> float | None:
+        slot = self.attributes.find(f"ball/{name}")
+        return None if slot is None else float(slot.first)
+
+    def _resist(self, name: str, **given: float) -> None:
+        """Write what it may not have yet."""
+        self.measure()
+        if self._resistance(name) is None:
+            self.sim.reopen()
+            AffineBodySphericalJointResistance().apply_to(self._slot.geometry, **given)
+        else:
+            self.attributes[f"ball/{name}"] = next(iter(given.values()))

@@ -185,7 +185,8 @@ class Kinematics:
         """Nᵀ M N (k, k) [kg, kg·m, kg·m²], with the inertia of coordinates themselves."""
         at = self._at(Q)
         V, rates = self._columns(Q, at)
-        mass = np.einsum("kbia,bij,lbja->kl", V, self._bodies.mass[self.island.bodies], V)
+        momentum = np.einsum("bij,kbja->kbia", self._bodies.mass[self.island.bodies], V)
+        mass = V.reshape(len(V), -1) @ momentum.reshape(len(V), -1).T
         mass += (rates.T * self.island.armature()) @ rates
         return np.asarray((mass + mass.T) / 2)
 
@@ -215,15 +216,15 @@ class Kinematics:
         """Rates (k, n, 4, 3) of the island's Q, and rates (m, k) of coordinates, for a unit rate of each chosen one."""
         relative = self._unit(at)
         N = self._bodies_of(relative)
-        V, rates = np.zeros((len(self._mine), len(self.island.bodies), 4, 3)), np.zeros((len(at.x), len(self._mine)))
+        V = np.zeros((len(self._mine), len(self.island.bodies), 4, 3))
         for k in range(len(V)):
             V[k] = self.island.rates(Q, N[:, :, k], at.centre)[self.island.bodies]
-            rates[:, k] = self._told(at, relative[:, :, k])
-        return V, rates
+        return V, self._told(at, relative)
 
     def _told(self, at: Posture, relative: Array) -> Array:
-        """Rates (m,) of coordinates for twists (b, 6) of branches."""
-        return np.asarray(((at.motions.slope @ relative.T) * self.island.paths).sum(axis=1))
+        """Rates (m, …) of coordinates for twists (b, 6, …) of branches."""
+        twists = np.tensordot(self.island.paths, relative, 1)
+        return np.asarray(np.einsum("mi,mi...->m...", at.motions.slope, twists))
 
     def jacobian(self, Q: Array, body: int, point: Array) -> Array:
         """(6, k): velocity [m/s] of the point of a body that is at a place of the world, and its spin [rad/s]."""

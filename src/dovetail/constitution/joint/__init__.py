@@ -28,6 +28,7 @@ from dovetail.constitution.joint.revolute_force import AffineBodyRevoluteJointEx
 from dovetail.constitution.joint.revolute_limit import AffineBodyRevoluteJointLimit
 from dovetail.constitution.joint.screw import AffineBodyScrewJoint
 from dovetail.constitution.joint.spherical import AffineBodySphericalJoint
+from dovetail.constitution.joint.spherical_resistance import AffineBodySphericalJointResistance
 from dovetail.constitution.joint.universal import AffineBodyUniversalJoint
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "AffineBodyRevoluteJointLimit",
     "AffineBodyScrewJoint",
     "AffineBodySphericalJoint",
+    "AffineBodySphericalJointResistance",
     "AffineBodyUniversalJoint",
     "EdgeJoint",
     "ExternalArticulationConstraint",

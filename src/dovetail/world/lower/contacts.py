@@ -66,12 +66,12 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
             continue
         vertices, triangles, edges, used, key = surface
         own = geometry.vertices.find("contact_element_id")
-        key = (*key, None if own is None else id(own.buffer))
-        if key not in known:
+        painted = np.full(len(vertices), -1)
+        if own is not None and len(used):
+            painted = own.values[used].astype(np.int64)
+        key = (*key, painted.tobytes(), _flag(geometry, "is_codim"))
+        if key not in known:  # bodies of the same surface share it
             known[key] = len(shapes)
-            painted = np.full(len(vertices), -1)
-            if own is not None and len(used):
-                painted = own.values[used].astype(np.int64)
             if (painted >= len(mu)).any():
                 _element(int(painted.max()), "contact_element_id", len(mu), entry.slot.object_name)
             shapes.append(
@@ -212,7 +212,7 @@ def surface_of(entry: BodyGeometry) -> Surface | None:
     compact = compact.reshape(-1)
     count = 3 * len(triangles)
     vertices = geometry.positions.values[used]
-    key = (id(geometry.positions.buffer), id(top.topo.buffer), id(label.buffer), uid_of(geometry))
+    key = (vertices.tobytes(), compact.tobytes(), count, uid_of(geometry))
     return Surface(vertices, compact[:count].reshape(-1, 3), compact[count:].reshape(-1, 2), used, key)
 
 

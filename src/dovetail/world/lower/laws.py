@@ -86,9 +86,7 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
         start, held = 0, np.full(laws.count, np.nan)
         for k in entries:
             entry = lowered.geometries[k]
-            word = entry.kind.coordinate or coordinate
-            if coordinate in entry.kind.further:
-                word = coordinate
+            word = coordinate if coordinate.prefix else entry.kind.coordinate or coordinate
             stop = start + entry.count
             lowered.law_uses.append(
                 LawOnJoints(
