@@ -87,10 +87,22 @@ def _net() -> Any:
     return sim
 
 
-def _conjugate() -> Any:
-    sim = _chain(4, "spherical", exact=False)
+def _conjugate(**options: Any) -> Any:
+    sim = _chain(4, "spherical", exact=False, **options)
     sim.scene.config["newton/direction"] = "conjugate"
     return sim
+
+
+def _worlds() -> Any:
+    """Two worlds of a driven hinge, which march."""
+    from dovetail import Worlds
+
+    def build(sim: Any, rng: Any) -> Any:
+        rod = sim.box((0.3, 0.03, 0.03), pos=(0.15, 0, 1))
+        sim.revolute(None, rod, pos=(0, 0, 1), axis=(0, 1, 0), drive=True)
+        return sim.mechanism()
+
+    return Worlds(build, 2)
 
 
 def _arap(integrator: str) -> Any:
@@ -171,6 +183,8 @@ def scenes() -> dict[str, Callable[[], Any]]:
     found |= {
         "net": _net,
         "conjugate": _conjugate,
+        "conjugate, threads": lambda: _conjugate(threads=2, config={"threads/grain": 0.1}),
+        "worlds": _worlds,
         "mechanism": lambda: _chain(3),
         "loose": _loose,
         "sliding": _sliding,
@@ -181,11 +195,16 @@ def scenes() -> dict[str, Callable[[], Any]]:
 
 def _run(name: str, build: Callable[[], Any]) -> Iterator[None]:
     """Steps of a scene, and after a break what is read of it."""
-    from dovetail import Engine, Sim, World
+    from dovetail import Engine, Sim, World, Worlds
 
     steps = next((steps for start, steps in LONGER.items() if name.startswith(start)), STEPS)
     made = build()
     made = made[0] if isinstance(made, tuple) else made
+    if isinstance(made, Worlds):
+        made.step(steps)
+        made.step(steps)
+        yield
+        return
     if isinstance(made, Sim):
         for _ in made.run(steps):
             pass
@@ -285,7 +304,8 @@ def _child(name: str, build: Callable[[], Any], pipe: int) -> None:
     for _ in _run(name, build):
         asked = list(listener.asked)  # for its steps; then it is read
     with os.fdopen(pipe, "w") as stream:
-        json.dump({"features": has[0], "asked": asked, "made": listener.made}, stream)
+        features = [*has[0], *(["worlds"] if name == "worlds" else [])]  # what marches is of no use to one alone
+        json.dump({"features": features, "asked": asked, "made": listener.made}, stream)
 
 
 def record() -> dict[str, Record]:

@@ -1,4 +1,4 @@
-"""Ragdolls fall on a heap: ball joints in neck, shoulders and hips, hinges with limits in elbows and knees.
+"""Ragdolls fall on a heap: balls that reach so far in neck, shoulders and hips, hinges with limits in elbows and knees.
 
 Limbs that share a joint do not collide (contact/joint_neighbours = 0); all others do, of one doll and of several.
 """
@@ -14,11 +14,13 @@ from dovetail.constitution import (
     AffineBodyRevoluteJoint,
     AffineBodyRevoluteJointLimit,
     AffineBodySphericalJoint,
+    AffineBodySphericalJointResistance,
 )
 
 GRAVITY, DT, D_HAT = 9.8, 0.01, 2e-3
 DOLLS, FRAMES = 3, 250
 BEND = -0.1, 2.4  # [rad] of elbows and knees
+REACH, LIMP = 1.8, 0.5  # of necks, shoulders and hips: how far [rad] they turn, and what that takes [N·m·s/rad]
 # size and centre [m] of the limbs of a doll with stretched arms, seen from its own middle; z is up
 LIMBS = {
     "torso": ((0.30, 0.16, 0.50), (0.00, 0, 0.00)),
@@ -81,6 +83,7 @@ def build():
         at = [T[:3, :3] @ joint[2] + T[:3, 3] for T in placed]
         left, right = ends(joint)
         ball = AffineBodySphericalJoint().create_geometry(at, left, doll, right, doll, [100.0] * DOLLS)
+        AffineBodySphericalJointResistance().apply_to(ball, damping=LIMP, max_angle=REACH)
         found.append(joints.geometries.create(ball)[0])
     for joint in HINGES:
         at = np.array([T[:3, :3] @ joint[2] + T[:3, 3] for T in placed])

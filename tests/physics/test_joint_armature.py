@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dovetail import Sim
-from dovetail.errors import GradientError
 
 G, A = 9.81, 0.05
 
@@ -80,12 +79,6 @@ def test_two_rotors_of_a_gear_are_those_of_one_with_the_square_of_the_ratio():
     alone = sim.mechanism(one).mass_matrix()[0, 0]
     bare = wheels[0].inertia[2, 2]
     assert alone == pytest.approx((bare + A) * (1 + 9), rel=1e-9)
-
-
-def test_gradients_of_it_are_refused():
-    sim, *_ = pendulum(0.01)
-    with pytest.raises(GradientError, match="armature"):
-        sim.rollout(2)
 
 
 def test_it_must_not_be_negative():

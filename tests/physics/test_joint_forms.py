@@ -144,7 +144,7 @@ def test_extras_on_a_subset_of_joints_act_on_those_joints():
     assert plain[:, [0, 2]] == pytest.approx(expected[:, [0, 2]], abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in JOINTS.values() if extras_of(kind)])
+@pytest.mark.parametrize("kind", [kind for kind in JOINTS.values() if len(extras_of(kind)) > 1])
 def test_the_order_in_which_extras_are_applied_does_not_matter(kind):
     motions = []
     for order in (1, -1):

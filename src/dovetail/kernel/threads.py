@@ -135,7 +135,7 @@ def chunks(items: int, cost: float, within: bool = False) -> Sequence[Span]:
     work = 1e-3 * items * cost
     if work < _setting.grain * (_WITHIN if within else 1.0) or items < 2:
         return [(0, 0, items)]
-    parts = min(MOST, items, 4 * (1 + int(0.5 * work / _setting.grain)))
+    parts = min(MOST, items, 4 * (1 + int(min(0.5 * work / _setting.grain, MOST))))
     return Spans(items, parts, work)
 
 

@@ -185,7 +185,7 @@ class Coordinate(Handle):
 
     def stop_strength(self, width: float) -> float:
         """The strength s of a soft limit: a load f rests beyond the bound by e = w√(f h² w/(3s)), w the width."""
-        w = width or 1.0
+        w = self.number("the width of a limit", width) or 1.0
         left, right = self._ends
         body = right if not right.fixed or left is None else left
         reach = np.linalg.norm(body.vertices - self.joint.anchor, axis=1).max()

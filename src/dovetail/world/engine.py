@@ -100,9 +100,10 @@ class Engine:
             )
         try:
             folder.mkdir(exist_ok=True)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+            why = getattr(error, "strerror", None) or error
             raise WorldError(
-                f"Engine: cannot make the workspace '{folder}' ({error.strerror}); give a folder you may write to."
+                f"Engine: cannot make the workspace '{folder}' ({why}); give a folder you may write to."
             ) from None
         self._name = name
         self._workspace = folder.resolve()

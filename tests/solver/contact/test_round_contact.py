@@ -35,7 +35,7 @@ def test_round_bodies_push_from_their_radius_on(one, other):
     sim.step()
     assert sim["one"].velocity[2] > 0.0
     with pytest.raises(SceneError, match="too near"):
-        touching(one, other, -1.01e-3).step()
+        touching(one, other, -1.2e-3).step()  # what is nearer by less than a tenth of that is set apart
 
 
 def test_a_ball_at_the_height_of_its_radius_stays_there():

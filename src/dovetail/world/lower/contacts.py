@@ -31,7 +31,7 @@ class Surface(NamedTuple):
     vertices (v, 3)                  rest positions [m]
     triangles (t, 3), edges (e, 2)   outward triangles, and single edges of rods; indices of these vertices
     used (v,)                        vertices of the mesh that they are; empty for the core of a round body
-    key                              equal for geometries with the same mesh
+    key                              equal for equal surfaces
     """
 
     vertices: Array
@@ -48,6 +48,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         return None
     shapes: list[Shape] = []
     known: dict[Any, int] = {}
+    prepared: dict[Any, Shape] = {}
     materials: list[Indices] = []
     shape_of = np.full(table.count, -1)
     d_hat = np.full(table.count, scaled(config, "contact/d_hat", table))
@@ -70,15 +71,17 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         if own is not None and len(used):
             painted = own.values[used].astype(np.int64)
         key = (*key, painted.tobytes(), _flag(geometry, "is_codim"))
-        if key not in known:  # bodies of the same surface share it
-            known[key] = len(shapes)
+        place = (key, id(geometry.positions.buffer))  # each geometry has a surface of its own, which may be varied
+        if place not in known:
+            known[place] = len(shapes)
             if (painted >= len(mu)).any():
                 _element(int(painted.max()), "contact_element_id", len(mu), entry.slot.object_name)
-            shapes.append(
-                _split(make_shape(vertices, triangles, edges, closed=not _flag(geometry, "is_codim")), painted)
-            )
+            if key not in prepared:  # but equal ones are prepared once
+                closed = not _flag(geometry, "is_codim")
+                prepared[key] = _split(make_shape(vertices, triangles, edges, closed=closed), painted)
+            shapes.append(prepared[key])
             materials.append(painted)
-        shape_of[here] = known[key]
+        shape_of[here] = known[place]
         range_ = geometry.meta.find(builtin.d_hat)
         if range_ is not None:
             d_hat[here] = range_.values[0]
