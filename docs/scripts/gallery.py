@@ -159,11 +159,9 @@ def draw(recording: Recording, shot: Shot) -> Any:
 
     def placed(moment: int, ghost: bool) -> list[tuple[Array, Array, Any]]:
         found = []
-        for k, body in enumerate(recording.bodies):
-            shape = shapes[next(i for i, known in enumerate(recording.shapes) if known is body.shape)]
-            if shape is not None and not (body.fixed and ghost):
-                T = recording.transforms(moment)[k]
-                found.append((shape.vertices @ T[:3, :3].T + T[:3, 3], shape.triangles, body.color))
+        for T, body, looks in zip(recording.transforms(moment), recording.bodies, shapes, strict=True):
+            for _, shape, color in looks if not (body.fixed and ghost) else ():
+                found.append((shape.vertices @ T[:3, :3].T + T[:3, 3], shape.triangles, color))
         return found
 
     *ghosts, seen = [placed(moment, moment != shot.moments[-1]) for moment in shot.moments]

@@ -192,8 +192,8 @@ def test_a_robot_can_be_there_twice(write):
     assert np.allclose(two.frames["tool"].pos, arm_frames(np.zeros(3))["tool"][:3, 3] + (0, 2, 0))
 
 
-def test_what_is_alike_is_one_surface_for_contact(write):
-    """Of links with the same shapes, and of robots of the same file; those that are turned are others."""
+def test_what_is_alike_is_prepared_for_contact_once(write):
+    """Links with the same shapes, and robots of the same file; those that are turned are others."""
     two = '<origin xyz="{} 0 0"/><geometry><box size="0.1 0.1 0.1"/></geometry></collision><collision>'
     links = [
         link(name, shape='<box size="0.1 0.1 0.1"/>').replace("<collision>", f"<collision>{two.format(x)}")
@@ -203,7 +203,7 @@ def test_what_is_alike_is_one_surface_for_contact(write):
     sim = Sim()
     for k in range(3):
         sim.robot(file, pos=(0, 0, 2.0 * k))
-    assert len(sim.world._simulation.contact.scene.shapes) == 2
+    assert len({id(shape) for shape in sim.world._simulation.contact.scene.shapes}) == 2
 
 
 def test_a_wrong_option_is_refused_in_the_words_of_sim(write):

@@ -159,7 +159,7 @@ class Reel:
         """Step k, with what controls do before it; again if it was taken before."""
         simulation, again = self._simulation, k < len(self.frames)
         if self._controls is not None:
-            self._controls(k)
+            _control(self._controls, k)
         state, coordinates = simulation.state, self.parameters.coordinates
         if not (np.array_equal(state.Q, self.Q(k)) and np.array_equal(state.V, self.V(k))):
             raise GradientError(
@@ -292,3 +292,14 @@ class Reel:
                 for k in steps:
                     Q[k + 1], V[k + 1] = self.Q(k + 1), self.V(k + 1)
         return Q, V
+
+
+def _control(controls: Callable[[int], Any], k: int) -> None:
+    try:
+        controls(k)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise  # from within
+        raise GradientError(
+            f"rollout: controls cannot be called with the number of a step ({error}); give a function of it."
+        ) from None
