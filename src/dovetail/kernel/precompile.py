@@ -5,7 +5,8 @@ longest way to go come first. This process compiles as well, and at once, while 
 their own that run this module and nothing of the user's program. What one of them leaves undone, because it does not
 start or ends too early, somebody else compiles.
 
-Kernels that can wait (`spared`) come last. This process goes on without them, and the others end when they have them.
+Kernels that can wait (`spared`) come last. This process goes on without them, and the others end when they have them;
+a program that is over by then waits for that, some seconds at most.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -32,6 +34,8 @@ __all__ = ["missing", "precompile"]
 
 _WORTH = 3.0
 """Seconds of compiling from which on it is worth starting processes."""
+_LAST = 5.0
+"""Seconds that a program that is over waits for them at most."""
 
 
 def missing(wanted: Sequence[Task]) -> list[Task]:
@@ -86,7 +90,7 @@ def precompile(ahead: Sequence[Task], tell: Callable[[int], None], behind: Seque
             spare.leave_to(plan.goes_on)
         for worker in workers:
             if plan.goes_on():
-                atexit.register(worker.end)
+                atexit.register(worker.end, plan)
             else:
                 worker.end()
 
@@ -196,7 +200,11 @@ class _Worker:
         with contextlib.suppress(OSError):
             process.stdin.close()  # it ends
 
-    def end(self) -> None:
+    def end(self, plan: _Plan | None = None) -> None:
+        """End it, when it has done what is left of a plan: the next run is not to begin with that."""
+        until = time.monotonic() + _LAST
+        while plan is not None and plan.goes_on() and time.monotonic() < until:
+            time.sleep(0.01)
         if self._process is not None:
             self._process.terminate()
             self._process.wait()
