@@ -70,7 +70,7 @@ def measure() -> list[str]:
             cold = first_step(scene, cache)
             warm = min((first_step(scene, cache) for _ in range(3)), key=lambda found: found["wall"])
         assert cold["state"] == warm["state"], "results depend on where kernels came from"
-        lines.append(f"| {name} | {cold['wall']:.0f} s | {cold['cpu']:.0f} s | {warm['wall']:.1f} s |")
+        lines.append(f"| {name} | {cold['wall']:.1f} s | {cold['cpu']:.0f} s | {warm['wall']:.1f} s |")
         print(lines[-1], flush=True)
     return lines
 
