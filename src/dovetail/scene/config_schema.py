@@ -182,7 +182,7 @@ KEYS: dict[str, Key] = {
         0, _NOT_NEGATIVE, "Threads of a step; 0: DOVETAIL_THREADS, or as many as there are processors. Results are "
         "bit-identical for any number."),
     "threads/grain": _number(
-        100.0, _POSITIVE, "µs", "Work of one kind from which on threads share it, by a quarter of that or more."),
+        500.0, _POSITIVE, "µs", "Work of one kind from which on threads share it, by a quarter of that or more."),
 
     "sanity_check/enable": _flag(1, "Look for intersecting or inverted bodies in World.init."),
     "sanity_check/mode": _choice(("normal", "quiet"), "normal: also write the offending surfaces to files."),
