@@ -20,7 +20,8 @@ from dovetail.world.sanity.message import SanityCheckMessage, SanityCheckResult
 
 __all__ = ["Surfaces"]
 
-_NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance", 5: "enclosure"}
+_ENCLOSURE = 5  # a warning; the others are errors
+_NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance", _ENCLOSURE: "enclosure"}
 _TOLD = 5  # findings of a kind that are spelled out; a badly placed pile has thousands
 
 
@@ -29,7 +30,7 @@ def _failed(offence: Meeting | Sinking) -> int:
     if isinstance(offence, Sinking):
         return 2
     if offence.holder >= 0:
-        return 5
+        return _ENCLOSURE
     return 1 if offence.crossings else 3
 
 
@@ -73,7 +74,7 @@ class Surfaces:
                 body for o in told for body in ((o.body,) if isinstance(o, Sinking) else (o.a, o.b))
             )
             geometries = {self._table.name(body): self._placed(body, Q) for body in concerned}
-            result = SanityCheckResult.Warning if id == 5 else SanityCheckResult.Error
+            result = SanityCheckResult.Warning if id == _ENCLOSURE else SanityCheckResult.Error
             messages.append(SanityCheckMessage(id, name, result, "\n".join(lines), geometries))
         return messages
 
@@ -112,14 +113,17 @@ class Surfaces:
 
     def admitted(self, who: str, Q: Array, moved: Indices) -> Array:
         """Q, with moved bodies set apart from what they touch; raises if they intersect anything."""
-        offences = [offence for offence in self._offences(Q, moved) if _failed(offence) != 5]
+        offences = self._errors(Q, moved)
         if offences and self._sets_apart:
             Q = self._set_apart(Q, np.isin(np.arange(len(Q)), moved))
-            offences = [offence for offence in self._offences(Q, moved) if _failed(offence) != 5]
+            offences = self._errors(Q, moved)
         if offences:
             more = f" The same holds for {len(offences) - 1} more." if len(offences) > 1 else ""
             raise WorldError(f"{who}: nothing was changed, since {self._text(offences[0])}{more}")
         return Q
+
+    def _errors(self, Q: Array, moved: Indices) -> list[Meeting | Sinking]:
+        return [offence for offence in self._offences(Q, moved) if _failed(offence) != _ENCLOSURE]
 
     def _offences(self, Q: Array, moved: Indices | None) -> list[Meeting | Sinking]:
         fixed = self._is_fixed
