@@ -73,7 +73,7 @@ def compare_nets() -> None:
                 middle = time.process_time()
                 blocks.solve(everyone, b)
                 times[k] = np.minimum(times[k], (middle - begin, time.process_time() - middle))
-        work = cases[0].structure.flops / 1e6, cases[1].net.structure.work(3).sum() / 1e6
+        work = cases[0].structure.work(12).sum() / 1e6, cases[1].net.structure.work(3).sum() / 1e6
         (f, s), (g, t) = 1e3 * times
         print(f"{n:6d} {work[0]:13.1f} {f:9.2f} {s:9.2f} {work[1]:14.2f} {g:9.2f} {t:9.2f}", flush=True)
     A = rng.normal(size=(800, 800))

@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from dovetail.kernel.kernel import jit_enabled
-from dovetail.solver.linear import block12, block12_plain, block12_simd
+from dovetail.solver.linear import block12, block12_plain
 
 # which operands an operation takes: D block to be factored, I the same but indefinite, U factored block, B any block,
 # R reciprocal diagonal, v vector
@@ -30,7 +30,7 @@ OPERATIONS = sorted(OPERANDS)
 
 
 def test_all_operations_are_listed_here():
-    for module in (block12, block12_plain, block12_simd):
+    for module in (block12, block12_plain):
         assert sorted(module.__all__) == OPERATIONS
 
 
@@ -66,7 +66,7 @@ def plain(name: str):
 
 def vectorised(name: str):
     """The intrinsic, which only compiled code can call."""
-    operation = getattr(block12_simd, name)
+    operation = getattr(block12, name)
     if len(OPERANDS[name]) == 2:
         return njit(lambda A, a, B, b: operation(A, a, B, b))
     return njit(lambda A, a, B, b, C, c: operation(A, a, B, b, C, c))

@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from dovetail.kernel.kernel import jit_enabled
-from dovetail.solver.linear import block3, block3_plain, block3_simd
+from dovetail.solver.linear import block3, block3_plain
 
 DEFINITIONS = {"product": lambda C, A, B: A @ B, "subtract_product": lambda C, A, B: C - A.T @ B}
 
@@ -24,7 +24,7 @@ def square(block: np.ndarray) -> np.ndarray:
 
 
 def test_all_operations_are_listed_here():
-    for module in (block3, block3_plain, block3_simd):
+    for module in (block3, block3_plain):
         assert sorted(module.__all__) == sorted(DEFINITIONS)
 
 
@@ -42,7 +42,7 @@ def test_plain_loops_do_what_their_formula_says(name, rng):
 @pytest.mark.skipif(not jit_enabled, reason="intrinsics need the compiler")
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_vector_code_does_what_the_plain_loops_do(name, rng):
-    plain, operation = getattr(block3_plain, name), getattr(block3_simd, name)
+    plain, operation = getattr(block3_plain, name), getattr(block3, name)
     vectorised = njit(lambda C, c, A, a, B, b: operation(C, c, A, a, B, b))
     C, A, B = padded(rng), padded(rng), padded(rng)
     expected = C.copy()

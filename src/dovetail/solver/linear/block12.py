@@ -1,13 +1,20 @@
-"""The 12×12 block operations that kernels call: SIMD when compiled, plain loops when JIT is off."""
+"""The 12×12 block operations as straight-line vector code, emitted as LLVM IR through Numba intrinsics.
+
+Everything an operation touches more than once stays in registers; loops over the twelve rows are unrolled while the
+code is emitted. `block12_plain` defines what each operation means; this module only says it faster (about six times on
+a core with 256-bit vectors). Without JIT the operations are those of `block12_plain`.
+"""
 
 from __future__ import annotations
 
-from dovetail.kernel.kernel import jit_enabled
+from collections.abc import Callable
+from typing import Any
 
-if jit_enabled:
-    from dovetail.solver.linear import block12_simd as _implementation
-else:
-    from dovetail.solver.linear import block12_plain as _implementation  # type: ignore[no-redef]
+from llvmlite import ir
+from numba import types
+
+from dovetail.solver.linear import block12_plain as plain
+from dovetail.solver.linear.vector_code import DOUBLE, GROUPS, LANES, Block, Emitter, N, operation
 
 __all__ = [
     "add_gram",
@@ -22,13 +29,121 @@ __all__ = [
     "upper_transposed_solve_block",
 ]
 
-add_gram = _implementation.add_gram
-cholesky = _implementation.cholesky
-signed_cholesky = _implementation.signed_cholesky
-subtract_gram = _implementation.subtract_gram
-subtract_product = _implementation.subtract_product
-subtract_times = _implementation.subtract_times
-subtract_transposed_times = _implementation.subtract_transposed_times
-upper_solve = _implementation.upper_solve
-upper_transposed_solve = _implementation.upper_transposed_solve
-upper_transposed_solve_block = _implementation.upper_transposed_solve_block
+
+def _product(sign: float, symmetric: bool) -> Callable[..., None]:
+    """C ± AᵀB by panels of four rows; with `symmetric` only the groups on and right of the diagonal."""
+
+    def emit(e: Emitter, C: Block, A: Block, B: Block) -> None:
+        for panel in range(GROUPS):
+            groups = range(panel if symmetric else 0, GROUPS)
+            rows = range(LANES * panel, LANES * panel + LANES)
+            total = {(i, g): C.lanes(i, g) for i in rows for g in groups}
+            for p in range(N):
+                right = {g: B.lanes(p, g) for g in groups}
+                for i in rows:
+                    a = A.scalar(p, i)
+                    weight = e.spread(e.ir.fneg(a) if sign < 0 else a)
+                    for g in groups:
+                        total[i, g] = e.multiply_add(weight, right[g], total[i, g])
+            for (i, g), value in total.items():
+                C.set_lanes(i, g, value)
+
+    return emit
+
+
+def _gram(sign: float) -> Callable[..., None]:
+    product = _product(sign, symmetric=True)
+    return lambda e, C, A: product(e, C, A, A)
+
+
+def _cholesky(e: Emitter, D: Block, R: Block, G: Block | None = None) -> Any:
+    """With G for the signs of pivots, these may be negative."""
+    row = [{g: D.lanes(p, g) for g in range(p // LANES, GROUPS)} for p in range(N)]
+    smallest = None
+    for p in range(N):
+        pivot = e.entry(row[p], p)
+        size = pivot if G is None else e.size(pivot)
+        if smallest is None:
+            smallest = size
+        else:
+            smaller = e.ir.fcmp_unordered("<", size, smallest)
+            smallest = e.ir.select(smaller, size, smallest)
+        inverse = e.ir.fdiv(ir.Constant(DOUBLE, 1.0), e.square_root(size))
+        R.set_scalar(0, p, inverse)
+        sign = None if G is None else e.sign(pivot)
+        if G is not None:
+            G.set_scalar(0, p, sign)
+        scale = e.spread(inverse if G is None else e.ir.fmul(inverse, sign))
+        for g in row[p]:
+            row[p][g] = e.ir.fmul(row[p][g], scale)
+            D.set_lanes(p, g, row[p][g])
+        for i in range(p + 1, N):
+            entry = e.entry(row[p], i)
+            weight = e.spread(e.ir.fneg(entry if G is None else e.ir.fmul(sign, entry)))
+            for g in row[i]:
+                row[i][g] = e.multiply_add(weight, row[p][g], row[i][g])
+    return smallest
+
+
+def _upper_transposed_solve_block(e: Emitter, U: Block, R: Block, X: Block) -> None:
+    row = [[X.lanes(p, g) for g in range(GROUPS)] for p in range(N)]
+    for p in range(N):
+        scale = e.spread(R.scalar(0, p))
+        for g in range(GROUPS):
+            row[p][g] = e.ir.fmul(row[p][g], scale)
+            X.set_lanes(p, g, row[p][g])
+        for i in range(p + 1, N):
+            weight = e.spread(e.ir.fneg(U.scalar(p, i)))
+            for g in range(GROUPS):
+                row[i][g] = e.multiply_add(weight, row[p][g], row[i][g])
+
+
+def _subtract_transposed_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
+    total = [Y.lanes(0, g) for g in range(GROUPS)]
+    for p in range(N):
+        weight = e.spread(e.ir.fneg(X.scalar(0, p)))
+        for g in range(GROUPS):
+            total[g] = e.multiply_add(weight, A.lanes(p, g), total[g])
+    for g in range(GROUPS):
+        Y.set_lanes(0, g, total[g])
+
+
+def _subtract_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
+    x = [X.lanes(0, g) for g in range(GROUPS)]
+    for i in range(N):
+        total = e.ir.fmul(A.lanes(i, 0), x[0])
+        for g in range(1, GROUPS):
+            total = e.multiply_add(A.lanes(i, g), x[g], total)
+        Y.set_scalar(0, i, e.ir.fsub(Y.scalar(0, i), e.lane_sum(total)))
+
+
+def _upper_transposed_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
+    y = [Y.lanes(0, g) for g in range(GROUPS)]
+    for p in range(N):
+        value = e.ir.fmul(e.entry(y, p), R.scalar(0, p))
+        Y.set_scalar(0, p, value)
+        weight = e.spread(e.ir.fneg(value))
+        for g in range((p + 1) // LANES, GROUPS):
+            y[g] = e.multiply_add(weight, U.lanes(p, g), y[g])
+
+
+def _upper_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
+    y = [Y.scalar(0, p) for p in range(N)]
+    for p in range(N - 1, -1, -1):
+        y[p] = e.ir.fmul(y[p], R.scalar(0, p))
+        Y.set_scalar(0, p, y[p])
+        weight = e.ir.fneg(y[p])
+        for i in range(p):
+            y[i] = e.multiply_add(weight, U.scalar(i, p), y[i])
+
+
+add_gram = operation(plain.add_gram, _gram(+1.0), 2)
+cholesky = operation(plain.cholesky, _cholesky, 2, types.float64)
+signed_cholesky = operation(plain.signed_cholesky, _cholesky, 3, types.float64)
+subtract_gram = operation(plain.subtract_gram, _gram(-1.0), 2)
+subtract_product = operation(plain.subtract_product, _product(-1.0, symmetric=False), 3)
+subtract_times = operation(plain.subtract_times, _subtract_times, 3)
+subtract_transposed_times = operation(plain.subtract_transposed_times, _subtract_transposed_times, 3)
+upper_solve = operation(plain.upper_solve, _upper_solve, 3)
+upper_transposed_solve = operation(plain.upper_transposed_solve, _upper_transposed_solve, 3)
+upper_transposed_solve_block = operation(plain.upper_transposed_solve_block, _upper_transposed_solve_block, 3)

@@ -48,19 +48,10 @@ class Structure:
     row_start: Indices
     column: Indices
 
-    def columns_of(self, row: int) -> Indices:
-        """Columns of the blocks in a row."""
-        return self.column[self.row_start[row] : self.row_start[row + 1]]
-
     def work(self, size: int) -> Array:
         """Multiply–adds of one numerical factorisation by row, with blocks of size × size."""
         blocks = np.diff(self.row_start)
         return size**3 * (1.0 / 6.0 + 0.5 * blocks + 0.5 * blocks**2)
-
-    @property
-    def flops(self) -> int:
-        """Multiply–adds of one numerical factorisation, with blocks of 12×12."""
-        return int(self.work(12).sum())
 
 
 def _adjacency(node_count: int, pairs: Indices) -> tuple[Indices, Indices]:

@@ -14,6 +14,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from dovetail.kernel.kernel import jit_enabled
+
 __all__ = ["DOUBLE", "GROUPS", "LANES", "Block", "Emitter", "N", "operation"]
 
 N = 12
@@ -102,8 +104,13 @@ class Emitter:
         return self.ir.fadd(left, self.ir.fadd(self.lane(v, 2), self.lane(v, 3)))
 
 
-def operation(emit: Callable[..., Any], count: int, returns: Any = types.void) -> Any:
-    """Make an intrinsic f(array₀, index₀, array₁, index₁, …) of `emit(emitter, block₀, block₁, …)`."""
+def operation(plain: Callable[..., Any], emit: Callable[..., Any], count: int, returns: Any = types.void) -> Any:
+    """Make an intrinsic f(array₀, index₀, array₁, index₁, …) of `emit(emitter, block₀, block₁, …)`.
+
+    Without a compiler it is the plain loop that says the same.
+    """
+    if not jit_enabled:
+        return plain
 
     def typing(*pairs: Any) -> tuple[Any, Callable[..., Any]]:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
