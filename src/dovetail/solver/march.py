@@ -8,7 +8,7 @@ Many marches are one call (`march_all`), which lets go of Python's lock.
 
 from __future__ import annotations
 
-from dovetail.kernel.copy import copy_rows
+from dovetail.kernel.copy import copy, copy_rows
 from dovetail.kernel.kernel import mapped, plain_kernel
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, nested, real
@@ -120,12 +120,6 @@ class March(Record):
 
 
 @plain_kernel
-def _copy(source: Array, out: Array) -> None:
-    for k in range(len(source)):
-        out[k] = source[k]
-
-
-@plain_kernel
 def _begin_rows(scale: float, force: Array, multiplier: Array) -> None:
     for k in range(len(force)):
         for x in range(3):
@@ -142,9 +136,9 @@ def _end_rows(scale: float, multiplier: Array, force: Array) -> None:
 @plain_kernel
 def _refresh(m: March) -> None:
     """Parameters ← those of the step that begins, as `JointRefresh.run` has them."""
-    _copy(m.past[1], m.kept_past)
-    _copy(m.past[0], m.past[1])
-    _copy(m.before, m.past[0])
+    copy(m.past[1], m.kept_past)
+    copy(m.past[0], m.past[1])
+    copy(m.before, m.past[0])
     approach(m.approaches, m.value, m.past, m.h, m.p)
     for k in range(len(m.now)):
         m.p[m.now[k]] = m.value[m.rates[k]]
@@ -159,9 +153,9 @@ def _begin(m: March) -> None:
     _begin_rows(scale, m.points_force, m.points_multiplier)
     _begin_rows(scale, m.slides_force, m.slides_multiplier)
     _begin_rows(scale, m.combined_force, m.combined_multiplier)
-    _copy(m.used, m.kept_used)
-    _copy(m.spent, m.kept_spent)
-    _copy(m.planes, m.kept_planes)
+    copy(m.used, m.kept_used)
+    copy(m.spent, m.kept_spent)
+    copy(m.planes, m.kept_planes)
     copy_rows(m.Q, m.start.Q)
     copy_rows(m.V, m.start.V)
     for b in range(len(m.start.held)):
@@ -178,12 +172,12 @@ def _begin(m: March) -> None:
 @plain_kernel
 def _give_up(m: March) -> None:
     """Have all that outlives a step as it was; parameters that were changed since the last one are to be read anew."""
-    _copy(m.before, m.p)
-    _copy(m.past[1], m.past[0])
-    _copy(m.kept_past, m.past[1])
-    _copy(m.kept_used, m.used)
-    _copy(m.kept_spent, m.spent)
-    _copy(m.kept_planes, m.planes)
+    copy(m.before, m.p)
+    copy(m.past[1], m.past[0])
+    copy(m.kept_past, m.past[1])
+    copy(m.kept_used, m.used)
+    copy(m.kept_spent, m.spent)
+    copy(m.kept_planes, m.planes)
 
 
 @plain_kernel
@@ -202,7 +196,7 @@ def _end(m: March) -> None:
     _end_rows(scale, m.combined_multiplier, m.combined_force)
     if m.commit >= 0:
         call(m.words, m.commit)
-    _copy(m.p, m.before)
+    copy(m.p, m.before)
     time = m.time[0] + m.h
     m.time[1] += m.h - (time - m.time[0])
     m.time[0] = time
