@@ -33,7 +33,7 @@ from dovetail.solver.linear.ordering import (
 from dovetail.solver.linear.points import Net
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Blocks", "clear_resting"]
+__all__ = ["Blocks", "clear_resting", "copy_active"]
 
 # A factor with more than so many blocks per block of the matrix, on more bodies than that, costs more than conjugate
 # gradients (benchmarks/linear.py).
@@ -54,6 +54,15 @@ def _without(active: Indices, some: Indices, others: Indices, out: Indices) -> N
     """out ← active bodies that are neither among some nor among others."""
     for b in range(len(active)):
         out[b] = active[b] if not (some[b] or others[b]) else 0
+
+
+@kernel
+def copy_active(active: Indices, found: Array, y: Array) -> None:
+    """y[b] ← found[b] of active bodies; the others keep theirs."""
+    for b in range(len(y)):
+        if active[b]:
+            for i in range(12):
+                y[b, i] = found[b, i]
 
 
 @kernel

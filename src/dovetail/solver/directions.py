@@ -21,7 +21,7 @@ from dovetail.errors import SolverError
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.articulated.trees import Sweep
-from dovetail.solver.blocks import Blocks
+from dovetail.solver.blocks import Blocks, copy_active
 from dovetail.solver.damping import Damping
 from dovetail.solver.islands import Islands
 from dovetail.solver.nets import Nets
@@ -58,15 +58,6 @@ def _split(
         few += swept[b]
         many += rest[b]
     return few, many
-
-
-@kernel
-def _keep(active: Indices, found: Array, y: Array) -> None:
-    """y[b] ← found[b] of active bodies; the others keep theirs."""
-    for b in range(len(y)):
-        if active[b]:
-            for i in range(12):
-                y[b, i] = found[b, i]
 
 
 class Directions:
@@ -244,7 +235,7 @@ class Directions:
                 blocks.solve(active, blocks.g)
                 if potential.exact is not None:
                     potential.exact.direction(at.Q, blocks, active, blocks.g)
-                _keep(active, blocks.g, y)
+                copy_active(active, blocks.g, y)
                 return
         raise self._singular(bad)
 
@@ -272,7 +263,7 @@ class Directions:
         exact.direction(at.Q, blocks, active, blocks.g)
         exact.resume(kept)
         self.y.fill(0.0)
-        _keep(active, blocks.g, self.y)
+        copy_active(active, blocks.g, self.y)
         return self.y
 
     def solve(self, Q: Array, b: Array, active: Indices) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble_bodies
-from dovetail.solver.blocks import Blocks
+from dovetail.solver.blocks import Blocks, copy_active
 from dovetail.solver.convergence import accept_trials, continue_trials, predict_last, settle
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import damp, measure, move, set_limits, shorten, total_by_island
@@ -204,7 +204,7 @@ def direct(
     span has where bodies begin and end, and the phases; all but the first are for all bodies. With all of them the
     exact Hessian is tried first if `exact`. Returns −1, or a body at which it is not definite.
     """
-    bad, phases = -1, span[3]
+    bad, phases, rows = -1, span[3], (0, 0, len(blocks.order))
     while True:
         if phases & BODIES:
             _assemble_bodies(p, arap, exact, Q, active, blocks, span[1], span[2])
@@ -212,16 +212,11 @@ def direct(
             _assemble_joints(p, slides, laws, combined, exact, Q, active, blocks)
         if not phases & FACTOR:
             return bad
-        rows = (0, 0, len(blocks.order))
         bad = factor(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, rows)
         if bad < 0 or not exact or not phases & JOINTS:
             break
         exact = False
     if bad < 0:
-        for b in range(len(y)):
-            if active[b]:
-                for i in range(12):
-                    y[b, i] = blocks.g[b, i]
-        rows = (0, 0, len(blocks.order))
+        copy_active(active, blocks.g, y)
         solve(blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R, y, rows)
     return bad

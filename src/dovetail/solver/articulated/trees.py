@@ -20,6 +20,7 @@ from dovetail.solver.articulated.articulated import Articulated
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.special_rows import SpecialRows
 from dovetail.solver.articulated.tree import plant, tree_islands
+from dovetail.solver.blocks import copy_active
 from dovetail.solver.bodies import ORTHO
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.rows import Rows as JointRows
@@ -70,15 +71,6 @@ def _export(
                 multiplier[tells[k], x] = 0.5 * (force[t, x] - force[t + 1, x])
             else:
                 multiplier[tells[k], x] = 0.5 * (force[t - 1, x] + force[t, x])
-
-
-@kernel
-def _take(active: Indices, found: Array, y: Array) -> None:
-    """y[b] ← found[b] of active bodies."""
-    for b in range(len(y)):
-        if active[b]:
-            for i in range(12):
-                y[b, i] = found[b, i]
 
 
 def _pair_up(rows: Rows, joint: Indices, weights: Array, compliance: Array) -> Indices:
@@ -291,7 +283,7 @@ class Sweep:
         fine = self.sweep.direction(at.Q, self._potential.Q_tilde, active, found) < 0
         if fine:
             if not all_bodies:
-                _take(active, found, y)
+                copy_active(active, found, y)
             self._swept |= active
             self._not_exported = True
         return fine
