@@ -29,10 +29,10 @@ def test_the_guesses_of_eight_bodies_are_those_of_each(stretch):
     is_free, weight = np.ones(N, np.int64), rng.uniform(0.5, 2.0, N)
     is_free[20] = 0
     out, expected = np.empty_like(Q), np.empty_like(Q)
-    first_guess(0.01, weight, is_free, Q, Q_tilde, A, out)
+    first_guess(1e-4 / weight, is_free, Q, Q_tilde, A, out)
     for b in range(N):
         one = slice(b, b + 1)
-        first_guess(0.01, weight[one], is_free[one], Q[one], Q_tilde[one], A[one], expected[one])
+        first_guess(1e-4 / weight[one], is_free[one], Q[one], Q_tilde[one], A[one], expected[one])
     # a polar rotation is given to 1e-6, after which the next sweep would leave 1e-12
     np.testing.assert_allclose(out, expected, atol=1e-11)
     assert (out[20] == Q[20]).all()

@@ -59,7 +59,7 @@ def test_the_first_guess_of_a_spinning_body_is_a_rotation():
     Q_tilde = Q.copy()
     Q_tilde[0, 1:] += h * (cross_matrix(omega) @ Q[0, 1:].T).T
     out = np.empty_like(Q)
-    first_guess(h, np.ones(1), np.array([1]), Q, Q_tilde, np.zeros_like(Q), out)
+    first_guess(np.array([h * h]), np.array([1]), Q, Q_tilde, np.zeros_like(Q), out)
     A = out[0, 1:].T
     np.testing.assert_allclose(A.T @ A, np.eye(3), atol=1e-11)  # the polar iteration stops at 1e-6, squared
     angle = np.arctan(np.linalg.norm(omega) * h)  # of the polar rotation of 1 + h[ω]×
@@ -72,7 +72,7 @@ def test_the_first_guess_carries_internal_accelerations_and_leaves_fixed_bodies(
     A = np.zeros_like(Q)
     A[:, 0] = [1.0, -2.0, 3.0]
     out = np.empty_like(Q)
-    first_guess(0.2, np.array([1.0, 4.0]), IS_FREE, Q, Q, A, out)
+    first_guess(0.2**2 / np.array([1.0, 4.0]), IS_FREE, Q, Q, A, out)
     assert (out[0] == Q[0]).all()
     np.testing.assert_allclose(out[1, 0], 0.01 * A[1, 0], rtol=1e-15)
 

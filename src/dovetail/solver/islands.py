@@ -9,6 +9,7 @@ and the Newton direction of coupled bodies is never scaled in parts.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -126,19 +127,14 @@ class Islands(Record):
 
     def __init__(self, is_free: Indices, joined: Indices, on_exact_joint: Indices) -> None:
         n = len(is_free)
-        whole = {
-            name: np.zeros(n, np.int64) for name in ("of", "marks", "mechanism", "running", "guarded", "has_exact")
-        }
-        whole |= {name: np.zeros(n, np.int64) for name in ("done", "last", "curved", "tried", "ended")}
-        numbers = {
-            name: np.zeros(n) for name in ("size", "before", "by_body", "alpha", "total", "limit", "noise", "shortest")
-        }
         free = np.ascontiguousarray(is_free, np.int64)
-        super().__init__(
-            count=0, is_free=free, unconverged=free.copy(),
-            on_exact_joint=np.ascontiguousarray(on_exact_joint, np.int64), parent=np.arange(n),
-            joined=np.ascontiguousarray(joined, np.int64), **whole, **numbers,
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "count": 0, "is_free": free, "unconverged": free.copy(), "parent": np.arange(n),
+            "on_exact_joint": np.ascontiguousarray(on_exact_joint, np.int64),
+            "joined": np.ascontiguousarray(joined, np.int64),
+        }  # fmt: skip
+        rest = {name: np.zeros(n, field.dtype) for name, field in self.fields.items() if name not in given}
+        super().__init__(**given, **rest)
         self.are_by_joints = False
         self.restart()
         self.by_joints()

@@ -67,6 +67,7 @@ class Potential:
     exact            exact joints, None if there are none
     soft_transforms, others   further contributions
     contact          None if it is off
+    Q_tilde          where the kinetic term pulls to in the step at hand (n, 4, 3), to be filled
     islands          of bodies, by joints at first
     is_standard      whether there is nothing but bodies, rows and laws: then kernels know everything
     constraints      all exact rows, None if there are none
@@ -92,10 +93,10 @@ class Potential:
         if exact is not None:
             on_exact_joint[exact.pairs] = 1
         self.islands = Islands(bodies.is_free, self.pairs, on_exact_joint)
-        self._Q_tilde = aligned(n, 4, 3)
-        self._Q_tilde.fill(0.0)
+        self.Q_tilde = aligned(n, 4, 3)
+        self.Q_tilde.fill(0.0)
         self._standard = Standard(
-            weights=self.weights, points=points, Q_tilde=self._Q_tilde, owner=self.owner, merit=np.zeros(n),
+            weights=self.weights, points=points, Q_tilde=self.Q_tilde, owner=self.owner, merit=np.zeros(n),
             last=np.zeros((n, 12)),
         )  # fmt: skip
         # what kernels take: None for what does not occur
@@ -134,11 +135,6 @@ class Potential:
         contact, active = self.contact, at.contacts
         touches = contact is not None and active is not None and (active.count or contact.friction.count)
         return not touches and self._has_no_others
-
-    @property
-    def Q_tilde(self) -> Array:
-        """Where the kinetic term pulls to in the step at hand (n, 4, 3), to be filled."""
-        return self._Q_tilde
 
     def prepare(self, h: float, weight: Array) -> bool:
         """Set the weights of a step of length h, weight (n,) that of the kinetic terms; True if they have changed."""
@@ -193,8 +189,6 @@ class Potential:
     def at_start(self, at: Evaluation, E_barrier: Array) -> None:
         """Evaluate at the start of a step, where contact has begun: its contacts and their energies are given."""
         self.run(ENERGIES, self.no_step, at, at)
-        if self.is_standard:
-            return
         for other in self.others:
             other.add_energy(at.Q, self.owner, at.E)
         if self.contact is not None:

@@ -11,9 +11,8 @@ from dovetail.solver.body_lanes import guess_of_eight
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["first_guess", "guesses", "predict", "stay_if_struck"]
+__all__ = ["first_guess", "predict", "stay_if_struck"]
 
-_BY_EIGHT = jit_enabled
 _POLAR = 1e-6  # accuracy of a rotation that is only a guess
 _STRUCK = 1.5  # times the way of the last step, or of free flight: a guess that goes farther repeats a blow
 
@@ -76,7 +75,15 @@ def _guess(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, o
 
 
 @kernel
-def guesses(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+def first_guess(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
+    """Q̃ moved by the internal acceleration A of the last step, re-rotated, with the present stretch carried along.
+
+    X = Q̃ + h²/c A, scale (n,) = h²/c;   p ← X's origin;   A ← R(X) · (1 + ½(AᵀA − 1)),  R the polar rotation.
+
+    The internal forces (joints, shape, contact) change little from step to step, in the same way as a constant
+    acceleration does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape
+    energy punishes.
+    """
     R, change = np.empty((3, 3)), np.zeros(LANES)
     done = tried = 0
     for b in range(len(Q)):
@@ -85,7 +92,7 @@ def guesses(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, 
         free = 0
         while b >= tried and free < min(LANES, len(Q) - b) and is_free[b + free]:
             free += 1
-        if _BY_EIGHT and free == LANES:
+        if jit_enabled and free == LANES:
             guess_of_eight(b, scale, Q, Q_tilde, A, out, change)
             largest = 0.0
             for lane in range(LANES):
@@ -101,18 +108,6 @@ def guesses(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, 
             for i in range(4):
                 for x in range(3):
                     out[b, i, x] = Q[b, i, x]
-
-
-def first_guess(h: float, weight: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Array, out: Array) -> None:
-    """Q̃ moved by the internal acceleration A of the last step, re-rotated, with the present stretch carried along.
-
-    X = Q̃ + h²/c A, weight (n,) = c;   p ← X's origin;   A ← R(X) · (1 + ½(AᵀA − 1)),  R the polar rotation.
-
-    The internal forces (joints, shape, contact) change little from step to step, in the same way as a constant
-    acceleration does. An affine extrapolation alone stretches a turning body by (ωh)²/2, which a stiff shape
-    energy punishes.
-    """
-    guesses(h * h / weight, is_free, Q, Q_tilde, A, out)
 
 
 @kernel

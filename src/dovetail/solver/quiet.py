@@ -23,7 +23,7 @@ from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
-from dovetail.solver.predict import guesses, predict
+from dovetail.solver.predict import first_guess, predict
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State, commit_state
 from dovetail.typing import Array, Indices
@@ -271,7 +271,7 @@ class Quiet:
         if laws is not None and len(laws.rotors):
             ahead.append(program.add(*predicting(laws, methods, bodies, h, (Q, V_start, total, inner), past)))
             rotors = program.add(*committing(laws, methods, bodies, h, new, (Q, V), model.nobody, Q_before))
-        guess = program.add(guesses, h * h / methods.weight, free, Q, potential.Q_tilde, inner, d.Q[1])
+        guess = program.add(first_guess, h * h / methods.weight, free, Q, potential.Q_tilde, inner, d.Q[1])
         commits = [
             program.add(
                 commit_state, methods.rates, methods.of, h, methods.weight, free, d.Q[k], potential.Q_tilde,

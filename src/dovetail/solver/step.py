@@ -128,7 +128,7 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
         kernel(*args)
     # what pushes a body that touches something is known from the last step alone
     A_guess = inner if held is None else np.where(methods.held[:, None, None], state.A, inner)
-    first_guess(h, methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
+    first_guess(h * h / methods.weight, bodies.is_free, Q, Q_tilde, A_guess, Q_guess)
     if held is not None:
         ratio = h / (state.dt_before or h)
         stay_if_struck(bodies, model.islands.mechanism, state.lagging, ratio, state.Q_before, Q, Q_tilde, Q_guess)

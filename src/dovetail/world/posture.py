@@ -157,7 +157,7 @@ class Island:
         if twists is not None:
             V = self.rates(Q, twists, centre)
             turning = self.turning(V, twists)
-        out = Motions.of(len(self._joints.pairs), len(self.rows))
+        out = Motions(len(self._joints.pairs), len(self.rows))
         alone = self._lowered.coordinates.derivatives(Q, V)
         find_motions(self._joints, Q, V, turning, centre, alone, reference, out.coordinates, out.directions)
         return out, centre

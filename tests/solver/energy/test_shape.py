@@ -28,13 +28,13 @@ SHAPES = {
     "OrthoPotential": Shape(
         lambda w, Q: ortho_energy(w, Q, 0),
         lambda w, c, J, Q, base, g, D, exact=0.0: add_ortho(
-            w, c, exact, J, Q, 0, np.zeros((3, 12)), np.zeros((3, 12)), base, g, D, 0
+            w, c, exact, J, Q, 0, np.zeros((3, 12)), np.zeros((3, 12)), base, g, D
         ),
     ),
     "ARAP": Shape(
         lambda w, Q: arap_energy(w, Q, 0, np.empty((3, 3))),
         lambda w, c, J, Q, base, g, D, exact=0.0: add_arap(
-            w, c, exact, J, Q, 0, np.empty((3, 3)), np.empty((3, 3)), base, g, D, 0
+            w, c, exact, J, Q, 0, np.empty((3, 3)), np.empty((3, 3)), base, g, D
         ),
     ),
 }
@@ -193,5 +193,5 @@ def test_the_kinetic_term_is_quadratic_in_the_moments(rng):
     X = (Q - Q_tilde)[0]
     assert kinetic_energy(M, 2.25, Q, Q_tilde, 0) == pytest.approx(0.5 * 2.25 * np.trace(X.T @ M[0] @ X), rel=1e-13)
     g = np.full((1, 12), np.nan)
-    set_kinetic_gradient(M, 2.25, Q, Q_tilde, 0, g, 0)
+    set_kinetic_gradient(M, 2.25, Q, Q_tilde, 0, g)
     np.testing.assert_allclose(g[0], (2.25 * M[0] @ X).ravel(), rtol=1e-12)

@@ -16,7 +16,8 @@ def frames(parts: int, aligns: int) -> JointFrames:
     """One joint at the origin of two bodies, axis z, its second point at z = 1."""
     rows = np.array([[[1, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]], float)
     return JointFrames(
-        np.array([0]), np.array([1]), rows, rows.copy(), np.array([parts]), np.array([aligns])
+        left=np.array([0]), right=np.array([1]), left_rows=rows, right_rows=rows.copy(), parts=np.array([parts]),
+        aligns=np.array([aligns]),
     )  # fmt: skip
 
 

@@ -21,8 +21,6 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["Weights", "add_body_energies", "assemble_bodies"]
 
-_BY_EIGHT = jit_enabled
-
 
 class Weights(Record):
     """Bodies, and what weighs their terms in one step: c (n,) the kinetic, w (n,) = h²κV the shape term."""
@@ -48,13 +46,13 @@ def assemble_bodies(
         b = natural(b)
         if not active[b]:
             continue
-        set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g, b)
+        set_kinetic_gradient(mass, c[b], Q, Q_tilde, b, g)
         if model[b] == ORTHO:
-            add_ortho(w[b], c[b], exact, inertia, Q, b, u, v, base, g, D, b)
+            add_ortho(w[b], c[b], exact, inertia, Q, b, u, v, base, g, D)
         if arap is not None:  # noqa: SIM102
             if model[b] == ARAP:
-                add_arap(w[b], c[b], exact, inertia, Q, b, R, K, base, g, D, b)
-        add_kinetic_hessian(mass, c[b], b, D, b)
+                add_arap(w[b], c[b], exact, inertia, Q, b, R, K, base, g, D)
+        add_kinetic_hessian(mass, c[b], b, D)
 
 
 @kernel
@@ -70,7 +68,7 @@ def add_body_energies(weights: Weights, arap: Any, Q: Array, Q_tilde: Array, own
         alike = 0
         while alike < min(LANES, len(Q) - b) and owner[b + alike] == b + alike and model[b + alike] == ORTHO:
             alike += 1
-        if _BY_EIGHT and alike == LANES:
+        if jit_enabled and alike == LANES:
             energy_of_eight(b, mass, c, w, Q, Q_tilde, E)
             done = b + LANES
             continue

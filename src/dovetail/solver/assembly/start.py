@@ -52,7 +52,6 @@ __all__ = [
     "turn_to_acceleration",
 ]
 
-_BY_EIGHT = jit_enabled
 FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 FAST = 0.2  # [rad] turn in a step, up to which the spin of Vₙ may stand for that of V̂, a hundredth away
 WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which sweeps leave out, counts
@@ -174,10 +173,10 @@ def assemble_shapes(weights: Weights, active: Indices, base: Array, start: Start
             stiffness *= 4.0
             add_ortho_gradient(stiffness, Q, b, g, b)
         else:
-            add_arap_gradient(w[b], Q, b, R, g, b)
+            add_arap_gradient(w[b], Q, b, R, g)
         filtered[b] = _share(stiffness, bodies.largest_moment[b])
-        set_gauss_newton(filtered[b], Q, b, u, v, base, D, b)
-        add_kinetic_hessian(bodies.mass, 1.0, b, D, b)
+        set_gauss_newton(filtered[b], Q, b, u, v, base, D)
+        add_kinetic_hessian(bodies.mass, 1.0, b, D)
 
 
 @kernel
@@ -243,7 +242,7 @@ def aim_at_start(
         acting = 0
         while acting < min(LANES, len(Q) - b) and active[b + acting]:
             acting += 1
-        if _BY_EIGHT and acting == LANES:
+        if jit_enabled and acting == LANES:
             start_of_eight(b, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
             done = b + LANES
             continue

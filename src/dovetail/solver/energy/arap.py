@@ -34,12 +34,12 @@ def arap_energy(w: float, Q: Array, b: int, R: Array) -> float:
 
 
 @kernel
-def add_arap_gradient(w: float, Q: Array, b: int, R: Array, g: Array, k: int) -> None:
-    """g[k] += 2w (A − R) of body b; R (3, 3) ← its polar rotation."""
+def add_arap_gradient(w: float, Q: Array, b: int, R: Array, g: Array) -> None:
+    """g[b] += 2w (A − R) of body b; R (3, 3) ← its polar rotation."""
     polar(Q, b, R, _EXACT)
     for i in range(3):
         for a in range(3):
-            g[k, 3 + 3 * i + a] += 2.0 * w * (Q[b, 1 + i, a] - R[i, a])
+            g[b, 3 + 3 * i + a] += 2.0 * w * (Q[b, 1 + i, a] - R[i, a])
 
 
 @kernel
@@ -75,16 +75,15 @@ def add_arap(
     base: Array,
     g: Array,
     D: Array,
-    k: int,
 ) -> None:
-    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`.
+    """g[b] += gradient of body b; D[b] ← base[b] + Hessian (upper triangle), the true one if `exact`.
 
     R, K are 3×3 scratch.
     """
     for i in range(12):
         for j in range(12):
-            D[k, i, j] = base[k, i, j]
-    add_arap_gradient(w, Q, b, R, g, k)
+            D[b, i, j] = base[b, i, j]
+    add_arap_gradient(w, Q, b, R, g)
     for i in range(3):
         for j in range(3):
             K[i, j] = -(R[i, 0] * Q[b, 1 + j, 0] + R[i, 1] * Q[b, 1 + j, 1] + R[i, 2] * Q[b, 1 + j, 2])
@@ -117,4 +116,4 @@ def add_arap(
                     )
                     if i == j and a == e:
                         value += 1.0
-                    D[k, 3 + 3 * i + a, 3 + 3 * j + e] += 2.0 * w * value
+                    D[b, 3 + 3 * i + a, 3 + 3 * j + e] += 2.0 * w * value

@@ -31,21 +31,21 @@ def kinetic_energy(mass: Array, c: float, Q: Array, Q_tilde: Array, b: int) -> f
 
 
 @kernel
-def set_kinetic_gradient(mass: Array, c: float, Q: Array, Q_tilde: Array, b: int, g: Array, k: int) -> None:
-    """g[k] ← c M̂ (Q − Q̃) of body b."""
+def set_kinetic_gradient(mass: Array, c: float, Q: Array, Q_tilde: Array, b: int, g: Array) -> None:
+    """g[b] ← c M̂ (Q − Q̃) of body b."""
     for i in range(4):
         for a in range(3):
             row = 0.0
             for j in range(4):
                 row += mass[b, i, j] * (Q[b, j, a] - Q_tilde[b, j, a])
-            g[k, 3 * i + a] = c * row
+            g[b, 3 * i + a] = c * row
 
 
 @kernel
-def add_kinetic_hessian(mass: Array, c: float, b: int, D: Array, k: int) -> None:
-    """D[k] += c M̂ ⊗ I₃ of body b (upper triangle)."""
+def add_kinetic_hessian(mass: Array, c: float, b: int, D: Array) -> None:
+    """D[b] += c M̂ ⊗ I₃ of body b (upper triangle)."""
     weight = max(c, _GHOST_MASS)
     for i in range(4):
         for j in range(i, 4):
             for a in range(3):
-                D[k, 3 * i + a, 3 * j + a] += weight * mass[b, i, j]
+                D[b, 3 * i + a, 3 * j + a] += weight * mass[b, i, j]

@@ -86,8 +86,8 @@ def add_ortho_gradient(s: float, Q: Array, b: int, g: Array, k: int) -> None:
 
 
 @kernel
-def set_gauss_newton(s: float, Q: Array, b: int, u: Array, v: Array, base: Array, D: Array, k: int) -> None:
-    """D[k] ← base[k] + s (δ_ik Σ_j a_j a_jᵀ + a_k a_iᵀ) of body b (upper triangle), s = 4w; u, v (3, 12) are scratch,
+def set_gauss_newton(s: float, Q: Array, b: int, u: Array, v: Array, base: Array, D: Array) -> None:
+    """D[b] ← base[b] + s (δ_ik Σ_j a_j a_jᵀ + a_k a_iᵀ) of body b (upper triangle), s = 4w; u, v (3, 12) are scratch,
     zero at first.
     """
     # a_k a_iᵀ: entry (i a, j e) is Q[j, a] Q[i, e]; written over whole rows it is a product of two vectors of twelve
@@ -98,16 +98,16 @@ def set_gauss_newton(s: float, Q: Array, b: int, u: Array, v: Array, base: Array
                 v[i, 3 + 3 * j + e] = s * Q[b, 1 + j, i]
     for r in range(3):
         for x in range(12):
-            D[k, r, x] = base[k, r, x]
+            D[b, r, x] = base[b, r, x]
     for i in range(3):
         for a in range(3):
             for x in range(12):
-                D[k, 3 + 3 * i + a, x] = base[k, 3 + 3 * i + a, x] + v[a, x] * u[i, x]
+                D[b, 3 + 3 * i + a, x] = base[b, 3 + 3 * i + a, x] + v[a, x] * u[i, x]
     for i in range(3):
         for a in range(3):
             for e in range(a, 3):
                 spread = Q[b, 1, a] * Q[b, 1, e] + Q[b, 2, a] * Q[b, 2, e] + Q[b, 3, a] * Q[b, 3, e]
-                D[k, 3 + 3 * i + a, 3 + 3 * i + e] += s * spread
+                D[b, 3 + 3 * i + a, 3 + 3 * i + e] += s * spread
 
 
 @kernel
@@ -123,9 +123,8 @@ def add_ortho(
     base: Array,
     g: Array,
     D: Array,
-    k: int,
 ) -> None:
-    """g[k] += gradient of body b; D[k] ← base[k] + Hessian (upper triangle), the true one if `exact`.
+    """g[b] += gradient of body b; D[b] ← base[b] + Hessian (upper triangle), the true one if `exact`.
 
     u, v (3, 12) are scratch, zero at first.
 
@@ -133,11 +132,11 @@ def add_ortho(
     """
     G = _strain(Q, b)
     s = 4.0 * w
-    add_ortho_gradient(s, Q, b, g, k)
-    set_gauss_newton(s, Q, b, u, v, base, D, k)
+    add_ortho_gradient(s, Q, b, g, b)
+    set_gauss_newton(s, Q, b, u, v, base, D)
     shift = 0.0 if exact > 0.0 else _shift(s, c, inertia, b, G)
     for i in range(3):
         for a in range(3):
-            D[k, 3 + 3 * i + a, 3 + 3 * i + a] += s * shift
+            D[b, 3 + 3 * i + a, 3 + 3 * i + a] += s * shift
             for j in range(i, 3):
-                D[k, 3 + 3 * i + a, 3 + 3 * j + a] += s * G[i][j]
+                D[b, 3 + 3 * i + a, 3 + 3 * j + a] += s * G[i][j]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.kernel.record import Record, f8, i8, integer
 from dovetail.solver.blocks import Blocks
@@ -96,7 +97,7 @@ class Coordinates(Record):
     def rates(self, Q: Array, V: Array) -> Array:
         """∇x·V (c,) [m/s or rad/s]."""
         rate = np.empty(self.count)
-        _rates(self, Q, V, rate)
+        _measure(self, Q, V, np.empty(self.count), rate)
         return rate
 
     def derivatives(self, Q: Array, V: Array) -> tuple[Array, Array, Array]:
@@ -176,14 +177,6 @@ def add_outer(weight: float, left: int, right: int, block: int, J: Array, D: Arr
 
 
 @kernel
-def _rate(n: int, dx: Array, dF: Array) -> float:
-    total = 0.0
-    for i in range(n):
-        total += dx[i] * dF[i]
-    return total
-
-
-@kernel
 def second_rate(n: int, d2x: Array, dF: Array) -> float:
     """Ḟ·∇²x Ḟ."""
     total = 0.0
@@ -194,27 +187,25 @@ def second_rate(n: int, d2x: Array, dF: Array) -> float:
 
 
 @kernel
-def commit_coordinates(c: Coordinates, Q: Array, V: Array) -> None:
-    """Values and rates ← those at Q with velocities V."""
+def _measure(c: Coordinates, Q: Array, V: Array, value: Array, rate: Array) -> None:
+    """Values and rates ∇x·V (c,) at Q."""
     size = 3 * c.widest
     F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
     for k in range(len(c.left)):
         n = gather_rows(c, k, Q, F)
         gather_rows(c, k, V, dF)
-        c.value[k] = coordinate_at(c, k, 0.0, F, n, dx, d2x)
-        c.reference[k] = c.value[k]
-        c.rate[k] = _rate(n, dx, dF)
+        value[k] = coordinate_at(c, k, 0.0, F, n, dx, d2x)
+        total = 0.0
+        for i in range(n):
+            total += dx[i] * dF[i]
+        rate[k] = total
 
 
 @kernel
-def _rates(c: Coordinates, Q: Array, V: Array, rate: Array) -> None:
-    size = 3 * c.widest
-    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
-    for k in range(len(c.left)):
-        n = gather_rows(c, k, Q, F)
-        gather_rows(c, k, V, dF)
-        coordinate_at(c, k, 0.0, F, n, dx, d2x)
-        rate[k] = _rate(n, dx, dF)
+def commit_coordinates(c: Coordinates, Q: Array, V: Array) -> None:
+    """Values and rates ← those at Q with velocities V."""
+    _measure(c, Q, V, c.value, c.rate)
+    copy(c.value, c.reference)
 
 
 @kernel

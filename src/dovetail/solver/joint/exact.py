@@ -65,6 +65,7 @@ class ExactJoints:
         name: Callable[[int], str] = lambda joint: f"joint {joint}",
     ) -> None:
         self.points, self.slides, self.combined, self.name = points, slides, combined, name
+        self._sets = points, slides, combined
         self._compliance = (*compliance, combined.compliance)
         self.joint = np.concatenate([points.joint[points.exact :], slides.joint[slides.exact :], combined.joint])
         self.pairs = np.concatenate([points.pairs[points.exact :], slides.pairs[slides.exact :], combined.pairs])
@@ -80,12 +81,8 @@ class ExactJoints:
         self.worst = 0.0
         self._scale = 1.0  # h²
         self._size = 1.0  # of the scene [m]
+        # whether a whole step closes all joints: there are no sliders or combined rows
         self._is_linear = slides.exact == slides.count and combined.count == 0
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether a whole step closes all joints: there are no sliders or combined rows."""
-        return self._is_linear
 
     def pairs_of(self, joints: Sequence[int]) -> Indices:
         """Left and right bodies (m, 2) of all rows of some joints."""
@@ -93,8 +90,6 @@ class ExactJoints:
 
     def tune(self, h: float) -> bool:
         """Choose K for steps of length h; True if it has changed, and with it what is constant in the blocks."""
-        if self._tuned[0] / _RETUNE <= h <= self._tuned[0] * _RETUNE and self._weighed == self._tuned[0]:
-            return False
         if not self._tuned[0] / _RETUNE <= h <= self._tuned[0] * _RETUNE:
             self._tuned[0] = h
         if self._weighed == self._tuned[0]:
@@ -187,26 +182,23 @@ class ExactJoints:
 
     # ---- over a step ------------------------------------------------------------------------------------------
 
-    def _sets(self) -> tuple[Rows, Rows, Combined]:
-        return self.points, self.slides, self.combined
-
     def begin(self, h: float) -> None:
         """Start a step of length h with the forces of the last one."""
         self._scale = h * h
         self.worst = 0.0  # which sweeps of points leave at that, whatever the last step has left
-        for rows in self._sets():
+        for rows in self._sets:
             np.multiply(rows.force, self._scale, out=rows.multiplier)
 
     def restart(self, bodies: Flags) -> None:
         """Start again on the joints of some bodies (n,)."""
-        for rows in self._sets():
+        for rows in self._sets:
             chosen = bodies[rows.pairs].any(axis=1)
             rows.multiplier[chosen] = self._scale * rows.force[chosen]
 
     def release(self) -> list[Array]:
         """Set the multipliers to zero; what they were."""
-        kept = [rows.multiplier.copy() for rows in self._sets()]
-        for rows in self._sets():
+        kept = [rows.multiplier.copy() for rows in self._sets]
+        for rows in self._sets:
             rows.multiplier.fill(0.0)
         return kept
 
@@ -217,7 +209,7 @@ class ExactJoints:
     def commit(self, h: float, converged: bool) -> None:
         """The step was taken: keep its forces."""
         self._kept[0] = self.closed and converged
-        for rows in self._sets():
+        for rows in self._sets:
             np.divide(rows.multiplier, h * h, out=rows.force)
 
     def take_over(self, other: ExactJoints, closed: bool) -> None:

@@ -50,6 +50,7 @@ __all__ = [
     "energy",
     "law",
     "nearest",
+    "parabola",
 ]
 
 _PACKAGE = Path(__file__).parents[2]
@@ -234,6 +235,14 @@ else:
     def call_law(function: Any, x: float, p: Any, at: int, d: Any) -> float:
         """φ with the parameters p[at] and following."""
         return float(function(x, p[at:], d))
+
+
+@kernel
+def parabola(weight: float, away: float, d: Any) -> float:
+    """φ = weight/2 away², with its derivatives."""
+    d[0] = weight * away
+    d[1] = weight
+    return 0.5 * weight * away * away
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.islands import unite_pairs
+from dovetail.solver.islands import components
 from dovetail.typing import Indices
 
 __all__ = ["loops"]
@@ -18,10 +18,7 @@ def loops(nodes: int, pairs: Indices) -> list[Indices]:
     pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
     alone = pairs[:, 0] == pairs[:, 1]
     found = [np.array([edge]) for edge in np.flatnonzero(alone)]
-    part = np.arange(nodes)
-    unite_pairs(part, np.zeros(nodes, np.int64), pairs, len(pairs))
-    while not np.array_equal(part, part[part]):
-        part = part[part]
+    part = components(nodes, pairs)
     surplus = np.bincount(part[pairs[~alone, 0]], minlength=nodes) - np.bincount(part, minlength=nodes) + 1
     edges = np.flatnonzero(~alone & (surplus[part[pairs[:, 0]]] > 0))  # parts that are no trees
     neighbours: dict[int, list[tuple[int, int]]] = {}

@@ -13,7 +13,6 @@ left.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,55 +55,20 @@ class JointRows(Record):
     target: Array = f8(1)
 
 
-@dataclass(frozen=True)
 class Motions:
     """All of it at a posture; directions of a joint come in order of σ, the first `rank` of them are held.
 
-    coordinates (m, 8)       x, curve and s (6) of each coordinate
+    coordinates (m, 8)       x, curve and slope s (6) of each coordinate
     directions (k, 6, 15)    of each direction of a joint:
-                             t (6) as a twist, a way of 1 or a turn of 1/size; σ t (6), whose product with ρ is u·Ċ;
-                             1/σ, 0 where nothing is held; u·C; u·bend
+                             motion t (6) as a twist, a way of 1 or a turn of 1/size; hold σ t (6), whose product with ρ
+                             is u·Ċ; gain 1/σ, 0 where nothing is held; open u·C; bend u·bend
     """
 
-    coordinates: Array
-    directions: Array
-
-    @classmethod
-    def of(cls, joints: int, coordinates: int) -> Motions:
-        """Room for them."""
-        return cls(np.empty((coordinates, 8)), np.empty((joints, 6, 15)))
-
-    @property
-    def x(self) -> Array:
-        return self.coordinates[:, 0]
-
-    @property
-    def curve(self) -> Array:
-        return self.coordinates[:, 1]
-
-    @property
-    def slope(self) -> Array:
-        return self.coordinates[:, 2:]
-
-    @property
-    def motion(self) -> Array:
-        return self.directions[:, :, :6]
-
-    @property
-    def hold(self) -> Array:
-        return self.directions[:, :, 6:12]
-
-    @property
-    def gain(self) -> Array:
-        return self.directions[:, :, 12]
-
-    @property
-    def open(self) -> Array:
-        return self.directions[:, :, 13]
-
-    @property
-    def bend(self) -> Array:
-        return self.directions[:, :, 14]
+    def __init__(self, joints: int, coordinates: int) -> None:
+        self.coordinates, self.directions = c, d = np.empty((coordinates, 8)), np.empty((joints, 6, 15))
+        self.x, self.curve, self.slope = c[:, 0], c[:, 1], c[:, 2:]
+        self.motion, self.hold = d[:, :, :6], d[:, :, 6:12]
+        self.gain, self.open, self.bend = d[:, :, 12], d[:, :, 13], d[:, :, 14]
 
 
 @kernel

@@ -9,10 +9,19 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.rows import Rows, across, cross, point_gap, set_slope, value_of
-from dovetail.solver.joint.stencil import gather, gather_step, pull_back_gradient
+from dovetail.solver.joint.stencil import gather, pull_back_gradient
 from dovetail.typing import Array, Indices
 
 __all__ = ["add_row_forces", "apply_rows", "bend_rows", "curve_rows", "measure_rows", "pull_back_rows", "start_forces"]
+
+
+@kernel
+def _change(at: Array, dF: Array, a: int) -> float:
+    """Component a of J dF: the vector itself, or δu × v + u × δv with u, v in `at`."""
+    if len(dF) == 3:
+        return dF[a]
+    i, j = (a + 1) % 3, (a + 2) % 3
+    return dF[i] * at[3 + j] - dF[j] * at[3 + i] + at[i] * dF[3 + j] - at[j] * dF[3 + i]
 
 
 @kernel
@@ -21,7 +30,7 @@ def measure_rows(rows: Rows, active: Indices, Q: Array, y: Array, first: int, ou
     n = 3 * rows.W.shape[1]
     F, dF = np.empty(n), np.empty(n)
     left, right, W, at = rows.left, rows.right, rows.W, rows.at
-    largest = 0.0
+    largest, step = 0.0, y.reshape((len(y), 4, 3))
     for k in range(rows.exact, len(left)):
         row = first + k - rows.exact
         if not (active[left[k]] or active[right[k]]):
@@ -29,7 +38,7 @@ def measure_rows(rows: Rows, active: Indices, Q: Array, y: Array, first: int, ou
                 out[row, a] = 0.0
             continue
         gather(W, k, left[k], right[k], Q, F)
-        gather_step(W, k, left[k], right[k], y, dF)
+        gather(W, k, left[k], right[k], step, dF)
         for i in range(n):
             F[i] -= dF[i]
         for a in range(3):
@@ -45,21 +54,15 @@ def measure_rows(rows: Rows, active: Indices, Q: Array, y: Array, first: int, ou
 def apply_rows(rows: Rows, active: Indices, y: Array, first: int, out: Array) -> None:
     """out[first …] ← J y of exact rows, 0 where no body is active."""
     n = 3 * rows.W.shape[1]
-    dF = np.empty(n)
+    dF, step = np.empty(n), y.reshape((len(y), 4, 3))
     left, right, W, at = rows.left, rows.right, rows.W, rows.at
     for k in range(rows.exact, len(left)):
         row = first + k - rows.exact
         moves = active[left[k]] or active[right[k]]
         if moves:
-            gather_step(W, k, left[k], right[k], y, dF)
+            gather(W, k, left[k], right[k], step, dF)
         for a in range(3):
-            value = 0.0
-            if moves and n == 3:
-                value = dF[a]
-            elif moves:
-                i, j = (a + 1) % 3, (a + 2) % 3
-                value = dF[i] * at[k, 3 + j] - dF[j] * at[k, 3 + i] + at[k, i] * dF[3 + j] - at[k, j] * dF[3 + i]
-            out[row, a] = value
+            out[row, a] = _change(at[k], dF, a) if moves else 0.0
         across(at, k, out, row)
 
 
@@ -82,12 +85,12 @@ def start_forces(rows: Rows, held: Indices, h: float, V: Array, x: Array, mu: Ar
     Of exact rows that is mu[first …]/h², of penalties K (C + J δ + c)/h² for the step δ = −x with its curvature c.
     """
     n = 3 * rows.W.shape[1]
-    dF, rate, scale = np.empty(n), np.empty(n), 1.0 / (h * h)
+    dF, rate, scale, step = np.empty(n), np.empty(n), 1.0 / (h * h), x.reshape((len(x), 4, 3))
     for k in range(len(rows.left)):
         left, right, at = rows.left[k], rows.right[k], rows.at[k]
         on = held[left] or held[right]
         if on and k < rows.exact:
-            gather_step(rows.W, k, left, right, x, dF)
+            gather(rows.W, k, left, right, step, dF)
             gather(rows.W, k, left, right, V, rate)
         for a in range(3):
             value = 0.0
@@ -96,9 +99,7 @@ def start_forces(rows: Rows, held: Indices, h: float, V: Array, x: Array, mu: Ar
             elif on and n == 3:
                 value = rows.K[k] * (rows.C[k, a] - dF[a]) * scale
             elif on:
-                i, j = (a + 1) % 3, (a + 2) % 3
-                turned = dF[i] * at[3 + j] - dF[j] * at[3 + i] + at[i] * dF[3 + j] - at[j] * dF[3 + i]
-                value = rows.K[k] * ((rows.C[k, a] - turned) * scale + 2.0 * cross(rate, a))
+                value = rows.K[k] * ((rows.C[k, a] - _change(at, dF, a)) * scale + 2.0 * cross(rate, a))
             out[k, a] = value
 
 
@@ -162,13 +163,12 @@ def curve_rows(rows: Rows, V: Array, h: float, g: Array) -> None:
     for k in range(rows.exact):
         at, K = rows.at[k], rows.K[k]
         gather(rows.W, k, rows.left[k], rows.right[k], V, F)
-        _keep_unresisted(at, F)
+        _keep_unresisted(rows.at, k, F)
         for i in range(6):
             F[i] *= h
         for a in range(3):
-            i, j = (a + 1) % 3, (a + 2) % 3
             c[a] = 2.0 * K * cross(F, a)
-            change[a] = 2.0 * K * (F[i] * at[3 + j] - F[j] * at[3 + i] + at[i] * F[3 + j] - at[j] * F[3 + i])
+            change[a] = 2.0 * K * _change(at, F, a)
         set_slope(at, c, gF)
         set_slope(F, change, total)
         for i in range(6):
@@ -177,7 +177,7 @@ def curve_rows(rows: Rows, V: Array, h: float, g: Array) -> None:
 
 
 @kernel
-def _keep_unresisted(at: Array, F: Array) -> None:
+def _keep_unresisted(at: Array, k: int, F: Array) -> None:
     """F (6) ← the part of a rate (u̇, v̇) with J F = 0 that is nearest to it: F − Jᵀ(JJᵀ)⁺J F, J taken across v.
 
     J Jᵀ = (|v|² + |u|²) 1 − v vᵀ − u uᵀ is |u|² + |v|² on what is across both, and u is along v where a slide is
@@ -185,17 +185,11 @@ def _keep_unresisted(at: Array, F: Array) -> None:
     """
     square = 0.0
     for i in range(6):
-        square += at[i] * at[i]
+        square += at[k, i] * at[k, i]
     value, gF = np.empty((1, 3)), np.empty(6)
     for a in range(3):
-        i, j = (a + 1) % 3, (a + 2) % 3
-        value[0, a] = (F[i] * at[3 + j] - F[j] * at[3 + i] + at[i] * F[3 + j] - at[j] * F[3 + i]) / square
-    along = vv = 0.0
-    for a in range(3):
-        along += at[3 + a] * value[0, a]
-        vv += at[3 + a] * at[3 + a]
-    for a in range(3):
-        value[0, a] -= along / vv * at[3 + a]
-    set_slope(at, value[0], gF)
+        value[0, a] = _change(at[k], F, a) / square
+    across(at, k, value, 0)
+    set_slope(at[k], value[0], gF)
     for i in range(6):
         F[i] -= gF[i]

@@ -10,16 +10,15 @@ and −Wᵀg/h² on the right body is the force that the joint exerts on it: rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
+from dovetail.kernel.record import Record, f8, i8
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
-__all__ = ["Stencils", "gather", "gather_step", "image", "pull_back_gradient", "pull_back_hessian"]
+__all__ = ["Stencils", "gather", "image", "pull_back_gradient", "pull_back_hessian"]
 
 
 @kernel
@@ -41,17 +40,6 @@ def gather(W: Array, k: int, left: int, right: int, Q: Array, F: Array) -> None:
             value = 0.0
             for i in range(4):
                 value += W[k, r, i] * Q[left, i, a] + W[k, r, 4 + i] * Q[right, i, a]
-            F[3 * r + a] = value
-
-
-@kernel
-def gather_step(W: Array, k: int, left: int, right: int, y: Array, F: Array) -> None:
-    """F (3m) ← W[k] y for a step y (n, 12) of the bodies left and right."""
-    for r in range(W.shape[1]):
-        for a in range(3):
-            value = 0.0
-            for i in range(4):
-                value += W[k, r, i] * y[left, 3 * i + a] + W[k, r, 4 + i] * y[right, 3 * i + a]
             F[3 * r + a] = value
 
 
@@ -98,21 +86,22 @@ def pull_back_hessian(W: Array, k: int, left: int, right: int, block: int, HF: A
         _pull_back_block(W, k, 4, 0, False, HF, U, flipped(block))
 
 
-@dataclass
-class Stencils:
-    """Rows W (k, m, 8) on the body pairs left, right (k,); `joint` (k,) says which joint each belongs to."""
+class Stencils(Record):
+    """Rows W (k, m, 8) on the body pairs left, right (k,); `joint` (k,) says which joint each belongs to.
 
-    left: Indices
-    right: Indices
-    W: Array
-    joint: Indices
+    block (k,) is that of the two bodies, see linear/ordering.py.
+    """
 
-    def __post_init__(self) -> None:
-        self.left = np.ascontiguousarray(self.left, np.int64)
-        self.right = np.ascontiguousarray(self.right, np.int64)
-        self.joint = np.ascontiguousarray(self.joint, np.int64)
-        self.W = np.ascontiguousarray(self.W, float)
-        self.block = np.full(len(self.left), NO_BLOCK)
+    left: Indices = i8(1)
+    right: Indices = i8(1)
+    W: Array = f8(3)
+    joint: Indices = i8(1)
+    block: Indices = i8(1)
+
+    def __init__(self, left: Indices, right: Indices, W: Array, joint: Indices) -> None:
+        left, right, joint = (np.ascontiguousarray(given, np.int64) for given in (left, right, joint))
+        block = np.full(len(left), NO_BLOCK)
+        super().__init__(left=left, right=right, W=np.ascontiguousarray(W, float), joint=joint, block=block)
 
     @property
     def count(self) -> int:
@@ -131,7 +120,3 @@ class Stencils:
     def locate(self, blocks: Blocks) -> None:
         """Find the off-diagonal block of every pair; once per structure."""
         blocks.locate(self.left, self.right, self.block)
-
-    def subset(self, chosen: Indices) -> Stencils:
-        """The stencils of some joints."""
-        return Stencils(self.left[chosen], self.right[chosen], self.W[chosen], self.joint[chosen])

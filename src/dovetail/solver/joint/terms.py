@@ -19,49 +19,43 @@ _LITTLE = 1e-9  # shift of a singular Hessian, relative: its square root is what
 
 
 @kernel
-def _terms_energy(
-    psi: Any, left: Indices, right: Indices, W: Array, p: Array, Q: Array, owner: Indices, E: Array
-) -> None:
-    n = 3 * W.shape[1]
+def _terms_energy(psi: Any, s: Stencils, p: Array, Q: Array, owner: Indices, E: Array) -> None:
+    n = 3 * s.W.shape[1]
     F, g, H = np.empty(n), np.zeros(n), np.zeros(n * n)
-    for k in range(len(left)):
-        gather(W, k, left[k], right[k], Q, F)
-        at = max(owner[left[k]], owner[right[k]])
+    for k in range(len(s.left)):
+        gather(s.W, k, s.left[k], s.right[k], Q, F)
+        at = max(owner[s.left[k]], owner[s.right[k]])
         if at >= 0:
             E[at] += call_energy(psi, F, p, k, 0.0, g, H)
 
 
 @kernel
-def _terms_assemble(
-    psi: Any, left: Indices, right: Indices, W: Array, block: Indices, p: Array, exact: float, Q: Array, g: Array,
-    D: Array, U: Array,
-) -> None:  # fmt: skip
-    n = 3 * W.shape[1]
+def _terms_assemble(psi: Any, s: Stencils, p: Array, exact: float, Q: Array, g: Array, D: Array, U: Array) -> None:
+    n = 3 * s.W.shape[1]
     F, gF, HF = np.empty(n), np.empty(n), np.empty(n * n)
-    for k in range(len(left)):
-        gather(W, k, left[k], right[k], Q, F)
+    for k in range(len(s.left)):
+        left, right = s.left[k], s.right[k]
+        gather(s.W, k, left, right, Q, F)
         gF[:] = 0.0
         HF[:] = 0.0
         call_energy(psi, F, p, k, exact, gF, HF)
-        pull_back_gradient(W, k, left[k], right[k], gF, g)
-        pull_back_hessian(W, k, left[k], right[k], block[k], HF, D, U)
+        pull_back_gradient(s.W, k, left, right, gF, g)
+        pull_back_hessian(s.W, k, left, right, s.block[k], HF, D, U)
 
 
 @kernel
-def _terms_forces(
-    psi: Any, left: Indices, right: Indices, W: Array, joint: Indices, p: Array, Q: Array, out: Array
-) -> None:
-    n = 3 * W.shape[1]
+def _terms_forces(psi: Any, s: Stencils, p: Array, Q: Array, out: Array) -> None:
+    n = 3 * s.W.shape[1]
     F, gF, HF = np.empty(n), np.empty(n), np.empty(n * n)
-    for k in range(len(left)):
-        gather(W, k, left[k], right[k], Q, F)
+    for k in range(len(s.left)):
+        gather(s.W, k, s.left[k], s.right[k], Q, F)
         gF[:] = 0.0
         HF[:] = 0.0
         call_energy(psi, F, p, k, 0.0, gF, HF)
-        for r in range(W.shape[1]):
+        for r in range(s.W.shape[1]):
             for i in range(4):
                 for a in range(3):
-                    out[joint[k], i, a] -= W[k, r, 4 + i] * gF[3 * r + a]
+                    out[s.joint[k], i, a] -= s.W[k, r, 4 + i] * gF[3 * r + a]
 
 
 @kernel
@@ -98,16 +92,17 @@ def _keep_unresisted(n: int, H: Array, y: Array, v: Array) -> None:
 
 
 @kernel
-def _terms_curvature(psi: Any, left: Indices, right: Indices, W: Array, p: Array, start: Start, g: Array) -> None:
+def _terms_curvature(psi: Any, s: Stencils, p: Array, start: Start, g: Array) -> None:
     """g += ∇ψ(F + hḞ) + ∇ψ(F − hḞ) − 2∇ψ(F), which is h²∇³ψ[Ḟ, Ḟ] but for O(h⁴).
 
     A filtered rate still has a little of what the term resists, which its stiffness would blow up: that is left out.
     """
-    n = 3 * W.shape[1]
+    n = 3 * s.W.shape[1]
     F, dF, gF, total, H = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n * n)
-    for k in range(len(left)):
-        gather(W, k, left[k], right[k], start.Q, F)
-        gather(W, k, left[k], right[k], start.V, dF)
+    for k in range(len(s.left)):
+        left, right = s.left[k], s.right[k]
+        gather(s.W, k, left, right, start.Q, F)
+        gather(s.W, k, left, right, start.V, dF)
         gF[:] = 0.0
         H[:] = 0.0
         call_energy(psi, F, p, k, 0.0, gF, H)
@@ -122,7 +117,7 @@ def _terms_curvature(psi: Any, left: Indices, right: Indices, W: Array, p: Array
             call_energy(psi, F, p, k, 0.0, gF, H)
             for i in range(n):
                 total[i] += gF[i]
-        pull_back_gradient(W, k, left[k], right[k], total, g)
+        pull_back_gradient(s.W, k, left, right, total, g)
 
 
 class Terms(Contribution):
@@ -140,20 +135,14 @@ class Terms(Contribution):
         self.stencils.locate(blocks)
 
     def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
-        s = self.stencils
-        _terms_energy(self._psi, s.left, s.right, s.W, self.p, Q, owner, E)
+        _terms_energy(self._psi, self.stencils, self.p, Q, owner, E)
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
-        s = self.stencils
-        _terms_assemble(
-            self._psi, s.left, s.right, s.W, s.block, self.p, float(exact), Q, blocks.g, blocks.D, blocks.U
-        )  # fmt: skip
+        _terms_assemble(self._psi, self.stencils, self.p, float(exact), Q, blocks.g, blocks.D, blocks.U)
 
     def add_curvature(self, start: Start, blocks: Blocks) -> None:
-        s = self.stencils
-        _terms_curvature(self._psi, s.left, s.right, s.W, self.p, start, blocks.g)
+        _terms_curvature(self._psi, self.stencils, self.p, start, blocks.g)
 
     def add_forces(self, Q: Array, out: Array) -> None:
         """out[joint] −= generalised force on the right body; divide by h² for N and N·m."""
-        s = self.stencils
-        _terms_forces(self._psi, s.left, s.right, s.W, s.joint, self.p, Q, out)
+        _terms_forces(self._psi, self.stencils, self.p, Q, out)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.joint.function import law
+from dovetail.solver.joint.function import law, parabola
 from dovetail.typing import Array
 
 __all__ = ["damping"]
@@ -14,8 +14,4 @@ __all__ = ["damping"]
 @law(parameters=("c [N·s/m or N·m·s]", "start", "h [s]"))
 def damping(x: float, p: Array, d: Array) -> float:
     """φ = hc/2 (x − xₙ)²."""
-    weight = p[0] * p[2]
-    away = x - p[1]
-    d[0] = weight * away
-    d[1] = weight
-    return float(0.5 * weight * away * away)
+    return parabola(p[0] * p[2], x - p[1], d)

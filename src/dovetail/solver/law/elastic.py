@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.joint.function import law
+from dovetail.solver.joint.function import law, parabola
 from dovetail.typing import Array
 
 __all__ = ["elastic"]
@@ -14,8 +14,4 @@ __all__ = ["elastic"]
 @law(parameters=("k [N/m or N·m]", "rest", "h [s]"))
 def elastic(x: float, p: Array, d: Array) -> float:
     """φ = h²k/2 (x − x̃)²."""
-    weight = p[0] * p[2] * p[2]
-    away = x - p[1]
-    d[0] = weight * away
-    d[1] = weight
-    return float(0.5 * weight * away * away)
+    return parabola(p[0] * p[2] * p[2], x - p[1], d)

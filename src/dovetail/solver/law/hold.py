@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.joint.function import law
+from dovetail.solver.joint.function import law, parabola
 from dovetail.typing import Array
 
 __all__ = ["hold"]
@@ -14,8 +14,4 @@ __all__ = ["hold"]
 @law(parameters=("K", "target", "scale"))
 def hold(x: float, p: Array, d: Array) -> float:
     """φ = K/2 (s (x − x̃))²."""
-    K = p[0] * p[2] * p[2]
-    away = x - p[1]
-    d[0] = K * away
-    d[1] = K
-    return float(0.5 * K * away * away)
+    return parabola(p[0] * p[2] * p[2], x - p[1], d)

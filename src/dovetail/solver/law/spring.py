@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dovetail.solver.joint.function import law
+from dovetail.solver.joint.function import law, parabola
 from dovetail.typing import Array
 
 __all__ = ["spring"]
@@ -14,7 +14,4 @@ __all__ = ["spring"]
 @law(parameters=("K", "target"))
 def spring(x: float, p: Array, d: Array) -> float:
     """φ = K/2 (x − x̃)²."""
-    away = x - p[1]
-    d[0] = p[0] * away
-    d[1] = p[0]
-    return float(0.5 * p[0] * away * away)
+    return parabola(p[0], x - p[1], d)

@@ -12,24 +12,23 @@ from typing import Any
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
-from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.joint.stencil import Stencils, gather
 from dovetail.solver.load.load import Load
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array
 
 __all__ = ["JointForces"]
 
 
 @kernel
-def _add(left: Indices, right: Indices, W: Array, f: Array, Q: Array, F: Array) -> None:
-    for k in range(len(left)):
+def _add(s: Stencils, f: Array, Q: Array, F: Array) -> None:
+    t = np.empty(3)
+    for k in range(len(s.left)):
         if f[k] == 0.0:
             continue
+        gather(s.W, k, s.left[k], s.right[k], Q, t)
         for a in range(3):
-            t = 0.0
-            for i in range(4):
-                t += W[k, 0, i] * Q[left[k], i, a] + W[k, 0, 4 + i] * Q[right[k], i, a]
-            F[left[k], 0, a] -= f[k] * t
-            F[right[k], 0, a] += f[k] * t
+            F[s.left[k], 0, a] -= f[k] * t[a]
+            F[s.right[k], 0, a] += f[k] * t[a]
 
 
 class JointForces(Load):
@@ -44,5 +43,4 @@ class JointForces(Load):
         return bool(np.count_nonzero(self.values))
 
     def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
-        s = self.stencils
-        return _add, s.left, s.right, s.W, self.values, Q, F
+        return _add, self.stencils, self.values, Q, F

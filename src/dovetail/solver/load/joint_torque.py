@@ -46,22 +46,22 @@ def twist_body(b: int, half: float, e: Array, Q: Array, F: Array) -> bool:
 
 
 @kernel
-def _add(left: Indices, right: Indices, W: Array, tau: Array, Q: Array, F: Array, dropped: Indices) -> None:
+def _add(s: Stencils, tau: Array, Q: Array, F: Array, dropped: Indices) -> None:
     """dropped (1,) ← how many torques were dropped because a body is flat."""
     axes = np.empty(6)
     e = np.empty(3)
     dropped[0] = 0
-    for k in range(len(left)):
+    for k in range(len(s.left)):
         if tau[k] == 0.0:
             continue
-        gather(W, k, left[k], right[k], Q, axes)
+        gather(s.W, k, s.left[k], s.right[k], Q, axes)
         li = math.sqrt(axes[0] ** 2 + axes[1] ** 2 + axes[2] ** 2)
         lj = math.sqrt(axes[3] ** 2 + axes[4] ** 2 + axes[5] ** 2)
         for a in range(3):
             e[a] = 0.5 * (axes[a] / li + axes[3 + a] / lj)
-        if not twist_body(right[k], 0.5 * tau[k], e, Q, F):
+        if not twist_body(s.right[k], 0.5 * tau[k], e, Q, F):
             dropped[0] += 1
-        if not twist_body(left[k], -0.5 * tau[k], e, Q, F):
+        if not twist_body(s.left[k], -0.5 * tau[k], e, Q, F):
             dropped[0] += 1
 
 
@@ -83,5 +83,4 @@ class JointTorques(Load):
         return self.dropped > 0 or bool(np.count_nonzero(self.values))
 
     def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
-        s = self.stencils
-        return _add, s.left, s.right, s.W, self.values, Q, F, self._dropped
+        return _add, self.stencils, self.values, Q, F, self._dropped

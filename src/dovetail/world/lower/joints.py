@@ -119,7 +119,7 @@ def _frames(entries: list[JointGeometry]) -> JointFrames:
         parts[at] = PART_ALONG if slides else PART_NOWHERE if meets else PART_ANYWHERE
         axis = {"x0", "x1"} <= held or "t" in held
         aligns[at] = ALIGN_FRAME if {"n", "b"} <= held else ALIGN_AXIS if axis else ALIGN_NOTHING
-    return JointFrames(left, right, rows[0], rows[1], parts, aligns)
+    return JointFrames(left=left, right=right, left_rows=rows[0], right_rows=rows[1], parts=parts, aligns=aligns)
 
 
 def _energies(lowered: LoweredJoints) -> None:
