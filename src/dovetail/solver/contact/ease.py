@@ -150,12 +150,8 @@ class Ease:
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is now; steps put new arrays in place of these."""
-        kept = self.pairs, self.share, self.placed, self.news, self._new
-
-        def undo() -> None:
-            self.pairs, self.share, self.placed, self.news, self._new = kept
-
-        return undo
+        kept = {**vars(self)}
+        return lambda: vars(self).update(kept)
 
 
 def with_ranges(scene: ContactScene, candidates: Candidates, pairs: Indices, share: Array) -> Candidates:

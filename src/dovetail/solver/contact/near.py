@@ -25,10 +25,9 @@ _COST = 1500.0  # [ns] to find those near a body
 
 
 @kernel
-def _body_boxes(
-    shape_of: Indices, tree_start: Indices, low: Array, high: Array, margin: Array, Q: Array, box: Array
-) -> None:
+def _body_boxes(scene: ContactScene, margin: Array, Q: Array, box: Array) -> None:
     """box (n, 2, 3) ← world box of every body, grown by its margin; empty where it has no surface."""
+    shape_of, tree_start, low, high = scene.shape_of, scene.tree_start, scene.low, scene.high
     for b in range(len(shape_of)):
         s = shape_of[b]
         for x in range(3):
@@ -133,11 +132,10 @@ def find_pairs(some: Indices, among: Indices, place: Indices) -> None:
 
 
 @kernel
-def _refit(
-    bodies: Indices, shape_of: Indices, leaves: Indices, element_start: Indices, element_points: Indices,
-    x_base: Indices, X: Array, box_start: Indices, box: Array,
-) -> None:  # fmt: skip
+def _refit(scene: ContactScene, bodies: Indices, X: Array, box: Array) -> None:
     """box (m, 2, 3) ← world boxes of the trees of some bodies; leaves beyond the last element are empty."""
+    shape_of, leaves, element_start, box_start = scene.shape_of, scene.leaves, scene.element_start, scene.box_start
+    element_points, x_base = scene.element_points, scene.x_base
     for k in range(len(bodies)):
         b = bodies[k]
         s = shape_of[b]
@@ -280,7 +278,7 @@ def near_bodies(
     pairs = np.empty((len(spans), 16 * len(solid) // len(spans) + 64, 2), np.int64)
     while True:
         margin = least + scene.thickness + budget
-        _body_boxes(scene.shape_of, scene.tree_start, scene.low, scene.high, margin, Q, box)
+        _body_boxes(scene, margin, Q, box)
         if room.order_age == 0:
             room.order = solid[morton_order(box[solid].mean(axis=1))] if len(solid) else solid
         room.order_age = (room.order_age + 1) % _ORDER_LIFE
@@ -317,10 +315,7 @@ def near_elements(
     """
     bodies = np.flatnonzero(np.bincount(pairs.reshape(-1), minlength=len(scene.shape_of)))
     box = room.box
-    _refit(
-        bodies, scene.shape_of, scene.leaves, scene.element_start, scene.element_points, scene.x_base, X,
-        scene.box_start, box,
-    )  # fmt: skip
+    _refit(scene, bodies, X, box)
     while True:
         found = room.found
         count = _near_elements(scene, pairs, reach, least, most, axis, X, box, found)

@@ -88,12 +88,8 @@ class Stick:
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is remembered now; steps put new arrays in place of these."""
-        kept = self.keys, self.bodies, self.force
-
-        def undo() -> None:
-            self.keys, self.bodies, self.force = kept
-
-        return undo
+        kept = {**vars(self)}
+        return lambda: vars(self).update(kept)
 
 
 @kernel
