@@ -124,21 +124,18 @@ def _compact(position: Indices, begin: Indices, length: Indices, pool: Indices, 
 
 @kernel
 def _eliminate(
-    begin: Indices,
-    length: Indices,
-    degree: Indices,
-    links: Indices,
-    head: Indices,
-    merged: Indices,
-    pool: Indices,
-    spare: Indices,
-    used: int,
-    position: Indices,
-    row_start: Indices,
-    column: Indices,
+    start: Indices, pool: Indices, spare: Indices, position: Indices, row_start: Indices, column: Indices
 ) -> bool:
-    """Fill position, row_start and column (nodes, not yet positions); False where pool or column is too short."""
-    nodes = len(position)
+    """Fill position, row_start and column (nodes, not yet positions); False where pool or column is too short.
+
+    Neighbours of node v are at pool[start[v]] … pool[start[v + 1] − 1].
+    """
+    nodes, used = len(position), start[len(position)]
+    begin, length, degree = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    links, head, merged = np.empty((nodes, 2), np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    for v in range(nodes):
+        begin[v], head[v] = start[v], -1
+        length[v] = degree[v] = start[v + 1] - start[v]
     for v in range(nodes - 1, -1, -1):
         _link(links, head, v, degree[v])
     least = 0
@@ -192,22 +189,7 @@ def structure_of(node_count: int, pairs: Indices) -> Structure:
         column = np.empty(room, np.int64)
         pool = np.empty(room, np.int64)
         pool[: len(neighbour)] = neighbour
-        degree = np.diff(start)
-        done = _eliminate(
-            start[:-1].copy(),
-            degree.copy(),
-            degree,
-            np.full((node_count, 2), -1),
-            np.full(node_count + 1, -1),
-            np.empty(node_count, np.int64),
-            pool,
-            np.empty(room, np.int64),
-            len(neighbour),
-            position,
-            row_start,
-            column,
-        )
-        if done:
+        if _eliminate(start, pool, np.empty(room, np.int64), position, row_start, column):
             break
         room *= 2
     rows = np.repeat(np.arange(node_count), np.diff(row_start))
