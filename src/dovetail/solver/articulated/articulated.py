@@ -61,7 +61,7 @@ class Articulated:
 
     def weigh(self, c: Array, w: Array) -> None:
         """Set the weights c of the kinetic and w of the shape terms, by body."""
-        self._weights = self._weighed(c, w, w)
+        self.weights = self._weighed(c, w, w)
 
     def weigh_response(self, w: Array) -> None:
         """Set the weight w of the shape terms for `respond`, whose bodies have no stress and 1 as c."""
@@ -73,7 +73,7 @@ class Articulated:
 
     def direction(self, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> int:
         """y (n, 12) ← Newton step (Q − y) of active bodies (n,); −1, or a body whose rows depend on each other."""
-        return self._sweep(self._weights, active, Q, Q_tilde, 0, Q, y, y)
+        return int(sweep(*self._kinds, self.weights, active, Q, Q_tilde, 0, Q, y, y))
 
     def respond(self, Q: Array, Q_tilde: Array, push: Array, active: Indices, y: Array, y_push: Array) -> int:
         """Like `direction` for bodies without stress, and y_push ← P⁻¹ M push, P the same matrix.
@@ -81,7 +81,7 @@ class Articulated:
         Gaps count in y, and with the other sign in y_push: there joints pull bodies together.
         """
         self._make_room_for_response()
-        return self._sweep(self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
+        return int(sweep(*self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, y, y_push))
 
     def bind_response(
         self, program: Program, Q: Array, Q_tilde: Array, push: Array, active: Indices, y: Array, y_push: Array
@@ -95,23 +95,11 @@ class Articulated:
             self.arrays.kept = aligned(self.chunks.fast_chunks * KEPT * LANES)
             self.arrays.second = np.zeros_like(self.arrays.multiplier)  # the last one: its length tells of both
 
-    def _sweep(
-        self, weights: SweepWeights, active: Indices, Q: Array, Q_tilde: Array, two: int, push: Array, y: Array,
-        y_push: Array,
-    ) -> int:  # fmt: skip
-        bad: int = sweep(*self._kinds, weights, active, Q, Q_tilde, two, push, y, y_push)
-        return bad
-
     @property
     def _kinds(self) -> tuple[int | None, int | None, SweepArrays, Bodies]:
         return self.chunks.balls, self.chunks.hinges, self.arrays, self._bodies
 
     def bind(self, program: Program, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> tuple[int, int]:
         """The place of `direction` with these arrays in a program, and that of the weights, as they are now."""
-        place = program.add(sweep, *self._kinds, self._weights, active, Q, Q_tilde, 0, Q, y, y)
+        place = program.add(sweep, *self._kinds, self.weights, active, Q, Q_tilde, 0, Q, y, y)
         return place, program.argument(place, len(self._kinds))
-
-    @property
-    def weights(self) -> SweepWeights:
-        """Those of `direction`."""
-        return self._weights
