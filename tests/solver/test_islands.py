@@ -6,7 +6,7 @@ import numpy as np
 from plain_bodies import plain_bodies
 
 from dovetail.solver.assembly.bodies import Weights
-from dovetail.solver.islands import Islands, components, unite_pairs
+from dovetail.solver.islands import Islands, components, finish_islands, restart_islands, unite_pairs
 from dovetail.solver.iterate import set_limits
 
 
@@ -43,23 +43,23 @@ def test_a_fixed_body_joins_nothing():
 
 def test_only_bodies_of_running_islands_are_unconverged():
     islands = divided(np.array([1, 0, 1, 1, 1]), np.array([[0, 2]]))
-    islands.restart()
+    restart_islands(islands)
     assert islands.unconverged.tolist() == [1, 0, 1, 1, 1]
     done = np.zeros(islands.count, np.int64)
     done[islands.of[0]] = 1
-    islands.finish(done)
+    finish_islands(islands, done)
     assert islands.unconverged.tolist() == [0, 0, 0, 1, 1]
-    islands.finish(np.ones(islands.count, np.int64))
+    finish_islands(islands, np.ones(islands.count, np.int64))
     assert not islands.running[: islands.count].any() and not islands.unconverged.any()
-    islands.restart()
+    restart_islands(islands)
     assert islands.running[: islands.count].all() and islands.unconverged.tolist() == [1, 0, 1, 1, 1]
 
 
 def test_a_settled_island_runs_again_when_a_running_one_reaches_it():
     free = np.ones(4, np.int64)
     islands = divided(free, np.array([[0, 1]]))
-    islands.restart()
-    islands.finish((np.arange(islands.count) == islands.of[0]).astype(np.int64))
+    restart_islands(islands)
+    finish_islands(islands, (np.arange(islands.count) == islands.of[0]).astype(np.int64))
     assert islands.unconverged.tolist() == [0, 0, 1, 1]
     unite_pairs(islands.separate(), free, np.array([[2, 1]]), 1)
     assert islands.number() and islands.count == 2

@@ -122,7 +122,7 @@ def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, 
         found = sweep.filter(Q, aims, push, chosen)
         if found is None:
             return None
-    close_start(chosen, h, found[1], 1.0, _at_end(model, start), total, inner)
+    close_start(chosen, h, found[1], 1.0, model.loads.at_end(h, Q, V), total, inner)
     return chosen
 
 
@@ -206,7 +206,7 @@ def _solve(
     x = solve_filter(model, active, blocks, g)
     if blocks is model.directions.blocks and np.count_nonzero(start.held):
         _carry(model, start, x)
-    close_start(active, h, x, -1.0, _at_end(model, start), total, inner)
+    close_start(active, h, x, -1.0, model.loads.at_end(h, Q, V), total, inner)
     if half is not None:
         V -= half
 
@@ -223,8 +223,3 @@ def _carry(model: Model, start: Start, x: Array) -> None:
         held: Indices = start.held[exact.combined.pairs].max(axis=1)
         start.carried[second:] = held[:, None] * mu[len(mu) - len(held) :] / (h * h)
     np.multiply(start.carried, CARRIED, out=start.carried)
-
-
-def _at_end(model: Model, start: Start) -> Array:
-    """The acceleration by gravity and loads at Qₙ + hV̂."""
-    return model.loads.at_end(start.h, start.Q, start.V)

@@ -24,6 +24,7 @@ from dovetail.solver.articulated.trees import Sweep
 from dovetail.solver.blocks import Blocks, copy_active
 from dovetail.solver.damping import Damping
 from dovetail.solver.islands import Islands
+from dovetail.solver.joint.constraints import linearise_constraints, set_closing_gradient
 from dovetail.solver.nets import Nets
 from dovetail.solver.potential import Evaluation, Potential
 from dovetail.typing import Array, Flags, Indices
@@ -250,11 +251,11 @@ class Directions:
         self.need_blocks()
         kept = exact.release()
         if self.filtered is not None and self.filtered.tobytes() == active.tobytes():
-            exact.take(at.Q, active)
-            exact.set_gradient(blocks.g)
+            linearise_constraints(exact.constraints, active, at.Q)
+            set_closing_gradient(exact.constraints, blocks.g)
         else:
             self.potential.assemble(at, False, active, blocks, with_contact=False)
-            exact.set_gradient(blocks.g)
+            set_closing_gradient(exact.constraints, blocks.g)
             bad = blocks.factor(active)
             if bad >= 0:
                 raise self._singular(bad)

@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.convergence import begin_trials
-from dovetail.solver.islands import Islands
+from dovetail.solver.islands import Islands, finish_islands, restart_islands
 from dovetail.solver.iterate import SLACK, measure
 from dovetail.solver.iteration import Iteration
 from dovetail.solver.phases import (
@@ -71,7 +71,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
         return False
     solution.converged = bool(ended.all())
     if not solution.converged:
-        islands.finish(ended)
+        finish_islands(islands, ended)
     return solution.converged
 
 
@@ -127,13 +127,13 @@ def _closed(newton: Iteration, Q_guess: Array) -> Array:
     chosen = islands.guarded[:m] & islands.has_exact[:m]
     if not np.count_nonzero(chosen):
         return Q_guess
-    islands.finish(1 - chosen)
+    finish_islands(islands, 1 - chosen)
     at = potential.bare(Q_guess, newton.at)
     y = model.directions.closing(at, islands.unconverged)
     closed = potential.bare(model.buffers.spare(Q_guess), newton.at, at)
     islands.alpha[:m], islands.curved[:m] = 1.0, 0
     potential.run(MOVE, y, at, closed)
-    islands.restart()
+    restart_islands(islands)
     return _within_limits(newton, closed.Q)
 
 
@@ -203,7 +203,7 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
         if left == 0:
             break
         if left < count:
-            islands.finish(1 - islands.tried)
+            finish_islands(islands, 1 - islands.tried)
         y = newton.direction()
         newton.bound(y)
         if newton.guards and not _is_free(newton, count):
@@ -225,7 +225,7 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
             stays[:] = islands.alpha[:count]
         newton.at = there
     some_waited = contact is not None and not np.array_equal(islands.unconverged, islands.is_free)
-    islands.restart()
+    restart_islands(islands)
     if islands.count != count or stays.min() < 1.0:
         solution.restarts += int((stays < 1.0).sum())
         _send_back(newton, stays if islands.count == count else np.zeros(islands.count))

@@ -136,7 +136,7 @@ class Islands(Record):
         rest = {name: np.zeros(n, field.dtype) for name, field in self.fields.items() if name not in given}
         super().__init__(**given, **rest)
         self.are_by_joints = False
-        self.restart()
+        restart_islands(self)
         self.by_joints()
         self.mechanism[:] = self.of
 
@@ -160,10 +160,6 @@ class Islands(Record):
             self.number()
             self.are_by_joints = True
 
-    def restart(self) -> None:
-        """Let all bodies run."""
-        restart_islands(self)
-
     def begin(self) -> None:
         """Start a step: joints alone make the islands, all of which run, and nothing is known of steps."""
         self.by_joints()
@@ -173,11 +169,7 @@ class Islands(Record):
         """A step was broken off: joints alone make the islands, and all bodies run."""
         self.count, self.are_by_joints = 0, False
         self.by_joints()
-        self.restart()
-
-    def finish(self, done: Indices) -> None:
-        """Stop the islands where `done` (≥ m,) is not 0."""
-        finish_islands(self, done)
+        restart_islands(self)
 
     def mechanisms_of(self, some: Flags) -> Flags:
         """True for all bodies (n,) that joints connect to one of these (n,); fixed bodies connect nothing."""
@@ -241,6 +233,7 @@ def number_islands(s: Islands) -> tuple[int, bool]:
 
 @kernel
 def restart_islands(s: Islands) -> None:
+    """Let all bodies run."""
     for b in range(len(s.of)):
         s.unconverged[b] = s.is_free[b]
     for m in range(s.count):
@@ -260,6 +253,7 @@ def begin_islands(s: Islands) -> None:
 
 @kernel
 def finish_islands(s: Islands, done: Indices) -> None:
+    """Stop the islands where `done` (≥ m,) is not 0."""
     for b in range(len(s.of)):
         if s.of[b] >= 0 and done[s.of[b]]:
             s.unconverged[b] = 0

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.first_iterate import begin
+from dovetail.solver.islands import finish_islands
 from dovetail.solver.iteration import Iteration
 from dovetail.solver.model import Model
 from dovetail.solver.quiet import GUESS_TRIALS
@@ -55,5 +56,5 @@ def minimise(
         if left == 0:
             solution.converged = True
             break
-        model.islands.finish(model.islands.done)
+        finish_islands(model.islands, model.islands.done)
     return solution

@@ -186,12 +186,12 @@ def _assemble_joints(
     kinds, many = _rows(p, slides)
     for k in range(many):
         linearise_rows(kinds[k], active, Q)
-        assemble_rows(kinds[k], exact, g, D, U)
+        assemble_rows(kinds[k], exact, False, g, D, U)
     if laws is not None:
         assemble_laws(laws, exact, Q, g, D, U)
     if combined is not None:
         linearise_combined(combined, active, Q)
-        assemble_combined(combined, exact, Q, g, D, U)
+        assemble_combined(combined, exact, False, Q, g, D, U)
 
 
 @mapped

@@ -112,7 +112,8 @@ class State:
     dt_before: float = 0.0
 
     def __post_init__(self) -> None:
-        self._spare = np.empty_like(self.Q), np.empty_like(self.Q), np.empty_like(self.Q)
+        # room for the new Q, V and A
+        self.spare = np.empty_like(self.Q), np.empty_like(self.Q), np.empty_like(self.Q)
 
     @classmethod
     def without_past(cls, Q: Array, V: Array, rows: int = 0) -> State:
@@ -174,18 +175,13 @@ class State:
         touched (n,) do so at Q.
         """
         rates, lagging = methods.landing(touched)
-        commit_state(methods.rates, rates, h, methods.weight, is_free, Q, Q_tilde, start, self.Q, Q_before, self._spare)
+        commit_state(methods.rates, rates, h, methods.weight, is_free, Q, Q_tilde, start, self.Q, Q_before, self.spare)
         self.accept(h, lagging, by_touch, rubbing, touched)
-
-    @property
-    def spare(self) -> tuple[Array, Array, Array]:
-        """Room for the new Q, V and A."""
-        return self._spare
 
     def accept(self, h: float, lagging: Flags, by_touch: tuple[Array, Array], rubbing: Array, touched: Flags) -> None:
         """What is in the spare arrays is the state now, after a step of length h."""
-        Q_new, V_new, A_new = self._spare
-        self._spare = self.Q_before, self.V_before, self.A
+        Q_new, V_new, A_new = self.spare
+        self.spare = self.Q_before, self.V_before, self.A
         self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
         self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, lagging, by_touch, h
         self.rubbing = rubbing

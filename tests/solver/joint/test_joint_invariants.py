@@ -68,7 +68,7 @@ def assemble_joints(simulation, Q, exact):
     blocks.g[:], blocks.D[:], blocks.U[:] = 0.0, blocks.base_D, blocks.base_U
     for rows in (potential.points, potential.slides):
         linearise_rows(rows, simulation.model.bodies.is_free, Q)
-        assemble_rows(rows, exact, blocks.g, blocks.D, blocks.U)
+        assemble_rows(rows, exact, False, blocks.g, blocks.D, blocks.U)
     if potential.laws is not None:
         assemble_laws(potential.laws, exact, Q, blocks.g, blocks.D, blocks.U)
     for other in potential.others:

@@ -73,7 +73,7 @@ def assembled(rows, Q, exact):
     rows.add_constant(blocks)
     blocks.D[:], blocks.U[:] = blocks.base_D, blocks.base_U
     linearise_rows(rows, ACTIVE, Q)
-    assemble_rows(rows, exact, blocks.g, blocks.D, blocks.U)
+    assemble_rows(rows, exact, False, blocks.g, blocks.D, blocks.U)
     return blocks
 
 

@@ -63,7 +63,7 @@ def _start(
 
 
 class SoftTransforms(Contribution):
-    """The bodies that are drawn to a target in this step.
+    """The bodies (k,) that are drawn to a target in this step: where to, `aim` (k, 4, 3), by `weights` B (k, 4, 4).
 
     `ratio` < 1 moves the target only part of the way from the state at the start of the step: with animator
     substeps the first Newton iterations see it arrive gradually. past (2, n, 4, 3) are the targets of the last step and
@@ -78,15 +78,15 @@ class SoftTransforms(Contribution):
 
     def set(self, body: Indices, strength: Array, target: Array) -> None:
         """Bodies (k,), their (η_p, η_a) (k, 2) and targets (k, 4, 3)."""
-        self._body = np.ascontiguousarray(body, np.int64)
-        self._B = self._weigh(strength)
-        self._B_stiff = self._weigh(strength * strength / (1.0 + strength))
-        self._aim = np.ascontiguousarray(target, float)
-        self._target = self._aim
+        self.bodies = np.ascontiguousarray(body, np.int64)
+        self.weights = self._weigh(strength)
+        self._stiff = self._weigh(strength * strength / (1.0 + strength))
+        self.aim = np.ascontiguousarray(target, float)
+        self._target = self.aim
 
     def _weigh(self, strength: Array) -> Array:
         """η_p M_cm + η_a (M̂ − M_cm) of every body drawn."""
-        moments = self._mass[self._body]
+        moments = self._mass[self.bodies]
         first = moments[:, 0, :]
         centre = first[:, :, None] * first[:, None, :] / moments[:, :1, :1]
         weighed: Array = strength[:, :1, None] * centre + strength[:, 1:, None] * (moments - centre)
@@ -94,31 +94,16 @@ class SoftTransforms(Contribution):
 
     @property
     def count(self) -> int:
-        return len(self._body)
-
-    @property
-    def bodies(self) -> Indices:
-        """The bodies that are drawn."""
-        return self._body
-
-    @property
-    def aim(self) -> Array:
-        """Where they are drawn to (k, 4, 3)."""
-        return self._aim
-
-    @property
-    def weights(self) -> Array:
-        """B (k, 4, 4)."""
-        return self._B
+        return len(self.bodies)
 
     def pull(self, x: Array) -> Array:
         """B x (k, 4, 3) of the bodies drawn."""
-        return np.asarray(self._B @ x)
+        return np.asarray(self.weights @ x)
 
     def approach(self, Q_start: Array, ratio: float) -> None:
         """Aim at Q_start + ratio (aim − Q_start)."""
-        start = Q_start[self._body]
-        self._target = self._aim if ratio >= 1.0 else start + ratio * (self._aim - start)
+        start = Q_start[self.bodies]
+        self._target = self.aim if ratio >= 1.0 else start + ratio * (self.aim - start)
 
     def commit(self) -> None:
         """The targets become those of the last step."""
@@ -126,7 +111,7 @@ class SoftTransforms(Contribution):
             return
         self.past[1] = self.past[0]
         self.past[0] = np.nan
-        self.past[0, self._body] = self._aim
+        self.past[0, self.bodies] = self.aim
         self._empty = bool(np.isnan(self.past).all())
 
     def keep(self) -> Callable[[], None]:
@@ -146,16 +131,16 @@ class SoftTransforms(Contribution):
 
     def add_energy(self, Q: Array, owner: Indices, E: Array) -> None:
         if self.count:
-            _energy(self._body, self._B, self._target, Q, owner, E)
+            _energy(self.bodies, self.weights, self._target, Q, owner, E)
 
     def assemble(self, Q: Array, exact: bool, blocks: Blocks) -> None:
         if self.count:
-            _assemble(self._body, self._B, self._target, Q, blocks.g, blocks.D)
+            _assemble(self.bodies, self.weights, self._target, Q, blocks.g, blocks.D)
 
     def add_start(self, start: Start, blocks: Blocks) -> None:
         if self.count:
-            last, earlier = self.past[:, self._body]
+            last, earlier = self.past[:, self.bodies]
             # a body that had no target was where it is, at rest
-            last = np.where(np.isnan(last), start.Q[self._body], last)
+            last = np.where(np.isnan(last), start.Q[self.bodies], last)
             past = np.stack([last, np.where(np.isnan(earlier), last, earlier)])
-            _start(self._body, self._B, self._B_stiff, self._aim, past, start, blocks.g, blocks.D)
+            _start(self.bodies, self.weights, self._stiff, self.aim, past, start, blocks.g, blocks.D)

@@ -137,15 +137,15 @@ def linearise_combined(rows: Combined, active: Indices, Q: Array) -> float:
 
 
 @kernel
-def assemble_combined(rows: Combined, exact: bool, Q: Array, g: Array, D: Array, U: Array) -> None:
-    """g += Jᵀ(λ + K C) as linearised at Q, D, U += K JᵀJ, and λ·∇²C if exact."""
+def assemble_combined(rows: Combined, exact: bool, closed: bool, Q: Array, g: Array, D: Array, U: Array) -> None:
+    """g += Jᵀ(λ + K C) as linearised at Q, or 0 as if `closed`; D, U += K JᵀJ, and λ·∇²C if exact."""
     e, weight = rows.entries, rows.weight
     pull, bend = np.empty(len(weight)), np.empty(len(weight))
     for k in range(len(rows.target)):
         n, at = e.start[k + 1] - e.start[k], e.square[k]
         for first in range(e.start[k], e.start[k + 1]):
             bend[first] = weight[first] * rows.multiplier[k, 0]
-            pull[first] = weight[first] * (rows.multiplier[k, 0] + rows.K[k] * rows.C[k, 0])
+            pull[first] = 0.0 if closed else weight[first] * (rows.multiplier[k, 0] + rows.K[k] * rows.C[k, 0])
             for second in range(e.start[k], e.start[k + 1]):
                 e.M[at + n * (first - e.start[k]) + second - e.start[k]] = rows.K[k] * weight[first] * weight[second]
     couple(e, pull, g, D, U)

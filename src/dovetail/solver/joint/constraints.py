@@ -113,6 +113,7 @@ def add_merits(c: Constraints, Q: Array, owner: Indices, E: Array) -> None:
 
 @kernel
 def linearise_constraints(c: Constraints, active: Indices, Q: Array) -> float:
+    """C and J of all rows ← those at Q; the largest component of C."""
     first = linearise_rows(c.points, active, Q)
     second = linearise_rows(c.slides, active, Q)
     third = linearise_combined(c.combined, active, Q)
@@ -133,21 +134,6 @@ def add_bends(c: Constraints, h: float, Q: Array, V: Array, g: Array) -> None:
 
 
 @kernel
-def _assemble_closed(rows: Rows, active: Indices, Q: Array, g: Array, D: Array, U: Array) -> None:
-    """Rows linearised and assembled at Q, exact ones as if they were closed and had no multipliers."""
-    kept = np.empty((len(rows.left) - rows.exact, 3))
-    linearise_rows(rows, active, Q)
-    for k in range(len(kept)):
-        for a in range(3):
-            kept[k, a] = rows.multiplier[rows.exact + k, a]
-            rows.multiplier[rows.exact + k, a] = rows.C[rows.exact + k, a] = 0.0
-    assemble_rows(rows, False, g, D, U)
-    for k in range(len(kept)):
-        for a in range(3):
-            rows.multiplier[rows.exact + k, a] = kept[k, a]
-
-
-@kernel
 def start_rows(points: Rows, slides: Rows, constraints: Any, active: Indices, Q: Array, blocks: Blocks) -> None:
     """Begin a filter (consistent.py): U ← base, g, D, U += rows of joints at Q, Gauss–Newton; bend ← 0.
 
@@ -156,19 +142,14 @@ def start_rows(points: Rows, slides: Rows, constraints: Any, active: Indices, Q:
     g, D, U, kinds = blocks.g, blocks.D, blocks.U, (points, slides)
     copy(blocks.base_U, U)
     for k in range(2):
-        _assemble_closed(kinds[k], active, Q, g, D, U)
+        linearise_rows(kinds[k], active, Q)
+        assemble_rows(kinds[k], False, True, g, D, U)
     if constraints is not None:
         rows, bend = constraints.combined, constraints.bend
         for k in range(len(bend)):
             bend[k, 0] = bend[k, 1] = bend[k, 2] = 0.0
         linearise_combined(rows, active, Q)
-        kept = np.empty(len(rows.target))
-        for k in range(len(kept)):
-            kept[k] = rows.multiplier[k, 0]
-            rows.multiplier[k, 0] = rows.C[k, 0] = 0.0
-        assemble_combined(rows, False, Q, g, D, U)
-        for k in range(len(kept)):
-            rows.multiplier[k, 0] = kept[k]
+        assemble_combined(rows, False, True, Q, g, D, U)
 
 
 @kernel
@@ -184,7 +165,7 @@ def _residual_at(c: Constraints, k: int, a: int) -> float:
 
 @kernel
 def set_closing_gradient(c: Constraints, g: Array) -> None:
-    """g ← Jᵀ K C."""
+    """g ← Jᵀ K C, as linearised: without multipliers."""
     values = np.empty((len(c.K), 3))
     for b in range(len(g)):
         for i in range(12):

@@ -13,10 +13,9 @@ import numpy as np
 
 from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import jit_enabled, kernel
-from dovetail.kernel.record import Record, f8, i8, integer
-from dovetail.solver.blocks import Blocks
+from dovetail.kernel.record import f8, i8, integer
 from dovetail.solver.joint.function import Coordinate, call_coordinate, nearest
-from dovetail.solver.joint.stencil import Stencils
+from dovetail.solver.joint.stencil import Pairs, Stencils
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
@@ -31,14 +30,12 @@ __all__ = [
 ]
 
 
-class Coordinates(Record):
+class Coordinates(Pairs):
     """All coordinates of a scene, one after the other.
 
     address, period (c,)    function and period of each; no period: 0
-    left, right, joint (c,) its bodies, and the joint it belongs to
     first (c + 1,)          its rows are W[first[k]] … W[first[k + 1] − 1]
     W, sides (r, 8), (r, 2) weights of the rows, and whether a row weighs the left and the right body at all
-    block (c,)              the block of its bodies
     widest                  most rows of a coordinate
     value, rate (c,)        committed x [m or rad] and ∇x·V
     reference (c,)          value that a new one is continued from
@@ -46,13 +43,9 @@ class Coordinates(Record):
 
     address: Indices = i8(1)
     period: Array = f8(1)
-    left: Indices = i8(1)
-    right: Indices = i8(1)
-    joint: Indices = i8(1)
     first: Indices = i8(1)
     W: Array = f8(2)
     sides: Indices = i8(2)
-    block: Indices = i8(1)
     widest: int = integer()
     value: Array = f8(1)
     rate: Array = f8(1)
@@ -76,19 +69,6 @@ class Coordinates(Record):
             sides=(W.reshape(-1, 2, 4) != 0.0).any(axis=2).astype(np.int64), block=np.full(count, NO_BLOCK),
             widest=int(rows.max(initial=0)), value=np.zeros(count), rate=np.zeros(count), reference=np.zeros(count),
         )  # fmt: skip
-
-    @property
-    def count(self) -> int:
-        return len(self.left)
-
-    @property
-    def pairs(self) -> Indices:
-        """Bodies (c, 2)."""
-        return np.stack([self.left, self.right], axis=1)
-
-    def locate(self, blocks: Blocks) -> None:
-        """Find the block of every pair; once per structure."""
-        blocks.locate(self.left, self.right, self.block)
 
     def commit(self, Q: Array, V: Array) -> None:
         """Take over values and rates at the end of a step, or after an external write."""

@@ -37,7 +37,6 @@ from dovetail.solver.joint.constraints import (
     linearise_constraints,
     measure_constraints,
     restrict_direction,
-    set_closing_gradient,
     survey_direction,
 )
 from dovetail.solver.joint.rows import Rows
@@ -115,10 +114,6 @@ class ExactJoints:
             self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, y
         )
 
-    def take(self, Q: Array, active: Indices) -> None:
-        """Take C and J of all rows at Q."""
-        linearise_constraints(self.constraints, active, Q)
-
     def survey(self, Q: Array, y: Array, active: Indices) -> None:
         """Find out how far a step that was found elsewhere closes the joints."""
         self.worst, self._size = survey_direction(self.constraints, active, Q, y)
@@ -135,10 +130,6 @@ class ExactJoints:
         bend is zero, or what `add_curvature` has asked for. `restraint` ← μ.
         """
         restrict_direction(self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, x, self.restraint)
-
-    def set_gradient(self, g: Array) -> None:
-        """g ← Jᵀ K C, as linearised: without multipliers."""
-        set_closing_gradient(self.constraints, g)
 
     def begin_start(self) -> None:
         """A consistent start obeys J V̂ = 0, whatever the multipliers are."""

@@ -21,9 +21,10 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.record import Record, f8, i8, integer
+from dovetail.kernel.record import f8, integer
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.stencil import (
+    Pairs,
     Stencils,
     gather,
     image,
@@ -47,25 +48,19 @@ __all__ = [
 ]
 
 
-class Rows(Record):
+class Rows(Pairs):
     """Points (m = 1) or slides (m = 2) of all joints, penalties first.
 
-    left, right (k,)       bodies
     W (k, m, 8)            weights of their rows
     K (k,)                 stiffness [kg]
-    joint, block (k,)      the joint a row belongs to, and the block of its bodies
     exact                  number of the first exact row
     multiplier (k, 3)      λ of the step that is being solved; 0 for penalties
     force (k, 3)           λ of the last step that was taken, divided by its h² [N, or N·m for directions]
     at (k, 3m), C (k, 3)   W Q and C as last linearised
     """
 
-    left: Indices = i8(1)
-    right: Indices = i8(1)
     W: Array = f8(3)
     K: Array = f8(1)
-    joint: Indices = i8(1)
-    block: Indices = i8(1)
     exact: int = integer()
     multiplier: Array = f8(2)
     force: Array = f8(2)
@@ -84,18 +79,9 @@ class Rows(Record):
             C=np.zeros((count, 3)),
         )  # fmt: skip
 
-    @property
-    def count(self) -> int:
-        return len(self.left)
-
-    @property
-    def pairs(self) -> Indices:
-        """Bodies (k, 2)."""
-        return np.stack([self.left, self.right], axis=1)
-
     def add_constant(self, blocks: Blocks) -> None:
         """Find the blocks of all pairs; K JᵀJ of points never changes, and is added to the base blocks."""
-        blocks.locate(self.left, self.right, self.block)
+        self.locate(blocks)
         if self.W.shape[1] == 1:
             blocks.add_points(self.pairs, self.W[:, 0], self.K)
             _add_grams(self, blocks.in_net, blocks.base_D, blocks.base_U)
@@ -233,14 +219,17 @@ def linearise_rows(rows: Rows, active: Indices, Q: Array) -> float:
 
 
 @kernel
-def assemble_rows(rows: Rows, exact: bool, g: Array, D: Array, U: Array) -> None:
-    """g += Jᵀ(λ + K C) as linearised; D, U += the Hessian of slides, the indefinite part of it if `exact`."""
+def assemble_rows(rows: Rows, exact: bool, closed: bool, g: Array, D: Array, U: Array) -> None:
+    """g += Jᵀ(λ + K C) as linearised; D, U += the Hessian of slides, the indefinite part of it if `exact`.
+
+    `closed` takes exact rows as closed, and without multipliers.
+    """
     m = rows.W.shape[1]
     left, right, W, at, C, K = rows.left, rows.right, rows.W, rows.at, rows.C, rows.K
     pull, gF, H = np.empty((1, 3)), np.empty(3 * m), np.empty(36)
     for k in range(len(left)):
         for a in range(3):
-            pull[0, a] = rows.multiplier[k, a] + K[k] * C[k, a]
+            pull[0, a] = 0.0 if closed and k >= rows.exact else rows.multiplier[k, a] + K[k] * C[k, a]
         if k >= rows.exact:
             across(at, k, pull, 0)
         set_slope(at[k], pull[0], gF)

@@ -18,7 +18,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
-__all__ = ["Stencils", "gather", "image", "pull_back_gradient", "pull_back_hessian"]
+__all__ = ["Pairs", "Stencils", "gather", "image", "pull_back_gradient", "pull_back_hessian"]
 
 
 @kernel
@@ -86,22 +86,13 @@ def pull_back_hessian(W: Array, k: int, left: int, right: int, block: int, HF: A
         _pull_back_block(W, k, 4, 0, False, HF, U, flipped(block))
 
 
-class Stencils(Record):
-    """Rows W (k, m, 8) on the body pairs left, right (k,); `joint` (k,) says which joint each belongs to.
-
-    block (k,) is that of the two bodies, see linear/ordering.py.
-    """
+class Pairs(Record):
+    """What acts between two bodies each: left, right (k,), the joint (k,) that it belongs to, and their block (k,)."""
 
     left: Indices = i8(1)
     right: Indices = i8(1)
-    W: Array = f8(3)
     joint: Indices = i8(1)
     block: Indices = i8(1)
-
-    def __init__(self, left: Indices, right: Indices, W: Array, joint: Indices) -> None:
-        left, right, joint = (np.ascontiguousarray(given, np.int64) for given in (left, right, joint))
-        block = np.full(len(left), NO_BLOCK)
-        super().__init__(left=left, right=right, W=np.ascontiguousarray(W, float), joint=joint, block=block)
 
     @property
     def count(self) -> int:
@@ -109,14 +100,26 @@ class Stencils(Record):
 
     @property
     def pairs(self) -> Indices:
+        """Bodies (k, 2)."""
         return np.stack([self.left, self.right], axis=1)
+
+    def locate(self, blocks: Blocks) -> None:
+        """Find the block of every pair, see linear/ordering.py; once per structure."""
+        blocks.locate(self.left, self.right, self.block)
+
+
+class Stencils(Pairs):
+    """Rows W (k, m, 8) on pairs of bodies."""
+
+    W: Array = f8(3)
+
+    def __init__(self, left: Indices, right: Indices, W: Array, joint: Indices) -> None:
+        left, right, joint = (np.ascontiguousarray(given, np.int64) for given in (left, right, joint))
+        block = np.full(len(left), NO_BLOCK)
+        super().__init__(left=left, right=right, W=np.ascontiguousarray(W, float), joint=joint, block=block)
 
     @classmethod
     def none(cls, m: int) -> Stencils:
         """An empty set with m rows each."""
         nobody: Indices = np.zeros(0, np.int64)
         return cls(nobody, nobody, np.zeros((0, m, 8)), nobody)
-
-    def locate(self, blocks: Blocks) -> None:
-        """Find the off-diagonal block of every pair; once per structure."""
-        blocks.locate(self.left, self.right, self.block)
