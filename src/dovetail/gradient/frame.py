@@ -115,7 +115,7 @@ class Parameters:
         self._owners: list[tuple[Any, Sequence[str]]] = [
             (simulation.forces, ("body", "F")),
             (simulation.pushes, ("body", "F")),
-            (potential.soft_transforms, ("_body", "_B", "_B_stiff", "_aim", "_target")),
+            (potential.soft_transforms, ("bodies", "weights", "_stiff", "aim", "_target")),
         ]
 
     @property
