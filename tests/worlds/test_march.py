@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from world_machines import Y, arm, chain, numbers_of
 
 from dovetail import Sim, Worlds
 from dovetail.errors import ConstitutionError, SolverError
@@ -11,24 +12,6 @@ from dovetail.solver.march import CHANGED, GIVEN_UP, STRAINED
 from dovetail.world import marching
 from dovetail.world.attribute_writer import AttributeWriter
 from dovetail.world.marching import Marcher
-
-Y, Z = (0, 1, 0), (0, 0, 1)
-
-
-def chain(sim, rng):
-    parent = None
-    for k in range(4):
-        link = sim.box((0.1, 0.02, 0.02), pos=(0.1 * k + 0.05, 0, 1), mass=rng.uniform(0.05, 0.1))
-        sim.revolute(parent, link, pos=(0.1 * k, 0, 1), axis=Y)
-        parent = link
-
-
-def arm(sim, rng):
-    parent = None
-    for k in range(3):
-        link = sim.box((0.3, 0.05, 0.05), pos=(0.3 * k + 0.15, 0, 1), mass=rng.uniform(0.5, 1.0))
-        sim.revolute(parent, link, pos=(0.3 * k, 0, 1), axis=Z if k % 2 else Y, limit=(-3.0, 3.0), drive=0.0)
-        parent = link
 
 
 def mixed(sim, rng):
@@ -44,7 +27,7 @@ def mixed(sim, rng):
 
 def alone(build, number, **options):
     sim = Sim(**options)
-    build(sim, np.random.default_rng(np.random.SeedSequence(0).spawn(number + 1)[number]))
+    build(sim, numbers_of(number))
     return sim
 
 
