@@ -70,9 +70,10 @@ def _bound(
     if phases & FREE:
         alpha, step_tol, rate_tol = islands.alpha, numbers[STEP_TOL], numbers[RATE_TOL]
         numbers[STEP], numbers[RATE] = measure(watch.centre, watch.half, islands, y, step_tol, rate_tol)
-        tighten(watch, islands, 0, 0, len(watch.near), alpha)
-        size = len(candidates.pairs)
-        keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, 0, size, alpha)
+        shares = alpha.reshape((1, len(alpha)))
+        tighten(watch, islands, shares, (0, 0, len(watch.near)))
+        all_of_them = (0, 0, len(candidates.pairs))
+        keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, shares, all_of_them)
         for m in range(count):
             if alpha[m] < 1.0:
                 islands.guarded[m] = 1

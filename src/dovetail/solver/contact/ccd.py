@@ -87,27 +87,18 @@ def _advance(kind: int, P: Array, dP: Array, thickness: float, landing: float, r
 
 
 @mapped
-def _free_share(
+def keep_open(
     candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array,
     shares: Array, span: Span,
 ) -> None:  # fmt: skip
-    """shares[part] ← `free_share` of some candidates."""
-    keep_open(candidates, scene, X, path, need, islands, y, span[1], span[2], shares[span[0]])
-
-
-@kernel
-def keep_open(
-    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array,
-    start: int, stop: int, alpha: Array,
-) -> None:  # fmt: skip
-    """alpha ← that of islands, at most what keeps the gaps of some candidates open."""
+    """shares[part] ← alpha of islands, at most what keeps the gaps of some candidates open."""
     P, dP = np.empty((4, 3)), np.empty((4, 3))
     pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
     V, x_base, plane_point, plane_normal = scene.V, scene.x_base, scene.plane_point, scene.plane_normal
-    island, running = islands.of, islands.running
+    island, running, alpha = islands.of, islands.running, shares[span[0]]
     for m in range(islands.count):
         alpha[m] = islands.alpha[m]
-    for k in range(start, stop):
+    for k in range(span[1], span[2]):
         k = natural(k)
         kind, a, b = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B]
         m = island[a]
@@ -151,4 +142,4 @@ def free_share(
     Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
     """
     spans = chunks(candidates.count, _COST)
-    limit_shares(islands, _free_share, spans, candidates, scene, X, path, need, islands, y)
+    limit_shares(islands, keep_open, spans, candidates, scene, X, path, need, islands, y)

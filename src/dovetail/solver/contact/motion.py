@@ -181,7 +181,7 @@ def look_at_chunk(
                 found = BODIES_SPENT
     if phase & _PAIRS:
         near, spent, need, slack, pair_short = w.near, w.spent, w.need, w.slack, w.pair_short
-        _fill_need(w, of, start, min(stop, len(near)))
+        fill_need(w, of, (0, start, min(stop, len(near))))
         for k in range(start, min(stop, len(near))):
             k = natural(k)
             wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
@@ -285,22 +285,18 @@ def need_of(near: Indices, shift: Array, turn: Array, commits: Indices, axis: Ar
     return apart + turn[a] + turn[b]
 
 
-@kernel
-def _fill_need(w: Books, island: Indices, start: int, stop: int) -> None:
+@mapped
+def fill_need(w: Books, island: Indices, span: Span) -> None:
+    """need ← that of some pairs."""
     near, shift, turn, commits, need, axis = w.near, w.shift, w.turn, w.commits, w.need, w.axis
-    for k in range(start, stop):
+    for k in range(span[1], span[2]):
         k = natural(k)
         need[k] = need_of(near, shift, turn, commits, axis, island, k)
 
 
 def pair_motion(w: Books, island: Indices) -> None:
     """need ← that of each pair."""
-    map_chunks(_pair_motion, chunks(len(w.near), _COST_OF_PAIR), w, island)
-
-
-@mapped
-def _pair_motion(w: Books, island: Indices, span: Span) -> None:
-    _fill_need(w, island, span[1], span[2])
+    map_chunks(fill_need, chunks(len(w.near), _COST_OF_PAIR), w, island)
 
 
 @kernel
@@ -322,22 +318,16 @@ def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[
 
 def tightest(w: Books, islands: Islands) -> None:
     """alpha of islands ← at most what the budgets of their bodies and the slacks of their pairs allow."""
-    limit_shares(islands, _tightest, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+    limit_shares(islands, tighten, chunks(len(w.near), _COST_OF_PAIR), w, islands)
 
 
 @mapped
-def _tightest(w: Books, islands: Islands, shares: Array, span: Span) -> None:
-    """shares[part] ← those of some pairs, and of all bodies in the first part."""
+def tighten(w: Books, islands: Islands, shares: Array, span: Span) -> None:
+    """shares[part] ← alpha of islands, at most what slacks of some pairs allow, and in part 0 budgets of all bodies."""
     part, start, stop = span
-    tighten(w, islands, part, start, stop, shares[part])
-
-
-@kernel
-def tighten(w: Books, islands: Islands, part: int, start: int, stop: int, alpha: Array) -> None:
-    """alpha ← that of islands, at most what budgets and slacks allow: of some pairs, and of all bodies in part 0."""
-    island, running = islands.of, islands.running
+    island, running, alpha = islands.of, islands.running, shares[part]
     motion, budget, used, near, slack, spent, need = w.motion, w.budget, w.used, w.near, w.slack, w.spent, w.need
-    _fill_need(w, island, start, stop)
+    fill_need(w, island, span)
     for m in range(islands.count):
         alpha[m] = islands.alpha[m]
     for b in range(len(island) if part == 0 else 0):
