@@ -338,17 +338,20 @@ class Emitter:
         return [Number(self._builder, row) for row in rows]
 
 
-def emitted(emit: Callable[[Emitter], None], arguments: str) -> Any:
-    """A function for kernels that takes these arguments, arrays and integers, does what is emitted, returns nothing."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        emit(Emitter(context, builder, signature.args, values))
-        return context.get_dummy_value()
-
-    def typed(context: Any, *kinds: Any) -> Any:
-        return types.void(*kinds), generate
-
+def emitted(arguments: str) -> Callable[[Callable[[Emitter], None]], Any]:
+    """Make what emits code a function for kernels: it takes these arguments, arrays and integers, returns nothing."""
     names = ["context", *arguments.replace(",", " ").split()]
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return intrinsic(typed)
+
+    def decorate(emit: Callable[[Emitter], None]) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            emit(Emitter(context, builder, signature.args, values))
+            return context.get_dummy_value()
+
+        def typed(context: Any, *kinds: Any) -> Any:
+            return types.void(*kinds), generate
+
+        typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return intrinsic(typed)
+
+    return decorate

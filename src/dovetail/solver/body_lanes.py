@@ -36,8 +36,8 @@ def _strain(A: Matrix) -> list[Any]:
     return [g - 1.0 for g in G[:3]] + G[3:]
 
 
-def _emit_guess(e: Emitter) -> None:
-    # arguments: first, scale, Q, Q_tilde, A, out, change
+@emitted("first, scale, Q, Q_tilde, A, out, change")
+def guess_of_eight(e: Emitter) -> None:
     first = e.index(0)
     Q, T, a = (e.neighbours(k, first, 12) for k in (2, 3, 4))
     scale = e.lanes(1, first).at(0)
@@ -50,8 +50,8 @@ def _emit_guess(e: Emitter) -> None:
     e.lanes(6, e.times(first, 0)).put(0, change)
 
 
-def _emit_energy(e: Emitter) -> None:
-    # arguments: first, mass, c, w, Q, Q_tilde, E
+@emitted("first, mass, c, w, Q, Q_tilde, E")
+def energy_of_eight(e: Emitter) -> None:
     first = e.index(0)
     Q, T, M = e.neighbours(4, first, 12), e.neighbours(5, first, 12), e.neighbours(1, first, 16)
     d = [q - t for q, t in zip(Q, T, strict=True)]
@@ -87,8 +87,8 @@ def _uncoupled(S: Matrix, k: Any, A: Matrix, r: Matrix, w: list[Any]) -> Matrix:
     return [[dot(X[x], row) for x in range(3)] for row in A]
 
 
-def _emit_start(e: Emitter) -> None:
-    # arguments: first, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push
+@emitted("first, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push")
+def start_of_eight(e: Emitter) -> None:
     first = e.index(0)
     Q, V, a = (e.neighbours(k, first, 12) for k in (7, 8, 6))
     M, inverse_M = (e.neighbours(k, first, 16) for k in (1, 2))
@@ -132,8 +132,3 @@ def _emit_start(e: Emitter) -> None:
     extra = _uncoupled(world, stiffness, A, r, turned(r))
     forces = [[extra[i][x] - g[i][x] for x in range(3)] for i in range(3)]
     e.put_neighbours(10, first, [squared * a[n] + value for n, value in enumerate(caused(forces))])
-
-
-guess_of_eight = emitted(_emit_guess, "first, scale, Q, Q_tilde, A, out, change")
-energy_of_eight = emitted(_emit_energy, "first, mass, c, w, Q, Q_tilde, E")
-start_of_eight = emitted(_emit_start, "first, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push")

@@ -16,10 +16,12 @@ from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, JOINT, MOT
 __all__ = ["down_of", "up_of"]
 
 
-def _emit_up(children: int) -> Any:
+def up_of(children: int) -> Any:
+    @emitted(
+        "body, place, constants, points, at, Q, Q_tilde, frame, frame_at, two, push, caused, c_at, Phi, starts, Y, "
+        "y_at, soft, compliance, second, far"
+    )
     def emit(e: Emitter) -> None:
-        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, two, push, caused, c_at, Phi,
-        # starts, Y, y_at, soft, compliance, second, far
         triples = children + 1
         body = Local(e, triples, two=9, push=10, caused=11, far=20)
         A, r, s = body.blocks, body.right, body.second
@@ -63,10 +65,11 @@ def _emit_up(children: int) -> Any:
     return emit
 
 
-def _emit_down(children: int) -> Any:
+def down_of(children: int) -> Any:
+    @emitted(
+        "body, place, constants, points, at, frame, frame_at, caused, c_at, force, starts, Y, y_at, initial, i_at, y"
+    )
     def emit(e: Emitter) -> None:
-        # arguments: body, place, constants, points, at, frame, frame_at, caused, c_at, force, starts, Y, y_at,
-        # initial, i_at, y
         own = e.listed(9, 10, LANES * JOINT, 3)
         Y: Memory = e.lanes(11, e.index(12))
         initial: Memory = e.lanes(13, e.index(14))
@@ -81,18 +84,3 @@ def _emit_down(children: int) -> Any:
         e.scatter(15, 0, e.index(1), moved_by(e, children + 1, [*below, *own]))
 
     return emit
-
-
-def up_of(children: int) -> Any:
-    return emitted(
-        _emit_up(children),
-        "body, place, constants, points, at, Q, Q_tilde, frame, frame_at, two, push, caused, c_at, Phi, starts, Y, "
-        "y_at, soft, compliance, second, far",
-    )
-
-
-def down_of(children: int) -> Any:
-    return emitted(
-        _emit_down(children),
-        "body, place, constants, points, at, frame, frame_at, caused, c_at, force, starts, Y, y_at, initial, i_at, y",
-    )

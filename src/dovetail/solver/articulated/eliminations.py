@@ -56,7 +56,7 @@ def solved_columns(P: list[Matrix], M: Blocks, r: Matrix, own: int) -> Matrix:
     return [row for p in range(below) for row in found[p]]
 
 
-def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
+def eliminate_of(children: tuple[int, ...], own: int) -> Any:
     below = sum(children)
     triples = below + own
 
@@ -84,8 +84,8 @@ def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
             first += size
         return A, r
 
+    @emitted("C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours")
     def emit(e: Emitter) -> None:
-        # arguments: C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours
         C = e.scalars(0, e.index(1), LANES)
         A, r = load(C, [e.scalars(2, e.index(3))] if children else [])
         Phi, Y, K = e.scalars(2, e.index(4)), e.scalars(5, e.index(6)), e.scalars(7, e.index(8))
@@ -129,11 +129,11 @@ def _emit_eliminate(children: tuple[int, ...], own: int) -> Any:
     return emit
 
 
-def _emit_eliminate_wide(below: int, own: int) -> Any:
+def eliminate_wide_of(below: int, own: int) -> Any:
     """The same for one child; rows of eight: those of the joint to the parent, and the right-hand sides."""
 
+    @emitted("C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far")
     def emit(e: Emitter) -> None:
-        # arguments: C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far
         triples, width = below + own, stride(3 * own)
         C, child = e.scalars(0, e.index(2), LANES), e.scalars(3, e.index(4))
         lines, weights = e.rows(1, e.times(e.index(2), LANES), LANES * LANES), e.scalars(1, e.times(e.index(2), LANES))
@@ -195,9 +195,9 @@ def _emit_eliminate_wide(below: int, own: int) -> Any:
     return emit
 
 
-def _emit_substitute(below: int, own: int) -> Any:
+def substitute_of(below: int, own: int) -> Any:
+    @emitted("Y, y_at, multiplier, own_at, child_at, two, second")
     def emit(e: Emitter) -> None:
-        # arguments: Y, y_at, multiplier, own_at, child_at, two, second
         Y, width = e.scalars(0, e.index(1)), stride(3 * own)
 
         def substitute(k: int) -> list[Number]:
@@ -214,21 +214,3 @@ def _emit_substitute(below: int, own: int) -> Any:
         e.when(5, lambda: substitute(6))
 
     return emit
-
-
-def eliminate_of(children: tuple[int, ...], own: int) -> Any:
-    return emitted(
-        _emit_eliminate(children, own),
-        "C, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours",
-    )
-
-
-def eliminate_wide_of(below: int, own: int) -> Any:
-    return emitted(
-        _emit_eliminate_wide(below, own),
-        "C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far",
-    )
-
-
-def substitute_of(below: int, own: int) -> Any:
-    return emitted(_emit_substitute(below, own), "Y, y_at, multiplier, own_at, child_at, two, second")

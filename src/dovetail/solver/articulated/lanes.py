@@ -135,12 +135,11 @@ class Local:
                             block[j][i] = block[i][j]
 
 
-def _emit_local(triples: int, below: int | None) -> Any:
+def local_of(triples: int, below: int | None = None) -> Any:
     """The same, left in C; with `below`, all beside those triples as rows, see eliminations.py."""
 
+    @emitted("body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at, far")
     def emit(e: Emitter) -> None:
-        # arguments: body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at,
-        # far
         body = Local(e, triples, two=11, push=12, caused=13, far=15)
         zero = e.times(e.index(1), 0)
         C = e.lanes(9, zero)
@@ -209,26 +208,12 @@ def moved_by(e: Emitter, triples: int, force: Vector3) -> list[Any]:
     return [*dp, *dA[0], *dA[1], *dA[2]]
 
 
-def _emit_motion(triples: int, own: int) -> Any:
+def motion_of(triples: int, own: int) -> Any:
+    @emitted("body, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y")
     def emit(e: Emitter) -> None:
-        # arguments: body, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y
         place, below = e.index(1), triples - own
         force = e.picked(9, 10, place, 3 * below) if below else []
         force += e.picked(9, 11, place, 3 * own)
         e.scatter(12, 0, place, moved_by(e, triples, force))
 
     return emit
-
-
-def local_of(triples: int, below: int | None = None) -> Any:
-    return emitted(
-        _emit_local(triples, below),
-        "body, place, constants, points, at, Q, Q_tilde, frame, frame_at, C, rows, two, push, caused, c_at, far",
-    )
-
-
-def motion_of(triples: int, own: int) -> Any:
-    return emitted(
-        _emit_motion(triples, own),
-        "body, place, constants, points, at, frame, frame_at, caused, c_at, force, child_at, own_at, y",
-    )

@@ -24,7 +24,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.solver.articulated.arrays import SweepArrays
 from dovetail.solver.joint.coordinates import compliance as yields_of
 from dovetail.solver.joint.laws import Laws, linearise_laws
-from dovetail.solver.joint.rows import Rows
+from dovetail.solver.joint.rows import Rows, cross
 from dovetail.solver.joint.stencil import gather
 from dovetail.typing import Array, Indices
 
@@ -93,8 +93,7 @@ def _place_slides(
             for a in range(3):
                 directions[k, a, a] = 1.0
         for a in range(3):
-            i, j = (a + 1) % 3, (a + 2) % 3
-            C[a] = F[i] * F[3 + j] - F[j] * F[3 + i]
+            C[a] = cross(F, a)
         for x in range(3):
             e = directions[k, x]
             s.residual[n, x] = e[0] * C[0] + e[1] * C[1] + e[2] * C[2]

@@ -85,7 +85,8 @@ def _cholesky(e: Emitter, D: Block, R: Block, G: Block | None = None) -> Any:
     return smallest
 
 
-def _upper_transposed_solve_block(e: Emitter, U: Block, R: Block, X: Block) -> None:
+@operation(plain.upper_transposed_solve_block, 3)
+def upper_transposed_solve_block(e: Emitter, U: Block, R: Block, X: Block) -> None:
     row = [[X.lanes(p, g) for g in range(GROUPS)] for p in range(N)]
     for p in range(N):
         scale = e.spread(R.scalar(0, p))
@@ -98,7 +99,8 @@ def _upper_transposed_solve_block(e: Emitter, U: Block, R: Block, X: Block) -> N
                 row[i][g] = e.multiply_add(weight, row[p][g], row[i][g])
 
 
-def _subtract_transposed_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
+@operation(plain.subtract_transposed_times, 3)
+def subtract_transposed_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
     total = [Y.lanes(0, g) for g in range(GROUPS)]
     for p in range(N):
         weight = e.spread(e.ir.fneg(X.scalar(0, p)))
@@ -108,7 +110,8 @@ def _subtract_transposed_times(e: Emitter, Y: Block, A: Block, X: Block) -> None
         Y.set_lanes(0, g, total[g])
 
 
-def _subtract_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
+@operation(plain.subtract_times, 3)
+def subtract_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
     x = [X.lanes(0, g) for g in range(GROUPS)]
     for i in range(N):
         total = e.ir.fmul(A.lanes(i, 0), x[0])
@@ -117,7 +120,8 @@ def _subtract_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
         Y.set_scalar(0, i, e.ir.fsub(Y.scalar(0, i), e.lane_sum(total)))
 
 
-def _upper_transposed_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
+@operation(plain.upper_transposed_solve, 3)
+def upper_transposed_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
     y = [Y.lanes(0, g) for g in range(GROUPS)]
     for p in range(N):
         value = e.ir.fmul(e.entry(y, p), R.scalar(0, p))
@@ -127,7 +131,8 @@ def _upper_transposed_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
             y[g] = e.multiply_add(weight, U.lanes(p, g), y[g])
 
 
-def _upper_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
+@operation(plain.upper_solve, 3)
+def upper_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
     y = [Y.scalar(0, p) for p in range(N)]
     for p in range(N - 1, -1, -1):
         y[p] = e.ir.fmul(y[p], R.scalar(0, p))
@@ -137,13 +142,8 @@ def _upper_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
             y[i] = e.multiply_add(weight, U.scalar(i, p), y[i])
 
 
-add_gram = operation(plain.add_gram, _gram(+1.0), 2)
-cholesky = operation(plain.cholesky, _cholesky, 2, types.float64)
-signed_cholesky = operation(plain.signed_cholesky, _cholesky, 3, types.float64)
-subtract_gram = operation(plain.subtract_gram, _gram(-1.0), 2)
-subtract_product = operation(plain.subtract_product, _product(-1.0, symmetric=False), 3)
-subtract_times = operation(plain.subtract_times, _subtract_times, 3)
-subtract_transposed_times = operation(plain.subtract_transposed_times, _subtract_transposed_times, 3)
-upper_solve = operation(plain.upper_solve, _upper_solve, 3)
-upper_transposed_solve = operation(plain.upper_transposed_solve, _upper_transposed_solve, 3)
-upper_transposed_solve_block = operation(plain.upper_transposed_solve_block, _upper_transposed_solve_block, 3)
+add_gram = operation(plain.add_gram, 2)(_gram(+1.0))
+cholesky = operation(plain.cholesky, 2, types.float64)(_cholesky)
+signed_cholesky = operation(plain.signed_cholesky, 3, types.float64)(_cholesky)
+subtract_gram = operation(plain.subtract_gram, 2)(_gram(-1.0))
+subtract_product = operation(plain.subtract_product, 3)(_product(-1.0, symmetric=False))

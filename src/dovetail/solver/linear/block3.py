@@ -10,7 +10,8 @@ __all__ = ["product", "subtract_product"]
 _ROWS = range(3)
 
 
-def _product(e: Emitter, C: Block, A: Block, B: Block) -> None:
+@operation(plain.product, 3)
+def product(e: Emitter, C: Block, A: Block, B: Block) -> None:
     right = [B.lanes(0, p) for p in _ROWS]
     for i in _ROWS:
         total = e.ir.fmul(e.spread(A.scalar(0, LANES * i)), right[0])
@@ -19,7 +20,8 @@ def _product(e: Emitter, C: Block, A: Block, B: Block) -> None:
         C.set_lanes(0, i, total)
 
 
-def _subtract_product(e: Emitter, C: Block, A: Block, B: Block) -> None:
+@operation(plain.subtract_product, 3)
+def subtract_product(e: Emitter, C: Block, A: Block, B: Block) -> None:
     right = [B.lanes(0, p) for p in _ROWS]
     total = [C.lanes(0, i) for i in _ROWS]
     for p in _ROWS:
@@ -28,7 +30,3 @@ def _subtract_product(e: Emitter, C: Block, A: Block, B: Block) -> None:
             total[i] = e.multiply_add(weight, right[p], total[i])
     for i in _ROWS:
         C.set_lanes(0, i, total[i])
-
-
-product = operation(plain.product, _product, 3)
-subtract_product = operation(plain.subtract_product, _subtract_product, 3)

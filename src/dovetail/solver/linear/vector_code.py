@@ -104,26 +104,29 @@ class Emitter:
         return self.ir.fadd(left, self.ir.fadd(self.lane(v, 2), self.lane(v, 3)))
 
 
-def operation(plain: Callable[..., Any], emit: Callable[..., Any], count: int, returns: Any = types.void) -> Any:
-    """Make an intrinsic f(array₀, index₀, array₁, index₁, …) of `emit(emitter, block₀, block₁, …)`.
+def operation(
+    plain: Callable[..., Any], count: int, returns: Any = types.void
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make `emit(emitter, block₀, block₁, …)` an intrinsic f(array₀, index₀, array₁, index₁, …).
 
     Without a compiler it is the plain loop that says the same.
     """
-    if not jit_enabled:
-        return plain
 
-    def typing(*pairs: Any) -> tuple[Any, Callable[..., Any]]:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            emitter = Emitter(context, builder)
-            blocks = [
-                emitter.block(signature.args[k], arguments[k], signature.args[k + 1], arguments[k + 1])
-                for k in range(0, 2 * count, 2)
-            ]
-            result = emit(emitter, *blocks)
-            return context.get_dummy_value() if result is None else result
+    def decorate(emit: Callable[..., Any]) -> Any:
+        def typing(*pairs: Any) -> tuple[Any, Callable[..., Any]]:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                emitter = Emitter(context, builder)
+                blocks = [
+                    emitter.block(signature.args[k], arguments[k], signature.args[k + 1], arguments[k + 1])
+                    for k in range(0, 2 * count, 2)
+                ]
+                result = emit(emitter, *blocks)
+                return context.get_dummy_value() if result is None else result
 
-        return returns(*pairs), generate
+            return returns(*pairs), generate
 
-    if count == 2:
-        return intrinsic(lambda context, A, a, B, b: typing(A, a, B, b))
-    return intrinsic(lambda context, A, a, B, b, C, c: typing(A, a, B, b, C, c))
+        if count == 2:
+            return intrinsic(lambda context, A, a, B, b: typing(A, a, B, b))
+        return intrinsic(lambda context, A, a, B, b, C, c: typing(A, a, B, b, C, c))
+
+    return decorate if jit_enabled else lambda emit: plain
