@@ -13,25 +13,12 @@ import math
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
+from dovetail.solver import phases
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.convergence import begin_trials
 from dovetail.solver.islands import Islands, finish_islands, restart_islands
 from dovetail.solver.iterate import SLACK, measure
 from dovetail.solver.iteration import Iteration
-from dovetail.solver.phases import (
-    ACCEPT,
-    COMPARE,
-    ENERGIES,
-    LEFT,
-    LIMIT,
-    MEANINGFUL,
-    MORE,
-    MOVE,
-    OPEN,
-    RATE_TOL,
-    STEP_TOL,
-    TRIAL,
-)
 from dovetail.solver.potential import Evaluation
 from dovetail.typing import Array, Flags
 
@@ -48,7 +35,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
         Q_guess = _within_limits(newton, Q_guess)
         y = _way(newton, Q_guess)
         if newton.some_guarded:
-            tolerances = newton.numbers[STEP_TOL], newton.numbers[RATE_TOL]
+            tolerances = newton.numbers[phases.STEP_TOL], newton.numbers[phases.RATE_TOL]
             moves = bool(_hold(newton.model.bodies, islands, tolerances, newton.Q_start, Q_guess, y))
         newton.begin_contacts(y)
         newton.number(y)
@@ -132,7 +119,7 @@ def _closed(newton: Iteration, Q_guess: Array) -> Array:
     y = model.directions.closing(at, islands.unconverged)
     closed = potential.bare(model.buffers.spare(Q_guess), newton.at, at)
     islands.alpha[:m], islands.curved[:m] = 1.0, 0
-    potential.run(MOVE, y, at, closed)
+    potential.run(phases.MOVE, y, at, closed)
     restart_islands(islands)
     return _within_limits(newton, closed.Q)
 
@@ -191,10 +178,10 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
     """
     model, islands, solution, potential = newton.model, newton.islands, newton.solution, newton.potential
     numbers, contact = newton.numbers, newton.model.contact
-    numbers[OPEN] = potential.exact is not None and not potential.exact.stay_closed
-    potential.run(LIMIT, potential.no_step, start, start)
+    numbers[phases.OPEN] = potential.exact is not None and not potential.exact.stay_closed
+    potential.run(phases.LIMIT, potential.no_step, start, start)
     if not (skip := _is_exact(newton)):
-        potential.run(COMPARE, potential.no_step, newton.at, newton.at)
+        potential.run(phases.COMPARE, potential.no_step, newton.at, newton.at)
     left, stay = begin_trials(islands, skip)
     if stay:
         return
@@ -209,19 +196,19 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
         if newton.guards and not _is_free(newton, count):
             break  # they come near something after all
         newton.check(y)
-        numbers[MORE] = trial + 1 < trials
+        numbers[phases.MORE] = trial + 1 < trials
         there = potential.bare(model.buffers.spare(newton.at.Q), start, newton.at)
         # islands that are not on trial have no direction, and stay
-        potential.run(TRIAL | MOVE, y, newton.at, there)
+        potential.run(phases.TRIAL | phases.MOVE, y, newton.at, there)
         for guard in newton.guards:
             guard.record_motion(islands)
-        left = int(numbers[LEFT])
-        if numbers[MEANINGFUL] or contact is not None:
-            potential.run(ENERGIES, y, there, there)
+        left = int(numbers[phases.LEFT])
+        if numbers[phases.MEANINGFUL] or contact is not None:
+            potential.run(phases.ENERGIES, y, there, there)
             potential.add_others(there)
             islands.alpha[:count] = stays
-            potential.run(COMPARE | ACCEPT, y, there, there)
-            left = int(numbers[LEFT])
+            potential.run(phases.COMPARE | phases.ACCEPT, y, there, there)
+            left = int(numbers[phases.LEFT])
             stays[:] = islands.alpha[:count]
         newton.at = there
     some_waited = contact is not None and not np.array_equal(islands.unconverged, islands.is_free)

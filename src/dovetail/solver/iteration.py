@@ -277,7 +277,8 @@ class Iteration:
                     "surfaces intersect or touch at the start of the step; bodies were placed into each other from "
                     "outside"
                 )
-        self.potential.at_start(start, E_barrier)
+        self.potential.run(ENERGIES, self.potential.no_step, start, start)
+        self.potential.add_others(start, E_barrier)
         if not math.isfinite(np.add.reduce(start.E)):
             name = self.model.bodies.name(int(np.argmin(np.isfinite(start.E))))
             raise NotFinite(

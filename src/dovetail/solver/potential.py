@@ -16,6 +16,7 @@ import numpy as np
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.program import Program
 from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.solver import phases
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.bodies import ARAP, Bodies
@@ -27,24 +28,12 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.joint.rows import Rows
-from dovetail.solver.phases import (
-    BODIES,
-    COMPARE,
-    ENERGIES,
-    FACTOR,
-    JOINTS,
-    NUMBERS,
-    OPEN,
-    PHASES,
-    Standard,
-    advance,
-    direct,
-)
+from dovetail.solver.phases import Standard, advance, direct
 from dovetail.typing import Array, Indices
 
 __all__ = ["Evaluation", "Potential"]
 
-_WHOLE = BODIES | JOINTS | FACTOR
+_WHOLE = phases.BODIES | phases.JOINTS | phases.FACTOR
 _COST = 150.0  # [ns] of the derivatives of a body
 
 
@@ -104,7 +93,7 @@ class Potential:
         self._kinds: tuple[Any, Any, Any] = (slides if slides.count else None, laws, arap)
         self.constraints = None if exact is None else exact.constraints
         self._combined = None if exact is None or not exact.combined.count else exact.combined
-        self.numbers = np.zeros(NUMBERS)
+        self.numbers = np.zeros(phases.NUMBERS)
         self.no_step = np.zeros((0, 12))
         self._pool: list[Evaluation] = []
         self._prepared: tuple[float, Any] = 0.0, None
@@ -173,32 +162,29 @@ class Potential:
         Contacts of bodies that have converged are left out.
         """
         found = self.bare(Q, *kept)
-        self.run(ENERGIES, self.no_step, found, found)
+        self.run(phases.ENERGIES, self.no_step, found, found)
         if not self.is_standard:
             self.add_others(found)
         return found
 
-    def add_others(self, at: Evaluation) -> None:
-        """Add what the kernels' energies do not have: contributions and contact."""
+    def add_others(self, at: Evaluation, E_barrier: Array | None = None) -> None:
+        """Add what the kernels' energies do not have: contributions and contact.
+
+        At the start of a step, where contact has begun, its contacts are known, and E_barrier (n,) their energies.
+        """
         for other in self.others:
             other.add_energy(at.Q, self.owner, at.E)
-        if self.contact is not None:
+        if self.contact is not None and E_barrier is not None:
+            at.E += E_barrier
+            self.contact.add_friction_energy(at.Q, self.bodies.is_free, at.E)
+        elif self.contact is not None:
             assert at.contacts is not None
             self.contact.at(at.Q, at.contacts, self.islands.unconverged, at.E)
 
-    def at_start(self, at: Evaluation, E_barrier: Array) -> None:
-        """Evaluate at the start of a step, where contact has begun: its contacts and their energies are given."""
-        self.run(ENERGIES, self.no_step, at, at)
-        for other in self.others:
-            other.add_energy(at.Q, self.owner, at.E)
-        if self.contact is not None:
-            at.E += E_barrier
-            self.contact.add_friction_energy(at.Q, self.bodies.is_free, at.E)
-
-    def run(self, phases: int, y: Array, at: Evaluation, to: Evaluation) -> None:
+    def run(self, wanted: int, y: Array, at: Evaluation, to: Evaluation) -> None:
         """Phases of the step −y from one state to another; see phases.py, and `numbers` for what they tell."""
         numbers = self.numbers
-        numbers[PHASES] = phases
+        numbers[phases.PHASES] = wanted
         advance(
             self._standard, *self._kinds, self.constraints, self.islands, y, at.Q, at.E, to.Q, to.E, numbers
         )  # fmt: skip
@@ -220,8 +206,8 @@ class Potential:
 
     def total(self, at: Evaluation) -> Array:
         """What must not rise, by island (a view): energies and how open exact joints are."""
-        self.numbers[OPEN] = self.exact is not None and not self.exact.stay_closed
-        self.run(COMPARE, self.no_step, at, at)
+        self.numbers[phases.OPEN] = self.exact is not None and not self.exact.stay_closed
+        self.run(phases.COMPARE, self.no_step, at, at)
         return self.islands.total[: self.islands.count]
 
     # ---- derivatives -----------------------------------------------------------------------------------------
@@ -232,10 +218,10 @@ class Potential:
         arguments = (self._standard, *self._kinds, self._combined, exact, Q, active, blocks, blocks.g)
         spans = chunks(len(Q), _COST)
         if len(spans) == 1:
-            direct(*arguments, (0, 0, len(Q), BODIES | JOINTS))
+            direct(*arguments, (0, 0, len(Q), phases.BODIES | phases.JOINTS))
         else:
-            map_chunks(direct, in_phase(spans, BODIES), *arguments)
-            direct(*arguments, (0, 0, 0, JOINTS))
+            map_chunks(direct, in_phase(spans, phases.BODIES), *arguments)
+            direct(*arguments, (0, 0, 0, phases.JOINTS))
         for other in self.others:
             other.assemble(Q, exact, blocks)
         if with_contact and self.contact is not None:
@@ -247,7 +233,7 @@ class Potential:
 
         It is one call, by one thread; nets and conjugate gradients are left out.
         """
-        span = (0, 0, 0, FACTOR)
+        span = (0, 0, 0, phases.FACTOR)
         return int(direct(self._standard, *self._kinds, self._combined, True, self.Q_tilde, active, blocks, y, span))
 
     def solve_standard(self, at: Evaluation, exact: bool, active: Indices, blocks: Blocks, y: Array) -> int:

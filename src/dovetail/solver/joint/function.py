@@ -113,17 +113,26 @@ LAWS: dict[str, Law] = {}
 _Kind = TypeVar("_Kind", EnergyFunction, Coordinate, Law)
 
 
-def _register(registry: dict[str, _Kind], made: _Kind) -> _Kind:
-    """Under its name, which is free or an earlier version of the same function has (notebooks run cells again)."""
-    known = registry.get(made.name)
-    if known is not None and not _is_new_version(known.function, made.function):
-        code = known.function.__code__
-        raise ConstitutionError(
-            f"{made.name}: a function of that name is already registered, line {code.co_firstlineno} of "
-            f"{code.co_filename}; give yours another name."
-        )
-    registry[made.name] = made
-    return made
+def _registering(
+    registry: dict[str, _Kind], kind: type[_Kind], pointers: tuple[bool, ...], *more: Any
+) -> Callable[[Callable[..., float]], _Kind]:
+    """A decorator that puts a function into a registry, under its name.
+
+    The name is free, or an earlier version of the same function has it (notebooks run cells again).
+    """
+
+    def decorate(function: Callable[..., float]) -> _Kind:
+        name, known = function.__name__, registry.get(function.__name__)
+        if known is not None and not _is_new_version(known.function, function):
+            code = known.function.__code__
+            raise ConstitutionError(
+                f"{name}: a function of that name is already registered, line {code.co_firstlineno} of "
+                f"{code.co_filename}; give yours another name."
+            )
+        registry[name] = kind(name, function, pointers, *more)
+        return registry[name]
+
+    return decorate
 
 
 def _is_new_version(old: Any, new: Any) -> bool:
@@ -136,31 +145,17 @@ def _is_new_version(old: Any, new: Any) -> bool:
 
 def energy(rows: int, parameters: tuple[str, ...]) -> Callable[[Callable[..., float]], EnergyFunction]:
     """Register psi(F, p, exact, g, H) under its name."""
-    signature = (True, True, False, True, True)
-
-    def decorate(function: Callable[..., float]) -> EnergyFunction:
-        return _register(ENERGIES, EnergyFunction(function.__name__, function, signature, rows, parameters))
-
-    return decorate
+    return _registering(ENERGIES, EnergyFunction, (True, True, False, True, True), rows, parameters)
 
 
 def coordinate(rows: int, period: float = 0.0) -> Callable[[Callable[..., float]], Coordinate]:
     """Register x(F, exact, dx, d2x) under its name."""
-
-    def decorate(function: Callable[..., float]) -> Coordinate:
-        made = Coordinate(function.__name__, function, (True, False, True, True), rows, period)
-        return _register(COORDINATES, made)
-
-    return decorate
+    return _registering(COORDINATES, Coordinate, (True, False, True, True), rows, period)
 
 
 def law(parameters: tuple[str, ...]) -> Callable[[Callable[..., float]], Law]:
     """Register phi(x, p, d) under its name."""
-
-    def decorate(function: Callable[..., float]) -> Law:
-        return _register(LAWS, Law(function.__name__, function, (False, True, True), parameters))
-
-    return decorate
+    return _registering(LAWS, Law, (False, True, True), parameters)
 
 
 _DOUBLE = ir.DoubleType()
