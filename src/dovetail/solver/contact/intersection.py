@@ -157,17 +157,11 @@ def _cross_elements(
 
 
 @kernel
-def _keep_nearest(
-    squared: float, kind: int, first: int, x0: int, x1: int, x2: int, x3: int, pair: int, nearest: Indices, least: Array
-) -> None:
+def _keep_nearest(squared: float, row: tuple[int, ...], pair: int, nearest: Indices, least: Array) -> None:
     if squared < least[pair]:
         least[pair] = squared
-        nearest[pair, 0] = kind
-        nearest[pair, 1] = first
-        nearest[pair, 2] = x0
-        nearest[pair, 3] = x1
-        nearest[pair, 4] = x2
-        nearest[pair, 5] = x3
+        for j in range(6):
+            nearest[pair, j] = row[j]
 
 
 @kernel
@@ -185,12 +179,12 @@ def _measure_elements(
                 _, r0, r1, r2 = point_edge(X, x[side, i], x[y, 0], x[y, 1])
                 kind, last = POINT_EDGE, -1
             squared = r0 * r0 + r1 * r1 + r2 * r2
-            _keep_nearest(squared, kind, side, x[side, i], x[y, 0], x[y, 1], last, pair, nearest, least)
+            _keep_nearest(squared, (kind, side, x[side, i], x[y, 0], x[y, 1], last), pair, nearest, least)
     for i in range(edges_a):
         for j in range(edges_b):
             x0, x1, x2, x3 = x[0, i], x[0, (i + 1) % 3], x[1, j], x[1, (j + 1) % 3]
             _, _, r0, r1, r2, _ = edge_edge(X, x0, x1, x2, x3)
-            _keep_nearest(r0 * r0 + r1 * r1 + r2 * r2, EDGE_EDGE, 0, x0, x1, x2, x3, pair, nearest, least)
+            _keep_nearest(r0 * r0 + r1 * r1 + r2 * r2, (EDGE_EDGE, 0, x0, x1, x2, x3), pair, nearest, least)
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.record import Record, f8, nested, real
+from dovetail.kernel.record import Record, f8, integer, nested, real
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import (
     Combined,
@@ -56,6 +56,7 @@ class Constraints(Record):
     residual (r, 3)    C where it was last measured
     bend (r, 3)        what J x is to be in a consistent start
     closed             [m, –] a residual that is not worth a correction, for a scene of the size of a metre
+    slides_from, combined_from   the first rows that are those of slides, and combined ones
     """
 
     points: Rows = nested(Rows)
@@ -66,24 +67,16 @@ class Constraints(Record):
     residual: Array = f8(2)
     bend: Array = f8(2)
     closed: float = real()
-
-
-@kernel
-def _after_points(c: Constraints) -> int:
-    return len(c.points.left) - c.points.exact
-
-
-@kernel
-def _after_slides(c: Constraints) -> int:
-    return _after_points(c) + len(c.slides.left) - c.slides.exact
+    slides_from: int = integer()
+    combined_from: int = integer()
 
 
 @kernel
 def measure_constraints(c: Constraints, active: Indices, Q: Array, y: Array, out: Array) -> float:
     """out ← C(Q − y); its largest component."""
     first = measure_rows(c.points, active, Q, y, 0, out)
-    second = measure_rows(c.slides, active, Q, y, _after_points(c), out)
-    third = measure_combined(c.combined, active, Q, y, _after_slides(c), out)
+    second = measure_rows(c.slides, active, Q, y, c.slides_from, out)
+    third = measure_combined(c.combined, active, Q, y, c.combined_from, out)
     return max(first, max(second, third))
 
 
@@ -91,16 +84,16 @@ def measure_constraints(c: Constraints, active: Indices, Q: Array, y: Array, out
 def _apply(c: Constraints, active: Indices, y: Array, out: Array) -> None:
     """out ← J y."""
     apply_rows(c.points, active, y, 0, out)
-    apply_rows(c.slides, active, y, _after_points(c), out)
-    apply_combined(c.combined, active, y, _after_slides(c), out)
+    apply_rows(c.slides, active, y, c.slides_from, out)
+    apply_combined(c.combined, active, y, c.combined_from, out)
 
 
 @kernel
 def _pull_back(c: Constraints, values: Array, g: Array) -> None:
     """g += Jᵀ values."""
     pull_back_rows(c.points, values, 0, g)
-    pull_back_rows(c.slides, values, _after_points(c), g)
-    pull_back_combined(c.combined, values, _after_slides(c), g)
+    pull_back_rows(c.slides, values, c.slides_from, g)
+    pull_back_combined(c.combined, values, c.combined_from, g)
 
 
 @kernel
@@ -125,8 +118,8 @@ def add_bends(c: Constraints, h: float, Q: Array, V: Array, g: Array) -> None:
     """bend ← h² (∂J/∂Q V) V; g += Jᵀ K times it."""
     values = np.empty((len(c.K), 3))
     bend_rows(c.points, V, h * h, 0, c.bend)
-    bend_rows(c.slides, V, h * h, _after_points(c), c.bend)
-    bend_combined(c.combined, Q, V, h * h, _after_slides(c), c.bend)
+    bend_rows(c.slides, V, h * h, c.slides_from, c.bend)
+    bend_combined(c.combined, Q, V, h * h, c.combined_from, c.bend)
     for r in range(len(values)):
         for a in range(3):
             values[r, a] = c.K[r] * c.bend[r, a]
@@ -155,7 +148,7 @@ def start_rows(points: Rows, slides: Rows, constraints: Any, active: Indices, Q:
 @kernel
 def _residual_at(c: Constraints, k: int, a: int) -> float:
     """Component a of C of exact row k, as linearised."""
-    first, second = _after_points(c), _after_slides(c)
+    first, second = c.slides_from, c.combined_from
     if k < first:
         return c.points.C[c.points.exact + k, a]
     if k < second:
@@ -302,7 +295,7 @@ def close_direction(
     """y = A⁻¹g becomes a step with C(Q − y) = 0, with the λ for it. The largest residual, and the size of Q."""
     rows, size = len(c.K), _size_of(Q)
     mu, applied = np.empty((rows, 3)), np.empty((rows, 3))
-    points, slides, first, second = c.points, c.slides, _after_points(c), _after_slides(c)
+    points, slides, first, second = c.points, c.slides, c.slides_from, c.combined_from
     for k in range(rows):
         for a in range(3):
             mu[k, a] = c.K[k] * _residual_at(c, k, a)

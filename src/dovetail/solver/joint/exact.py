@@ -72,6 +72,7 @@ class ExactJoints:
         self.constraints = Constraints(
             points=points, slides=slides, combined=combined, K=np.zeros(count), yields=np.zeros(count),
             residual=np.zeros((count, 3)), bend=np.zeros((count, 3)), closed=CLOSED,
+            slides_from=points.count - points.exact, combined_from=count - combined.count,
         )  # fmt: skip
         self.restraint = np.zeros((count, 3))
         self._tuned = np.zeros(1)  # h for which K is to be, and for which it is
