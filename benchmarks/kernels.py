@@ -28,7 +28,6 @@ LONGER = {"pile": 60, "press": 40, "falling": 40}
 RARE = {
     ("solver.held", "_lag"),
     ("solver.joint.articulation", "_pull"),
-    ("solver.joint.coordinates", "_measure"),
     *(("solver.joint.terms", f"_terms_{what}") for what in ("assemble", "curvature", "energy", "forces")),
     ("solver.joint.terms", "_keep_unresisted"),
 }

@@ -52,6 +52,18 @@ def test_an_edge_from_a_node_to_itself_is_a_loop():
     assert [part.tolist() for part in loops(3, np.array([[0, 1], [2, 2], [1, 2]]))] == [[1]]
 
 
+def test_trees_are_not_searched_for_loops(monkeypatch):
+    """Which would take 9 s for a chain of a hundred thousand joints."""
+    from dovetail.solver.joint import loops as module
+
+    searched = []
+    monkeypatch.setattr(module, "_search", lambda root, neighbours, number: searched.append(root) or [])
+    chain = np.stack([np.arange(5), np.arange(1, 6)], axis=1)
+    assert loops(6, chain) == [] and searched == []
+    loops(9, np.concatenate([chain, [[6, 7], [7, 8], [8, 6]]]))
+    assert set(searched) == {6, 7, 8}  # the search left out, every node of the ring begins one
+
+
 def found(bench):
     simulation = bench.lowered()
     model = simulation.model
