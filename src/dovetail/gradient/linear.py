@@ -81,7 +81,7 @@ class AdjointSystem:
         self.blocks = _blocks[model]
         self._active: Indices = model.bodies.is_free
         self._aside: tuple[Array, Array, Array] = (np.zeros((0, 12, 12)), np.zeros((0, 12, 12)), np.zeros((0, 12)))
-        self._none = np.zeros((0, 3))
+        self._none, self._y = np.zeros((0, 3)), np.zeros_like(self.blocks.g)
 
     def enter(self) -> None:
         """Take the place of the blocks of Newton's directions."""
@@ -137,7 +137,7 @@ class AdjointSystem:
 
         Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
         """
-        blocks, y = self.blocks, np.zeros_like(self.blocks.g)
+        blocks, y = self.blocks, self._y
         if blocks.is_plain:
             bad = self._model.potential.factor(self._active, blocks, y)
         else:
@@ -152,6 +152,14 @@ class AdjointSystem:
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
         return float(_largest(y))
+
+    def find_multipliers(self, Q: Array) -> float:
+        """Multipliers of points, which were zero when the step was factored, from ∇E + Jᵀm = 0; what `factor` tells."""
+        exact = self._model.potential.exact
+        assert exact is not None
+        x, nu = self._restricted(Q, self._y, self._active)
+        np.negative(nu, out=exact.points.multiplier[exact.points.exact :])
+        return float(_largest(x))
 
     def swap(self) -> None:
         """Put the factor aside, and have the one that was."""
@@ -181,10 +189,15 @@ class AdjointSystem:
         x = np.empty((len(active), 12))
         _set_active(q.reshape(_SHAPE), active, x)
         self.blocks.solve(active, x)
+        x, nu = self._restricted(Q, x, active)
+        return x.reshape(_SHAPE), nu
+
+    def _restricted(self, Q: Array, x: Array, active: Indices) -> tuple[Array, Array]:
+        """x (n, 12), the solution without regard to rows, in place, and ν (r, 3)."""
         exact = self._model.potential.exact
         if exact is None:
-            return x.reshape(_SHAPE), self._none
+            return x, self._none
         exact.restrict(Q, self.blocks, active, x)
-        left = np.empty_like(exact.restraint)
-        _tell_multipliers(exact.constraints, active, exact.restraint, x, left)
-        return x.reshape(_SHAPE), left
+        nu = np.empty_like(exact.restraint)
+        _tell_multipliers(exact.constraints, active, exact.restraint, x, nu)
+        return x, nu
