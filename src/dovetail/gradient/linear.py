@@ -21,10 +21,9 @@ from dovetail.errors import GradientError
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.joint.combined import apply_combined, linearise_combined
+from dovetail.solver.joint.combined import linearise_combined
 from dovetail.solver.joint.constraints import Constraints
 from dovetail.solver.joint.exact import CLOSED
-from dovetail.solver.joint.row_algebra import apply_rows
 from dovetail.solver.joint.rows import linearise_rows
 from dovetail.solver.model import Model
 from dovetail.solver.potential import Evaluation
@@ -57,15 +56,12 @@ def _set_active(q: Array, active: Indices, x: Array) -> None:
 
 
 @kernel
-def _tell_multipliers(c: Constraints, active: Indices, mu: Array, x: Array, out: Array) -> None:
-    """out (r, 3) ← ν of all exact rows for the solution x (n, 12) with what restricted it, mu."""
-    after = len(c.points.left) - c.points.exact
-    apply_rows(c.points, active, x, 0, out)
-    apply_rows(c.slides, active, x, after, out)
-    apply_combined(c.combined, active, x, after + len(c.slides.left) - c.slides.exact, out)
+def _tell_multipliers(c: Constraints, mu: Array, out: Array) -> None:
+    """out (r, 3) ← ν of all exact rows, K (J x − bend) − μ, from what the solution was last restricted with."""
+    K, residual = c.K, c.residual
     for k in range(len(out)):
         for z in range(3):
-            out[k, z] = c.K[k] * (out[k, z] - c.bend[k, z]) - mu[k, z]
+            out[k, z] = -K[k] * residual[k, z] - mu[k, z]
 
 
 class AdjointSystem:
@@ -199,5 +195,5 @@ class AdjointSystem:
             return x, self._none
         exact.restrict(Q, self.blocks, active, x)
         nu = np.empty_like(exact.restraint)
-        _tell_multipliers(exact.constraints, active, exact.restraint, x, nu)
+        _tell_multipliers(exact.constraints, exact.restraint, nu)
         return x, nu
