@@ -134,7 +134,7 @@ class Parameters:
         return methods.is_consistent and self._exact is not None and self._exact.is_linear
 
     def take(self, last: list[Any] | None, methods: Methods | None = None) -> list[Any]:
-        """Copies of all, or what the last step has where nothing has changed; None for multipliers that are not kept."""
+        """Copies of all, or what the last step has where that is the same; None for multipliers that are not kept."""
         found: list[Any] = []
         left = self._held if methods is not None and self.finds_multipliers(methods) else -1
         for k, array in enumerate(self.arrays):

@@ -74,6 +74,7 @@ class Tape:
         self._simulation, self._reel = simulation, Reel(simulation, timeline, every, smooth)
         self._parameters, self._frames = self._reel.parameters, self._reel.frames
         self._jacobians: Jacobians | None = None
+        self._adjoint: Adjoint | None = None  # of Jacobians, whose sums nobody asks for
 
     @property
     def Q(self) -> Array:
@@ -202,10 +203,12 @@ class Tape:
         Without a mechanism they are those of all states: A = ∂(Qₖ₊₁, Vₖ₊₁)/∂(Qₖ, Vₖ) (24f, 24f) and B by generalised
         forces F in step k (24f, 12f), of the f bodies that can move. A row is an adjoint step.
         """
-        sums, reel = Sums(self._simulation, self.steps), self._reel
-        jacobians: StateJacobians | Jacobians = StateJacobians(self._simulation)
-        if mechanism is not None:
-            jacobians = self._jacobians_of(mechanism)
+        reel = self._reel
+        jacobians: StateJacobians | Jacobians = (
+            StateJacobians(self._simulation) if mechanism is None else self._jacobians_of(mechanism)
+        )
+        if self._adjoint is None:
+            self._adjoint = Adjoint(self._simulation, self._parameters, Sums(self._simulation, self.steps))
         wanted = range(self.steps) if k is None else range(self._known(k), k + 1)
         A, B = jacobians.room(len(wanted))
         with reel.rewound():
@@ -213,7 +216,7 @@ class Tape:
                 some = [n for n in reversed(steps) if n in wanted]
                 if some:
                     reel.load(steps)
-                    with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+                    with self._adjoint as adjoint:
                         for n in some:
                             out = A[n - wanted.start], B[n - wanted.start]
                             jacobians.at(adjoint, n, self._frames[n], reel.ends(n), reel.V(n + 1), out)
