@@ -32,7 +32,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["AdjointSystem"]
 
 _SHAPE = (-1, 4, 3)
-_CLOSED = 1e-9  # of x, beyond which exact joints are closed: gradients are wanted to 1e-6
+_CLOSED = 1e-10  # of x, beyond which exact joints are closed: gradients are wanted to 1e-6, starts by differences
 _blocks: WeakKeyDictionary[Model, Blocks] = WeakKeyDictionary()  # laying them out takes as long as some steps
 
 
