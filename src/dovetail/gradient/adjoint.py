@@ -105,10 +105,8 @@ class Adjoint:
     def at(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian, factored."""
         self.stand(k, frame, ends)
-        left = self.system.factor(k)
-        if self.parameters.finds_multipliers(frame.methods):
-            left = self.system.find_multipliers(ends.Q_end)
-        self.sums.residual[k] = left / frame.h
+        finds = self.parameters.finds_multipliers(frame.methods)
+        self.sums.residual[k] = self.system.factor(k, ends.Q_end if finds else None) / frame.h
 
     def stand(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian."""

@@ -128,10 +128,11 @@ class AdjointSystem:
         if potential.exact is not None:
             potential.exact.begin_start()  # nothing is asked of J x but that it is zero
 
-    def factor(self, step: int) -> float:
+    def factor(self, step: int, Q: Array | None = None) -> float:
         """Factor what was assembled for a step; the largest entry of the step that Newton's method would take next.
 
-        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
+        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits. With the end Q
+        of the step, those of points are closed, and get their multipliers, which are zero so far: H x + Jᵀν = ∇E.
         """
         blocks, y = self.blocks, self._y
         if blocks.is_plain:
@@ -147,15 +148,10 @@ class AdjointSystem:
                 f"{self._model.bodies.name(bad)}, so that the state is no minimum but a point of bifurcation, or "
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
+        if Q is not None:
+            points = self._model.potential.points
+            np.negative(self._restricted(Q, y, self._active)[1], out=points.multiplier[points.exact :])
         return float(_largest(y))
-
-    def find_multipliers(self, Q: Array) -> float:
-        """Multipliers of points, which were zero when the step was factored, from ∇E + Jᵀm = 0; what `factor` tells."""
-        exact = self._model.potential.exact
-        assert exact is not None
-        x, nu = self._restricted(Q, self._y, self._active)
-        np.negative(nu, out=exact.points.multiplier[exact.points.exact :])
-        return float(_largest(x))
 
     def swap(self) -> None:
         """Put the factor aside, and have the one that was."""
