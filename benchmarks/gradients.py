@@ -75,14 +75,14 @@ def pile(side: int = 5) -> World:
     return started(scene)
 
 
-def measure(name: str, build: Any, settle: int = 0) -> None:
+def measure(name: str, build: Any, settle: int = 0, rounds: int = 6 * ROUNDS) -> None:
     world = build()
     for _ in range(settle):
         world.advance()
     world.rollout(1).backward()  # compiles
     start, times = world.state(), {"plain": np.inf, "forward": np.inf, "backward": np.inf}
     residual = contacts = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         world.restore(start)
         clock = time.process_time()
         for _ in range(STEPS):
@@ -125,7 +125,7 @@ def measure_jacobians(name: str, strength: float | None, branching: bool = False
     start, least = sim.state, dict.fromkeys(("forward", "all", "one"), np.inf)
     mechanism.v = np.random.default_rng(0).normal(size=len(mechanism))
     sim.rollout(1).step_jacobians(0, mechanism)  # compiles
-    for _ in range(2 * ROUNDS):
+    for _ in range(4 * ROUNDS):
         sim.state = start
         clock = time.process_time()
         tape = sim.rollout(steps)
@@ -168,7 +168,7 @@ if __name__ == "__main__":
     measure("chain 100, exact, bdf1", lambda: chain(np.inf))
     measure("chain 100, penalty, ctr", lambda: chain(100.0, "ctr"))
     measure("chain 100, exact, ctr", lambda: chain(np.inf, "ctr"))
-    measure("pile 125, bdf1", pile, 40)
+    measure("pile 125, bdf1", pile, 40, ROUNDS)
     measure_jacobians("hinges, penalty, bdf1", 100.0)
     measure_jacobians("hinges, exact, bdf1", None)
     measure_jacobians("hinges, exact, branching", None, True)

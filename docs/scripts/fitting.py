@@ -34,7 +34,7 @@ def main() -> None:
     axes[0, 0].legend()
 
     function, start, loss, number = puck.problem()
-    best = optimise(function, start, loss, rollouts=40)
+    best = optimise(function, start, loss, rollouts=puck.ROLLOUTS, goal=puck.GOAL)
     for values, style, name in ((start, ":", "first torques"), (best.values, "-", "found")):
         way = function(*values)[0][:, number, 0]
         axes[0, 1].plot(way[:, 0], way[:, 1], style, label=name)
@@ -45,7 +45,7 @@ def main() -> None:
     axes[0, 1].legend()
 
     function, loss, distances = bar.problem()
-    best = optimise(function, [bar.GUESS], loss, bounds=[(0.05, 0.5)], rollouts=60, goal=1e-6)
+    best = optimise(function, [bar.GUESS], loss, bounds=[bar.BOUNDS], rollouts=bar.ROLLOUTS, goal=bar.GOAL)
     (p,) = best.values
     coupler = function(p)[2].body("coupler")
     for q, style, name in ((bar.WANTED, "-", "wanted"), (bar.GUESS, ":", "first guess"), (p, "k--", "found")):

@@ -105,7 +105,8 @@ class Adjoint:
     def at(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian, factored."""
         self.stand(k, frame, ends)
-        self.sums.residual[k] = self.system.factor(k) / frame.h
+        finds = self.parameters.finds_multipliers(frame.methods)
+        self.sums.residual[k] = self.system.factor(k, ends.Q_end if finds else None) / frame.h
 
     def stand(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian."""
@@ -222,7 +223,7 @@ class Adjoint:
         if begun is None:
             self._loads(k, a_bar if blow is None else a_bar + blow.a.slope, ends.Q, Q_bar)
             Vn_bar += V_bar
-            if start_bar.any():
+            if len(start_bar) and start_bar.any():
                 coordinates, nothing = self.parameters.coordinates, np.zeros_like(Q1)
                 value_adjoints(
                     coordinates, ends.Q, nothing, start_bar, np.zeros(coordinates.count), Q_bar, nothing,
@@ -266,9 +267,10 @@ class Adjoint:
 
     def _struck(self, frame: Frame, ends: Ends, a: Array) -> BlowAdjoint | None:
         """The blow after a step that began with V̂ and accelerations a, None if there is none."""
-        contact, h, t = self.model.contact, frame.h, self.table[:, :, None, None]
+        contact, h = self.model.contact, frame.h
         if contact is None or self.contact is None or not contact.scene.restitution.any():
             return None
+        t = self.table[:, :, None, None]
         V = (t[:, 5] * ends.Q_end + t[:, 6] * ends.Q + t[:, 7] * ends.Q_before) / h + t[:, 8] * self._V_start
         loads = self.model.loads.accelerations(ends.Q)
         blow = BlowAdjoint(

@@ -96,24 +96,22 @@ def step_back(
     mass_bar, stiffness_bar, late_Q, late_V = sums.mass, sums.stiffness, after.Q, after.V
     earlier_Q, earlier_V = after.Q_before, after.V_before
     Q_bar, Vn_bar, Q_before, V_before = before.Q, before.V, before.Q_before, before.V_before
-    pull = np.empty((4, 3))
     for b in range(len(Q)):
         a0, a1, b0, b1, s, _, d0, d1, carry, push = table[b]
         stays, weight = 0.0 if is_free[b] else 1.0, c[b]
         if model[b] == ORTHO:
             stiffness_bar[b] -= h * h * ortho_product(Q, x, b)
+        for j in range(4):
+            e0 = weight * (Q[b, j, 0] - Q_tilde[b, j, 0])
+            e1 = weight * (Q[b, j, 1] - Q_tilde[b, j, 1])
+            e2 = weight * (Q[b, j, 2] - Q_tilde[b, j, 2])
+            for i in range(4):
+                mass_bar[b, i, j] -= x[b, i, 0] * e0 + x[b, i, 1] * e1 + x[b, i, 2] * e2
         for i in range(4):
+            m0, m1, m2, m3 = mass[b, i, 0], mass[b, i, 1], mass[b, i, 2], mass[b, i, 3]
             for z in range(3):
-                pull[i, z] = 0.0
-            for j in range(4):
-                along = 0.0
-                for z in range(3):
-                    pull[i, z] += weight * mass[b, i, j] * x[b, j, z]
-                    along += x[b, i, z] * (Q[b, j, z] - Q_tilde[b, j, z])
-                mass_bar[b, i, j] -= weight * along
-        for i in range(4):
-            for z in range(3):
-                v, t = late_V[b, i, z], pull[i, z]
+                t = weight * (m0 * x[b, 0, z] + m1 * x[b, 1, z] + m2 * x[b, 2, z] + m3 * x[b, 3, z])
+                v = late_V[b, i, z]
                 Q_bar[b, i, z] = earlier_Q[b, i, z] + d0 / h * v + a0 * t + stays * late_Q[b, i, z]
                 Vn_bar[b, i, z] = earlier_V[b, i, z]
                 Q_before[b, i, z] = d1 / h * v + a1 * t
@@ -125,22 +123,25 @@ def step_back(
 @kernel
 def end_bars(table: Array, h: float, after: Costate, q: Array) -> None:
     """q (n, 4, 3) ← adjoint of Qₙ₊₁, with what Vₙ₊₁ has of it; for the table see `step_back`."""
+    late_Q, late_V = after.Q, after.V
     for b in range(len(q)):
+        share = table[b, 5] / h
         for i in range(4):
             for z in range(3):
-                q[b, i, z] = after.Q[b, i, z] + table[b, 5] / h * after.V[b, i, z]
+                q[b, i, z] = late_Q[b, i, z] + share * late_V[b, i, z]
 
 
 @kernel
 def fall_back(bodies: Bodies, a_bar: Array, sums: BodySums, F_bar: Array, total: Array) -> None:
     """F_bar (n, 4, 3) ← adjoint of forces on bodies, from that of the accelerations g + M⁻¹F; total += it."""
-    inverse = bodies.mass_inverse
+    inverse, is_free, gravity = bodies.mass_inverse, bodies.is_free, sums.gravity
     for b in range(len(a_bar)):
-        for z in range(3):
-            if bodies.is_free[b]:
-                sums.gravity[b, z] += a_bar[b, 0, z]
-            for i in range(4):
-                F_bar[b, i, z] = 0.0
-                for j in range(4):
-                    F_bar[b, i, z] += inverse[b, i, j] * a_bar[b, j, z]
-                total[b, i, z] += F_bar[b, i, z]
+        if is_free[b]:
+            for z in range(3):
+                gravity[b, z] += a_bar[b, 0, z]
+        for i in range(4):
+            m0, m1, m2, m3 = inverse[b, i, 0], inverse[b, i, 1], inverse[b, i, 2], inverse[b, i, 3]
+            for z in range(3):
+                F = m0 * a_bar[b, 0, z] + m1 * a_bar[b, 1, z] + m2 * a_bar[b, 2, z] + m3 * a_bar[b, 3, z]
+                F_bar[b, i, z] = F
+                total[b, i, z] += F

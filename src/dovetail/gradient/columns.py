@@ -47,7 +47,7 @@ class Room(Record):
     brake (k,)                      ∂/∂xₙ of the force of laws that depend on the rate
     Y, X, Z, E (n, 12, 12)          right-hand sides, solutions, wrenches by Q and by V, and what makes these of those
     weights (6k, 12)                of Z for A by q and by v; of X on the left and right bodies for A, and for B
-    rows (·, 12)                    of A and B by columns: for each six coordinates those of q (k), v (k), u (k)
+    rows (3k, 12)                   of A and B by columns, of six coordinates: those of q (k), v (k), u (k)
     """
 
     xi: Array = f8(2)
@@ -70,16 +70,9 @@ class Room(Record):
     def __init__(self, k: int, n: int) -> None:
         shapes: dict[str, tuple[int, ...]] = {"xi": (k, 6), "eta": (k, 6), "nu": (n, 6), "brake": (k,)}
         shapes |= dict.fromkeys(("J", "bend", "push", "late"), (k, 2, 12)) | dict.fromkeys("YXZE", (n, 12, 12))
-        shapes |= {"weights": (6 * k, 12), "rows": (3 * k * -(-k // _AT_ONCE), 12)}
+        shapes |= {"weights": (6 * k, 12), "rows": (3 * k, 12)}
         made = {name: np.zeros(shape) for name, shape in shapes.items()}
         super().__init__(**made, filled=np.zeros(n, np.int64), is_left=np.zeros(k, np.int64))
-
-    def jacobians(self) -> tuple[Array, Array]:
-        """A (2k, 2k) and B (2k, k), rows of coordinates before those of rates."""
-        k = len(self.brake)
-        by = self.rows.reshape(-1, 3 * k, _AT_ONCE, 2).transpose(3, 0, 2, 1).reshape(2, -1, 3 * k)[:, :k]
-        both = by.reshape(2 * k, 3 * k)
-        return both[:, : 2 * k], both[:, 2 * k :]
 
 
 @kernel
@@ -234,8 +227,10 @@ def _add_late(s: Screws, c: Coordinates, start: Start, h: float, first: int, roo
 
 
 @kernel
-def set_rows(forest: Forest, s: Screws, c: Coordinates, bodies: Bodies, start: Start, h: float, room: Room) -> None:
-    """rows ← Jacobians of a step."""
+def set_rows(
+    forest: Forest, s: Screws, c: Coordinates, bodies: Bodies, start: Start, h: float, room: Room, A: Array, B: Array
+) -> None:
+    """A (2k, 2k), B (2k, k) ← Jacobians of a step, rows of coordinates before those of rates."""
     k, X, Z, rows, weights = len(s.chosen), room.X, room.Z, room.rows, room.weights
     _set_weights(s, c, start, h, room)
     for t in range(len(s.child)):
@@ -249,19 +244,24 @@ def set_rows(forest: Forest, s: Screws, c: Coordinates, bodies: Bodies, start: S
         for t in range(len(s.child)):
             subtract_product(Z, s.child[t], room.E, s.child[t], X, s.child[t])
         _add_late(s, c, start, h, first, room)
-        at = 3 * k * (first // _AT_ONCE)
         for t in range(len(s.child) - 1, -1, -1):
             b, p, j = s.child[t], s.parent[t], s.number[t]
             if j >= 0:
                 for r in range(12):
-                    rows[at + j, r] = rows[at + k + j, r] = rows[at + 2 * k + j, r] = 0.0
+                    rows[j, r] = rows[k + j, r] = rows[2 * k + j, r] = 0.0
                 left, right = c.left[s.chosen[j]], c.right[s.chosen[j]]
-                subtract_transposed_times(rows, at + j, Z, b, weights, j)
-                subtract_transposed_times(rows, at + k + j, Z, b, weights, k + j)
-                subtract_transposed_times(rows, at + j, X, left, weights, 2 * k + j)
-                subtract_transposed_times(rows, at + j, X, right, weights, 3 * k + j)
-                subtract_transposed_times(rows, at + 2 * k + j, X, left, weights, 4 * k + j)
-                subtract_transposed_times(rows, at + 2 * k + j, X, right, weights, 5 * k + j)
+                subtract_transposed_times(rows, j, Z, b, weights, j)
+                subtract_transposed_times(rows, k + j, Z, b, weights, k + j)
+                subtract_transposed_times(rows, j, X, left, weights, 2 * k + j)
+                subtract_transposed_times(rows, j, X, right, weights, 3 * k + j)
+                subtract_transposed_times(rows, 2 * k + j, X, left, weights, 4 * k + j)
+                subtract_transposed_times(rows, 2 * k + j, X, right, weights, 5 * k + j)
             for i in range(12):
                 for r in range(12):
                     Z[p, i, r] += Z[b, i, r]
+        for r in range(2 * min(_AT_ONCE, k - first)):
+            row = first + r // 2 + (k if r % 2 else 0)
+            for j in range(2 * k):
+                A[row, j] = rows[j, r]
+            for j in range(k):
+                B[row, j] = rows[2 * k + j, r]

@@ -5,6 +5,7 @@ States are kept by the tape. Arrays that have not changed since the step before 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ class Frame:
 
     h, ratio     its length [s], and over that of the step before
     methods      integrators of the bodies
-    given        parameters, in the order of `Parameters`
+    given        parameters, in the order of `Parameters`; None for multipliers that are found anew
     values       coordinates of joints (c,) at its start and at its end, on the branch that they are on
     switches     of uses of laws and loads: which joints (k,) have them switched on, and are held where they were
     contacts     how many it began with
@@ -105,12 +106,13 @@ class Parameters:
         arrays += [terms.p for terms in lowered.terms]
         if potential.exact is not None:
             exact = potential.exact
+            self._held = len(arrays)
             arrays += [rows.multiplier for rows in (exact.points, exact.slides, exact.combined)]
             arrays += [exact.combined.weight, exact.combined.target]
         couplings = lowered.couplings
         if couplings is not None and couplings.soft is not None:
             arrays += [couplings.soft.entries.M, couplings.soft.target, couplings.soft.previous]
-        self.arrays = arrays
+        self.arrays, self._exact = arrays, potential.exact
         self._put: list[Any] = []
         self._owners: list[tuple[Any, Sequence[str]]] = [
             (simulation.forces, ("body", "F")),
@@ -118,33 +120,52 @@ class Parameters:
             (potential.soft_transforms, ("bodies", "weights", "_stiff", "aim", "_target")),
         ]
 
-    @property
-    def switches(self) -> list[Flags]:
-        """For every use of a law or load (k,): whether its parameters count."""
+    def switches(self, last: list[Flags] | None) -> list[Flags]:
+        """For every use of a law or load (k,): whether its parameters count; those of the last step if they are."""
         found: list[Flags] = []
         for use in self._lowered.law_uses:
             held = np.isnan(use.held[use.rows])
             found.append(held if use.word.switch is None else held & _is_on(use.entry, use.word.switch))
-        return found + [_is_on(use.entry, use.word.is_constrained) for use in self._lowered.load_uses]
+        found += [_is_on(use.entry, use.word.is_constrained) for use in self._lowered.load_uses]
+        return last if last is not None and all(map(np.array_equal, last, found)) else found
 
-    def take(self, last: list[Any] | None) -> list[Any]:
-        """Copies of all, or the arrays of the last step where nothing has changed."""
+    def finds_multipliers(self, methods: Methods) -> bool:
+        """Whether multipliers are not kept: with V there is no room, and where C is linear H has nothing of them."""
+        return methods.is_consistent and self._exact is not None and self._exact.is_linear
+
+    def take(self, last: list[Any] | None, methods: Methods | None = None) -> list[Any]:
+        """Copies of all, or what the last step has where that is the same; None for multipliers that are not kept."""
         found: list[Any] = []
+        left = self._held if methods is not None and self.finds_multipliers(methods) else -1
         for k, array in enumerate(self.arrays):
-            same = last is not None and np.array_equal(last[k], array, equal_nan=True)
-            found.append(last[k] if same and last is not None else array.copy())
-        return found + [[getattr(owner, name) for name in names] for owner, names in self._owners]
+            found.append(None if k == left else _shared(None if last is None else last[k], array))
+        for owner, names in self._owners:
+            now = [getattr(owner, name) for name in names]
+            before = None if last is None else last[len(found)]
+            found.append(before if before is not None and all(map(operator.is_, before, now)) else now)
+        return found
 
     def put(self, given: list[Any], is_known: bool = False) -> None:
-        """Have the parameters of a step again; `is_known`: nobody has changed them since this was called last."""
-        last = self._put if is_known else [None] * len(given)
+        """Have the parameters of a step again; `is_known`: nobody has changed them since this was called last.
+
+        Multipliers that were not kept are zero.
+        """
+        last, count = self._put if is_known else [None] * len(given), len(self.arrays)
         for array, value, known in zip(self.arrays, given, last, strict=False):
-            if value is not known:
+            if value is None:
+                array.fill(0.0)
+            elif value is not known:
                 array[...] = value
         self._put = given
-        for (owner, names), values in zip(self._owners, given[len(self.arrays) :], strict=True):
-            for name, value in zip(names, values, strict=True):
-                setattr(owner, name, value)
+        for (owner, names), values, known in zip(self._owners, given[count:], last[count:], strict=True):
+            if values is not known:
+                for name, value in zip(names, values, strict=True):
+                    setattr(owner, name, value)
+
+
+def _shared(last: Array | None, now: Array) -> Array:
+    """A copy of what is now, or the last one if that is the same."""
+    return last if last is not None and np.array_equal(last, now, equal_nan=True) else now.copy()
 
 
 def _is_on(entry: JointGeometry, name: str) -> Flags:

@@ -50,8 +50,8 @@ class Jacobians:
         """`together`: rows may be found together."""
         self.coordinated, self._model, self._lowered = coordinated, simulation.model, simulation.joints.lowered
         self._rows, n = np.ascontiguousarray(coordinated.rows), simulation.model.bodies.count
-        self._room, nothing = Room(len(self._rows), n), np.zeros((n, 4, 3))
-        self._start = Start(Q=nothing, V=nothing, F=np.zeros((n, 4, 3)), table=np.zeros((n, 9)), c=np.zeros(n))
+        self._room, states = Room(len(self._rows), n), np.zeros((3, n, 4, 3))
+        self._start = Start(Q=states[0], V=states[1], F=states[2], table=np.zeros((n, 10)), c=np.zeros(n))
         self._screws = coordinated.screws if together and self._sees_all_laws(coordinated.screws) else None
         if self._screws is not None:
             hangs, j = self._screws.number >= 0, self._screws.number
@@ -75,17 +75,21 @@ class Jacobians:
             return False
         return laws is None or bool(np.isin(laws.of[laws.start >= 0], screws.row).all())
 
-    def at(self, adjoint: Adjoint, k: int, frame: Frame, ends: Ends, V_end: Array) -> tuple[Array, Array]:
-        """A (2k, 2k), B (2k, k) of step k, which ends with V_end."""
-        room, c = self._room, self._lowered.coordinates
+    def room(self, steps: int) -> tuple[Array, Array]:
+        """Zeros for A (T, 2k, 2k) and B (T, 2k, k)."""
+        n = len(self._rows)
+        return np.zeros((steps, 2 * n, 2 * n)), np.zeros((steps, 2 * n, n))
+
+    def at(self, adjoint: Adjoint, k: int, frame: Frame, ends: Ends, V_end: Array, out: tuple[Array, Array]) -> None:
+        """out ← A (2k, 2k), B (2k, k) of step k, which ends with V_end."""
         adjoint.stand(k, frame, ends)
-        set_slopes(c, self._rows, ends.Q_end, V_end, room)
+        set_slopes(self._lowered.coordinates, self._rows, ends.Q_end, V_end, self._room)
         if self._screws is not None and adjoint.begun is None and adjoint.contact is None:
             forest = self._forest_of(adjoint)
-            if forest is not None and self._set_together(adjoint, self._screws, forest):
-                return room.jacobians()
+            if forest is not None and self._set_together(adjoint, self._screws, forest, out):
+                return
         adjoint.at(k, frame, ends)
-        return self._pulled(adjoint)
+        self._pull(adjoint, *out)
 
     def _forest_of(self, adjoint: Adjoint) -> Forest | None:
         blocks = adjoint.system.blocks
@@ -93,7 +97,7 @@ class Jacobians:
             self._forest = blocks.order, forest_of(blocks, self._model.potential)
         return self._forest[1]
 
-    def _set_together(self, adjoint: Adjoint, screws: Screws, forest: Forest) -> bool:
+    def _set_together(self, adjoint: Adjoint, screws: Screws, forest: Forest, out: tuple[Array, Array]) -> bool:
         """All rows; False where the matrix is not positive definite."""
         model, frame, ends, room, c = self._model, adjoint.frame, adjoint.ends, self._room, self._lowered.coordinates
         potential, blocks, start = model.potential, adjoint.system.blocks, self._start
@@ -102,14 +106,14 @@ class Jacobians:
         if potential.laws is not None:
             room.brake[:] = self._brakes(adjoint)[self._rows]
         set_twists(screws, c, ends.Q, ends.V, room.nu, room.xi, room.eta)
-        start.Q, start.V, start.table, start.c = ends.Q, ends.V, adjoint.table, potential.weights.c
+        start.Q[:], start.V[:], start.table[:], start.c[:] = ends.Q, ends.V, adjoint.table, potential.weights.c
         start.F.fill(0.0)
         for load, turns, of in self._loads:
             s = load.stencils
             set_loads(s.left, s.right, s.W, load.values, turns, of, ends.Q, room)
             if load.acts:
                 load.add(ends.Q, start.F)
-        set_rows(forest, screws, c, model.bodies, start, frame.h, room)
+        set_rows(forest, screws, c, model.bodies, start, frame.h, room, *out)
         return True
 
     def _brakes(self, adjoint: Adjoint) -> Array:
@@ -120,14 +124,13 @@ class Jacobians:
         if len(rates):
             dp = np.zeros_like(laws.p)
             dp[rates] = 1.0
-            law_slopes(laws, steps_of(laws, laws.p, adjoint.potential.is_place), adjoint.ends.Q_end, dp, out)
+            law_slopes(laws, steps_of(laws.p, adjoint.potential.is_place), adjoint.ends.Q_end, dp, out)
         return out
 
-    def _pulled(self, adjoint: Adjoint) -> tuple[Array, Array]:
+    def _pull(self, adjoint: Adjoint, A: Array, B: Array) -> None:
         """Row by row."""
         room, c, ends, n = self._room, self._lowered.coordinates, adjoint.ends, len(self._rows)
         T, W = self.coordinated.lifted(ends.Q, ends.V)
-        A, B = np.empty((2 * n, 2 * n)), np.zeros((2 * n, n))
         for row in range(2 * n):
             if row and adjoint.pulls_once:
                 adjoint.at(adjoint.k, adjoint.frame, ends)
@@ -145,7 +148,6 @@ class Jacobians:
                 values = adjoint.sums.steps[f"load {number}"][adjoint.k]
                 B[row, of[of >= 0]] = values[of >= 0]
                 values[:] = 0.0
-        return A, B
 
 
 class StateJacobians:
@@ -154,11 +156,15 @@ class StateJacobians:
     def __init__(self, simulation: Simulation) -> None:
         self._free = np.flatnonzero(simulation.model.bodies.is_free)
 
-    def at(self, adjoint: Adjoint, k: int, frame: Frame, ends: Ends, V_end: Array) -> tuple[Array, Array]:
-        """A (24f, 24f), B (24f, 12f) of step k."""
+    def room(self, steps: int) -> tuple[Array, Array]:
+        """Zeros for A (T, 24f, 24f) and B (T, 24f, 12f)."""
+        size = 12 * len(self._free)
+        return np.zeros((steps, 2 * size, 2 * size)), np.zeros((steps, 2 * size, size))
+
+    def at(self, adjoint: Adjoint, k: int, frame: Frame, ends: Ends, V_end: Array, out: tuple[Array, Array]) -> None:
+        """out ← A (24f, 24f), B (24f, 12f) of step k."""
         free, seed, forces = self._free, Costate.zero(len(ends.Q)), adjoint.sums.steps["forces"][k]
-        size = 12 * len(free)
-        A, B = np.zeros((2 * size, 2 * size)), np.zeros((2 * size, size))
+        (A, B), size = out, 12 * len(free)
         adjoint.at(k, frame, ends)
         for row in range(2 * size):
             if row and adjoint.pulls_once:
@@ -170,4 +176,3 @@ class StateJacobians:
             A[row] = np.concatenate([found.Q[free].ravel(), found.V[free].ravel()])
             B[row] = forces[free].ravel()
             into[free[body], i, x] = forces[...] = 0.0
-        return A, B

@@ -6,6 +6,8 @@ differences of φ′, so that laws of users need no further code.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dovetail.kernel.kernel import kernel
@@ -22,11 +24,18 @@ _WIDE = 1e-6  # of φ″ by the coordinate
 _SHARE = 1e-4  # of other parameters, which laws are smooth or linear in
 
 
-def steps_of(laws: Laws, p: Array, is_place: Flags) -> Array:
+@kernel
+def steps_of(p: Array, is_place: Flags) -> Array:
     """Steps of differences by the parameters p: is_place says which are values of a coordinate."""
-    size = np.where(np.isfinite(p), np.abs(p), 1.0)
-    place = _PLACE * np.exp2(np.ceil(np.log2(np.maximum(size, 1.0))))
-    return np.where(is_place, place, _SHARE * np.where(size > 0.0, size, 1.0))
+    steps = np.empty(len(p))
+    for k in range(len(p)):
+        size = abs(p[k]) if np.isfinite(p[k]) else 1.0
+        if is_place[k]:
+            part, power = math.frexp(max(size, 1.0))
+            steps[k] = math.ldexp(_PLACE, power - 1 if part == 0.5 else power)
+        else:
+            steps[k] = _SHARE * (size if size > 0.0 else 1.0)
+    return steps
 
 
 @kernel

@@ -21,10 +21,9 @@ from dovetail.errors import GradientError
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.joint.combined import apply_combined, linearise_combined
+from dovetail.solver.joint.combined import linearise_combined
 from dovetail.solver.joint.constraints import Constraints
 from dovetail.solver.joint.exact import CLOSED
-from dovetail.solver.joint.row_algebra import apply_rows
 from dovetail.solver.joint.rows import linearise_rows
 from dovetail.solver.model import Model
 from dovetail.solver.potential import Evaluation
@@ -33,7 +32,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["AdjointSystem"]
 
 _SHAPE = (-1, 4, 3)
-_CLOSED = 1e-10  # of x, beyond which exact joints are closed: gradients are wanted to 1e-6
+_CLOSED = 1e-10  # of x, beyond which exact joints are closed: gradients are wanted to 1e-6, starts by differences
 _blocks: WeakKeyDictionary[Model, Blocks] = WeakKeyDictionary()  # laying them out takes as long as some steps
 
 
@@ -57,15 +56,12 @@ def _set_active(q: Array, active: Indices, x: Array) -> None:
 
 
 @kernel
-def _tell_multipliers(c: Constraints, active: Indices, mu: Array, x: Array, out: Array) -> None:
-    """out (r, 3) ← ν of all exact rows for the solution x (n, 12) with what restricted it, mu."""
-    after = len(c.points.left) - c.points.exact
-    apply_rows(c.points, active, x, 0, out)
-    apply_rows(c.slides, active, x, after, out)
-    apply_combined(c.combined, active, x, after + len(c.slides.left) - c.slides.exact, out)
+def _tell_multipliers(c: Constraints, mu: Array, out: Array) -> None:
+    """out (r, 3) ← ν of all exact rows, K (J x − bend) − μ, from what the solution was last restricted with."""
+    K, residual = c.K, c.residual
     for k in range(len(out)):
         for z in range(3):
-            out[k, z] = c.K[k] * (out[k, z] - c.bend[k, z]) - mu[k, z]
+            out[k, z] = -K[k] * residual[k, z] - mu[k, z]
 
 
 class AdjointSystem:
@@ -81,7 +77,7 @@ class AdjointSystem:
         self.blocks = _blocks[model]
         self._active: Indices = model.bodies.is_free
         self._aside: tuple[Array, Array, Array] = (np.zeros((0, 12, 12)), np.zeros((0, 12, 12)), np.zeros((0, 12)))
-        self._none = np.zeros((0, 3))
+        self._none, self._y = np.zeros((0, 3)), np.zeros_like(self.blocks.g)
 
     def enter(self) -> None:
         """Take the place of the blocks of Newton's directions."""
@@ -132,12 +128,13 @@ class AdjointSystem:
         if potential.exact is not None:
             potential.exact.begin_start()  # nothing is asked of J x but that it is zero
 
-    def factor(self, step: int) -> float:
+    def factor(self, step: int, Q: Array | None = None) -> float:
         """Factor what was assembled for a step; the largest entry of the step that Newton's method would take next.
 
-        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits.
+        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits. With the end Q
+        of the step, those of points are closed, and get their multipliers, which are zero so far: H x + Jᵀν = ∇E.
         """
-        blocks, y = self.blocks, np.zeros_like(self.blocks.g)
+        blocks, y = self.blocks, self._y
         if blocks.is_plain:
             bad = self._model.potential.factor(self._active, blocks, y)
         else:
@@ -151,6 +148,9 @@ class AdjointSystem:
                 f"{self._model.bodies.name(bad)}, so that the state is no minimum but a point of bifurcation, or "
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
+        if Q is not None:
+            points = self._model.potential.points
+            np.negative(self._restricted(Q, y, self._active)[1], out=points.multiplier[points.exact :])
         return float(_largest(y))
 
     def swap(self) -> None:
@@ -181,10 +181,15 @@ class AdjointSystem:
         x = np.empty((len(active), 12))
         _set_active(q.reshape(_SHAPE), active, x)
         self.blocks.solve(active, x)
+        x, nu = self._restricted(Q, x, active)
+        return x.reshape(_SHAPE), nu
+
+    def _restricted(self, Q: Array, x: Array, active: Indices) -> tuple[Array, Array]:
+        """x (n, 12), the solution without regard to rows, in place, and ν (r, 3)."""
         exact = self._model.potential.exact
         if exact is None:
-            return x.reshape(_SHAPE), self._none
+            return x, self._none
         exact.restrict(Q, self.blocks, active, x)
-        left = np.empty_like(exact.restraint)
-        _tell_multipliers(exact.constraints, active, exact.restraint, x, left)
-        return x.reshape(_SHAPE), left
+        nu = np.empty_like(exact.restraint)
+        _tell_multipliers(exact.constraints, exact.restraint, nu)
+        return x, nu

@@ -55,7 +55,7 @@ class PotentialAdjoint:
         start_bar = np.zeros(lowered.coordinates.count)
         if (laws := potential.laws) is not None:
             p_bar = np.zeros_like(laws.p)
-            law_adjoints(laws, steps_of(laws, laws.p, self.is_place), Q, x, p_bar, constant["coordinates/W"])
+            law_adjoints(laws, steps_of(laws.p, self.is_place), Q, x, p_bar, constant["coordinates/W"])
             rates = np.flatnonzero(laws.start >= 0)
             np.add.at(start_bar, laws.of[rates], p_bar[laws.start[rates]])
             steps["laws"][k] += p_bar

@@ -171,13 +171,15 @@ class Reel:
         self._timeline.advance()
         report, last = simulation.last[1], self.frames[k - 1] if k else None
         assert report is not None
-        given = self.parameters.take(None if again or last is None else last.given)
+        like = None if again else last
+        given = self.parameters.take(None if like is None else like.given, simulation.scheme.last)
         easing = None if contact is None or contact.ease is None else contact.ease.last
         if not (is_consistent and simulation.model.guards) and easing is None and not _rubs(contact):
             past = None  # of which nothing counts
         frame = Frame(
             report.dt, report.dt / (before or report.dt), simulation.scheme.last, given,
-            (self.values[k], coordinates.value.copy()), self.parameters.switches, report.contacts,
+            (self.values[k], coordinates.value.copy() if coordinates.count else self.values[k]),
+            self.parameters.switches(None if like is None else like.switches), report.contacts,
             simulation.state.knocked if is_consistent else None, past,
             easing,
         )  # fmt: skip

@@ -145,17 +145,17 @@ class StartAdjoint:
         potential, rate = self._model.potential, begun.V if begun.half is None else begun.V + begun.half
         points, slides, exact = potential.points, potential.slides, potential.exact
         mu1, nu1, mu2, nu2 = adjoints
-        none = np.zeros((0, 3)) if exact is None else np.zeros_like(exact.restraint)
-        parts = [*begun.m, none if nu1 is None else nu1, none if nu2 is None else nu2]
-        systems = (mu1, begun.V, parts[0], parts[2]), (mu2, begun.x, parts[1], parts[3])
+        systems = (mu1, begun.V, begun.m[0], nu1), (mu2, begun.x, begun.m[1], nu2)
         self._bodies.pull(begun.active, h, mu1, (mu2, rate), (begun.V, begun.x), Q, (Q_bar, V_bar), sums)
         for second, (mu, y, m, nu) in enumerate(systems):
-            if mu is not None and points.count:
+            if mu is not None and nu is not None and points.count:
                 penalties = points.count if stiff else points.exact
                 W_bar, K_bar = by["points/W"], by["points/K"]
                 points_back(points, penalties, bool(second), (mu, y), (m, nu), Q, Q_bar, W_bar, K_bar)
         if not slides.count and potential.laws is None and (exact is None or not exact.combined.count):
             return
+        none = np.zeros((0, 3)) if exact is None else np.zeros_like(exact.restraint)
+        parts = [*begun.m, none if nu1 is None else nu1, none if nu2 is None else nu2]
         motions = tuple(np.zeros_like(Q) if each is None else each for each in (mu1, begun.V, mu2, begun.x))
         first = points.count - points.exact
         after = first + slides.count - slides.exact
@@ -199,7 +199,7 @@ class StartAdjoint:
         Y = np.stack(motions)
         if laws is not None:
             p_bar = np.zeros((3, len(laws.p)))
-            steps = np.stack([steps_of(laws, p, self._is_place) for p in (laws.p, *laws.past)])
+            steps = np.stack([steps_of(p, self._is_place) for p in (laws.p, *laws.past)])
             smooth, held, inverse = frame.methods.smooth, frame.methods.held, model.bodies.mass_inverse
             start_adjoints(laws, h, frame.ratio, inverse, smooth, held, parts is not None, steps, Q, Y, bars, p_bar)
             self.by_laws += p_bar[0]

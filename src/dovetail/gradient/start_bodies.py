@@ -97,7 +97,7 @@ def _divide(m: Array, b: Array, x: Array) -> None:
 @kernel
 def _room() -> tuple[Array, Array]:
     """Scratch of `_curvature`."""
-    return np.empty((7, 3, 3)), np.empty((4, 1, 3))
+    return np.empty((9, 3, 3)), np.empty((4, 1, 3))
 
 
 @kernel
@@ -109,8 +109,9 @@ def _curvature(
     matrices, vectors = scratch
     matrices[:] = 0.0
     vectors[:] = 0.0
-    r, world, inertia, v, v_bar, r_bar, world_bar = (
-        matrices[0], matrices[1], matrices[2], matrices[3], matrices[4], matrices[5], matrices[6],
+    r, world, inertia, v, v_bar, r_bar, world_bar, SA, AW = (
+        matrices[0], matrices[1], matrices[2], matrices[3], matrices[4], matrices[5], matrices[6], matrices[7],
+        matrices[8],
     )  # fmt: skip
     momentum, omega, turned, t = vectors[0], vectors[1], vectors[2], vectors[3]
     for i in range(3):
@@ -118,8 +119,11 @@ def _curvature(
             A_bar[i, j] = V_bar[i, j] = S_bar[i, j] = 0.0
             for x in range(3):
                 r[i, x] += S[i, j] * V[j, x]
-                for z in range(3):
-                    world[x, z] += S[i, j] * A[i, x] * A[j, z]
+                SA[i, x] += S[i, j] * A[j, x]
+    for i in range(3):
+        for x in range(3):
+            for z in range(3):
+                world[x, z] += A[i, x] * SA[i, z]
     trace = world[0, 0] + world[1, 1] + world[2, 2]
     for i in range(3):
         _add_cross(A, i, r, i, momentum, 0)
@@ -149,13 +153,15 @@ def _curvature(
         _add_cross(r, i, t, 0, A_bar, i)
         _add_cross(t, 0, A, i, r_bar, i)
     for i in range(3):
+        for x in range(3):
+            for z in range(3):
+                AW[i, z] += A[i, x] * world_bar[x, z]
+                A_bar[i, x] += SA[i, z] * (world_bar[x, z] + world_bar[z, x])
+    for i in range(3):
         for j in range(3):
-            S_bar[i, j] += _dot(r_bar, i, V, j)
+            S_bar[i, j] += _dot(r_bar, i, V, j) + _dot(AW, i, A, j)
             for x in range(3):
                 V_bar[i, x] += S[i, j] * r_bar[j, x]
-                for z in range(3):
-                    S_bar[i, j] += A[i, x] * world_bar[x, z] * A[j, z]
-                    A_bar[i, x] += S[i, j] * A[j, z] * (world_bar[x, z] + world_bar[z, x])
     return value
 
 

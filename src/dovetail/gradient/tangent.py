@@ -74,7 +74,7 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
         c, dp = laws.coordinates, np.zeros_like(laws.p)
         dp[changed] = moved[2 * n :]
         slopes, J = np.zeros(c.count), c.derivatives(ends.Q_end, ends.V)[1]
-        law_slopes(laws, steps_of(laws, laws.p, adjoint.potential.is_place), ends.Q_end, dp, slopes)
+        law_slopes(laws, steps_of(laws.p, adjoint.potential.is_place), ends.Q_end, dp, slopes)
         for side, body in enumerate((c.left, c.right)):
             np.subtract.at(g, body, slopes[:, None] * J[:, side])
     if isinstance(contact, RubbingContact):

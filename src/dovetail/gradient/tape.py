@@ -74,6 +74,7 @@ class Tape:
         self._simulation, self._reel = simulation, Reel(simulation, timeline, every, smooth)
         self._parameters, self._frames = self._reel.parameters, self._reel.frames
         self._jacobians: Jacobians | None = None
+        self._adjoint: Adjoint | None = None  # of Jacobians, whose sums nobody asks for
 
     @property
     def Q(self) -> Array:
@@ -202,23 +203,24 @@ class Tape:
         Without a mechanism they are those of all states: A = ∂(Qₖ₊₁, Vₖ₊₁)/∂(Qₖ, Vₖ) (24f, 24f) and B by generalised
         forces F in step k (24f, 12f), of the f bodies that can move. A row is an adjoint step.
         """
-        sums, reel, found = Sums(self._simulation, self.steps), self._reel, dict[int, tuple[Array, Array]]()
-        jacobians: StateJacobians | Jacobians = StateJacobians(self._simulation)
-        if mechanism is not None:
-            jacobians = self._jacobians_of(mechanism)
-        wanted = range(self.steps) if k is None else [self._known(k)]
+        reel = self._reel
+        jacobians: StateJacobians | Jacobians = (
+            StateJacobians(self._simulation) if mechanism is None else self._jacobians_of(mechanism)
+        )
+        if self._adjoint is None:
+            self._adjoint = Adjoint(self._simulation, self._parameters, Sums(self._simulation, self.steps))
+        wanted = range(self.steps) if k is None else range(self._known(k), k + 1)
+        A, B = jacobians.room(len(wanted))
         with reel.rewound():
             for steps in reel.segments:
                 some = [n for n in reversed(steps) if n in wanted]
                 if some:
                     reel.load(steps)
-                    with Adjoint(self._simulation, self._parameters, sums) as adjoint:
+                    with self._adjoint as adjoint:
                         for n in some:
-                            found[n] = jacobians.at(adjoint, n, self._frames[n], reel.ends(n), reel.V(n + 1))
-        if k is not None:
-            return found[k]
-        A, B = (np.array([found[n][i] for n in wanted]) for i in range(2))
-        return A, B
+                            out = A[n - wanted.start], B[n - wanted.start]
+                            jacobians.at(adjoint, n, self._frames[n], reel.ends(n), reel.V(n + 1), out)
+        return (A, B) if k is None else (A[0], B[0])
 
     def _jacobians_of(self, mechanism: Any) -> Jacobians:
         """Those of the last call, if it asked for the same coordinates."""

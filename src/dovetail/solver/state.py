@@ -46,10 +46,10 @@ def commit_state(
 
 def rates_after(methods: Methods, h: float, is_free: Indices, Q_before: Array, Q: Array, Q_end: Array) -> Array:
     """V (n, 4, 3) after a step of length h from Q to Q_end, as `State.commit` finds it, of methods without a start."""
-    out, nothing = (np.empty_like(Q), np.empty_like(Q), np.empty_like(Q)), np.zeros_like(Q)
-    start = nothing, nothing
-    commit_state(methods.rates, methods.of, h, methods.weight, is_free, Q_end, nothing, start, Q, Q_before, out)
-    return out[1]
+    V, unused = np.empty_like(Q), np.empty_like(Q)
+    out = unused, V, unused
+    commit_state(methods.rates, methods.of, h, methods.weight, is_free, Q_end, Q, (Q, Q), Q, Q_before, out)
+    return V
 
 
 @kernel
