@@ -18,7 +18,8 @@ from dovetail.kernel.fetch import fetch, lines_of
 from dovetail.kernel.kernel import jit_enabled
 from dovetail.kernel.peek import gather_numbers
 from dovetail.kernel.program import ADDRESS, RESULT, Program
-from dovetail.kernel.threads import map_chunks, using
+from dovetail.kernel.team import MOST
+from dovetail.kernel.threads import Spans, map_chunks, using
 from dovetail.solver.course import Course, take
 from dovetail.solver.descent import Descent
 from dovetail.solver.footing import Footing
@@ -53,6 +54,7 @@ _STATE = "Q", "V", "A", "Q_before", "V_before", "Q_new", "V_new", "A_new"
 _BOOKS = "used", "spent", "planes"
 _NEARLY = 0.999 * LARGE  # a strain that Python looks at, which decides
 _PARTS = 8  # chunks for each thread: the last ones end together
+_COST = 10.0  # [µs] of a step of a world, at least
 
 
 class Marcher:
@@ -234,9 +236,8 @@ class Marching:
         """One march of these; those that go on after it."""
         words, threads = self._words, self._threads
         words[going, _STEPS] = left[going]
-        parts = min(len(going), _PARTS * threads) if threads > 1 else 1
-        bounds = [k * len(going) // parts for k in range(parts + 1)]
-        spans = [(k, bounds[k], bounds[k + 1]) for k in range(parts)]
+        parts = min(len(going), MOST, _PARTS * threads) if threads > 1 else 1
+        spans = Spans(len(going), parts, _COST * float(left[going].sum()))
         with Timer("Pipeline"), using(threads):
             map_chunks(march_all, spans, words, going, _FETCH)
         told = words[going, _MARCH + RESULT]
