@@ -28,9 +28,9 @@ from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.compliance import (
     body_gradient,
     motion,
+    scales,
     set_frame,
     set_kinetic,
-    strain_stiffness,
     whiten,
 )
 from dovetail.solver.articulated.layout import room_for_second as _room_for_second
@@ -79,19 +79,32 @@ def _image(weights: Array, t: int, side: int, Q: Array, b: int, x: int) -> float
 
 
 @kernel
-def _gauss_jordan(A: Array, eliminated: int, rows: int, columns: int) -> bool:
-    """A (rows × rows + columns): unit matrix in the first columns. False if a pivot is not positive."""
+def _products(Z: Array, rows: int, A: Array) -> None:
+    """A[:rows] ← ZᵀZ. Whole rows, which are multiples of eight, are what processors are good at."""
+    for r in range(rows):
+        for q in range(Z.shape[1]):
+            total = 0.0
+            for e in range(12):
+                total += Z[e, r] * Z[e, q]
+            A[r, q] = total
+
+
+@kernel
+def _gauss_jordan(A: Array, eliminated: int, rows: int, pivot: Array) -> bool:
+    """Eliminate the first unknowns of A (rows × ·) from all rows; pivot is room for one. False if one is not positive."""
     fine = True
     for p in range(eliminated):
         fine = fine and A[p, p] > 0.0
         inverse = 1.0 / A[p, p]
-        for q in range(p + 1, rows + columns):
-            A[p, q] *= inverse
+        for q in range(len(pivot)):
+            pivot[q] = inverse * A[p, q]
         for r in range(rows):
             factor = A[r, p]
             if r != p and factor != 0.0:
-                for q in range(p + 1, rows + columns):
-                    A[r, q] -= factor * A[p, q]
+                for q in range(len(pivot)):
+                    A[r, q] -= factor * pivot[q]
+        for q in range(len(pivot)):
+            A[p, q] = pivot[q]
     return fine
 
 
@@ -112,7 +125,7 @@ def eliminate_place(
     R, L, u, Phi, Y, second = s.R, s.L, s.u, s.Phi, s.Y, s.second
     mass, inertia, c, w, stress = bodies.mass, bodies.inertia, given.c, given.w, given.stress
     b = s.body[i]
-    stiffness = strain_stiffness(c[b], w[b], inertia, b)
+    light, strain = scales(c[b], w[b], mass, inertia, b)
     set_frame(c[b], stress[b], inertia, Q, b, R[k], L[k], small[0], small[1])
     body_gradient(mass, c[b], stress[b], Q, Q_tilde, b, small[0], small[1])
     first, last = children[i], children[i + 1]
@@ -131,21 +144,15 @@ def eliminate_place(
                 small[2, e // 3, e % 3] = small[1, e // 3, e % 3]
         else:
             set_kinetic(mass, c[b], push, b, small[2])
-        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, r)
+        whiten(mass, light, strain, R[k], L[k], b, small[2], Z, r)
     for n in range(columns):
         for e in range(12):
-            u[k, n, e] = Z[rows + n, e]
-    for r in range(rows):
-        for q in range(r, rows + columns):
-            total = 0.0
-            for e in range(12):
-                total += Z[r, e] * Z[q, e]
-            if q < rows:
-                A[r, q] = A[q, r] = total
-            else:
-                A[r, q] = -total
+            u[k, n, e] = Z[e, rows + n]
+    _products(Z, rows, A)
     for r in range(rows):
         x = r % 3
+        for n in range(columns):
+            A[r, rows + n] *= -1.0
         t, side = _triple(i, children, upward, ground, r // 3)
         gap = 0.0
         if special[t] < 0:
@@ -170,7 +177,7 @@ def eliminate_place(
                 A[row + r, row + q] += Phi[at + q]
             A[row + r, rows] += Phi[at + size]
         row += size
-    fine = _gauss_jordan(A, below, rows, columns)
+    fine = _gauss_jordan(A, below, rows, A[len(A) - 1])
     for r in range(rows):
         if two:
             second[_triple(i, children, upward, ground, r // 3)[0], r % 3] = A[r, rows + 1]
@@ -198,7 +205,7 @@ def substitute_place(
     R, L, u, Y, multiplier, second = arrays.R, arrays.L, arrays.u, arrays.Y, arrays.multiplier, arrays.second
     mass, inertia, c, w = bodies.mass, bodies.inertia, given.c, given.w
     b = arrays.body[i]
-    stiffness = strain_stiffness(c[b], w[b], inertia, b)
+    light, strain = scales(c[b], w[b], mass, inertia, b)
     mine = 3 * (upward[i + 1] - upward[i])
     below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
     for n in range(2 if two else 1):
@@ -214,10 +221,10 @@ def substitute_place(
                     value -= Y[at + s] * force[upward[i] + s // 3, s % 3]
                 force[t, r % 3] = value
             _add_row(weights, special, covectors, t, side, r % 3, force[t, r % 3], small[2])
-        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, 1)
+        whiten(mass, light, strain, R[k], L[k], b, small[2], Z, 1)
         for e in range(12):
-            Z[1, e] += u[k, n, e]
-        motion(mass, c[b], stiffness, R[k], L[k], b, Z, 1, small[0])
+            Z[e, 1] += u[k, n, e]
+        motion(mass, light, strain, R[k], L[k], b, Z, 1, small[0])
         for e in range(12):
             if n == 0:
                 y[b, e] = small[0, e // 3, e % 3]

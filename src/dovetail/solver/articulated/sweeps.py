@@ -98,7 +98,8 @@ def sweep(
     all_active = True
     for i in range(len(body)):
         all_active = all_active and active[body[i]] != 0
-    A, Z, small = np.empty((3 * widest, 3 * widest + 2)), np.empty((3 * widest + 2, 12)), np.empty((3, 4, 3))
+    wide = LANES * ((3 * widest + 2 + LANES - 1) // LANES)
+    A, Z, small = np.empty((3 * widest + 1, wide)), np.zeros((12, wide)), np.empty((3, 4, 3))
     held = -1
     bad = -1
     spare = 3 * len(compliance) - 3 * LANES
