@@ -12,7 +12,8 @@ children first: what a subtree tells its parent is the compliance Φ and the res
     [C_pc         C_pp] [λ_p] = [ρ_p]      →    Φ_p = C_pp − C_pc Y + K⁻¹,   ρ_p ← ρ_p − C_pc y,
                                                 Y = (C_cc + Φ_c)⁻¹ C_cp,     y = (C_cc + Φ_c)⁻¹ ρ_c
 
-with c the joints to children and to fixed bodies and p the one to the parent. On the way back λ_c = y − Y λ_p.
+with c the joints to children and to fixed bodies and p the one to the parent. On the way back λ_c = y − Y λ_p. A root
+has fixed bodies as its parent, whose points complete the residual: Φ_p λ_p = ρ_p.
 
 A second right-hand side M d without the pull of shapes, and with the gaps as forces that close them, can go along, u
 and the sign of c being all that differs; its ρ, then y, and on the way back λ lie in one array, as each is done with
@@ -38,7 +39,7 @@ from dovetail.solver.articulated.layout import stride as _stride
 from dovetail.solver.bodies import Bodies
 from dovetail.typing import Array, Indices
 
-__all__ = ["eliminate_place", "substitute_place"]
+__all__ = ["eliminate_place", "hold_root", "substitute_place"]
 
 stride = kernel(_stride)
 room_for_second = kernel(_room_for_second)
@@ -188,6 +189,30 @@ def eliminate_place(
                 Phi[phi_start[i] + (r - below) * stride(mine) + q] = A[r, below + q]
         if r >= below and room_for_second(mine):
             Phi[phi_start[i] + (r - below) * stride(mine) + mine + 1] = A[r, rows + 1] if two else 0.0
+    return fine
+
+
+@kernel
+def hold_root(i: int, s: SweepArrays, Q: Array, two: int, A: Array) -> bool:
+    """multiplier, second ← λ between the root at place i and fixed bodies. False if a pivot is not positive.
+
+    A is scratch.
+    """
+    upward, special, Phi = s.upward, s.special, s.Phi
+    size = 3 * (upward[i + 1] - upward[i])
+    for r in range(size):
+        t, x, at = upward[i] + r // 3, r % 3, s.phi_start[i] + r * stride(size)
+        gap = _image(s.weights, t, 1, Q, s.other[t], x) if special[t] < 0 else 0.0
+        for q in range(size):
+            A[r, q] = Phi[at + q]
+        A[r, size] = Phi[at + size] + gap
+        A[r, size + 1] = s.second[t, x] - gap if two else 0.0
+    fine = _gauss_jordan(A, size, size, A[len(A) - 1])
+    for r in range(size):
+        t, x = upward[i] + r // 3, r % 3
+        s.multiplier[t, x] = A[r, size]
+        if two:
+            s.second[t, x] = A[r, size + 1]
     return fine
 
 

@@ -15,7 +15,7 @@ from dovetail.solver.articulated.cousins import down_of, up_of
 from dovetail.solver.articulated.eliminations import eliminate_of, eliminate_wide_of, substitute_of
 from dovetail.solver.articulated.lanes import local_of, motion_of
 from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, FRAME, JOINT, KEPT, MOTION, OWN
-from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
+from dovetail.solver.articulated.sweep import eliminate_place, hold_root, substitute_place
 from dovetail.solver.bodies import Bodies
 from dovetail.typing import Array, Indices
 
@@ -99,7 +99,7 @@ def sweep(
     for i in range(len(body)):
         all_active = all_active and active[body[i]] != 0
     wide = LANES * ((3 * widest + 2 + LANES - 1) // LANES)
-    A, Z, small = np.empty((3 * widest + 1, wide)), np.zeros((12, wide)), np.empty((3, 4, 3))
+    A, Z, small = np.zeros((3 * widest + 1, wide)), np.zeros((12, wide)), np.empty((3, 4, 3))
     held = -1
     bad = -1
     spare = 3 * len(compliance) - 3 * LANES
@@ -167,6 +167,9 @@ def sweep(
                     _chain_2(
                         C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far
                     )
+    for i in range(children[0] if len(body) else 0):
+        if active[body[i]] and not hold_root(i, s, Q, two, A):
+            bad = body[i]
     if bad >= 0:
         return bad
     # ---- the way down
