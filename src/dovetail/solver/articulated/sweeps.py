@@ -45,14 +45,6 @@ if jit_enabled:
 
 
 @kernel
-def _know(kinds: Indices, table: Array, first: int, constants: Array) -> None:
-    """constants (·, 8) ← columns for the kinds of eight bodies."""
-    for k in range(table.shape[1]):
-        for lane in range(LANES):
-            constants[k, lane] = table[kinds[first + lane], k]
-
-
-@kernel
 def _find(s: SweepArrays, first: int, size: int, some: int, all_active: bool, active: Indices, spare: int) -> bool:
     """starts (rows, 8) ← where cousins with `some` children read and write, see layout.py; False if none of them runs.
 
@@ -88,19 +80,18 @@ def sweep(
     One function, since code of a kernel that another one calls is compiled twice, which would add seven seconds to a
     first run.
     """
-    case, first, size, uniform, store = s.case, s.first, s.size, s.uniform, s.store
+    case, first, size, known, store = s.case, s.first, s.size, s.known, s.store
     points_at, lanes_at, rigid, points = s.points_at, s.lanes_at, s.rigid, s.points
-    lane_body, lane_kind, lane_child, lane_own = s.lane_body, s.lane_kind, s.lane_child, s.lane_own
+    lane_body, lane_child, lane_own = s.lane_body, s.lane_child, s.lane_own
     body, children, upward, phi_start, y_start = s.body, s.children, s.upward, s.phi_start, s.y_start
-    compliance, constants, C, lines, starts = s.compliance, s.constants, s.C, s.lines, s.starts
+    compliance, C, lines, starts = s.compliance, s.C, s.lines, s.starts
     frame, kept, Phi, Y, multiplier, second, far = s.frame, s.kept, s.Phi, s.Y, s.multiplier, s.second, s.far
-    table, widest = given.table, s.widest
+    tables, widest = given.tables, s.widest
     all_active = True
     for i in range(len(body)):
         all_active = all_active and active[body[i]] != 0
     wide = LANES * ((3 * widest + 2 + LANES - 1) // LANES)
     A, Z, small = np.zeros((3 * widest + 1, wide)), np.zeros((12, wide)), np.empty((3, 4, 3))
-    held = -1
     bad = -1
     spare = 3 * len(compliance) - 3 * LANES
     # ---- the way up
@@ -114,9 +105,7 @@ def sweep(
                     if not fine:
                         bad = body[i]
             continue
-        if uniform[n] < 0 or uniform[n] != held:
-            _know(lane_kind, table, LANES * n, constants)
-            held = uniform[n]
+        constants = tables[known[n]]
         at, p, q, o = points_at[n], LANES * n, LANES * FRAME * store[n], LANES * KEPT * store[n]
         some = children[start + 1] - children[start]
         if balls is not None:
@@ -173,7 +162,6 @@ def sweep(
     if bad >= 0:
         return bad
     # ---- the way down
-    held = -1
     for n in range(len(case)):
         kind, start = case[n], first[n]
         if kind == PLAIN:
@@ -182,9 +170,7 @@ def sweep(
                 if active[body[i]]:
                     substitute_place(i, s, bodies, given, Z, small, store[n] + lane, two, y, y_second)
             continue
-        if uniform[n] < 0 or uniform[n] != held:
-            _know(lane_kind, table, LANES * n, constants)
-            held = uniform[n]
+        constants = tables[known[n]]
         own_at, own = 3 * upward[start], 3 * (upward[start + 1] - upward[start])
         child_at, some = 3 * upward[children[start]], children[start + 1] - children[start]
         below = 3 * (upward[children[start + 1]] - upward[children[start]])

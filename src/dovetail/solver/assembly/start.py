@@ -236,23 +236,25 @@ def aim_at_start(
         for i in range(1, 4):
             for x in range(3):
                 fastest = max(fastest, abs(V[b, i, x]))
-    done = 0
+    done = running = 0  # running: active bodies in a row up to the present one
     for b in range(len(Q)):
-        if b < done:
-            continue
-        acting = 0
-        while acting < min(LANES, len(Q) - b) and active[b + acting]:
-            acting += 1
-        if _BY_EIGHT and acting == LANES:
-            start_of_eight(b, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
-            done = b + LANES
-            continue
-        if acting:
-            _aim(bodies, stiffness[b], filtered[b], h, scale, a, Q, V, b, aims, push)
-        else:
+        running = running + 1 if active[b] else 0
+        if not active[b]:
             for i in range(4):
                 for x in range(3):
                     aims[b, i, x] = Q[b, i, x]
+        is_last = b + 1 == len(Q) or not active[b + 1]
+        if _BY_EIGHT and running >= LANES and (is_last or b + 1 - done == LANES):
+            # the last eight of a row may have been among those before, which then get the same again
+            start_of_eight(
+                b + 1 - LANES, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push
+            )
+            done = b + 1
+        elif running and is_last:
+            for k in range(b + 1 - running, b + 1):
+                _aim(bodies, stiffness[k], filtered[k], h, scale, a, Q, V, k, aims, push)
+        if not running:
+            done = b + 1
     return fastest
 
 
