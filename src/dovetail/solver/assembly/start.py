@@ -221,7 +221,7 @@ def _aim(
 def aim_at_start(
     weights: Weights, active: Indices, h: float, scale: float, a: Array, Q: Array, V: Array, aims: Array, push: Array
 ) -> float:
-    """aims ← Q − scale · V, push ← h²a − M⁻¹(shapes), of active bodies; aims ← Q of the others.
+    """aims ← Q − scale · V, push ← h²a − M⁻¹(shapes), of active bodies; aims ← Q and push ← 0 of the others.
 
     The shapes, all with the OrthoPotential, have their gradient and h² times their curvature. Both are as uncoupled
     bodies need them, see the module's equations. Returns the largest rate [1/s] in A.
@@ -236,25 +236,22 @@ def aim_at_start(
         for i in range(1, 4):
             for x in range(3):
                 fastest = max(fastest, abs(V[b, i, x]))
-    done = running = 0  # running: active bodies in a row up to the present one
+    many = len(Q) if _BY_EIGHT and len(Q) >= LANES else 0
+    for n in range((many + LANES - 1) // LANES):
+        first, acting = min(LANES * n, many - LANES), 0  # of the last ones, some get the same again
+        for b in range(first, first + LANES):
+            acting += active[b]
+        if acting:
+            start_of_eight(first, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
     for b in range(len(Q)):
-        running = running + 1 if active[b] else 0
-        if not active[b]:
-            for i in range(4):
-                for x in range(3):
-                    aims[b, i, x] = Q[b, i, x]
-        is_last = b + 1 == len(Q) or not active[b + 1]
-        if _BY_EIGHT and running >= LANES and (is_last or b + 1 - done == LANES):
-            # the last eight of a row may have been among those before, which then get the same again
-            start_of_eight(
-                b + 1 - LANES, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push
-            )
-            done = b + 1
-        elif running and is_last:
-            for k in range(b + 1 - running, b + 1):
-                _aim(bodies, stiffness[k], filtered[k], h, scale, a, Q, V, k, aims, push)
-        if not running:
-            done = b + 1
+        if active[b]:
+            if many == 0:
+                _aim(bodies, stiffness[b], filtered[b], h, scale, a, Q, V, b, aims, push)
+            continue
+        for i in range(4):
+            for x in range(3):
+                aims[b, i, x] = Q[b, i, x]
+                push[b, i, x] = 0.0
     return fastest
 
 
