@@ -101,11 +101,13 @@ class Marcher:
     def _make(self, h: float, course: Course, footing: Footing | None, descent: Descent) -> March:
         s, model, none, within = self.simulation, self.simulation.model, np.zeros(0, np.int64), Program()
         laws, exact, coordinates, state = model.potential.laws, model.potential.exact, s.joints.coordinates, s.state
-        reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))
+        reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))  # of the state: see _aim
+        needed: list[Any] = [model.quiet.programs, course, footing, descent, model.islands, coordinates]
         for reader in (self._length, *self._refresh.readers, s.joints.refreshing.reader):
             reader.read()
             places = reader.places
-            reads.append(within.add(gather_numbers, places.address, places.kind, places.start, reader.values))
+            needed += [places.address, places.kind, places.start, reader.values]
+            reads.append(within.add(gather_numbers, *needed[-4:]))
         step = within.add(take, course, footing, descent, model.islands, *room)
         commit = within.add(commit_coordinates, coordinates, room[0], room[1]) if coordinates.count else -1
         self._arrays = [[within.argument(step, 4 + k)] for k in range(8)]
@@ -132,7 +134,7 @@ class Marcher:
         )  # fmt: skip
         self._aim(made)
         self._within, self.program = within, Program()
-        self._lines = lines_of([made, within, model.quiet.programs])
+        self._lines = lines_of([made, *needed])
         self.program.add(march, made, 0)
         self.program.add(fetch, self._lines)
         return made

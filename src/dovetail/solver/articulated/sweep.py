@@ -92,7 +92,7 @@ def _products(Z: Array, rows: int, A: Array) -> None:
 
 @kernel
 def _gauss_jordan(A: Array, eliminated: int, rows: int, pivot: Array) -> bool:
-    """Eliminate the first unknowns of A (rows × ·) from all rows; pivot is room for one. False if one is not positive."""
+    """Eliminate the first unknowns of A (rows × ·) from all rows; pivot is room. False if a pivot is not positive."""
     fine = True
     for p in range(eliminated):
         fine = fine and A[p, p] > 0.0
