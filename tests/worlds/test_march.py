@@ -8,6 +8,7 @@ from world_machines import Y, arm, chain, numbers_of
 
 from dovetail import Sim, Worlds
 from dovetail.errors import ConstitutionError, SolverError
+from dovetail.kernel import threads as pool
 from dovetail.solver.march import CHANGED, GIVEN_UP, STRAINED
 from dovetail.world import marching
 from dovetail.world.attribute_writer import AttributeWriter
@@ -55,6 +56,23 @@ def test_marches_of_any_length_leave_everything_as_single_steps_do(build, contac
         for _ in range(41):
             sim.step()
         require_equal(worlds[number], sim)
+
+
+def test_two_threads_share_worlds_that_march():
+    worlds = Worlds(chain, 40, threads=2, contact=False)
+    worlds.step(2)
+    assert all(taking_part(worlds))
+
+    def worked():
+        return sum(time for time, _ in pool._team.times())
+
+    before = worked()
+    for _ in range(200):  # the other one may have no processor for a while
+        worlds.step(5)
+        if worked() > before:
+            break
+    assert worked() > before
+    assert not worlds.failed
 
 
 def test_worlds_that_come_to_touch_fall_back_one_by_one_and_the_others_march_on():

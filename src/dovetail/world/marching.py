@@ -18,7 +18,8 @@ from dovetail.kernel.fetch import fetch, lines_of
 from dovetail.kernel.kernel import jit_enabled
 from dovetail.kernel.peek import gather_numbers
 from dovetail.kernel.program import ADDRESS, RESULT, Program
-from dovetail.kernel.threads import map_chunks, using
+from dovetail.kernel.team import MOST
+from dovetail.kernel.threads import Spans, map_chunks, using
 from dovetail.solver.course import Course, take
 from dovetail.solver.descent import Descent
 from dovetail.solver.footing import Footing
@@ -53,6 +54,7 @@ _STATE = "Q", "V", "A", "Q_before", "V_before", "Q_new", "V_new", "A_new"
 _BOOKS = "used", "spent", "planes"
 _NEARLY = 0.999 * LARGE  # a strain that Python looks at, which decides
 _PARTS = 8  # chunks for each thread: the last ones end together
+_COST = 10.0  # [µs] of a step of a world, at least
 
 
 class Marcher:
@@ -99,11 +101,13 @@ class Marcher:
     def _make(self, h: float, course: Course, footing: Footing | None, descent: Descent) -> March:
         s, model, none, within = self.simulation, self.simulation.model, np.zeros(0, np.int64), Program()
         laws, exact, coordinates, state = model.potential.laws, model.potential.exact, s.joints.coordinates, s.state
-        reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))
+        reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))  # of the state: see _aim
+        needed: list[Any] = [model.quiet.programs, course, footing, descent, model.islands, coordinates]
         for reader in (self._length, *self._refresh.readers, s.joints.refreshing.reader):
             reader.read()
             places = reader.places
-            reads.append(within.add(gather_numbers, places.address, places.kind, places.start, reader.values))
+            needed += [places.address, places.kind, places.start, reader.values]
+            reads.append(within.add(gather_numbers, *needed[-4:]))
         step = within.add(take, course, footing, descent, model.islands, *room)
         commit = within.add(commit_coordinates, coordinates, room[0], room[1]) if coordinates.count else -1
         self._arrays = [[within.argument(step, 4 + k)] for k in range(8)]
@@ -130,7 +134,7 @@ class Marcher:
         )  # fmt: skip
         self._aim(made)
         self._within, self.program = within, Program()
-        self._lines = lines_of([made, within, model.quiet.programs])
+        self._lines = lines_of([made, *needed])
         self.program.add(march, made, 0)
         self.program.add(fetch, self._lines)
         return made
@@ -234,9 +238,8 @@ class Marching:
         """One march of these; those that go on after it."""
         words, threads = self._words, self._threads
         words[going, _STEPS] = left[going]
-        parts = min(len(going), _PARTS * threads) if threads > 1 else 1
-        bounds = [k * len(going) // parts for k in range(parts + 1)]
-        spans = [(k, bounds[k], bounds[k + 1]) for k in range(parts)]
+        parts = min(len(going), MOST, _PARTS * threads) if threads > 1 else 1
+        spans = Spans(len(going), parts, _COST * float(left[going].sum()))
         with Timer("Pipeline"), using(threads):
             map_chunks(march_all, spans, words, going, _FETCH)
         told = words[going, _MARCH + RESULT]

@@ -11,26 +11,26 @@ __all__ = ["SweepArrays", "SweepWeights"]
 class SweepWeights(Record):
     """Weights by body: c of the kinetic term, w and stress of the shape term, for strains and for the stress.
 
-    table (k, ·) has the constants of the kinds of bodies with these weights, see layout.py.
+    tables (k, ·, 8) have the constants of eight bodies with these weights, see layout.py.
     """
 
     c: Array = f8(1)
     w: Array = f8(1)
     stress: Array = f8(1)
-    table: Array = f8(2)
+    tables: Array = f8(3)
 
 
 class SweepArrays(Record):
     """Order, rows and scratch of a forest.
 
-    upwards … lane_kind      chunks, see chunks.py; lane_child, lane_own: where the forces of their triples begin
+    upwards … lane_body      chunks, see chunks.py; lane_child, lane_own: where the forces of their triples begin
     body, children (m, ·)    bodies by place, and their children, see tree.py
     upward, ground (m + 1)   triples to the parent and to fixed bodies by place; other (t) the far body
     phi_start, y_start       where the blocks of each place lie; widest: most triples on a body
     weights (t, 2, 4)        of the points on the near and the far body, or
     covectors (s, 2, 3, 4, 3)  any rows, where special (t) ≥ 0; residual (s, 3) is their c
     compliance (t + 8, 3)    K⁻¹; those at the end are zero, as in rigid chunks
-    constants, C, lines, starts    scratch of eight bodies
+    C, lines, starts         scratch of eight bodies
     frame, kept              of chunks, from one way to the other: see layout.py
     R, L, u                  the same of plain places
     Phi, Y                   what a subtree tells its parent, and the way back
@@ -42,13 +42,12 @@ class SweepArrays(Record):
     case: Indices = i8(1)
     first: Indices = i8(1)
     size: Indices = i8(1)
-    uniform: Indices = i8(1)
+    known: Indices = i8(1)
     store: Indices = i8(1)
     points_at: Indices = i8(1)
     lanes_at: Indices = i8(1)
     rigid: Indices = i8(1)
     lane_body: Indices = i8(1)
-    lane_kind: Indices = i8(1)
     lane_child: Indices = i8(1)
     lane_own: Indices = i8(1)
     points: Array = f8(1)
@@ -65,7 +64,6 @@ class SweepArrays(Record):
     covectors: Array = f8(5)
     residual: Array = f8(2)
     compliance: Array = f8(2)
-    constants: Array = f8(2)
     C: Array = f8(2)
     lines: Array = f8(3)
     starts: Indices = i8(2)

@@ -41,14 +41,15 @@ class Articulated:
         plain, specials = n.plain_places, int(special.max(initial=-1)) + 1
         frame, Y = aligned(n.fast_chunks * FRAME * LANES), aligned(n.y_size)
         self.arrays = SweepArrays(
-            upwards=n.upwards, case=n.case, first=n.first, size=n.size, uniform=n.uniform, store=n.store,
-            points_at=n.points_at, lanes_at=n.lanes_at, rigid=n.rigid, lane_body=forest.body[n.lane], lane_kind=n.kind,
+            upwards=n.upwards, case=n.case, first=n.first, size=n.size, known=n.known, store=n.store,
+            points_at=n.points_at, lanes_at=n.lanes_at, rigid=n.rigid, lane_body=forest.body[n.lane],
             lane_child=3 * rows.upward[forest.children[n.lane]], lane_own=3 * rows.upward[n.lane], points=n.points,
             body=forest.body, children=forest.children, upward=rows.upward, ground=rows.ground, other=rows.other,
             phi_start=rows.phi_start, y_start=rows.y_start, widest=rows.widest, weights=weights, special=special,
             covectors=np.zeros((specials, 2, 3, 4, 3)), residual=np.zeros((specials, 3)),
-            compliance=np.concatenate([compliance, np.zeros((_SPARE, 3))]), constants=aligned(n.table.shape[1], LANES),
-            C=aligned(entries(4) + 12, LANES), lines=aligned(12, LANES, LANES),
+            compliance=np.concatenate([compliance, np.zeros((_SPARE, 3))]),
+            C=aligned(entries(4) + 12 if n.fast_chunks else 0, LANES),
+            lines=aligned(12 if n.hinges else 0, LANES, LANES),
             starts=np.zeros((PLACES, LANES), np.int64), frame=frame, kept=frame[:0], R=np.zeros((plain, 3, 3)),
             L=np.zeros((plain, 3, 3)), u=np.zeros((plain, 2, 12)),
             Phi=aligned(rows.phi_size), Y=Y, multiplier=np.zeros((rows.count + _SPARE, 3)), second=np.zeros((0, 3)),
@@ -68,8 +69,8 @@ class Articulated:
         self._free_weights = self._weighed(np.ones_like(w), w, np.zeros_like(w))
 
     def _weighed(self, c: Array, w: Array, stress: Array) -> SweepWeights:
-        table = self.chunks.weighed(self._bodies.mass, self._bodies.inertia, c, w, stress)
-        return SweepWeights(c=c.copy(), w=w.copy(), stress=stress.copy(), table=table)
+        tables = self.chunks.weighed(self._bodies.mass, self._bodies.inertia, c, w, stress)
+        return SweepWeights(c=c.copy(), w=w.copy(), stress=stress.copy(), tables=tables)
 
     def direction(self, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> int:
         """y (n, 12) ← Newton step (Q − y) of active bodies (n,); −1, or a body whose rows depend on each other."""

@@ -7,7 +7,7 @@ lanes_at (n,)                where Y and y of a chunk of cousins lie
 balls, hinges                1 where there are chunks of these cases, else None
 points, points_at            x̄ − α c̄ of every row (3·triples × 8 lanes) of a chunk, c̄ the centre of mass
 rigid (n,)                   1 where the joints to the parents are exact
-kind, uniform                kind of the bodies in the lanes (8n,), and of the whole chunk (n,) or −1
+known (n,)                   which of the tables of constants is that of a chunk: one for all whose lanes are alike
 lane (8n,)                   place of every lane; those beyond the last place of a chunk repeat it
 
 Bodies are of one kind if their mass, stiffness and the α of their rows are equal. Constants are then read once, while
@@ -152,9 +152,9 @@ class Chunks:
         place_kind, example = np.empty(m, np.int64), np.empty(m, np.int64)
         count = _find_kinds(place_case, alpha, forest.body, mass, stiffness, kinetic, place_kind, example)
         self.example = forest.body[example[:count]]
-        self.kind = place_kind[self.lane]
-        by_lane = self.kind.reshape(-1, LANES)
-        self.uniform = np.where((by_lane == by_lane[:, :1]).all(axis=1), by_lane[:, 0], -1)
+        by_lane = place_kind[self.lane].reshape(-1, LANES)
+        self._lane_kinds, known = np.unique(by_lane, axis=0, return_inverse=True)
+        self.known = known.reshape(-1)
         self.table = np.zeros((count, CONSTANTS + _MOST))
         self.table[:, CONSTANTS:] = alpha[example[:count]]
 
@@ -178,7 +178,7 @@ class Chunks:
                 self.points[at + (3 * a + i) * LANES] = x[..., i]
 
     def weighed(self, mass: Array, inertia: Array, c: Array, w: Array, stress: Array) -> Array:
-        """The table of constants for the weights c of the kinetic and w, stress of the shape terms (by body)."""
+        """Tables (k, ·, 8) of constants for the weights c of the kinetic and w, stress of the shape terms (by body)."""
         b = self.example
         table = self.table.copy()
         table[:, 0] = c[b] * mass[b, 0, 0]
@@ -187,4 +187,6 @@ class Chunks:
             table[:, 4 + column] = c[b] * inertia[b, i, j]
         table[:, 10] = 4.0 * stress[b]
         table[:, 11] = 8.0 * w[b] + c[b] * np.trace(inertia[b], axis1=1, axis2=2) / 6.0
-        return table
+        tables = aligned(len(self._lane_kinds), table.shape[1], LANES)
+        tables[:] = np.swapaxes(table[self._lane_kinds], 1, 2) if len(table) else 0.0
+        return tables

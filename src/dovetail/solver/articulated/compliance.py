@@ -24,15 +24,16 @@ from dovetail.solver.polar import polar
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 
-__all__ = ["body_gradient", "motion", "set_frame", "set_kinetic", "strain_stiffness", "whiten"]
+__all__ = ["body_gradient", "motion", "scales", "set_frame", "set_kinetic", "whiten"]
 
 _ROOT2 = math.sqrt(2.0)
 
 
 @kernel
-def strain_stiffness(c: float, w: float, inertia: Array, b: int) -> float:
-    """k [kg·m²]; the trace of inertia = tr(S)1 − S is twice that of S."""
-    return 8.0 * w + c * (inertia[b, 0, 0] + inertia[b, 1, 1] + inertia[b, 2, 2]) / 6.0
+def scales(c: float, w: float, mass: Array, inertia: Array, b: int) -> tuple[float, float]:
+    """1/√(c m) and 1/√k of body b, k [kg·m²]; the trace of inertia = tr(S)1 − S is twice that of S."""
+    k = 8.0 * w + c * (inertia[b, 0, 0] + inertia[b, 1, 1] + inertia[b, 2, 2]) / 6.0
+    return 1.0 / math.sqrt(c * mass[b, 0, 0]), 1.0 / math.sqrt(k)
 
 
 @kernel
@@ -110,17 +111,17 @@ def body_gradient(mass: Array, c: float, w: float, Q: Array, Q_tilde: Array, b: 
 
 @kernel
 def whiten(
-    mass: Array, c: float, k: float, R: Array, L: Array, b: int, a: Array, z: Array, row: int
+    mass: Array, light: float, size: float, R: Array, L: Array, b: int, a: Array, z: Array, column: int
 ) -> None:  # fmt: skip
-    """z[row] (12) ← covector a (4×3) of body b."""
-    m = mass[b, 0, 0]
+    """z[:, column] (12) ← covector a (4×3) of body b; light = 1/√(c m) and size = 1/√k."""
+    m = 1.0 / mass[b, 0, 0]
     for x in range(3):
-        z[row, x] = a[0, x] / math.sqrt(c * m)
-        z[row, 3 + x] = 0.0
+        z[x, column] = a[0, x] * light
+        z[3 + x, column] = 0.0
     t0 = t1 = t2 = 0.0
     n0 = n1 = n2 = n01 = n02 = n12 = 0.0
     for i in range(3):
-        share = mass[b, 0, 1 + i] / m
+        share = mass[b, 0, 1 + i] * m
         x, y, v = a[1 + i, 0] - share * a[0, 0], a[1 + i, 1] - share * a[0, 1], a[1 + i, 2] - share * a[0, 2]
         t0 += R[i, 1] * v - R[i, 2] * y
         t1 += R[i, 2] * x - R[i, 0] * v
@@ -131,28 +132,28 @@ def whiten(
         n01 += x * R[i, 1] + y * R[i, 0]
         n02 += x * R[i, 2] + v * R[i, 0]
         n12 += y * R[i, 2] + v * R[i, 1]
-    z[row, 3] = L[0, 0] * t0
-    z[row, 4] = L[1, 0] * t0 + L[1, 1] * t1
-    z[row, 5] = L[2, 0] * t0 + L[2, 1] * t1 + L[2, 2] * t2
-    size = 1.0 / math.sqrt(k)
-    z[row, 6], z[row, 7], z[row, 8] = size * n0, size * n1, size * n2
+    z[3, column] = L[0, 0] * t0
+    z[4, column] = L[1, 0] * t0 + L[1, 1] * t1
+    z[5, column] = L[2, 0] * t0 + L[2, 1] * t1 + L[2, 2] * t2
+    z[6, column], z[7, column], z[8, column] = size * n0, size * n1, size * n2
     size /= _ROOT2
-    z[row, 9], z[row, 10], z[row, 11] = size * n01, size * n02, size * n12
+    z[9, column], z[10, column], z[11, column] = size * n01, size * n02, size * n12
 
 
 @kernel
-def motion(mass: Array, c: float, k: float, R: Array, L: Array, b: int, z: Array, row: int, y: Array) -> None:
-    """y (4×3) ← change of the rows of Q that belongs to z[row]."""
+def motion(
+    mass: Array, light: float, size: float, R: Array, L: Array, b: int, z: Array, column: int, y: Array
+) -> None:  # fmt: skip
+    """y (4×3) ← change of the rows of Q that belongs to z[:, column]."""
     m = mass[b, 0, 0]
-    w0 = L[0, 0] * z[row, 3] + L[1, 0] * z[row, 4] + L[2, 0] * z[row, 5]
-    w1 = L[1, 1] * z[row, 4] + L[2, 1] * z[row, 5]
-    w2 = L[2, 2] * z[row, 5]
-    size = 1.0 / math.sqrt(k)
-    e0, e1, e2 = size * z[row, 6], size * z[row, 7], size * z[row, 8]
+    w0 = L[0, 0] * z[3, column] + L[1, 0] * z[4, column] + L[2, 0] * z[5, column]
+    w1 = L[1, 1] * z[4, column] + L[2, 1] * z[5, column]
+    w2 = L[2, 2] * z[5, column]
+    e0, e1, e2 = size * z[6, column], size * z[7, column], size * z[8, column]
     size /= _ROOT2
-    e01, e02, e12 = size * z[row, 9], size * z[row, 10], size * z[row, 11]
+    e01, e02, e12 = size * z[9, column], size * z[10, column], size * z[11, column]
     for x in range(3):
-        y[0, x] = z[row, x] / math.sqrt(c * m)
+        y[0, x] = z[x, column] * light
     for i in range(3):
         r0, r1, r2 = R[i, 0], R[i, 1], R[i, 2]
         y[1 + i, 0] = e0 * r0 + (e01 - w2) * r1 + (e02 + w1) * r2

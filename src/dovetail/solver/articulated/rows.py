@@ -1,4 +1,7 @@
-"""Rows of joints by place in the trees: which triples a body shares with its parent, and which with fixed bodies."""
+"""Rows of joints by place in the trees: which triples a body shares with its parent, and which with fixed bodies.
+
+Fixed bodies that hold a root are its parent, which tells nothing: so it is a body like all others.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class Rows:
         # a fixed body has place −1; of two free ones the child comes later
         self.flipped = (at_right > at_left).astype(np.int64)
         near = np.maximum(at_left, at_right)
-        grounded = np.minimum(at_left, at_right) < 0
+        grounded = (np.minimum(at_left, at_right) < 0) & (forest.parent[near] >= 0)
         self.source = np.lexsort((near, grounded))
         joints_up, joints_ground = near[~grounded], near[grounded]
         self.upward = np.concatenate([[0], np.cumsum(np.bincount(joints_up, minlength=m))])

@@ -12,7 +12,8 @@ children first: what a subtree tells its parent is the compliance Φ and the res
     [C_pc         C_pp] [λ_p] = [ρ_p]      →    Φ_p = C_pp − C_pc Y + K⁻¹,   ρ_p ← ρ_p − C_pc y,
                                                 Y = (C_cc + Φ_c)⁻¹ C_cp,     y = (C_cc + Φ_c)⁻¹ ρ_c
 
-with c the joints to children and to fixed bodies and p the one to the parent. On the way back λ_c = y − Y λ_p.
+with c the joints to children and to fixed bodies and p the one to the parent. On the way back λ_c = y − Y λ_p. A root
+has fixed bodies as its parent, whose points complete the residual: Φ_p λ_p = ρ_p.
 
 A second right-hand side M d without the pull of shapes, and with the gaps as forces that close them, can go along, u
 and the sign of c being all that differs; its ρ, then y, and on the way back λ lie in one array, as each is done with
@@ -28,9 +29,9 @@ from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.compliance import (
     body_gradient,
     motion,
+    scales,
     set_frame,
     set_kinetic,
-    strain_stiffness,
     whiten,
 )
 from dovetail.solver.articulated.layout import room_for_second as _room_for_second
@@ -38,7 +39,7 @@ from dovetail.solver.articulated.layout import stride as _stride
 from dovetail.solver.bodies import Bodies
 from dovetail.typing import Array, Indices
 
-__all__ = ["eliminate_place", "substitute_place"]
+__all__ = ["eliminate_place", "hold_root", "substitute_place"]
 
 stride = kernel(_stride)
 room_for_second = kernel(_room_for_second)
@@ -79,19 +80,32 @@ def _image(weights: Array, t: int, side: int, Q: Array, b: int, x: int) -> float
 
 
 @kernel
-def _gauss_jordan(A: Array, eliminated: int, rows: int, columns: int) -> bool:
-    """A (rows × rows + columns): unit matrix in the first columns. False if a pivot is not positive."""
+def _products(Z: Array, rows: int, A: Array) -> None:
+    """A[:rows] ← ZᵀZ. Whole rows, which are multiples of eight, are what processors are good at."""
+    for r in range(rows):
+        for q in range(Z.shape[1]):
+            total = 0.0
+            for e in range(12):
+                total += Z[e, r] * Z[e, q]
+            A[r, q] = total
+
+
+@kernel
+def _gauss_jordan(A: Array, eliminated: int, rows: int, pivot: Array) -> bool:
+    """Eliminate the first unknowns of A (rows × ·) from all rows; pivot is room. False if a pivot is not positive."""
     fine = True
     for p in range(eliminated):
         fine = fine and A[p, p] > 0.0
         inverse = 1.0 / A[p, p]
-        for q in range(p + 1, rows + columns):
-            A[p, q] *= inverse
+        for q in range(len(pivot)):
+            pivot[q] = inverse * A[p, q]
         for r in range(rows):
             factor = A[r, p]
             if r != p and factor != 0.0:
-                for q in range(p + 1, rows + columns):
-                    A[r, q] -= factor * A[p, q]
+                for q in range(len(pivot)):
+                    A[r, q] -= factor * pivot[q]
+        for q in range(len(pivot)):
+            A[p, q] = pivot[q]
     return fine
 
 
@@ -112,7 +126,7 @@ def eliminate_place(
     R, L, u, Phi, Y, second = s.R, s.L, s.u, s.Phi, s.Y, s.second
     mass, inertia, c, w, stress = bodies.mass, bodies.inertia, given.c, given.w, given.stress
     b = s.body[i]
-    stiffness = strain_stiffness(c[b], w[b], inertia, b)
+    light, strain = scales(c[b], w[b], mass, inertia, b)
     set_frame(c[b], stress[b], inertia, Q, b, R[k], L[k], small[0], small[1])
     body_gradient(mass, c[b], stress[b], Q, Q_tilde, b, small[0], small[1])
     first, last = children[i], children[i + 1]
@@ -131,21 +145,15 @@ def eliminate_place(
                 small[2, e // 3, e % 3] = small[1, e // 3, e % 3]
         else:
             set_kinetic(mass, c[b], push, b, small[2])
-        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, r)
+        whiten(mass, light, strain, R[k], L[k], b, small[2], Z, r)
     for n in range(columns):
         for e in range(12):
-            u[k, n, e] = Z[rows + n, e]
-    for r in range(rows):
-        for q in range(r, rows + columns):
-            total = 0.0
-            for e in range(12):
-                total += Z[r, e] * Z[q, e]
-            if q < rows:
-                A[r, q] = A[q, r] = total
-            else:
-                A[r, q] = -total
+            u[k, n, e] = Z[e, rows + n]
+    _products(Z, rows, A)
     for r in range(rows):
         x = r % 3
+        for n in range(columns):
+            A[r, rows + n] *= -1.0
         t, side = _triple(i, children, upward, ground, r // 3)
         gap = 0.0
         if special[t] < 0:
@@ -170,7 +178,7 @@ def eliminate_place(
                 A[row + r, row + q] += Phi[at + q]
             A[row + r, rows] += Phi[at + size]
         row += size
-    fine = _gauss_jordan(A, below, rows, columns)
+    fine = _gauss_jordan(A, below, rows, A[len(A) - 1])
     for r in range(rows):
         if two:
             second[_triple(i, children, upward, ground, r // 3)[0], r % 3] = A[r, rows + 1]
@@ -181,6 +189,30 @@ def eliminate_place(
                 Phi[phi_start[i] + (r - below) * stride(mine) + q] = A[r, below + q]
         if r >= below and room_for_second(mine):
             Phi[phi_start[i] + (r - below) * stride(mine) + mine + 1] = A[r, rows + 1] if two else 0.0
+    return fine
+
+
+@kernel
+def hold_root(i: int, s: SweepArrays, Q: Array, two: int, A: Array) -> bool:
+    """multiplier, second ← λ between the root at place i and fixed bodies. False if a pivot is not positive.
+
+    A is scratch.
+    """
+    upward, special, Phi = s.upward, s.special, s.Phi
+    size = 3 * (upward[i + 1] - upward[i])
+    for r in range(size):
+        t, x, at = upward[i] + r // 3, r % 3, s.phi_start[i] + r * stride(size)
+        gap = _image(s.weights, t, 1, Q, s.other[t], x) if special[t] < 0 else 0.0
+        for q in range(size):
+            A[r, q] = Phi[at + q]
+        A[r, size] = Phi[at + size] + gap
+        A[r, size + 1] = s.second[t, x] - gap if two else 0.0
+    fine = _gauss_jordan(A, size, size, A[len(A) - 1])
+    for r in range(size):
+        t, x = upward[i] + r // 3, r % 3
+        s.multiplier[t, x] = A[r, size]
+        if two:
+            s.second[t, x] = A[r, size + 1]
     return fine
 
 
@@ -198,7 +230,7 @@ def substitute_place(
     R, L, u, Y, multiplier, second = arrays.R, arrays.L, arrays.u, arrays.Y, arrays.multiplier, arrays.second
     mass, inertia, c, w = bodies.mass, bodies.inertia, given.c, given.w
     b = arrays.body[i]
-    stiffness = strain_stiffness(c[b], w[b], inertia, b)
+    light, strain = scales(c[b], w[b], mass, inertia, b)
     mine = 3 * (upward[i + 1] - upward[i])
     below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
     for n in range(2 if two else 1):
@@ -214,10 +246,10 @@ def substitute_place(
                     value -= Y[at + s] * force[upward[i] + s // 3, s % 3]
                 force[t, r % 3] = value
             _add_row(weights, special, covectors, t, side, r % 3, force[t, r % 3], small[2])
-        whiten(mass, c[b], stiffness, R[k], L[k], b, small[2], Z, 1)
+        whiten(mass, light, strain, R[k], L[k], b, small[2], Z, 1)
         for e in range(12):
-            Z[1, e] += u[k, n, e]
-        motion(mass, c[b], stiffness, R[k], L[k], b, Z, 1, small[0])
+            Z[e, 1] += u[k, n, e]
+        motion(mass, light, strain, R[k], L[k], b, Z, 1, small[0])
         for e in range(12):
             if n == 0:
                 y[b, e] = small[0, e // 3, e % 3]

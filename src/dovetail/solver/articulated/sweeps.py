@@ -15,7 +15,7 @@ from dovetail.solver.articulated.cousins import down_of, up_of
 from dovetail.solver.articulated.eliminations import eliminate_of, eliminate_wide_of, substitute_of
 from dovetail.solver.articulated.lanes import local_of, motion_of
 from dovetail.solver.articulated.layout import CHILDREN, FIRST_CHILD, FRAME, JOINT, KEPT, MOTION, OWN
-from dovetail.solver.articulated.sweep import eliminate_place, substitute_place
+from dovetail.solver.articulated.sweep import eliminate_place, hold_root, substitute_place
 from dovetail.solver.bodies import Bodies
 from dovetail.typing import Array, Indices
 
@@ -42,14 +42,6 @@ if jit_enabled:
     _leaf_2, _chain_1, _chain_2 = eliminate_of((), 2), eliminate_of((1,), 1), eliminate_wide_of(2, 2)
     _back_11, _back_22 = substitute_of(1, 1), substitute_of(2, 2)
     _motion_2, _motion_11, _motion_22 = motion_of(2, 2), motion_of(2, 1), motion_of(4, 2)
-
-
-@kernel
-def _know(kinds: Indices, table: Array, first: int, constants: Array) -> None:
-    """constants (·, 8) ← columns for the kinds of eight bodies."""
-    for k in range(table.shape[1]):
-        for lane in range(LANES):
-            constants[k, lane] = table[kinds[first + lane], k]
 
 
 @kernel
@@ -88,18 +80,18 @@ def sweep(
     One function, since code of a kernel that another one calls is compiled twice, which would add seven seconds to a
     first run.
     """
-    case, first, size, uniform, store = s.case, s.first, s.size, s.uniform, s.store
+    case, first, size, known, store = s.case, s.first, s.size, s.known, s.store
     points_at, lanes_at, rigid, points = s.points_at, s.lanes_at, s.rigid, s.points
-    lane_body, lane_kind, lane_child, lane_own = s.lane_body, s.lane_kind, s.lane_child, s.lane_own
+    lane_body, lane_child, lane_own = s.lane_body, s.lane_child, s.lane_own
     body, children, upward, phi_start, y_start = s.body, s.children, s.upward, s.phi_start, s.y_start
-    compliance, constants, C, lines, starts = s.compliance, s.constants, s.C, s.lines, s.starts
+    compliance, C, lines, starts = s.compliance, s.C, s.lines, s.starts
     frame, kept, Phi, Y, multiplier, second, far = s.frame, s.kept, s.Phi, s.Y, s.multiplier, s.second, s.far
-    table, widest = given.table, s.widest
+    tables, widest = given.tables, s.widest
     all_active = True
     for i in range(len(body)):
         all_active = all_active and active[body[i]] != 0
-    A, Z, small = np.empty((3 * widest, 3 * widest + 2)), np.empty((3 * widest + 2, 12)), np.empty((3, 4, 3))
-    held = -1
+    wide = LANES * ((3 * widest + 2 + LANES - 1) // LANES)
+    A, Z, small = np.zeros((3 * widest + 1, wide)), np.zeros((12, wide if len(s.R) else 0)), np.empty((3, 4, 3))
     bad = -1
     spare = 3 * len(compliance) - 3 * LANES
     # ---- the way up
@@ -113,9 +105,7 @@ def sweep(
                     if not fine:
                         bad = body[i]
             continue
-        if uniform[n] < 0 or uniform[n] != held:
-            _know(lane_kind, table, LANES * n, constants)
-            held = uniform[n]
+        constants = tables[known[n]]
         at, p, q, o = points_at[n], LANES * n, LANES * FRAME * store[n], LANES * KEPT * store[n]
         some = children[start + 1] - children[start]
         if balls is not None:
@@ -166,10 +156,12 @@ def sweep(
                     _chain_2(
                         C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far
                     )
+    for i in range(children[0] if len(body) else 0):
+        if active[body[i]] and not hold_root(i, s, Q, two, A):
+            bad = body[i]
     if bad >= 0:
         return bad
     # ---- the way down
-    held = -1
     for n in range(len(case)):
         kind, start = case[n], first[n]
         if kind == PLAIN:
@@ -178,9 +170,7 @@ def sweep(
                 if active[body[i]]:
                     substitute_place(i, s, bodies, given, Z, small, store[n] + lane, two, y, y_second)
             continue
-        if uniform[n] < 0 or uniform[n] != held:
-            _know(lane_kind, table, LANES * n, constants)
-            held = uniform[n]
+        constants = tables[known[n]]
         own_at, own = 3 * upward[start], 3 * (upward[start + 1] - upward[start])
         child_at, some = 3 * upward[children[start]], children[start + 1] - children[start]
         below = 3 * (upward[children[start + 1]] - upward[children[start]])

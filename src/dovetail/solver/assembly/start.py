@@ -220,7 +220,7 @@ def _aim(
 def aim_at_start(
     weights: Weights, active: Indices, h: float, scale: float, a: Array, Q: Array, V: Array, aims: Array, push: Array
 ) -> float:
-    """aims ← Q − scale · V, push ← h²a − M⁻¹(shapes), of active bodies; aims ← Q of the others.
+    """aims ← Q − scale · V, push ← h²a − M⁻¹(shapes), of active bodies; aims ← Q and push ← 0 of the others.
 
     The shapes, all with the OrthoPotential, have their gradient and h² times their curvature. Both are as uncoupled
     bodies need them, see the module's equations. Returns the largest rate [1/s] in A.
@@ -235,23 +235,22 @@ def aim_at_start(
         for i in range(1, 4):
             for x in range(3):
                 fastest = max(fastest, abs(V[b, i, x]))
-    done = 0
-    for b in range(len(Q)):
-        if b < done:
-            continue
-        acting = 0
-        while acting < min(LANES, len(Q) - b) and active[b + acting]:
-            acting += 1
-        if jit_enabled and acting == LANES:
-            start_of_eight(b, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
-            done = b + LANES
-            continue
+    many = len(Q) if _BY_EIGHT and len(Q) >= LANES else 0
+    for n in range((many + LANES - 1) // LANES):
+        first, acting = min(LANES * n, many - LANES), 0  # of the last ones, some get the same again
+        for b in range(first, first + LANES):
+            acting += active[b]
         if acting:
-            _aim(bodies, stiffness[b], filtered[b], h, scale, a, Q, V, b, aims, push)
-        else:
-            for i in range(4):
-                for x in range(3):
-                    aims[b, i, x] = Q[b, i, x]
+            start_of_eight(first, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
+    for b in range(len(Q)):
+        if active[b]:
+            if many == 0:
+                _aim(bodies, stiffness[b], filtered[b], h, scale, a, Q, V, b, aims, push)
+            continue
+        for i in range(4):
+            for x in range(3):
+                aims[b, i, x] = Q[b, i, x]
+                push[b, i, x] = 0.0
     return fastest
 
 
