@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.kernel.kernel import is_awaited, jit_enabled
 from dovetail.kernel.program import RESULT, Program
 from dovetail.solver.blocks import clear_resting
-from dovetail.solver.contact.standing import StandingContact
+from dovetail.solver.contact.standing import StandingContact, rooms_of
 from dovetail.solver.damping import _update
 from dovetail.solver.directions import STRUCTURE_LIFE
 from dovetail.solver.following import compare, follow, judge, remember
@@ -50,25 +50,25 @@ class Still:
         self._asked_for: tuple[object, ...] = ()
         self._made_for: tuple[object, ...] = ()
         self._touching = np.ones(model.bodies.count, np.bool_)
+        self._everyone = self._touching.tobytes()
         self._mechanisms = int(model.islands.mechanism.max(initial=-1)) + 1
 
     # ---- which steps they are --------------------------------------------------------------------------------
 
     def _is_made(self, h: float, methods: Methods, tolerances: Tolerances) -> bool:
         """Whether there is a program for steps like this one; it is made where the last one was like it."""
-        model, contact, stance = self._model, self._model.contact, self._model.stance.made_for(h, methods)
+        contact, stance = self._model.contact, self._model.stance.made_for(h, methods)
         assert contact is not None
         if stance is None:
             return False
-        rooms = contact.friction, contact._assembly, contact.threats, contact._chosen, contact._stiffness
-        asked_for = (stance, tolerances, *rooms)
-        if not _same(asked_for, self._made_for):
-            lasts, self._asked_for = _same(asked_for, self._asked_for), asked_for
+        asked_for = stance, tolerances, *rooms_of(contact)
+        if list(map(id, asked_for)) != list(map(id, self._made_for)):
+            lasts, self._asked_for = list(map(id, asked_for)) == list(map(id, self._asked_for)), asked_for
             if not lasts or is_awaited(rest):
                 return False
             self._made_for = ()  # an interrupt may come before both are set
             self._make(h, methods, tolerances)
-            self._made_for = asked_for
+            self._made_for, self._footing = asked_for, stance[:2]
         aimed = self._contact.aim()
         if aimed is None:
             self._made_for = ()
@@ -88,7 +88,9 @@ class Still:
             return False
         if model.loads.act or model.potential.soft_transforms.count or directions.age + 1 >= STRUCTURE_LIFE:
             return False
-        return self._is_made(h, methods, tolerances) and self._contact.is_ready(state.Q, h) and bool(state.lagging.all())
+        if not self._is_made(h, methods, tolerances) or not self._contact.is_ready(state.Q, h):
+            return False
+        return state.lagging.tobytes() == self._everyone
 
     # ---- taking them -----------------------------------------------------------------------------------------
 
@@ -112,9 +114,8 @@ class Still:
             islands.by_joints()
         r.counts[CONTACTS] = model.contact._survey.count
         stick = model.contact.stick
-        footing, words, _ = model.stance.made_for(h, methods)
         found = rest(
-            r, footing, words, state.Q, state.V, state.A, state.Q_before, state.spare, state.pushed, state.rubbing,
+            r, *self._footing, state.Q, state.V, state.A, state.Q_before, state.spare, state.pushed, state.rubbing,
             stick.keys, stick.force,
         )  # fmt: skip
         islands.are_by_joints = False
@@ -207,7 +208,3 @@ class Still:
             pairs=made.pairs, commits=contact.watch.commits, marked=marked, Q_new=new[0], V_new=new[1], A_new=new[2],
             **lists,
         )  # fmt: skip
-
-
-def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

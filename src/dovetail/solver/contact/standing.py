@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from dovetail.solver.contact.contact import Contact
     from dovetail.solver.islands import Islands
 
-__all__ = ["StandingContact"]
+__all__ = ["StandingContact", "rooms_of"]
 
 _LENGTH = 5  # words from the place of an array among arguments to its length
 _COST_OF_BODY, _COST_OF_CANDIDATE = 250.0, 200.0  # [ns] of a step at most: it must be too little to be cut into chunks
+
+
+def rooms_of(contact: Contact) -> tuple[object, ...]:
+    """What a program depends on, and what is made anew where a step is broken off."""
+    return contact.friction, contact._assembly, contact.threats, contact._chosen, contact._stiffness
 
 
 class StandingContact:
@@ -166,8 +171,15 @@ class StandingContact:
         """A step has led to Q, with so many contacts there, frictions and runs of these."""
         c, s, f, remembered = self._contact, self._survey, self._contact.friction, self._contact.stick
         assert remembered is not None
-        c.count_at_start, s.count, c.watch.looks = s.count, contacts, 0
-        f.count, f.candidates, f.runs.count = frictions, self._candidates, runs
+        c.count_at_start = s.count
+        if c.watch.looks:  # of records, which are slow to write to
+            c.watch.looks = 0
+        if s.count != contacts:
+            s.count = contacts
+        if f.candidates is not self._candidates:
+            f.candidates = self._candidates
+        if f.count != frictions or f.runs.count != runs:
+            f.count, f.runs.count = frictions, runs
         c._Q_start, c._state, c._surveyed, c._frozen = Q_before, s, (Q, h), (None, 0.0, 0)
         known = np.empty((frictions, 4))
         known[:, :3], known[:, 3] = self.force[:frictions], self.load[:frictions] / self._h2
