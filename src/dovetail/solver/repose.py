@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 from dovetail.kernel.copy import copy, copy_rows
-from dovetail.kernel.kernel import kernel, spared
+from dovetail.kernel.kernel import kernel, plain_kernel, spared
 from dovetail.kernel.program import RESULT, call, has_failed
-from dovetail.kernel.record import Record, f8, i8, nested
+from dovetail.kernel.record import Record, f8, i8, integer, nested, real
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.friction import Frictions
@@ -28,22 +28,39 @@ from dovetail.solver.islands import Islands, begin_islands, number_islands, sepa
 from dovetail.solver.iterate import keep_from_inverting
 from dovetail.solver.joint.constraints import GAP
 from dovetail.solver.linear.ordering import has_blocks
-from dovetail.solver.phases import COMPARE, DAMP, DECIDE, ENERGIES, LEFT, LIMIT, MOVE, PHASES, RATE, STEP
+from dovetail.solver.phases import (
+    CCD_TOL,
+    COMPARE,
+    DAMP,
+    DECIDE,
+    ENERGIES,
+    LEFT,
+    LIMIT,
+    MOVE,
+    OPEN,
+    PHASES,
+    RATE,
+    RATE_TOL,
+    SETTLED,
+    STEP,
+    STEP_TOL,
+    STRAIGHT,
+)
 from dovetail.typing import Array, Indices
 
-__all__ = ["CALLS", "CONTACTS", "COUNTS", "FRICTIONS", "GIVEN_UP_LATE", "RUNS", "TAKEN", "Repose", "rest"]
+__all__ = ["CALLS", "CONTACTS", "COUNTS", "FRICTIONS", "GIVEN_UP_LATE", "RUNS", "TAKEN", "Repose", "rest", "stand"]
 
 CALLS = (
     "compare", "judge", "follow", "predict", "guess", "stay", "hold", "look", "freeze", "name", "recall", "begin",
     "rub", "couple", "direct", "touch", "factor", "solve", "clear", "close", "bound", "damp", "swing", "step",
-    "remember", "find", "slip", "drag", "turn", "commit", "record",
+    "remember", "find", "slip", "drag", "turn", "commit", "record", "rates",
 )  # fmt: skip
 """What is called, in this order."""
 
 (
     _COMPARE, _JUDGE, _FOLLOW, _PREDICT, _GUESS, _STAY, _HOLD, _LOOK, _FREEZE, _NAME, _RECALL, _BEGIN,
     _RUB, _COUPLE, _DIRECT, _TOUCH, _FACTOR, _SOLVE, _CLEAR, _CLOSE, _BOUND, _DAMP, _SWING, _STEP,
-    _REMEMBER, _FIND, _SLIP, _DRAG, _TURN, _COMMIT, _RECORD,
+    _REMEMBER, _FIND, _SLIP, _DRAG, _TURN, _COMMIT, _RECORD, _RATES,
 ) = range(len(CALLS))  # fmt: skip
 
 CONTACTS, FRICTIONS, KNOWN, RUNS, COUNTS = range(5)
@@ -56,25 +73,32 @@ TAKEN, GIVEN_UP, GIVEN_UP_LATE = range(3)
 class Repose(Record):
     """What such a step works on.
 
+    h                     length of the step [s]
     words, results        a program, also as floats
     calls                 places of its calls, −1 for what there is not
     counts                how many there are of what
     by_contacts, by_frictions, by_both, by_known     words that say how many
     start, islands, blocks, survey, friction         of the model
-    numbers, last         of the potential
+    numbers, last         of the potential; asked are entries of `numbers` that are told in the beginning
     Q (3, n, 4, 3)        the start, the guess and the end
     V, A, Q_before, moved         of the start; the way of the last step
     E (2, n), E_contact (n,)      energies at the start and at the end; those of contacts
     way, y (n, 12)        to the guess, and of Newton's method
     before, rubbing       of the state
     rubbed (n, 16)        friction that slides, at the end
-    known, past, force    what is remembered of friction, and forces at the end, see stick.py
+    pushes (n, 19)        what pushes, at the end
+    carried               by joints, of the state
+    known, past           what is remembered of friction, see stick.py
+    keys, force           what will be, times h²
     load, pairs           of friction, before anything is recalled; bodies of it
     commits (n,)          of the books of motion
     marked (n,)           mechanisms that touch something
+    ages, life            of the blocks, and how old they may become
+    lost, dissipated (1,) work done against friction in the step, and before [J]
     Q_new, V_new, A_new   the new state
     """
 
+    h: float = real()
     words: Indices = i8(1)
     results: Array = f8(1)
     calls: Indices = i8(1)
@@ -89,6 +113,7 @@ class Repose(Record):
     survey: ActiveContacts = nested(ActiveContacts)
     friction: Frictions = nested(Frictions)
     numbers: Array = f8(1)
+    asked: Array = f8(1)
     last: Array = f8(2)
     Q: Array = f8(4)
     V: Array = f8(3)
@@ -102,13 +127,20 @@ class Repose(Record):
     before: Array = f8(2)
     rubbing: Array = f8(2)
     rubbed: Array = f8(2)
+    pushes: Array = f8(2)
+    carried: Array = f8(2)
     known: Indices = i8(2)
     past: Array = f8(2)
+    keys: Indices = i8(2)
     force: Array = f8(2)
     load: Array = f8(1)
     pairs: Indices = i8(2)
     commits: Indices = i8(1)
     marked: Indices = i8(1)
+    ages: Indices = i8(1)
+    life: int = integer()
+    lost: Array = f8(1)
+    dissipated: Array = f8(1)
     Q_new: Array = f8(3)
     V_new: Array = f8(3)
     A_new: Array = f8(3)
@@ -299,6 +331,8 @@ def rest(
     """
     has_failed(r.words)
     has_failed(words)
+    for k in (STEP_TOL, RATE_TOL, CCD_TOL, SETTLED, STRAIGHT, OPEN):
+        r.numbers[k] = r.asked[k]
     copy_rows(Q, r.Q[0])
     copy_rows(V, r.V)
     copy_rows(A, r.A)
@@ -318,3 +352,30 @@ def rest(
     copy_rows(r.V_new, out[1])
     copy_rows(r.A_new, out[2])
     return TAKEN
+
+
+@plain_kernel
+def stand(
+    r: Repose, f: Footing, words: Indices, Q: Array, V: Array, A: Array, Q_before: Array, out: tuple[Array, Array, Array],
+    before: Array, rubbing: Array, known: Indices, past: Array,
+) -> int:  # fmt: skip
+    """The same as part of a march (march.py): all that outlives the step, but for the books, is written in place.
+
+    Returns the iterations that it took, −1 where it is given up: also if there are not as many contacts as before.
+    """
+    contacts, frictions, runs, scale = r.counts[CONTACTS], r.counts[FRICTIONS], r.counts[RUNS], r.h * r.h
+    if r.ages[0] + 1 >= r.life or rest(r, f, words, Q, V, A, Q_before, out, before, rubbing, known, past) != TAKEN:
+        return -1
+    if r.counts[CONTACTS] != contacts or r.counts[FRICTIONS] != frictions or r.counts[RUNS] != runs:
+        return -1
+    copy(r.pushes, before)
+    copy(r.rubbed, rubbing)
+    copy(r.start.carried, r.carried)
+    for k in range(frictions):
+        for i in range(4):
+            known[k, i] = r.keys[k, i]
+            past[k, i] = r.force[k, i] if i < 3 else r.load[k] / scale
+    r.lost[0] = r.results[r.calls[_SLIP] + RESULT] / scale if frictions else 0.0
+    r.dissipated[0] += r.lost[0]
+    _run(r, _RATES)
+    return 1

@@ -7,7 +7,7 @@ general way begins it anew; where that happens again and again, steps are tried 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,16 +16,19 @@ from dovetail.kernel.program import RESULT, Program
 from dovetail.solver.blocks import clear_resting
 from dovetail.solver.contact.standing import StandingContact, rooms_of
 from dovetail.solver.damping import _update
+from dovetail.solver.descent import nowhere
 from dovetail.solver.directions import STRUCTURE_LIFE
+from dovetail.solver.footing import Footing
 from dovetail.solver.following import compare, follow, judge, remember
 from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.linear.cholesky import factor, solve
-from dovetail.solver.phases import CCD_TOL, OPEN, RATE, RATE_TOL, SETTLED, STEP, STEP_TOL, STRAIGHT
+from dovetail.solver.phases import CCD_TOL, NUMBERS, OPEN, RATE, RATE_TOL, SETTLED, STEP, STEP_TOL
 from dovetail.solver.predict import guesses, predict, stay_if_struck
 from dovetail.solver.quiet import MOST
-from dovetail.solver.repose import CALLS, CONTACTS, COUNTS, FRICTIONS, GIVEN_UP_LATE, RUNS, TAKEN, Repose, rest
+from dovetail.solver.repose import CALLS, CONTACTS, COUNTS, FRICTIONS, GIVEN_UP_LATE, TAKEN, Repose, rest
 from dovetail.solver.solution import Solution, Tolerances
-from dovetail.solver.state import State, commit_state
+from dovetail.solver.state import State, _mean_rates, commit_state
+from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:
     from dovetail.solver.model import Model
@@ -45,7 +48,7 @@ class Still:
             scene = contact.scene
             self.is_possible &= contact.stick is not None and not scene.some_roll and not scene.restitution.any()
         self.is_possible &= not len(model.without_inertia) and (laws is None or not len(laws.rotors))
-        self.taken = 0
+        self.taken, self.was_taken = 0, False
         self._waits, self._failures = 0, 0
         self._asked_for: tuple[object, ...] = ()
         self._made_for: tuple[object, ...] = ()
@@ -98,17 +101,15 @@ class Still:
         self, state: State, h: float, methods: Methods, tolerances: Tolerances
     ) -> tuple[Solution, float] | None:
         """Advance the state by h; what was found, and what friction has taken [J]. None if it is as before."""
+        self.was_taken = False
         if not self._fits(state, h, methods, tolerances):
             return None
-        model, r, contact = self._model, self._repose, self._contact
+        model, r = self._model, self._repose
         directions, islands, exact, numbers = model.directions, model.islands, model.potential.exact, r.numbers
         age = directions.age
         model.prepare(h, methods.weight)
         directions.export_multipliers()
-        is_open = exact is not None and not exact.stay_closed
-        numbers[STEP_TOL], numbers[RATE_TOL] = tolerances.velocity_tol * h, tolerances.transrate_tol * h
-        numbers[SETTLED], numbers[CCD_TOL], numbers[STRAIGHT] = 1.0, tolerances.ccd_tol if exact is None else 1.0, 0.0
-        numbers[OPEN] = is_open
+        r.asked[OPEN] = exact is not None and not exact.stay_closed
         if islands.count != self._mechanisms:
             islands.are_by_joints = False
             islands.by_joints()
@@ -118,25 +119,60 @@ class Still:
             r, *self._footing, state.Q, state.V, state.A, state.Q_before, state.spare, state.pushed, state.rubbing,
             stick.keys, stick.force,
         )  # fmt: skip
-        islands.are_by_joints = False
         if found != TAKEN:
             directions.age = age
-            directions.damping.renew()
-            contact.give_up(found == GIVEN_UP_LATE)
-            self._failures = min(2 * self._failures + 1, _PATIENCE)
-            self._waits = self._failures
+            self.give_up(found == GIVEN_UP_LATE)
             return None
-        self._failures, self.taken = 0, self.taken + 1
-        _, frictions, _, runs = counts = r.counts.tolist()
-        Q_before = state.Q
-        pushes = self._pushes.copy(), model.start.carried.copy()
+        islands.are_by_joints = False
+        self._failures, self.taken, self.was_taken = 0, self.taken + 1, True
+        counts, frictions, Q_before = r.counts.tolist(), int(r.counts[FRICTIONS]), state.Q
+        pushes = r.pushes.copy(), model.start.carried.copy()
         lost = float(r.results[self._slip + RESULT]) / (h * h) if frictions else 0.0
         state.accept(h, self._touching.copy(), pushes, r.rubbed.copy(), self._touching.copy())
-        contact.take_over(Q_before, state.Q, h, counts[CONTACTS], frictions, runs)
+        self._contact.take_over(Q_before, state.Q, h, *counts)
         if exact is not None:
             exact.worst, exact._size = r.results[self._close + RESULT : self._close + RESULT + 2].tolist()
         model.commit(h, converged=True)
         return Solution(state.Q, 1, 0, 0, float(numbers[STEP]), float(numbers[RATE]), converged=True), lost
+
+    def give_up(self, is_late: bool) -> None:
+        """A step was given up, late in it or not: the general way begins it anew, and the next ones."""
+        self._model.islands.are_by_joints = False
+        self._model.directions.damping.renew()
+        self._contact.give_up(is_late)
+        self._failures = min(2 * self._failures + 1, _PATIENCE)
+        self._waits = self._failures
+
+    # ---- as part of marches ----------------------------------------------------------------------------------
+
+    def further(self, h: float) -> tuple[Repose, Footing, Indices] | None:
+        """What further steps like the last one work on, as long as nothing but them changes the state; None if none do.
+
+        `stand` has the rest.
+        """
+        model = self._model
+        if not self.was_taken or self._repose.h != h or model.loads.act or model.potential.soft_transforms.count:
+            return None
+        return self._repose, *self._footing
+
+    def aim(self, state: State, dissipated: Array) -> None:
+        """Have marches begin in the present state; they add to what friction has dissipated [J]."""
+        r, exact = self._repose, self._model.potential.exact
+        r.carried, r.dissipated = state.carried, dissipated
+        r.asked[OPEN] = exact is not None and not exact.stay_closed
+
+    def may_march(self, state: State) -> bool:
+        """Whether contact is as the last step has left it: others may have looked for contacts elsewhere since."""
+        return self._contact.is_ready(state.Q, self._repose.h) and not self._model.loads.act
+
+    def settle(self, state: State) -> None:
+        """A march has ended in the present state."""
+        self._contact.settle(state.Q_before, state.Q, self._repose.h, *self._repose.counts.tolist())
+
+    @property
+    def lost(self) -> float:
+        """Work done against friction in the last step of a march [J]."""
+        return float(self._repose.lost[0])
 
     # ---- the program -----------------------------------------------------------------------------------------
 
@@ -195,16 +231,22 @@ class Still:
             commit_state, methods.rates, methods.of, h, methods.weight, free, Q[2], potential.Q_tilde,
             (start.V, total), Q[0], Q_before, tuple(new),
         )  # fmt: skip
+        self.rates, self.descent = np.zeros((n, 4, 3)), nowhere(n, potential.numbers)
+        calls["rates"] = program.add(_mean_rates, bodies.mass, self._touching, h, Q[0], Q[2], self.rates)
         words = program.words()
         made.begin(words)
-        self._program, self._pushes, self._slip, self._close = program, out, calls["slip"], calls["close"]
+        self.program, self._slip, self._close = program, calls["slip"], calls["close"]
+        asked = np.zeros(NUMBERS)
+        asked[[STEP_TOL, RATE_TOL, SETTLED]] = *within, 1.0
+        asked[CCD_TOL] = tolerances.ccd_tol if potential.exact is None else 1.0
         lists = {f"by_{name}": np.array(getattr(made, f"by_{name}")) for name in ("contacts", "frictions", "both", "known")}
         self._repose = Repose(
-            words=words, results=words.view(np.float64), calls=np.array([calls[name] for name in CALLS]),
+            h=h, words=words, results=words.view(np.float64), calls=np.array([calls[name] for name in CALLS]),
             counts=np.zeros(COUNTS, np.int64), start=start, islands=islands, blocks=blocks, survey=contact._survey,
-            friction=contact.friction, numbers=potential.numbers, last=potential.last, Q=Q, V=V, A=A,
+            friction=contact.friction, numbers=potential.numbers, asked=asked, last=potential.last, Q=Q, V=V, A=A,
             Q_before=Q_before, moved=moved, E=E, E_contact=contact._E_survey, way=way, y=y, before=before,
-            rubbing=rubbing, rubbed=made.rubbed, known=made.known, past=made.past, force=made.force, load=made.load,
-            pairs=made.pairs, commits=contact.watch.commits, marked=marked, Q_new=new[0], V_new=new[1], A_new=new[2],
+            rubbing=rubbing, rubbed=made.rubbed, pushes=out, carried=start.carried, keys=made.keys, known=made.known, past=made.past, force=made.force, load=made.load,
+            pairs=made.pairs, commits=contact.watch.commits, marked=marked,
+            ages=directions.ages, life=STRUCTURE_LIFE, lost=np.zeros(1), dissipated=np.zeros(1), Q_new=new[0], V_new=new[1], A_new=new[2],
             **lists,
         )  # fmt: skip

@@ -167,11 +167,11 @@ class StandingContact:
             c.friction.epsilon = c.eps_velocity * h
         return c._survey.count > 0
 
-    def take_over(self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, runs: int) -> None:
-        """A step has led to Q, with so many contacts there, frictions and runs of these."""
-        c, s, f, remembered = self._contact, self._survey, self._contact.friction, self._contact.stick
-        assert remembered is not None
-        c.count_at_start = s.count
+    def settle(
+        self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, known: int, runs: int
+    ) -> None:
+        """Steps have led to Q, with so many contacts there, frictions that remember so many, and runs of these."""
+        c, s, f = self._contact, self._survey, self._contact.friction
         if c.watch.looks:  # of records, which are slow to write to
             c.watch.looks = 0
         if s.count != contacts:
@@ -181,6 +181,13 @@ class StandingContact:
         if f.count != frictions or f.runs.count != runs:
             f.count, f.runs.count = frictions, runs
         c._Q_start, c._state, c._surveyed, c._frozen = Q_before, s, (Q, h), (None, 0.0, 0)
+
+    def take_over(self, Q_before: Array, Q: Array, h: float, *counts: int) -> None:
+        """A step has led to Q; see `settle`."""
+        c, frictions, remembered = self._contact, counts[1], self._contact.stick
+        assert remembered is not None
+        c.count_at_start = self._survey.count
+        self.settle(Q_before, Q, h, *counts)
         known = np.empty((frictions, 4))
         known[:, :3], known[:, 3] = self.force[:frictions], self.load[:frictions] / self._h2
         remembered.keys, remembered.bodies = self.keys[:frictions].copy(), self.pairs[:frictions].copy()
