@@ -34,7 +34,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed"]
+__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed", "run"]
 
 ADDRESS = 4
 """Words from the place of an array among arguments to its address."""
@@ -159,6 +159,14 @@ def call(typing: Any, words: Any, place: Any) -> Any:
         return status
 
     return types.int64(words, types.int64), emit
+
+
+@kernel
+def run(words: Indices, places: Indices) -> bool:
+    """Run the calls at these places one after the other; whether all is well."""
+    for place in places:
+        call(words, place)
+    return not has_failed(words)
 
 
 @kernel
