@@ -227,7 +227,9 @@ class Potential:
     def bind_assembly(self, program: Program, Q: Array, blocks: Blocks) -> int:
         """The place of the derivatives of bodies, rows and laws at Q, with the exact Hessian."""
         span, active = (0, 0, len(Q), BODIES | JOINTS), self.islands.unconverged
-        return program.add(direct, self._standard, *self._kinds, self._combined, True, Q, active, blocks, blocks.g, span)
+        return program.add(
+            direct, self._standard, *self._kinds, self._combined, True, Q, active, blocks, blocks.g, span
+        )
 
     def bind_solver(self, program: Program, Q: Array, blocks: Blocks, y: Array) -> int:
         """The place of `solve_standard` with the exact Hessian at Q."""

@@ -1,6 +1,7 @@
 """A whole step of machines that stand, in one call: what `step` in step.py does where all touch something and rest.
 
-lag of what touches → start → prediction Q̃ → first guess, which hardly moves → friction → one step of Newton's method → new state
+lag of what touches → start → prediction Q̃ → first guess, which hardly moves → friction → one step of Newton's method →
+new state
 
 The same kernels in the same order as in the general way, called by address, and thus the same bits: held.py, stance.py,
 first_iterate.py, iteration.py and `Contact` are its readable twins. Where anything is unusual the step is given up: a
@@ -292,10 +293,10 @@ def _all_touch(r: Repose) -> bool:
         for side in range(2):
             if bodies[k, side] >= 0:
                 r.marked[s.mechanism[bodies[k, side]]] = 1
+    touched = 0
     for b in range(len(r.marked)):
-        if not r.marked[s.mechanism[b]]:
-            return False
-    return True
+        touched += r.marked[s.mechanism[b]]
+    return touched == len(r.marked)
 
 
 @kernel
@@ -321,13 +322,13 @@ def _end(r: Repose) -> bool:
 
 @spared
 def rest(
-    r: Repose, f: Footing, words: Indices, Q: Array, V: Array, A: Array, Q_before: Array, out: tuple[Array, Array, Array],
-    before: Array, rubbing: Array, known: Indices, past: Array,
+    r: Repose, f: Footing, words: Indices, Q: Array, V: Array, A: Array, Q_before: Array,
+    out: tuple[Array, Array, Array], before: Array, rubbing: Array, known: Indices, past: Array,
 ) -> int:  # fmt: skip
     """out ← Q, V and A after a step from a state; whether it was taken.
 
-    f and words are a footing and its program; before and rubbing are `pushed` and `rubbing` of the state, known and past
-    what contacts remember.
+    f and words are a footing and its program; before and rubbing are `pushed` and `rubbing` of the state, known and
+    past what contacts remember.
     """
     has_failed(r.words)
     has_failed(words)
@@ -356,8 +357,8 @@ def rest(
 
 @plain_kernel
 def stand(
-    r: Repose, f: Footing, words: Indices, Q: Array, V: Array, A: Array, Q_before: Array, out: tuple[Array, Array, Array],
-    before: Array, rubbing: Array, known: Indices, past: Array,
+    r: Repose, f: Footing, words: Indices, Q: Array, V: Array, A: Array, Q_before: Array,
+    out: tuple[Array, Array, Array], before: Array, rubbing: Array, known: Indices, past: Array,
 ) -> int:  # fmt: skip
     """The same as part of a march (march.py): all that outlives the step, but for the books, is written in place.
 

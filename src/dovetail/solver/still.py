@@ -18,8 +18,8 @@ from dovetail.solver.contact.standing import StandingContact, rooms_of
 from dovetail.solver.damping import _update
 from dovetail.solver.descent import nowhere
 from dovetail.solver.directions import STRUCTURE_LIFE
-from dovetail.solver.footing import Footing
 from dovetail.solver.following import compare, follow, judge, remember
+from dovetail.solver.footing import Footing
 from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.phases import CCD_TOL, NUMBERS, OPEN, RATE, RATE_TOL, SETTLED, STEP, STEP_TOL
@@ -97,9 +97,7 @@ class Still:
 
     # ---- taking them -----------------------------------------------------------------------------------------
 
-    def step(
-        self, state: State, h: float, methods: Methods, tolerances: Tolerances
-    ) -> tuple[Solution, float] | None:
+    def step(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> tuple[Solution, float] | None:
         """Advance the state by h; what was found, and what friction has taken [J]. None if it is as before."""
         self.was_taken = False
         if not self._fits(state, h, methods, tolerances):
@@ -113,8 +111,8 @@ class Still:
         if islands.count != self._mechanisms:
             islands.are_by_joints = False
             islands.by_joints()
-        r.counts[CONTACTS] = model.contact._survey.count
-        stick = model.contact.stick
+        assert model.contact is not None and model.contact.stick is not None
+        r.counts[CONTACTS], stick = model.contact._survey.count, model.contact.stick
         found = rest(
             r, *self._footing, state.Q, state.V, state.A, state.Q_before, state.spare, state.pushed, state.rubbing,
             stick.keys, stick.force,
@@ -181,7 +179,7 @@ class Still:
 
         model, program = self._model, Program()
         bodies, potential, islands, contact = model.bodies, model.potential, model.islands, model.contact
-        start, blocks, directions, n, free = model.start, model.directions.blocks, model.directions, bodies.count, bodies.is_free
+        start, directions, blocks, n = model.start, model.directions, model.directions.blocks, bodies.count
         assert contact is not None
         half, total, inner = model.stance.room
         Q, E, way, y = np.zeros((3, n, 4, 3)), np.zeros((2, n)), np.zeros((n, 12)), directions.y
@@ -189,12 +187,11 @@ class Still:
         before, rubbing, pushed, out = (np.zeros((n, k)) for k in (19, 16, 13, 19))
         sizes, phi, rigour = np.zeros((6, n)), np.zeros(n), np.ones(n + 1)
         chosen, waits, marked = np.zeros((3, n), np.int64)
-        nobody, h2 = model.nobody, h * h
-        within = tolerances.velocity_tol * h, tolerances.transrate_tol * h
+        within, free = (tolerances.velocity_tol * h, tolerances.transrate_tol * h), bodies.is_free
         self._contact = made = StandingContact(contact, program, islands, h)
         calls: dict[str, int] = {}
         calls["compare"] = program.add(
-            compare, bodies, free, nobody, Q[0], A, Q_before, before, rubbing, pushed, u, change, sizes
+            compare, bodies, free, model.nobody, Q[0], A, Q_before, before, rubbing, pushed, u, change, sizes
         )
         calls["judge"] = program.add(judge, islands, sizes, h, h, free, phi, rigour, chosen, waits)
         calls["follow"] = program.add(
@@ -204,29 +201,28 @@ class Still:
             predict, methods.prediction, methods.of, h, free, bodies.is_dynamic, total, Q[0], start.V, Q_before, V,
             potential.Q_tilde,
         )  # fmt: skip
-        calls["guess"] = program.add(guesses, h2 / methods.weight, free, Q[0], potential.Q_tilde, A, Q[1])
+        calls["guess"] = program.add(guesses, h * h / methods.weight, free, Q[0], potential.Q_tilde, A, Q[1])
         calls["stay"] = program.add(
             stay_if_struck, bodies, islands.mechanism, self._touching, 1.0, Q_before, Q[0], potential.Q_tilde, Q[1]
         )
         calls["hold"] = program.add(_hold, bodies, islands, within, Q[0], Q[1], way)
-        calls |= made.bind(blocks, Q[0], way, y, E[0], Q[2], potential.numbers, None if model.all_exact else bodies.mass)
+        calls |= made.bind(
+            blocks, Q[0], way, y, E[0], Q[2], potential.numbers, None if model.all_exact else bodies.mass
+        )
         calls["begin"] = potential.bind(program, y, (Q[0], E[0]), (Q[0], E[0]))
         calls["step"] = potential.bind(program, y, (Q[0], E[0]), (Q[2], E[1]))
         calls["direct"] = potential.bind_assembly(program, Q[0], blocks)
-        structure, active, rows = (blocks.order, blocks.row_start, blocks.column), islands.unconverged, len(blocks.order)
-        calls["factor"] = program.add(factor, *structure, active, blocks.D, blocks.U, blocks.R, (0, 0, rows))
-        calls["solve"] = program.add(solve, *structure, active, blocks.D, blocks.U, blocks.R, blocks.g, (0, 0, rows))
+        active, rows = islands.unconverged, (0, 0, len(blocks.order))
+        matrix = blocks.order, blocks.row_start, blocks.column, active, blocks.D, blocks.U, blocks.R
+        calls["factor"] = program.add(factor, *matrix, rows)
+        calls["solve"] = program.add(solve, *matrix, blocks.g, rows)
         calls["clear"] = program.add(clear_resting, active, blocks.g)
         calls["close"] = -1
         if potential.exact is not None:
             calls["close"] = potential.exact.bind(program, False, blocks, active, Q[0], blocks.g)
         damping = directions.damping
-        calls["damp"] = program.add(
-            _update, islands.of, islands.alpha[: self._mechanisms], islands.size, damping.sigma
-        )
-        calls["remember"] = program.add(
-            remember, bodies.mass, Q[0], 1.0 - CARRIED, inner, methods.held, pushed, out
-        )
+        calls["damp"] = program.add(_update, islands.of, islands.alpha[: self._mechanisms], islands.size, damping.sigma)
+        calls["remember"] = program.add(remember, bodies.mass, Q[0], 1.0 - CARRIED, inner, methods.held, pushed, out)
         calls["commit"] = program.add(
             commit_state, methods.rates, methods.of, h, methods.weight, free, Q[2], potential.Q_tilde,
             (start.V, total), Q[0], Q_before, tuple(new),
@@ -239,14 +235,16 @@ class Still:
         asked = np.zeros(NUMBERS)
         asked[[STEP_TOL, RATE_TOL, SETTLED]] = *within, 1.0
         asked[CCD_TOL] = tolerances.ccd_tol if potential.exact is None else 1.0
-        lists = {f"by_{name}": np.array(getattr(made, f"by_{name}")) for name in ("contacts", "frictions", "both", "known")}
+        counted = {
+            name: np.array(getattr(made, name)) for name in ("by_contacts", "by_frictions", "by_both", "by_known")
+        }
         self._repose = Repose(
             h=h, words=words, results=words.view(np.float64), calls=np.array([calls[name] for name in CALLS]),
             counts=np.zeros(COUNTS, np.int64), start=start, islands=islands, blocks=blocks, survey=contact._survey,
             friction=contact.friction, numbers=potential.numbers, asked=asked, last=potential.last, Q=Q, V=V, A=A,
             Q_before=Q_before, moved=moved, E=E, E_contact=contact._E_survey, way=way, y=y, before=before,
-            rubbing=rubbing, rubbed=made.rubbed, pushes=out, carried=start.carried, keys=made.keys, known=made.known, past=made.past, force=made.force, load=made.load,
-            pairs=made.pairs, commits=contact.watch.commits, marked=marked,
-            ages=directions.ages, life=STRUCTURE_LIFE, lost=np.zeros(1), dissipated=np.zeros(1), Q_new=new[0], V_new=new[1], A_new=new[2],
-            **lists,
+            rubbing=rubbing, rubbed=made.rubbed, pushes=out, carried=start.carried, known=made.known, past=made.past,
+            keys=made.keys, force=made.force, load=made.load, pairs=made.pairs, commits=contact.watch.commits,
+            marked=marked, ages=directions.ages, life=STRUCTURE_LIFE, lost=np.zeros(1), dissipated=np.zeros(1),
+            Q_new=new[0], V_new=new[1], A_new=new[2], **counted,
         )  # fmt: skip

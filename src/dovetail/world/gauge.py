@@ -1,4 +1,4 @@
-"""Where coordinates of a world, their rates and the efforts on them lie in memory: one kernel reads those of many worlds."""
+"""Where coordinates of a world, their rates and efforts lie in memory: one kernel reads those of many worlds."""
 
 from __future__ import annotations
 

@@ -112,15 +112,18 @@ class Marcher:
 
     def _bind(self, within: Program, found: tuple[Any, ...], room: Array) -> int:
         """The place of a step in a program, with room for the state; `_arrays` ← where that is told."""
-        s, model = self.simulation, self.simulation.model
         if not isinstance(found[0], Repose):
-            step = within.add(take, *found, model.islands, *room)
+            step = within.add(take, *found, self.simulation.model.islands, *room)
             self._arrays = [[within.argument(step, 4 + k)] for k in range(8)]
             return step
         step = within.add(stand, *found, *room[:4], tuple(room[5:]), *self._remembered)
         first = within.argument(step, 7)
         size = (within.argument(step, 8) - first) // 3
-        self._arrays = [*([within.argument(step, 3 + k)] for k in range(4)), [], *([first + k * size] for k in range(3))]
+        self._arrays = [
+            *([within.argument(step, 3 + k)] for k in range(4)),
+            [],
+            *([first + k * size] for k in range(3)),
+        ]
         self._places = [within.argument(step, 8 + k) for k in range(4)]
         return step
 

@@ -81,7 +81,7 @@ class Readings:
 
 
 class _Efforts:
-    """What drives exert, and loads on the coordinates, in the last step: −φ′/h² summed over laws, see joint_results.py."""
+    """What drives exert, and loads on coordinates, in the last step: −φ′/h² summed over laws (joint_results.py)."""
 
     def __init__(self, mechanisms: Sequence[Mechanism], gauges: Sequence[Gauge]) -> None:
         program, self._gauges, self._size = Program(), gauges, len(mechanisms[0])

@@ -20,7 +20,6 @@ from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:
     from dovetail.solver.blocks import Blocks
-    from dovetail.solver.contact.active import ActiveContacts
     from dovetail.solver.contact.contact import Contact
     from dovetail.solver.islands import Islands
 
@@ -167,9 +166,7 @@ class StandingContact:
             c.friction.epsilon = c.eps_velocity * h
         return c._survey.count > 0
 
-    def settle(
-        self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, known: int, runs: int
-    ) -> None:
+    def settle(self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, known: int, runs: int) -> None:
         """Steps have led to Q, with so many contacts there, frictions that remember so many, and runs of these."""
         c, s, f = self._contact, self._survey, self._contact.friction
         if c.watch.looks:  # of records, which are slow to write to
