@@ -151,6 +151,30 @@ def test_machines_that_stand_march_and_what_is_read_and_done_in_between_is_as_al
     assert all(taking_part(worlds))
 
 
+def test_attributes_that_move_while_another_world_joins_are_found_again(monkeypatch):
+    """A march knows where attributes lie. One that moves in the step of another world, which joins then, is not lost."""
+    worlds, sim, shared, step = Worlds(arm, 2), alone(arm, 0), [], Sim.step
+    worlds.step(3)
+    worlds[1].state = worlds[1].state  # so that its next step is its own
+
+    def while_it_steps(self):
+        if self is worlds[1] and not shared:
+            hinge = worlds[0].joints[0]
+            shared.append(hinge.slot.geometry.clone())
+            hinge.drive.target = 0.3  # into memory of its own
+        step(self)
+
+    monkeypatch.setattr(Sim, "step", while_it_steps)
+    worlds.step()
+    monkeypatch.undo()
+    assert shared and all(taking_part(worlds))
+    worlds.step(5)
+    sim.step(4)
+    sim.joints[0].drive.target = 0.3
+    sim.step(5)
+    require_equal(worlds[0], sim)
+
+
 def test_what_happens_to_one_world_between_steps_ends_its_march_and_nothing_is_lost():
     worlds, sim = Worlds(chain, 3, contact=False), alone(chain, 1, contact=False)
     worlds.step(4)

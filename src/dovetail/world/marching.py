@@ -101,6 +101,11 @@ class Marcher:
         return s.model.still.further(h)
 
     @property
+    def generation(self) -> int:
+        """Of the addresses of attributes that its program has: it is of use as long as none has moved since."""
+        return self._made_for[1]
+
+    @property
     def stands(self) -> bool:
         """Whether its steps are those of a machine that stands."""
         return isinstance(self._made_for[0], Repose)
@@ -268,7 +273,8 @@ class Marching:
         self._marchers: list[Marcher | None] = [None] * count
         self._joined, self._stands = np.zeros((2, count), np.bool_)
         self._words: Indices = np.zeros((count, _WORDS), np.int64)
-        self._threads, self._steered, self._generation = threads, steered, -1
+        self._threads, self._steered = threads, steered
+        self._generation: Indices = np.zeros(count, np.int64)  # of the addresses of attributes, see `moved`
 
     def join(self, number: int, marcher: Marcher) -> bool:
         """Have a simulation take part, if it can; whether it does."""
@@ -276,14 +282,15 @@ class Marching:
             return False
         self._words[number], self._marchers[number], self._joined[number] = marcher.program.words(), marcher, True
         self._stands[number] = marcher.stands
-        self._generation = moved.count
+        self._generation[number] = marcher.generation  # others may have moved theirs meanwhile, in other threads
         return True
 
     def advance(self, left: Indices) -> None:
         """Have those that take part go on by so many steps (n,); what they do not take is left."""
+        self._joined &= self._generation == moved.count
         if not self._joined.any():
             return
-        if self._generation != moved.count or any(self._steered):
+        if any(self._steered):
             self._joined[:] = False
             return
         try:
