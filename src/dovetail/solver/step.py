@@ -187,5 +187,6 @@ def step(
     if model.contact is not None:
         model.contact.arrive(work.Q, state.Q)
     bounce(model, state, h)
+    model.still.learn(work)
     model.commit(h, report.converged)
     return report

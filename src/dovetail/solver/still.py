@@ -2,7 +2,7 @@
 
 A step is tried where the last one was like it: everything that moves touches something and has a start by blocks in one
 call (stance.py), candidates and structure are what they were. One that is given up leaves the state alone, and the
-general way begins it anew; where that happens again and again, steps are tried seldom.
+general way begins it anew; another one is tried after a step that was like those, later and later if in vain.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Still"]
 
-_PATIENCE = 64  # steps at most that are not tried after one that was given up
+_PATIENCE = 16  # steps at most that are not tried after one that was given up
 
 
 class Still:
@@ -48,7 +48,7 @@ class Still:
             scene = contact.scene
             self.is_possible &= contact.stick is not None and not scene.some_roll and not scene.restitution.any()
         self.is_possible &= not len(model.without_inertia) and (laws is None or not len(laws.rotors))
-        self.taken, self.was_taken = 0, False
+        self.taken, self.was_taken, self._rests = 0, False, False
         self._waits, self._failures = 0, 0
         self._asked_for: tuple[object, ...] = ()
         self._made_for: tuple[object, ...] = ()
@@ -82,7 +82,7 @@ class Still:
     def _fits(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> bool:
         """Whether a step may be tried."""
         model, directions, start = self._model, self._model.directions, self._model.start
-        if not self.is_possible or not methods.all_held or state.dt_before != h or start.h != h or start.ratio != 1.0:
+        if not self._rests or not methods.all_held or state.dt_before != h or start.h != h or start.ratio != 1.0:
             return False
         if self._waits:
             self._waits -= 1
@@ -138,8 +138,14 @@ class Still:
         self._model.islands.are_by_joints = False
         self._model.directions.damping.renew()
         self._contact.give_up(is_late)
-        self._failures = min(2 * self._failures + 1, _PATIENCE)
-        self._waits = self._failures
+        self._rests = False
+        if self._model.directions.age + 1 < STRUCTURE_LIFE:  # else it was bound to be
+            self._failures = min(2 * self._failures + 1, _PATIENCE)
+            self._waits = self._failures
+
+    def learn(self, solution: Solution) -> None:
+        """A step was taken in the general way: whether one like it may be one of these."""
+        self._rests = self.is_possible and solution.iterations == 1 and solution.restarts == 0
 
     # ---- as part of marches ----------------------------------------------------------------------------------
 
