@@ -152,7 +152,7 @@ def test_machines_that_stand_march_and_what_is_read_and_done_in_between_is_as_al
 
 
 def test_attributes_that_move_while_another_world_joins_are_found_again(monkeypatch):
-    """A march knows where attributes lie. One that moves in the step of another world, which joins then, is not lost."""
+    """A march knows where attributes lie. One that moves while another world steps and joins is found."""
     worlds, sim, shared, step = Worlds(arm, 2), alone(arm, 0), [], Sim.step
     worlds.step(3)
     worlds[1].state = worlds[1].state  # so that its next step is its own
