@@ -26,6 +26,15 @@ def mixed(sim, rng):
         parent = link
 
 
+def table(sim, rng):
+    """A plate that stands on two legs."""
+    sim.ground()
+    plate = sim.box((0.5, 0.3, 0.05), pos=(0, 0, 0.26), mass=rng.uniform(2.0, 3.0))
+    for x in (-0.2, 0.2):
+        leg = sim.box((0.04, 0.3, 0.2), pos=(x, 0, 0.111), mass=0.5)
+        sim.revolute(plate, leg, pos=(x, 0, 0.22), axis=Y, drive=0.0)
+
+
 def alone(build, number, **options):
     sim = Sim(**options)
     build(sim, numbers_of(number))
@@ -115,6 +124,56 @@ def test_targets_of_every_step_are_followed_as_alone():
         sim.step()
         require_equal(worlds[2], sim)
     assert all(taking_part(worlds))
+
+
+def test_machines_that_stand_march_and_what_is_read_and_done_in_between_is_as_alone():
+    worlds, sim = Worlds(table, 3, threads=2), alone(table, 1)
+    sim.world._simulation.model.still.is_possible = False  # the general way
+    for steps in (30, 1, 7, 33):
+        worlds.step(steps)
+        sim.step(steps)
+        require_equal(worlds[1], sim)
+        rubbed = worlds[1].contacts.friction_force
+        assert np.abs(rubbed).max() > 0.0 and np.array_equal(rubbed, sim.contacts.friction_force)
+        assert worlds[1].world.energies() == sim.world.energies()
+    assert all(taking_part(worlds))
+    for change in (
+        lambda one: setattr(one.bodies[0], "velocity", (0, 0, 0.2)),
+        lambda one: setattr(one.joints[0], "torque", 0.5),
+        lambda one: setattr(one.joints[0], "torque", 0.0),
+        lambda one: setattr(one.joints[1].drive, "target", 0.02),
+        lambda one: one.reset(),
+    ):
+        for one in (worlds[1], sim):
+            change(one)
+        worlds.step(28)
+        sim.step(28)
+        require_equal(worlds[1], sim)
+    assert all(taking_part(worlds))
+
+
+def test_attributes_that_move_while_another_world_joins_are_found_again(monkeypatch):
+    """A march knows where attributes lie. One that moves while another world steps and joins is found."""
+    worlds, sim, shared, step = Worlds(arm, 2), alone(arm, 0), [], Sim.step
+    worlds.step(3)
+    worlds[1].state = worlds[1].state  # so that its next step is its own
+
+    def while_it_steps(self):
+        if self is worlds[1] and not shared:
+            hinge = worlds[0].joints[0]
+            shared.append(hinge.slot.geometry.clone())
+            hinge.drive.target = 0.3  # into memory of its own
+        step(self)
+
+    monkeypatch.setattr(Sim, "step", while_it_steps)
+    worlds.step()
+    monkeypatch.undo()
+    assert shared and all(taking_part(worlds))
+    worlds.step(5)
+    sim.step(4)
+    sim.joints[0].drive.target = 0.3
+    sim.step(5)
+    require_equal(worlds[0], sim)
 
 
 def test_what_happens_to_one_world_between_steps_ends_its_march_and_nothing_is_lost():

@@ -11,6 +11,8 @@ from world_machines import Y, arm, chain, lander, numbers_of
 
 from dovetail import Sim, Worlds
 from dovetail.errors import SceneError
+from dovetail.kernel.kernel import jit_enabled
+from dovetail.sim.mechanism import Mechanism
 
 BUILDS = {"chain": (chain, {"contact": False}), "arm": (arm, {}), "lander": (lander, {})}
 MANY = {
@@ -254,3 +256,31 @@ def test_a_world_that_does_not_exist_is_an_index_error_so_that_loops_end():
     assert [sim is worlds[k] for k, sim in enumerate(worlds)] == [True, True] and worlds[-1] is worlds[1]
     with pytest.raises(IndexError, match="there is no world 2; there are 2"):
         worlds[2]
+
+
+@pytest.mark.skipif(not jit_enabled, reason="kernels read memory")
+def test_arrays_are_read_where_they_lie_and_are_those_of_each_world(monkeypatch):
+    """After steps, in marches and by themselves; after resets; and after a world was changed, made anew, that is."""
+    worlds = Worlds(arm, 3)
+
+    def require_equal():
+        expected = {name: np.array([getattr(m, name) for m in worlds.mechanisms]) for name in ("q", "v", "effort")}
+        with monkeypatch.context() as patched:
+            patched.setattr(Mechanism, "q", property(lambda self: pytest.fail("one by one")))
+            patched.setattr(Mechanism, "v", property(lambda self: pytest.fail("one by one")))
+            patched.setattr(Mechanism, "effort", property(lambda self: pytest.fail("one by one")))
+            for name, value in expected.items():
+                np.testing.assert_array_equal(getattr(worlds, name), value, err_msg=name)
+
+    require_equal()
+    for change in (
+        lambda: setattr(worlds, "target", 0.3),
+        lambda: setattr(worlds, "effort", 0.2),
+        lambda: worlds.reset(1, v=[[0.1, 0.0, 0.2]]),
+        lambda: worlds[1].box((0.1, 0.1, 0.1), pos=(0, 3, 1), mass=1.0),
+        lambda: setattr(worlds, "q", [0.1, 0.2, 0.3]),
+    ):
+        change()
+        require_equal()
+        worlds.step(4)
+        require_equal()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dovetail.sim.body import Body
     from dovetail.sim.coordinate import Coordinate
     from dovetail.sim.sim import Sim
+    from dovetail.world.gauge import Gauge
     from dovetail.world.live import Live
     from dovetail.world.mechanism_state import MechanismState
 
@@ -77,6 +78,11 @@ class Mechanism(Handle):
             places = [live.coordinate(c.joint.slot, c.name) for c in self.coordinates]
             self._made, self._live = live.mechanism(np.array(places, np.int64)), live
         return self._made
+
+    @property
+    def gauge(self) -> Gauge:
+        """Where the coordinates lie in memory, until the simulation is changed."""
+        return self._state.gauge
 
     # --- state ----------------------------------------------------------------------------------------------
 

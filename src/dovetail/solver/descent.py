@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer
@@ -42,7 +44,7 @@ from dovetail.solver.phases import (
 )
 from dovetail.typing import Array, Indices
 
-__all__ = ["FREE", "GIVEN_UP", "IS_OPEN", "TRIALS", "Descent", "descend"]
+__all__ = ["FREE", "GIVEN_UP", "IS_OPEN", "TRIALS", "Descent", "descend", "nowhere"]
 
 GIVEN_UP = -1
 IS_OPEN, TRIALS, FREE = range(3)
@@ -91,6 +93,17 @@ class Descent(Record):
     skip: int = integer()
     asked: Array = f8(1)
     worst: Array = f8(1)
+
+
+def nowhere(bodies: int, numbers: Array) -> Descent:
+    """What a march works on whose steps find their minimisers in another way; `numbers` are those of the potential."""
+    none, states = np.zeros(0, np.int64), np.zeros((0, bodies, 4, 3))
+    return Descent(
+        words=none, results=np.zeros(0), at_start=-1, between=np.zeros((0, 0), np.int64), close=none, export=none,
+        direct=np.zeros((0, 0), np.int64), look=none, record=-1, numbers=numbers, Q=states, E=np.zeros((0, bodies)),
+        y=np.zeros((0, 12)), found=np.zeros((0, 12)), swept=none, sweeps=0, commits=none, stays=np.zeros(0), waits=none,
+        skip=0, asked=np.zeros(3), worst=np.zeros(1),
+    )  # fmt: skip
 
 
 @kernel

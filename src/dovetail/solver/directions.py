@@ -29,12 +29,12 @@ from dovetail.solver.nets import Nets
 from dovetail.solver.potential import Evaluation, Potential
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Choice", "Directions"]
+__all__ = ["STRUCTURE_LIFE", "Choice", "Directions"]
 
 Choice = Literal["auto", "sweep", "net", "factor", "conjugate"]
 
 _SWEEPS = 8  # in one step, before an island that has not converged is left to the block system
-_STRUCTURE_LIFE = 20  # steps after which the block structure is laid out anew, to drop pairs that no longer touch
+STRUCTURE_LIFE = 20  # steps after which the block structure is laid out anew, to drop pairs that no longer touch
 _ACCURATE = 1e-10  # relative residual of conjugate gradients that no Newton iteration follows
 
 
@@ -155,11 +155,11 @@ class Directions:
     @property
     def lasts(self) -> bool:
         """Whether the structure is kept, or laid out as it is, in a step in which nothing touches anything."""
-        return self.blocks.laid_out and (self.age < _STRUCTURE_LIFE or not len(self.touching))
+        return self.blocks.laid_out and (self.age < STRUCTURE_LIFE or not len(self.touching))
 
     def has_lasted(self) -> None:
         """Such a step has had directions."""
-        if self.age >= _STRUCTURE_LIFE:
+        if self.age >= STRUCTURE_LIFE:
             self.age = 0
 
     def _fit_contacts(self, at: Evaluation) -> None:
@@ -168,7 +168,7 @@ class Directions:
             self.need_blocks()
             return
         assert at.contacts is not None
-        if not self.blocks.laid_out or self.age >= _STRUCTURE_LIFE or not contact.fits(at.contacts, self.blocks):
+        if not self.blocks.laid_out or self.age >= STRUCTURE_LIFE or not contact.fits(at.contacts, self.blocks):
             touching = contact.touching(at.contacts)
             if self.blocks.laid_out and np.array_equal(touching, self.touching):
                 self.age = 0  # it would be the same

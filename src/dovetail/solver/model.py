@@ -23,6 +23,7 @@ from dovetail.solver.lone import LoneBodies
 from dovetail.solver.potential import Potential
 from dovetail.solver.quiet import Quiet
 from dovetail.solver.stance import Stance
+from dovetail.solver.still import Still
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Model"]
@@ -38,6 +39,7 @@ class Model:
     start                 room for a consistent start
     lone                  bodies that nothing is tied to
     quiet, stance         steps in which nothing but joints and laws acts; starts of what touches something
+    still                 steps of machines that stand
     always_bdf1 (n,)      bodies that a step of ctr takes as bdf1: without inertia of their own, quasi-static, moved by
                           an articulation
     never_held (n,)       bodies that take a step in touch as bdf1: users' energies know of no forces but their own
@@ -72,6 +74,7 @@ class Model:
         self.unrubbed = np.zeros((bodies.count, 16))
         self.lone = LoneBodies(potential)
         self.quiet, self.stance = Quiet(self), Stance(self)
+        self.still = Still(self)
 
     def prepare(self, h: float, weight: Array) -> None:
         """Start a step of length h; weight (n,) is c of the kinetic terms."""

@@ -199,6 +199,18 @@ class Potential:
             advance, self._standard, *self._kinds, self.constraints, self.islands, y, *at, *to, self.numbers
         )
 
+    @property
+    def last(self) -> Array:
+        """The direction before the present one (n, 12)."""
+        return self._standard.last
+
+    def bind_assembly(self, program: Program, Q: Array, blocks: Blocks) -> int:
+        """The place of the derivatives of bodies, rows and laws at Q, with the exact Hessian."""
+        span, active = (0, 0, len(Q), BODIES | JOINTS), self.islands.unconverged
+        return program.add(
+            direct, self._standard, *self._kinds, self._combined, True, Q, active, blocks, blocks.g, span
+        )
+
     def bind_solver(self, program: Program, Q: Array, blocks: Blocks, y: Array) -> int:
         """The place of `solve_standard` with the exact Hessian at Q."""
         whole, active = (0, 0, len(Q), _WHOLE), self.islands.unconverged

@@ -31,10 +31,10 @@ from dovetail.typing import Array, Indices
 if TYPE_CHECKING:
     from dovetail.solver.model import Model
 
-__all__ = ["GUESS_TRIALS", "Quiet"]
+__all__ = ["GUESS_TRIALS", "MOST", "Quiet"]
 
 GUESS_TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
-_MOST = 4 * PATIENCE  # iterations that a step must be allowed at least, so that none of a descent is the last one
+MOST = 4 * PATIENCE  # iterations that a step must be allowed at least, so that none of a descent is the last one
 
 
 class Quiet:
@@ -64,7 +64,7 @@ class Quiet:
         model, directions, contact = self._model, self._model.directions, self._model.contact
         if not self.is_possible or model.potential.soft_transforms.count or directions.damping.acts:
             return False
-        if tolerances.early_exit >= 0 or tolerances.min_iter or tolerances.max_iter < _MOST:
+        if tolerances.early_exit >= 0 or tolerances.min_iter or tolerances.max_iter < MOST:
             return False
         if (sweep := directions.sweep) is None:
             if not directions.in_one_call(model.islands.is_free) or not (contact is None or directions.lasts):
@@ -122,7 +122,7 @@ class Quiet:
             return None
         if model.potential.soft_transforms.count:
             return None
-        d.asked[TRIALS] = GUESS_TRIALS  # which _MOST iterations leave room for
+        d.asked[TRIALS] = GUESS_TRIALS  # which MOST iterations leave room for
         return c, self._footing, d
 
     @property

@@ -83,6 +83,16 @@ class Stance:
         assert self._made is not None
         return (self._total, self._inner) if start_by_blocks(*self._made[:2]) else None
 
+    def made_for(self, h: float, methods: Methods) -> tuple[Footing, Indices, Program] | None:
+        """What starts of steps of length h with these methods work on, if there is that."""
+        asked_for = h, methods, self._model.directions.blocks.U
+        return self._made if _same(asked_for, self._made_for) else None
+
+    @property
+    def room(self) -> tuple[Array, Array, Array]:
+        """½hφf of held.py, and `total` and `inner` of consistent.py (n, 4, 3)."""
+        return self._half, self._total, self._inner
+
     def _made_of(self, methods: Methods) -> tuple[Footing, Indices, Program]:
         """A footing with what being held adds, and the program of its calls."""
         model, start, program = self._model, self._model.start, Program()

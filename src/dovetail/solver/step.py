@@ -154,6 +154,10 @@ def step(
     methods = scheme.at_start(model, state, h)
     if (quiet := model.quiet.step(state, h, methods, tolerances)) is not None:
         return _report(model, h, methods, quiet)
+    if (still := model.still.step(state, h, methods, tolerances)) is not None:
+        report = _report(model, h, methods, still[0])
+        report.friction_loss = still[1]
+        return report
     trial = _attempt(model, state, h, methods, tolerances)
     work = trial.solution
     safer, touched = scheme.at_end(model, state, methods, work.Q, h)
@@ -183,5 +187,6 @@ def step(
     if model.contact is not None:
         model.contact.arrive(work.Q, state.Q)
     bounce(model, state, h)
+    model.still.learn(work)
     model.commit(h, report.converged)
     return report

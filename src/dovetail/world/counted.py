@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
     from dovetail.world.marching import Marcher
 
-__all__ = ["FRAME", "VERSION", "Counted"]
+__all__ = ["FRAME", "OPENED", "VERSION", "Counted"]
 
-FRAME, VERSION = range(2)
-"""Entries of `counters`."""
+FRAME, VERSION, OPENED = range(3)
+"""Entries of `counters`; the last one is 1 once the scene was opened for changes, and another simulation goes on."""
 
 
 class Counted:
@@ -25,7 +25,7 @@ class Counted:
         raise NotImplementedError
 
     def __init__(self) -> None:
-        self.counters = np.zeros(2, np.int64)
+        self.counters = np.zeros(3, np.int64)
         self._last: tuple[int, StepReport | None] = 0, None
 
     @property

@@ -31,7 +31,7 @@ class Joints:
         self._reported = JointCoordinates(lowered, multi_turn)
         self._results = JointResults(lowered)
         self._numbers = {entry.slot.id(): entry.offset for entry in lowered.geometries}
-        self._rates_known = np.zeros(1)  # 1 if the rates are those of the state
+        self.rates_known = np.zeros(1)  # 1 if the rates are those of the state
 
     def start(self, state: State) -> None:
         """Measure and publish the coordinates at init; an angle begins at 0 in whatever pose the joint is created."""
@@ -54,9 +54,13 @@ class Joints:
         """The solver's coordinates, reported or not."""
         return self._lowered.coordinates
 
+    def rows_of(self, places: Indices) -> Indices:
+        """Rows among the solver's coordinates of reported ones at some places."""
+        return self._reported.of[places]
+
     def kinematics(self, bodies: Bodies, Q: Array, places: Indices) -> Kinematics:
         """Where bodies are, and how they move, for reported coordinates at some places; joints are closed at Q."""
-        return Kinematics(self._lowered, bodies, Q, self._reported.of[places])
+        return Kinematics(self._lowered, bodies, Q, self.rows_of(places))
 
     def frames_of(self, joint: SimplicialComplexSlot) -> dict[str, Array]:
         """Copies of the material rows (2, n, 4) of a joint geometry, by name."""
@@ -89,7 +93,7 @@ class Joints:
             self._stops.commit(state.Q)
         if self._lowered.coordinates.count:
             self._lowered.coordinates.commit(state.Q, state.velocity(self._mass))
-        self._rates_known[0] = 1.0
+        self.rates_known[0] = 1.0
 
     def retrieve(self, state: State) -> None:
         """Write coordinates, velocities, reactions, gaps, efforts and violations into the attributes."""
@@ -110,10 +114,10 @@ class Joints:
 
     def reported(self, state: State) -> JointCoordinates:
         """The coordinates that joints report, with their rates, up to date."""
-        if not self._rates_known[0]:
+        if not self.rates_known[0]:
             coordinates = self._lowered.coordinates
             coordinates.rate[:] = coordinates.rates(state.Q, state.velocity(self._mass))
-            self._rates_known[0] = 1.0
+            self.rates_known[0] = 1.0
         return self._reported
 
     def resync(self, state: State, values: Array | None = None) -> None:
@@ -138,7 +142,7 @@ class Joints:
     def changing(self) -> list[Array]:
         """All arrays that a step changes in place, with what is read for it and may be asked for after it."""
         coordinates, held = self._lowered.coordinates, self._lowered.held
-        found = [*self.arrays().values(), coordinates.rate, coordinates.reference, self._rates_known]
+        found = [*self.arrays().values(), coordinates.rate, coordinates.reference, self.rates_known]
         found += [] if self._stops is None else self._stops.slack.values()
         return found if held is None else [*found, held.target]
 
@@ -174,7 +178,7 @@ class Joints:
             array[:] = arrays[name]
         self._lowered.coordinates.reference[:] = self._lowered.coordinates.value
         self._refresh.forget()
-        self._rates_known[0] = 0.0
+        self.rates_known[0] = 0.0
 
     def constants(self) -> dict[str, Array]:
         """What tells one set of joints from another."""

@@ -21,11 +21,10 @@ from dovetail.kernel.program import ADDRESS, RESULT, Program
 from dovetail.kernel.team import MOST
 from dovetail.kernel.threads import Spans, map_chunks, using
 from dovetail.solver.course import Course, take
-from dovetail.solver.descent import Descent
-from dovetail.solver.footing import Footing
 from dovetail.solver.joint.coordinates import commit_coordinates
 from dovetail.solver.march import (
     CHANGED,
+    DONE,
     ITERATIONS,
     LAST_RATE,
     LAST_STEP,
@@ -36,9 +35,10 @@ from dovetail.solver.march import (
     march,
     march_all,
 )
+from dovetail.solver.repose import Repose, stand
 from dovetail.solver.step import StepReport
 from dovetail.timer import Timer
-from dovetail.typing import Indices
+from dovetail.typing import Array, Indices
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.strain import EVERY, LARGE, StrainWatch
 
@@ -52,6 +52,7 @@ _MARCH, _STEPS, _FETCH, _WORDS = 1, 8, 9, 24
 """In the words of a world: the call of `march`, the number of steps that it takes, the call of `fetch`, and the end."""
 _STATE = "Q", "V", "A", "Q_before", "V_before", "Q_new", "V_new", "A_new"
 _BOOKS = "used", "spent", "planes"
+_LENGTH = 5  # words from the place of an array among arguments to its length
 _NEARLY = 0.999 * LARGE  # a strain that Python looks at, which decides
 _PARTS = 8  # chunks for each thread: the last ones end together
 _COST = 10.0  # [µs] of a step of a world, at least
@@ -74,45 +75,88 @@ class Marcher:
         self._told = np.zeros(TOLD)
         self.march: March | None = None
         self._made: March | None = None
-        self._made_for: tuple[Course | None, int] = None, -1
+        self._made_for: tuple[Course | Repose | None, int] = None, -1
 
     def join(self) -> bool:
         """Take part from now on, if the last step allows it; whether it does."""
         s, contact = self.simulation, self.simulation.contact
         self.march = None
         is_eased = contact is not None and contact.ease is not None and len(contact.ease.pairs) > 0
-        if not jit_enabled or not s.model.quiet.was_whole or is_eased or self._is_steered:
+        if not jit_enabled or is_eased or self._is_steered:
             return False
-        h = s.dt
-        found = s.model.quiet.further(s.state, h, s.scheme.at_start(s.model, s.state, h))
+        h, found = s.dt, self._further
         if found is None:
             return False
         if self._made is None or self._made_for[0] is not found[0] or self._made_for[1] != moved.count:
-            self._made, self._made_for = self._make(h, *found), (found[0], moved.count)
+            self._made, self._made_for = None, (found[0], moved.count)  # an interrupt may come in between
+            self._made = self._make(h, found)
         self._aim(self._made)
         self.march = self._made
         return True
+
+    @property
+    def _further(self) -> tuple[Any, ...] | None:
+        """What further steps like the last one work on: quiet ones, or those of a machine that stands."""
+        s, h = self.simulation, self.simulation.dt
+        if s.model.quiet.was_whole:
+            return s.model.quiet.further(s.state, h, s.scheme.at_start(s.model, s.state, h))
+        return s.model.still.further(h)
+
+    @property
+    def generation(self) -> int:
+        """Of the addresses of attributes that its program has: it is of use as long as none has moved since."""
+        return self._made_for[1]
+
+    @property
+    def stands(self) -> bool:
+        """Whether its steps are those of a machine that stands."""
+        return isinstance(self._made_for[0], Repose)
 
     @property
     def _is_steered(self) -> bool:
         """Whether something happens between steps: animations, couplings."""
         return self._is_coupled or bool(self.simulation.scene.animator.animations)
 
-    def _make(self, h: float, course: Course, footing: Footing | None, descent: Descent) -> March:
+    def _bind(self, within: Program, found: tuple[Any, ...], room: Array) -> int:
+        """The place of a step in a program, with room for the state; `_arrays` ← where that is told."""
+        if not isinstance(found[0], Repose):
+            step = within.add(take, *found, self.simulation.model.islands, *room)
+            self._arrays = [[within.argument(step, 4 + k)] for k in range(8)]
+            return step
+        step = within.add(stand, *found, *room[:4], tuple(room[5:]), *self._remembered)
+        first = within.argument(step, 7)
+        size = (within.argument(step, 8) - first) // 3
+        self._arrays = [
+            *([within.argument(step, 3 + k)] for k in range(4)),
+            [],
+            *([first + k * size] for k in range(3)),
+        ]
+        self._places = [within.argument(step, 8 + k) for k in range(4)]
+        return step
+
+    @property
+    def _remembered(self) -> tuple[Any, ...]:
+        """What a machine that stands has besides its state, written in place."""
+        s = self.simulation
+        assert s.contact is not None and s.contact.stick is not None
+        return s.state.pushed, s.state.rubbing, s.contact.stick.keys, s.contact.stick.force
+
+    def _make(self, h: float, found: tuple[Any, ...]) -> March:
         s, model, none, within = self.simulation, self.simulation.model, np.zeros(0, np.int64), Program()
+        stands = isinstance(found[0], Repose)
+        descent = model.still.descent if stands else found[2]
         laws, exact, coordinates, state = model.potential.laws, model.potential.exact, s.joints.coordinates, s.state
         reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))  # of the state: see _aim
-        needed: list[Any] = [model.quiet.programs, course, footing, descent, model.islands, coordinates]
+        needed: list[Any] = [model.still.program if stands else model.quiet.programs, *found, model.islands, coordinates]
         for reader in (self._length, *self._refresh.readers, s.joints.refreshing.reader):
             reader.read()
             places = reader.places
             needed += [places.address, places.kind, places.start, reader.values]
             reads.append(within.add(gather_numbers, *needed[-4:]))
-        step = within.add(take, course, footing, descent, model.islands, *room)
-        commit = within.add(commit_coordinates, coordinates, room[0], room[1]) if coordinates.count else -1
-        self._arrays = [[within.argument(step, 4 + k)] for k in range(8)]
+        step, rates = self._bind(within, found, room), model.still.rates if stands else room[1]
+        commit = within.add(commit_coordinates, coordinates, room[0], rates) if coordinates.count else -1
         if commit >= 0:
-            for k in range(2):
+            for k in range(1 if stands else 2):
                 self._arrays[k].append(within.argument(commit, 1 + k))
         p, past = (np.zeros(0), np.zeros((2, 0))) if laws is None else (laws.p, laws.past)
         rates = none if laws is None else np.flatnonzero(laws.start >= 0)
@@ -148,6 +192,12 @@ class Marcher:
             setattr(m, name, array)
             for place in places:
                 words[place + ADDRESS] = array.__array_interface__["data"][0]
+        if self.stands:
+            self._kept = self._remembered  # which words alone would not keep alive
+            for place, array in zip(self._places, self._kept, strict=True):
+                words[place + ADDRESS] = array.__array_interface__["data"][0]
+                words[place + _LENGTH] = len(array)
+            s.model.still.aim(state, s.friction_dissipated)
         if contact is not None:
             for name in _BOOKS:
                 now = getattr(contact.watch, name)
@@ -163,8 +213,16 @@ class Marcher:
         told, s = self._told, self.simulation
         return StepReport(
             s.state.dt_before, int(told[ITERATIONS]), 0, 0, float(told[LAST_STEP]), float(told[LAST_RATE]), True,
-            islands=s.model.islands.count,
+            islands=s.model.islands.count, **({} if not self.stands else self._in_touch),
         )  # fmt: skip
+
+    @property
+    def _in_touch(self) -> dict[str, Any]:
+        """What is reported of contacts."""
+        contact, model = self.simulation.contact, self.simulation.model
+        assert contact is not None
+        found = {"contacts": contact.count_at_start, "candidates": contact.candidates.count}
+        return {**found, "friction_loss": model.still.lost}
 
     def goes_on(self, reason: int) -> bool:
         """After a march that has ended early, or has more to tell: whether another one may follow."""
@@ -186,13 +244,24 @@ class Marcher:
                 self._refresh.forget()
                 self._refresh.run()
             s.joints.refreshing.take_over()
-            return s.model.potential.soft_transforms.count == 0
+            return s.model.potential.soft_transforms.count == 0 and not (self.stands and s.model.loads.act)
         return False
+
+    @property
+    def may_march(self) -> bool:
+        """Whether a machine that stands goes on standing, by what is known in Python."""
+        return self.simulation.model.still.may_march(self.simulation.state)
+
+    def settle(self) -> None:
+        """Take over what a march has left in the contacts of a machine that stands."""
+        self.simulation.model.still.settle(self.simulation.state)
 
     def leave(self) -> None:
         """Leave further steps to Python, which reads all parameters anew."""
         s, m = self.simulation, self.march
         s.forget()
+        if self.stands:
+            s.model.still.give_up(True)
         if m is not None and s.version == m.seen[0]:
             m.p[:] = m.before
         self.march = None
@@ -206,26 +275,32 @@ class Marching:
 
     def __init__(self, count: int, threads: int, steered: Sequence[Any]) -> None:
         self._marchers: list[Marcher | None] = [None] * count
-        self._joined = np.zeros(count, np.bool_)
+        self._joined, self._stands = np.zeros((2, count), np.bool_)
         self._words: Indices = np.zeros((count, _WORDS), np.int64)
-        self._threads, self._steered, self._generation = threads, steered, -1
+        self._threads, self._steered = threads, steered
+        self._generation: Indices = np.zeros(count, np.int64)  # of the addresses of attributes, see `moved`
 
     def join(self, number: int, marcher: Marcher) -> bool:
         """Have a simulation take part, if it can; whether it does."""
         if not marcher.join():
             return False
         self._words[number], self._marchers[number], self._joined[number] = marcher.program.words(), marcher, True
-        self._generation = moved.count
+        self._stands[number] = marcher.stands
+        self._generation[number] = marcher.generation  # others may have moved theirs meanwhile, in other threads
         return True
 
     def advance(self, left: Indices) -> None:
         """Have those that take part go on by so many steps (n,); what they do not take is left."""
+        self._joined &= self._generation == moved.count
         if not self._joined.any():
             return
-        if self._generation != moved.count or any(self._steered):
+        if any(self._steered):
             self._joined[:] = False
             return
         try:
+            for k in np.flatnonzero(self._joined & self._stands & (left > 0)).tolist():
+                if not self._marcher(k).may_march:
+                    self._leave(k)
             going: Indices = np.flatnonzero(self._joined & (left > 0))
             while len(going):
                 going = self._march(going, left)
@@ -245,18 +320,21 @@ class Marching:
         told = words[going, _MARCH + RESULT]
         reason = told >> REASON
         left[going] -= told - (reason << REASON)
+        for k in going[self._stands[going] & ((reason == DONE) | (reason == STRAINED))].tolist():
+            self._marcher(k).settle()
         further = []
         for k, why in zip(going[reason != 0].tolist(), reason[reason != 0].tolist(), strict=True):
-            marcher = self._marchers[k]
-            assert marcher is not None
-            if not marcher.goes_on(why):
+            if not self._marcher(k).goes_on(why):
                 self._joined[k] = False
             elif left[k]:
                 further.append(k)
         return np.array(further, np.int64)
 
     def _leave(self, k: int) -> None:
-        marcher = self._marchers[k]
-        assert marcher is not None
         self._joined[k] = False
-        marcher.leave()
+        self._marcher(k).leave()
+
+    def _marcher(self, k: int) -> Marcher:
+        found = self._marchers[k]
+        assert found is not None
+        return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.typing import Array, Indices
+from dovetail.world.gauge import Gauge
 
 if TYPE_CHECKING:
     from dovetail.gradient.screws import Screws
@@ -31,6 +32,11 @@ class MechanismState:
     def simulation(self) -> Simulation:
         """What it is part of."""
         return self._simulation
+
+    @property
+    def gauge(self) -> Gauge:
+        """Where the coordinates lie in memory."""
+        return Gauge(self._simulation, self._places)
 
     @property
     def q(self) -> Array:

@@ -85,7 +85,7 @@ class Simulation(Counted):
         self.contact = lower_contact(scene, self.table, bodies, joined)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
-        self._friction_dissipated = np.zeros(1)
+        self.friction_dissipated = np.zeros(1)
         Counted.__init__(self)
         self.clock = np.zeros(2)  # and what rounding has lost of it: 250 steps of 0.01 s are 2.5 s
         if self.contact is not None:
@@ -103,7 +103,7 @@ class Simulation(Counted):
             carry_coordinates(past.joints, self.joints)
         self.joints.start(self.state)
         coupled = [] if self.couplings is None else self.couplings.changing()
-        own: list[Any] = [self._friction_dissipated, self.clock, self.counters]
+        own: list[Any] = [self.friction_dissipated, self.clock, self.counters]
         self._copies = Copies([*self.joints.changing(), *self.articulations.changing(), *coupled, *own])
         self._at_floor, self._strain = False, StrainWatch(self.model.bodies)
         self.live = Live(self)
@@ -129,7 +129,7 @@ class Simulation(Counted):
             substeps=scene.animator.substep(),
         )
         if past is not None:
-            self._friction_dissipated[:], self.clock[:] = past._friction_dissipated, past.clock
+            self.friction_dissipated[:], self.clock[:] = past.friction_dissipated, past.clock
             self.last, self.version = past.last, past.version + 1
             carry_over(past, self)
 
@@ -218,7 +218,7 @@ class Simulation(Counted):
         # what overflows in a step ends in NotFinite
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
             report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)
-        self._friction_dissipated += report.friction_loss
+        self.friction_dissipated += report.friction_loss
         time, lost = self.clock.tolist()
         self.clock[:] = time + h, lost + (h - ((time + h) - time))
         self.joints.commit(self.state)
@@ -288,7 +288,7 @@ class Simulation(Counted):
     def energies(self) -> dict[str, float]:
         """Energies of the present state [J], and what friction has dissipated so far."""
         found = energies(self.model, self.state, self._last_dt)
-        return {**found, "friction_dissipated": float(self._friction_dissipated[0])}
+        return {**found, "friction_dissipated": float(self.friction_dissipated[0])}
 
     def write_state(
         self, who: str, bodies: Indices, Q: Array | None, V: Array | None, values: Array | None = None
@@ -312,7 +312,7 @@ class Simulation(Counted):
     def arrays(self) -> dict[str, Array]:
         """Everything the next step depends on, by name."""
         state = {f"state/{name}": array for name, array in self.state.arrays().items()}
-        own = {"friction_dissipated": self._friction_dissipated, "time": self.clock}
+        own = {"friction_dissipated": self.friction_dissipated, "time": self.clock}
         own |= {} if self.couplings is None else self.couplings.arrays()
         return {**state, **self.joints.arrays(), **self.articulations.arrays(), **self.model.arrays(), **own}
 
@@ -325,7 +325,7 @@ class Simulation(Counted):
         if self.couplings is not None:
             self.couplings.restore(arrays)
         self.model.restore(arrays)
-        self._friction_dissipated[:] = arrays["friction_dissipated"]
+        self.friction_dissipated[:] = arrays["friction_dissipated"]
         self.clock[:] = arrays["time"]
         self.version += 1
 

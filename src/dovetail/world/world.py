@@ -17,6 +17,7 @@ from dovetail.scene import Scene
 from dovetail.timer import Timer
 from dovetail.typing import Array
 from dovetail.world.contact_system import ContactSystemFeature
+from dovetail.world.counted import OPENED
 from dovetail.world.dump import last_frame, read_dump, write_dump
 from dovetail.world.engine import Engine, EngineStatus
 from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, FeatureCollection
@@ -100,6 +101,7 @@ class World:
         simulation = self._initialised("reopen")
         simulation.publish()
         simulation.version += 1
+        simulation.counters[OPENED] = 1
         self.scene.thaw()
         self._valid = False
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dovetail.checked import LARGEST, checked, numbers, shown, whole
 from dovetail.errors import DovetailError, SceneError, SolverError
+from dovetail.kernel.kernel import jit_enabled
 from dovetail.logger import Logger
 from dovetail.messages import counted
 from dovetail.sim.handle import Handle
@@ -23,6 +24,7 @@ from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.contacts import Contacts
 from dovetail.world.marching import Marching
 from dovetail.world.world_state import WorldState
+from dovetail.worlds.readings import Readings
 from dovetail.worlds.targets import Loads, Targets
 
 __all__ = ["Build", "Worlds", "numbered"]
@@ -76,6 +78,7 @@ class Worlds(Handle):
         self._sims: list[Sim] = []
         self._targets: Targets | None = None
         self._loads: Loads | None = None
+        self._readings: Readings | None = None
         self.mechanisms, self.failed, self._threads = [], {}, int(threads)
         for number, sequence in enumerate(np.random.SeedSequence(int(seed)).spawn(int(n))):
             self._make(number, build, np.random.default_rng(sequence), options)
@@ -284,7 +287,17 @@ class Worlds(Handle):
         else:
             self._loads.write(self._rows("effort", values, len(self)))
 
+    @property
+    def _gauges(self) -> Readings | None:
+        """All that is read as arrays, where kernels are compiled."""
+        if self._readings is None and jit_enabled:
+            self._readings = Readings(self.mechanisms)
+        return self._readings
+
     def _get(self, name: str) -> Array:
+        if name in ("q", "v", "effort") and self._gauges is not None:
+            found: Array = getattr(self._gauges, name)
+            return found
         return np.array([getattr(mechanism, name) for mechanism in self.mechanisms])
 
     def _set(self, name: str, values: ArrayLike) -> None:

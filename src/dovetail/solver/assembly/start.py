@@ -52,6 +52,7 @@ __all__ = [
     "turn_to_acceleration",
 ]
 
+_BY_EIGHT = jit_enabled
 FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 FAST = 0.2  # [rad] turn in a step, up to which the spin of Vₙ may stand for that of V̂, a hundredth away
 WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which sweeps leave out, counts

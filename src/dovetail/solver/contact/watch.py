@@ -130,9 +130,13 @@ class Watch(Watched):
             look_at_step(self, Q, y, False, islands.of, share)
         return looked
 
+    def may_be_crowded(self, contacts: int) -> bool:
+        """Whether there are far more candidates than touch."""
+        return self.candidates.count >= _CROWD * (contacts + len(self.budget))
+
     def _is_crowded(self, contacts: int) -> bool:
         """Whether the candidates are those of a faster motion, and far more than touch."""
-        if self.candidates.count < _CROWD * (contacts + len(self.budget)):
+        if not self.may_be_crowded(contacts):
             return False
         wanted = _room(self.motion, self.scene.d_hat, self.headroom)
         return float(wanted.sum()) < 0.25 * float(self.budget.sum())

@@ -1,0 +1,200 @@
+"""What contact does in a step of a machine that stands, as calls of a program (solver/repose.py).
+
+Words of the program say how many contacts and frictions there are, which is known once it runs; candidates and the room
+for contacts are others from time to time, and are then put into its words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.kernel.program import Program
+from dovetail.kernel.threads import chunks
+from dovetail.solver.contact import active, assembly, bound, friction, stick
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.motion import EVERYTHING, look_at_chunk, record_chunk
+from dovetail.solver.contact.swing import swing
+from dovetail.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from dovetail.solver.blocks import Blocks
+    from dovetail.solver.contact.contact import Contact
+    from dovetail.solver.islands import Islands
+
+__all__ = ["StandingContact", "rooms_of"]
+
+_LENGTH = 5  # words from the place of an array among arguments to its length
+_COST_OF_BODY, _COST_OF_CANDIDATE = 250.0, 200.0  # [ns] of a step at most: it must be too little to be cut into chunks
+
+
+def rooms_of(contact: Contact) -> tuple[object, ...]:
+    """What a program depends on, and what is made anew where a step is broken off."""
+    return contact.friction, contact._assembly, contact.threats, contact._chosen, contact._stiffness
+
+
+class StandingContact:
+    """The calls of contact, by name, with room for what they find.
+
+    keys, pairs, load      of friction, see stick.py
+    known, past            what was remembered of it
+    force, rubbed          at the end of the step
+    by_contacts, by_frictions, by_both, by_known    words that say how many there are
+    """
+
+    def __init__(self, contact: Contact, program: Program, islands: Islands, h: float) -> None:
+        n = len(islands.of)
+        self._contact, self._program, self._islands, self._h2 = contact, program, islands, h * h
+        self._size = 2 * self._frictions(contact.candidates) + len(contact.stick.keys) if contact.stick else 0
+        self.keys, self.known, self.pairs = (np.zeros((self._size, k), np.int64) for k in (stick._KEY, stick._KEY, 2))
+        self.past, self.force, self.load = np.zeros((self._size, 4)), np.zeros((self._size, 3)), np.zeros(self._size)
+        self.rubbed, self._first = np.zeros((n, 16)), np.zeros(2, np.int64)
+        self.by_contacts, self.by_frictions, self.by_both, self.by_known = (list[int]() for _ in range(4))
+        self._candidates, self._survey, self._is_small = contact.candidates, contact._survey, False
+        self._to_candidates, self._to_survey, self._sizes = (list[int]() for _ in range(3))
+        self._words: Indices = np.zeros(0, np.int64)
+
+    def _frictions(self, candidates: Candidates) -> int:
+        """How many frictions candidates have at most."""
+        return (2 if self._contact.scene.resists_rolling else 1) * candidates.count
+
+    def _add(self, kernel: Any, *arguments: Any) -> int:
+        place = self._program.add(kernel, *arguments)
+        for k, value in enumerate(arguments):
+            if value is self._candidates:
+                self._to_candidates.append(self._program.argument(place, k))
+            if value is self._survey:
+                self._to_survey.append(self._program.argument(place, k))
+        return place
+
+    def bind(
+        self, blocks: Blocks, Q: Array, way: Array, y: Array, E: Array, Q_end: Array, numbers: Array, mass: Array | None
+    ) -> dict[str, int]:
+        """Places of calls by name; Q and E are those of the start, to the guess it is −way, and the step is −y.
+
+        mass is that of bodies that may swing (swing.py), None if they do not.
+        """
+        c, islands, h2, at, none = self._contact, self._islands, self._h2, self._program.argument, (0, 0, 0)
+        s, f, candidates, watch, scene = self._survey, c.friction, self._candidates, c.watch, c.scene
+        everything = bound.LOOK | bound.COUPLE | bound.FREE | bound.FORESEE
+        look = self._add(look_at_chunk, watch, Q, way, True, islands.of, c._whole, EVERYTHING)
+        freeze = self._add(friction._freeze_friction, s, candidates, scene, Q, c.turning, f, self._first, none)
+        name = self._add(stick._name, f, candidates, self.keys)
+        recalled = self._add(stick._recall, self.known, self.past, self.keys, Q, h2, f)
+        rub = self._add(friction._energies, f, Q, Q, c._is_free, c._owner, E, (*none, friction._EACH | friction._SUM))
+        bounds = [
+            self._add(
+                bound._bound, candidates, scene, s, watch, islands, f, c.threats, Q, step, c.threats.share, numbers,
+                (0, 0, phases, False),
+            )
+            for step, phases in ((way, bound.COUPLE), (y, everything))
+        ]  # fmt: skip
+        touch = self._add(
+            assembly._assemble, s, candidates, scene, f, Q, Q, islands.unconverged, blocks, c._assembly, (0, 0),
+            (*none, assembly._TERMS | assembly._RUNS | assembly._GATHER),
+        )  # fmt: skip
+        swung = -1 if mass is None else self._add(swing, islands, mass, s, 0, Q, y)
+        find = self._add(
+            active._find, watch, candidates, scene, c._stiffness, h2, Q_end, c._everything, c._owner, c._chosen, s,
+            c._E_survey, (*none, active._ALL),
+        )  # fmt: skip
+        slip = self._add(friction._slips, f, Q, Q_end, self.force, none)
+        drag = self._add(friction._rub, f, h2, Q, Q_end, self.force, self.rubbed, (0, 0, len(islands.of)))
+        turn = self._add(stick._by_columns, self.pairs, h2, Q_end, self.force)
+        record = self._add(record_chunk, watch, islands, EVERYTHING[:3])
+        self._sizes = [at(find, 11) + 2]
+        self.by_contacts = [at(freeze, 7) + 2, *(at(place, 11) for place in bounds), at(touch, 9)]
+        self.by_contacts += [] if mass is None else [at(swung, 3)]
+        self.by_frictions = [
+            at(name, 2) + _LENGTH, at(recalled, 2) + _LENGTH, at(rub, 6) + 2, *(at(place, 11) + 1 for place in bounds),
+            at(touch, 9) + 1, at(slip, 4) + 2, at(turn, 3) + _LENGTH,
+        ]  # fmt: skip
+        self.by_both, self.by_known = [at(touch, 10) + 2], [at(recalled, 0) + _LENGTH]
+        return {
+            "look": look, "freeze": freeze, "name": name, "recall": recalled, "rub": rub, "couple": bounds[0],
+            "touch": touch, "bound": bounds[1], "swing": swung, "find": find, "slip": slip, "drag": drag, "turn": turn,
+            "record": record,
+        }  # fmt: skip
+
+    def begin(self, words: Indices) -> None:
+        """Have these words of the program."""
+        self._words, self._candidates = words, Candidates.none()
+
+    # ---- steps -----------------------------------------------------------------------------------------------
+
+    def aim(self) -> bool | None:
+        """Have the program work on present candidates; whether it can, None if it has to be made anew."""
+        c = self._contact
+        candidates, survey = c.candidates, c._survey
+        if candidates is self._candidates and survey is self._survey:
+            return self._is_small
+        rows, size = self._frictions(candidates), candidates.count
+        if rows > self._size:
+            return None
+        self._candidates = Candidates.none()  # an interrupt may come in between
+        survey.make_room(size)
+        c._chosen.make_room(size)
+        c.threats.make_room(size, 1)
+        c.friction.make_room(rows)
+        c.friction.runs.make_room(rows)
+        c._assembly.normal.make_room(size)
+        c._assembly.rubbing.make_room(rows)
+        c._assembly.runs.make_room(size)
+        if len(c._chosen.first) != 2:
+            c._chosen.first = np.zeros(2, np.int64)
+        self._words[self._to_candidates] = candidates._pointer
+        self._words[self._to_survey] = survey._pointer
+        self._words[self._sizes] = size
+        work = _COST_OF_BODY * (len(c.watch.budget) + len(c.watch.near)) + _COST_OF_CANDIDATE * size
+        self._is_small = len(chunks(int(work), 1.0)) == 1
+        self._survey, self._candidates = survey, candidates
+        return self._is_small
+
+    def is_ready(self, Q: Array, h: float) -> bool:
+        """Whether contact is as a step of length h from Q begins with where nothing is unusual."""
+        c, watch, ease = self._contact, self._contact.watch, self._contact.ease
+        surveyed = c._surveyed
+        assert c.stick is not None
+        if surveyed[0] is not Q or surveyed[1] != h or c._h2 != self._h2 or c._survey.candidates is not c.candidates:
+            return False
+        if watch.is_short or watch.is_blind or watch.may_be_crowded(c.count_at_start) or len(c.stick.keys) > self._size:
+            return False
+        if ease is not None and (len(ease.pairs) or np.count_nonzero(ease.placed)):
+            return False
+        if c.friction.epsilon != c.eps_velocity * h:
+            c.friction.epsilon = c.eps_velocity * h
+        return c._survey.count > 0
+
+    def settle(self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, known: int, runs: int) -> None:
+        """Steps have led to Q, with so many contacts there, frictions that remember so many, and runs of these."""
+        c, s, f = self._contact, self._survey, self._contact.friction
+        if c.watch.looks:  # of records, which are slow to write to
+            c.watch.looks = 0
+        if s.count != contacts:
+            s.count = contacts
+        if f.candidates is not self._candidates:
+            f.candidates = self._candidates
+        if f.count != frictions or f.runs.count != runs:
+            f.count, f.runs.count = frictions, runs
+        c._Q_start, c._state, c._surveyed, c._frozen = Q_before, s, (Q, h), (None, 0.0, 0)
+
+    def take_over(self, Q_before: Array, Q: Array, h: float, *counts: int) -> None:
+        """A step has led to Q; see `settle`."""
+        c, frictions, remembered = self._contact, counts[1], self._contact.stick
+        assert remembered is not None
+        c.count_at_start = self._survey.count
+        self.settle(Q_before, Q, h, *counts)
+        known = np.empty((frictions, 4))
+        known[:, :3], known[:, 3] = self.force[:frictions], self.load[:frictions] / self._h2
+        remembered.keys, remembered.bodies = self.keys[:frictions].copy(), self.pairs[:frictions].copy()
+        remembered.force = known
+        if c.ease is not None:
+            c.ease.commit(h)
+
+    def give_up(self, was_at_end: bool) -> None:
+        """The general way begins the step anew; where it was at its end, contacts of the start are looked for again."""
+        c = self._contact
+        c.friction.count = 0
+        if was_at_end:
+            c._surveyed, c._state = (None, 0.0), None
