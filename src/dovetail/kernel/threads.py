@@ -38,7 +38,9 @@ __all__ = [
     "Spans",
     "chunks",
     "crew",
+    "cut_finely",
     "in_phase",
+    "is_little",
     "map_chunks",
     "run_chunks",
     "threads_by_default",
@@ -48,8 +50,8 @@ __all__ = [
 Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
-GRAIN = 150.0  # [µs] of work from which on it is cut: a pile of 125 at rest takes 1.4 times as long in chunks of 100
-_WITHIN = 0.3  # of it, within work that is cut already
+GRAIN = 500.0  # [µs] of work from which on it is cut: a pile of 125 at rest takes 1.4 times as long in chunks of 100
+_FINE = 0.2  # of it, in steps that are large: threads are awake there
 _WAKES = 150.0  # [µs] of work for which threads are woken up
 
 
@@ -80,10 +82,14 @@ _ROOM = [0] * SPAN
 
 
 class _Setting(threading.local):
-    """How many threads the calling one may use, itself included, and the least work of a chunk [µs]."""
+    """How many threads the calling one may use, itself included, and the least work that is cut [µs].
+
+    is_fine: less than that is enough, see `cut_finely`.
+    """
 
     threads: int | None = None
     grain = GRAIN
+    is_fine = False
 
 
 _setting = _Setting()
@@ -97,11 +103,11 @@ class using:  # noqa: N801 - reads as what it does
 
     def __enter__(self) -> None:
         threads, grain = self._wanted
-        self._before = before = _setting.threads, _setting.grain
-        _setting.threads, _setting.grain = threads or before[0], grain or before[1]
+        self._before = before = _setting.threads, _setting.grain, _setting.is_fine
+        _setting.threads, _setting.grain, _setting.is_fine = threads or before[0], grain or before[1], False
 
     def __exit__(self, *_: object) -> None:
-        _setting.threads, _setting.grain = self._before
+        _setting.threads, _setting.grain, _setting.is_fine = self._before
 
 
 def threads_by_default() -> int:
@@ -121,16 +127,25 @@ def threads_by_default() -> int:
     return max(1, processors() // (int(tests) if tests.isdecimal() and int(tests) else 1))
 
 
-def chunks(items: int, cost: float, within: bool = False) -> Sequence[Span]:
+def is_little(work: float) -> bool:
+    """Whether so much work [ns] is not worth to be cut by itself."""
+    return 1e-3 * work < _setting.grain
+
+
+def cut_finely(is_large: bool) -> None:
+    """Until the present `using` ends: whether a step is large, so that threads are awake and little work is cut too."""
+    _setting.is_fine = is_large
+
+
+def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
     """Cut so many items, each of which takes `cost` nanoseconds, into chunks: by four, for two and four threads.
 
-    Within work that is cut already, threads are awake, and less is enough.
+    Not `finely` where what comes of it outlives the step: large or not, it is cut the same way.
     """
-    work = 1e-3 * items * cost
-    if work < _setting.grain * (_WITHIN if within else 1.0) or items < 2:
+    work, grain = 1e-3 * items * cost, _setting.grain * (_FINE if finely and _setting.is_fine else 1.0)
+    if work < grain or items < 2:
         return [(0, 0, items)]
-    parts = min(MOST, items, 4 * (1 + int(min(0.5 * work / _setting.grain, MOST))))
-    return Spans(items, parts, work)
+    return Spans(items, min(MOST, items, 4 * (1 + int(min(0.5 * work / grain, MOST)))), work)
 
 
 def in_phase(spans: Sequence[Span], phase: int) -> Sequence[tuple[int, ...]]:

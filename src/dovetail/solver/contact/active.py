@@ -288,8 +288,8 @@ def find_active(
         return bool(count >= 0)
     chosen.first[:] = 0
     others = max(len(watch.near), len(watch.vertices))
-    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY, True), _GO), *arguments)
-    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX, True), _FOLLOW), *arguments)
+    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY), _GO), *arguments)
+    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX), _FOLLOW), *arguments)
     counts = map_chunks(_find, in_phase(spans, _CHOOSE), *arguments)
     if min(counts) < 0:
         return False

@@ -140,7 +140,6 @@ def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, shar
     bodies, pairs = chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
     if len(bodies) == len(pairs) == 1:
         return int(look_at_chunk(w, Q, y, in_frame, of, share, EVERYTHING))
-    bodies, pairs = chunks(len(y), _COST_OF_BODY, True), chunks(len(w.near), _COST_OF_PAIR, True)
     found = map_chunks(look_at_chunk, in_phase(bodies, _BODIES), w, Q, y, in_frame, of, share)
     return int(max(*found, *map_chunks(look_at_chunk, in_phase(pairs, _PAIRS), w, Q, y, in_frame, of, share)))
 
