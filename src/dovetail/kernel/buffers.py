@@ -64,5 +64,6 @@ class Pool:
             room = kept[min(fits, key=lambda k: len(kept[k]))]
         else:
             room = np.empty(int(_MORE * words), np.int64)
-            kept[:] = [array for k, array in enumerate(kept) if k not in free][1 - _COUNT :] + [room]
+            had = [array for k, array in enumerate(kept) if k not in free]
+            kept[:] = [*had[1 - _COUNT :], room]
         return room[:words].view(dtype).reshape(size, columns)

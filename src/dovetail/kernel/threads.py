@@ -28,7 +28,7 @@ from dovetail.errors import ConfigError
 from dovetail.kernel.machine import processors
 from dovetail.kernel.program import described, entry
 from dovetail.kernel.spin import can_spin
-from dovetail.kernel.team import MOST, ROOM, SPAN, Crew, Team, drive, run_chunks
+from dovetail.kernel.team import MOST, ROOM, SPAN, Crew, Team, drive, drive_phases, run_chunks
 from dovetail.typing import Indices
 
 __all__ = [
@@ -39,9 +39,9 @@ __all__ = [
     "chunks",
     "crew",
     "cut_finely",
-    "in_phase",
     "is_little",
     "map_chunks",
+    "map_phases",
     "run_chunks",
     "threads_by_default",
     "using",
@@ -56,25 +56,24 @@ _WAKES = 150.0  # [µs] of work for which threads are woken up
 
 
 class Spans(Sequence[Any]):
-    """Several chunks of some items, in a phase of a kernel if that is not −1; work is how long all take together [µs].
+    """Several chunks of some items; work is how long all take together [µs].
 
     They are of one size, or have bounds: chunk k has items from bounds[k] up to bounds[k + 1].
     """
 
-    __slots__ = ("bounds", "items", "parts", "phase", "work")
+    __slots__ = ("bounds", "items", "parts", "work")
 
-    def __init__(self, items: int, parts: int, work: float, phase: int = -1, bounds: Indices | None = None) -> None:
-        self.items, self.parts, self.work, self.phase = items, parts, work, phase
+    def __init__(self, items: int, parts: int, work: float, bounds: Indices | None = None) -> None:
+        self.items, self.parts, self.work = items, parts, work
         self.bounds = _EVEN if bounds is None else bounds
 
     def __len__(self) -> int:
         return self.parts
 
     def __getitem__(self, part: Any) -> Any:
-        span = range(self.parts)[part], part * self.items // self.parts, (part + 1) * self.items // self.parts
         if len(self.bounds):
-            span = part, int(self.bounds[part]), int(self.bounds[part + 1])
-        return span if self.phase < 0 else (*span, self.phase)
+            return part, int(self.bounds[part]), int(self.bounds[part + 1])
+        return range(self.parts)[part], part * self.items // self.parts, (part + 1) * self.items // self.parts
 
 
 _EVEN: Indices = np.zeros(0, np.int64)
@@ -148,14 +147,7 @@ def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
     return Spans(items, min(MOST, items, 4 * (1 + int(min(0.5 * work / grain, MOST)))), work)
 
 
-def in_phase(spans: Sequence[Span], phase: int) -> Sequence[tuple[int, ...]]:
-    """Chunks for a kernel that has several phases: the last number says which."""
-    if isinstance(spans, Spans):
-        return Spans(spans.items, spans.parts, spans.work, phase, spans.bounds)
-    return [(*span, phase) for span in spans]
-
-
-def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *arguments: Any) -> list[Any]:
+def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: Any) -> list[Any]:
     """[kernel(*arguments, span) for span in spans], by several threads where there are several spans.
 
     What a chunk raises is raised once none runs any more.
@@ -163,18 +155,53 @@ def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *ar
     if not (can_spin and isinstance(spans, Spans) and _team.lock.acquire(blocking=False)):
         return [kernel(*arguments, span) for span in spans]
     try:
-        program, is_float = _program(kernel, spans, arguments)
-        threads = min(_setting.threads or threads_by_default(), spans.parts)
-        words = _team.words(threads - 1, spans.work >= _WAKES * _setting.grain / GRAIN)
-        job = spans.items, spans.parts, threads - 1, spans.phase, 0, spans.parts
-        failed = int(drive(*words, program, spans.bounds, job))
+        program, is_float = _program(kernel, arguments, spans[0])
+        threads, words = _words(spans.parts, spans.work)
+        failed = int(drive(*words, program, spans.bounds, (spans.items, spans.parts, threads - 1, -1, 0, spans.parts)))
         if failed >= 0:
-            kernel(*arguments, spans[failed])
-            raise RuntimeError(f"{kernel.__name__}: chunk {failed} has failed, and has not when it was tried again")
+            _raise(kernel, *arguments, spans[failed])
         found: list[Any] = _team.results(spans.parts).view(np.float64 if is_float else np.int64).tolist()
         return found
     finally:
         _team.lock.release()
+
+
+def map_phases(
+    kernel: Callable[..., Any], phases: Sequence[tuple[Sequence[Span], int]], *arguments: Any
+) -> list[list[int]]:
+    """[[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]: each after the one before.
+
+    The kernel returns whole numbers, or nothing. Phases of which one chunk is all, and those that are shared, follow
+    each other without Python in between.
+    """
+    if not (can_spin and _team.lock.acquire(blocking=False)):
+        return [[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]
+    try:
+        program, _ = _program(kernel, arguments, (*phases[0][0][0], phases[0][1]))
+        cut = [spans for spans, _ in phases if isinstance(spans, Spans)]
+        most, work = max((spans.parts for spans in cut), default=1), max((spans.work for spans in cut), default=0.0)
+        threads, words = _words(most, work)
+        jobs = np.array([(spans[len(spans) - 1][2], len(spans), threads - 1, phase) for spans, phase in phases])
+        found = np.zeros((len(jobs), MOST), np.int64)
+        failed = int(drive_phases(*words, program, _EVEN, jobs, found))
+        if failed >= 0:
+            spans, phase = phases[failed // MOST]
+            _raise(kernel, *arguments, (*spans[failed % MOST], phase))
+        return [row[: len(spans)] for row, (spans, _) in zip(found.tolist(), phases, strict=True)]
+    finally:
+        _team.lock.release()
+
+
+def _words(parts: int, work: float) -> tuple[int, tuple[Indices, Indices]]:
+    """For so many chunks and so much work [µs]: how many threads there are, and what they share."""
+    threads = min(_setting.threads or threads_by_default(), parts)
+    return threads, _team.words(threads - 1, work >= _WAKES * _setting.grain / GRAIN)
+
+
+def _raise(kernel: Callable[..., Any], *arguments: Any) -> None:
+    """Raise what a chunk has raised."""
+    kernel(*arguments)
+    raise RuntimeError(f"{kernel.__name__}: chunk {arguments[-1]} has failed, and has not when it was tried again")
 
 
 @contextmanager
@@ -190,22 +217,22 @@ def crew(kernel: Callable[..., Any], spans: Spans, *arguments: Any) -> Iterator[
     try:
         threads = min(_setting.threads or threads_by_default(), spans.parts) if team is _team else 1
         shared, own = team.words(threads - 1, True)
-        program, _ = _program(kernel, Spans(spans.items, spans.parts, spans.work, 0, spans.bounds), arguments)
+        program, _ = _program(kernel, arguments, (0, 0, 0, 0))
         yield Crew(shared=shared, own=own, program=program, bounds=spans.bounds, helpers=threads - 1)
     finally:
         if team is _team:
             team.lock.release()
 
 
-def _program(kernel: Any, spans: Spans, arguments: tuple[Any, ...]) -> tuple[Indices, bool]:
+def _program(kernel: Any, arguments: tuple[Any, ...], span: tuple[int, ...]) -> tuple[Indices, bool]:
     """A call of a kernel in words, with room for a span at its end, and whether it returns a float."""
     words, kinds = list[int](), list[Any]()
     for value in arguments:
         kinds.append(_kind(value))
         words += described(value)[0]
-    key = kernel, spans.phase < 0, *kinds
+    key = kernel, len(span), *kinds
     if (entry := _entries.get(key)) is None:
-        entry = _entries[key] = _entry(kernel, (*arguments, spans[0]))
+        entry = _entries[key] = _entry(kernel, (*arguments, span))
     program = np.array([*entry[0], *words, *_ROOM], np.int64)
     if len(program) > ROOM:
         raise ValueError(f"{kernel.__name__}: a call of {len(program)} words is longer than {ROOM}; see kernel/team.py")

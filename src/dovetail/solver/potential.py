@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.program import Program
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.bodies import ARAP, Bodies
@@ -240,8 +240,7 @@ class Potential:
         if len(spans) == 1:
             direct(*arguments, (0, 0, len(Q), BODIES | JOINTS))
         else:
-            map_chunks(direct, in_phase(spans, BODIES), *arguments)
-            direct(*arguments, (0, 0, 0, JOINTS))
+            map_phases(direct, ((spans, BODIES), ([(0, 0, 0)], JOINTS)), *arguments)
         for other in self.others:
             other.assemble(Q, exact, blocks)
         if with_contact and self.contact is not None:

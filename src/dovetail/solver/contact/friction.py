@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested, real
-from dovetail.kernel.threads import Span, chunks, in_phase, map_chunks
+from dovetail.kernel.threads import Span, chunks, map_chunks, map_phases
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -113,8 +113,7 @@ class Frictions(Record):
         if len(spans) == 1:
             _energies(*arguments, (0, 0, self.count, _EACH | _SUM))
         else:
-            map_chunks(_energies, in_phase(spans, _EACH), *arguments)
-            _energies(*arguments, (0, 0, self.count, _SUM))
+            map_phases(_energies, ((spans, _EACH), ([(0, 0, self.count)], _SUM)), *arguments)
 
     def foresee(self, y: Array, islands: Islands, step_tol: float) -> None:
         """Expect the forces that the step −y (n, 12) leads to; size of islands ← at least what these leave."""

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -125,6 +125,5 @@ def add_normal_gradient(s: ActiveContacts, scene: ContactScene, g: Array) -> Non
     if len(spans) == 1:
         _gradient(*arguments, (0, 0, s.count, _TERMS | _RUNS | _GATHER))
         return
-    map_chunks(_gradient, in_phase(spans, _TERMS), *arguments)
-    _gradient(*arguments, (0, 0, 0, _RUNS))
-    map_chunks(_gradient, in_phase(chunks(len(g), _COST * s.count / len(g)), _GATHER), *arguments)
+    bodies = chunks(len(g), _COST * s.count / len(g))
+    map_phases(_gradient, ((spans, _TERMS), ([(0, 0, 0)], _RUNS), (bodies, _GATHER)), *arguments)

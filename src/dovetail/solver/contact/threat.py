@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import Watched, at_least, measure
@@ -182,6 +182,5 @@ def unite_threatened(
     if len(spans) == 1:
         threatened(*arguments, (0, 0, size, AT_ONCE))
         return
-    threatened(*arguments, (0, 0, 0, _PREPARE))
-    map_chunks(threatened, in_phase(spans, _SEEK), *arguments)
-    threatened(*arguments, (0, 0, 0, _UNITE))
+    whole = [(0, 0, 0)]
+    map_phases(threatened, ((whole, _PREPARE), (spans, _SEEK), (whole, _UNITE)), *arguments)
