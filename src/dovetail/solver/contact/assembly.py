@@ -49,7 +49,7 @@ def _assemble(
     if phases & _RUNS:
         list_runs(s.bodies, contacts, room.runs)
     if phases & _GATHER:
-        W = np.zeros((2, 12, 12))
+        W = np.empty((2, 12, 12))
         start, stop = (span[1], span[2]) if phases == _GATHER else (0, len(active))
         for part in range(2):  # one call, of long code
             if counts[part] == 0:

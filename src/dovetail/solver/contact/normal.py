@@ -107,11 +107,11 @@ def _gradient(
         list_runs(s.bodies, count, runs)
     if phases & _GATHER:
         start, stop = (start, stop) if phases == _GATHER else (0, len(g))
+        xi, bodies, force, begin, of, first = s.xi, s.bodies, terms.force, runs.start, runs.of, runs.first
         for b in range(start, stop):
-            for e in range(runs.start[b], runs.start[b + 1]):
-                for n in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
-                    n = natural(n)
-                    add_force(s.xi, s.bodies, n, terms.force, 1.0, b, g)
+            for e in range(begin[b], begin[b + 1]):
+                for n in range(first[of[e]], first[of[e] + 1]):
+                    add_force(xi, bodies, natural(n), force, 1.0, b, g)
             add_mollifiers(s, candidates, scene, terms, runs, b, g)
 
 

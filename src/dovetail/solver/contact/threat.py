@@ -108,22 +108,27 @@ def _seek(
     pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
     path, bend, root, span, found = watch.path, watch.bend, threats.root, threats.span, threats.found
     V, x_base = scene.V, scene.x_base
-    end, last = start, -1
+    end, last = start, -1  # the pair of bodies of which nothing else is to be known
     for k in range(start, stop):
         k = natural(k)
-        a, b, pair = natural(pairs[k, A]), pairs[k, B], pairs[k, PAIR]
-        if not (unconverged[a] or (b >= 0 and unconverged[b])):
+        pair = pairs[k, PAIR]
+        if pair == last and pair >= 0:
+            continue
+        a, b = natural(pairs[k, A]), pairs[k, B]
+        if b < 0:
+            if unconverged[a] and not guarded[a]:
+                reach = numbers[k, D_HAT] + numbers[k, THICKNESS]
+                if _may_meet_plane(pairs, k, scene, X, y, reach + bend[a]):
+                    found[end] = k
+                    end += 1
+            continue
+        is_known = guarded[a] and guarded[b] and (root[a] < 0 or root[b] < 0 or root[a] == root[b])
+        if is_known or not (unconverged[a] or unconverged[b]):
+            last = pair
             continue
         reach = numbers[k, D_HAT] + numbers[k, THICKNESS]
-        if b < 0:
-            if not guarded[a] and _may_meet_plane(pairs, k, scene, X, y, reach + bend[a]):
-                found[end] = k
-                end += 1
-            continue
         far = reach + span[a] + span[b]
-        if pair == last or at_least(pairs, known, k, path) >= far:
-            continue
-        if guarded[a] and guarded[b] and (root[a] < 0 or root[b] < 0 or root[a] == root[b]):
+        if at_least(pairs, known, k, path) >= far:
             continue
         if measure(pairs, known, k, X, path) >= far:
             continue
