@@ -78,11 +78,9 @@ class Shared:
             from dovetail.solver.linear import conjugate
         except ImportError:
             return
-        drive, iterate = getattr(threads, "drive", None), getattr(conjugate, "_iterate", None)
-        if drive is not None:
-            threads.drive = self._timed(drive)
-        if iterate is not None:
-            conjugate._iterate = self._timed(iterate)
+        for module, name in ((threads, "drive"), (threads, "drive_phases"), (conjugate, "_iterate")):
+            if hasattr(module, name):
+                setattr(module, name, self._timed(getattr(module, name)))
 
     def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any) -> Any:

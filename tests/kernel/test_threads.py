@@ -18,7 +18,17 @@ from dovetail.kernel import threads as pool
 from dovetail.kernel.kernel import mapped
 from dovetail.kernel.machine import processors
 from dovetail.kernel.spin import add, can_spin, load
-from dovetail.kernel.threads import Span, Spans, chunks, map_chunks, threads_by_default, using
+from dovetail.kernel.threads import (
+    Span,
+    Spans,
+    chunks,
+    cut_finely,
+    is_little,
+    map_chunks,
+    map_phases,
+    threads_by_default,
+    using,
+)  # fmt: skip
 from dovetail.typing import Array, Indices
 
 compiled = pytest.mark.skipif(not can_spin, reason="chunks are shared as compiled code only")
@@ -76,10 +86,22 @@ def test_little_work_is_one_chunk():
         assert len(chunks(1000, 100.0)) == 4
 
 
+def test_large_steps_are_cut_finely_until_they_end():
+    with using(grain=100.0):
+        cut_finely(True)
+        assert len(chunks(199, 100.0)) == 1
+        assert len(chunks(200, 100.0)) == 4
+        assert len(chunks(200, 100.0, finely=False)) == 1
+        assert not is_little(1e5) and is_little(0.9e5)  # as if nothing were cut
+        with using(2):
+            assert len(chunks(200, 100.0)) == 1  # a step of its own
+        assert len(chunks(200, 100.0)) == 4
+    assert len(chunks(999, 100.0)) == 1
+
+
 def test_chunks_may_be_of_any_size():
     found = Spans(9, 3, 1.0, bounds=np.array([0, 2, 3, 9]))
     assert list(found) == [(0, 0, 2), (1, 2, 3), (2, 3, 9)]
-    assert list(pool.in_phase(found, 7)) == [(0, 0, 2, 7), (1, 2, 3, 7), (2, 3, 9, 7)]
     log = np.zeros(3, np.int64)
     assert map_chunks(work, found, log, 0.5) == [0.0, 1.0, 1.5]
 
@@ -104,12 +126,40 @@ def test_arguments_of_all_kinds_arrive():
     x, whole = np.arange(6.0).reshape(2, 3), spans(4)
     given = (x, (10, 20.5), None, True)
     found = [5 + 30 + k + 300 + 1000 for k in range(4)]
-    assert map_chunks(numbers, pool.in_phase(whole, 3), *given) == found
-    assert [numbers(*given, span) for span in pool.in_phase(whole, 3)] == found
-    with using(2):  # which remembers x; another array at its place in a call is another one
-        assert map_chunks(numbers, pool.in_phase(whole, 3), *given) == found
-        assert map_chunks(numbers, pool.in_phase(whole, 3), x + 1.0, *given[1:]) == [k + 1 for k in found]
-        assert map_chunks(numbers, pool.in_phase(whole, 3), *given[:3], False) == [k - 1000 for k in found]
+    assert map_phases(numbers, [(whole, 3)], *given) == [found]
+    assert [numbers(*given, (*span, 3)) for span in whole] == found
+    with using(2):
+        assert map_phases(numbers, [(whole, 3)], *given) == [found]
+        assert map_phases(numbers, [(whole, 3)], x + 1.0, *given[1:]) == [[k + 1 for k in found]]
+        assert map_phases(numbers, [(whole, 3)], *given[:3], False) == [[k - 1000 for k in found]]
+
+
+@mapped
+def relay(log: Indices, span: tuple[int, int, int, int]) -> int:
+    """A phase: log[phase] += the items of a chunk, times what all chunks of the phase before have left."""
+    part, start, stop, phase = span
+    if phase == 3 and part == 1:
+        raise IndexError("chunk 1 of the last phase")
+    add(log, phase, (stop - start) * log[phase - 1])
+    return phase * 100 + part
+
+
+@compiled
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_phases_follow_each_other_whether_they_are_cut_or_not(threads):
+    whole, cut = [(0, 0, 5)], Spans(30, 6, 1e6)
+    for _ in range(20):
+        log = np.array([1, 0, 0, 0])
+        with using(threads):
+            found = map_phases(relay, [(cut, 1), (whole, 2)], log)
+        assert found == [[100 + k for k in range(6)], [200]]
+        assert log.tolist() == [1, 30, 150, 0]
+    log = np.array([1, 0, 0, 0])
+    with using(threads), pytest.raises(IndexError, match="chunk 1 of the last phase"):
+        map_phases(relay, [(whole, 1), (cut, 2), (cut, 3)], log)
+    assert log[:3].tolist() == [1, 5, 150]
+    with using(threads):
+        assert map_phases(relay, [(whole, 1)], log) == [[100]]
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -180,14 +230,12 @@ def test_helpers_wait_awake_no_longer_than_twice_what_they_have_worked():
 
 
 @compiled
-def test_a_world_does_not_outlive_its_steps_in_what_calls_have_remembered():
+def test_calls_remember_none_of_their_arguments():
     log = np.zeros(8, np.int64)
     count = sys.getrefcount(log)
-    map_chunks(work, spans(), log, 1.0)
     with using(2):
         map_chunks(work, spans(), log, 1.0)
-        assert sys.getrefcount(log) > count
-    assert sys.getrefcount(log) == count
+        assert sys.getrefcount(log) == count
 
 
 PROGRAM = f"""

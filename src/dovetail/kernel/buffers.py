@@ -6,13 +6,19 @@ every 4 kB, which is more than most kernels.
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import numpy as np
 
 from dovetail.typing import Array
 
-__all__ = ["Buffers", "aligned"]
+__all__ = ["Buffers", "Pool", "aligned"]
 
 _LINE = 64  # bytes
+_LARGE = 1 << 17  # words, from which on the system gives memory page by page, and takes it back
+_MORE, _MOST = 2.0, 16.0  # room that is made, and the most that is taken, by what is asked for
+_COUNT = 8  # arrays of one width that are kept: a step has two or three lists, and some are handed out
 
 
 def aligned(*shape: int) -> Array:
@@ -37,3 +43,27 @@ class Buffers:
                 return array
         self._kept.append(aligned(*self._shape))
         return self._kept[-1]
+
+
+class Pool:
+    """Large arrays for what lives as long as someone has it: their memory is used again once nobody has any of it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, list[Any]] = {}
+
+    def rows(self, size: int, columns: int, dtype: Any) -> Any:
+        """An array (size, columns) of numbers of eight bytes, with arbitrary contents."""
+        words = size * columns
+        if words < _LARGE:
+            return np.empty((size, columns), dtype)
+        kept = self._kept.setdefault(columns, [])
+        # had by the list, and by the function that counts; a view of an array has it as well
+        free = [k for k in range(len(kept)) if sys.getrefcount(kept[k]) <= 2]
+        fits = [k for k in free if words <= len(kept[k]) <= _MOST * words]
+        if fits:
+            room = kept[min(fits, key=lambda k: len(kept[k]))]
+        else:
+            room = np.empty(int(_MORE * words), np.int64)
+            had = [array for k, array in enumerate(kept) if k not in free]
+            kept[:] = [*had[1 - _COUNT :], room]
+        return room[:words].view(dtype).reshape(size, columns)

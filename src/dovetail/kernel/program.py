@@ -42,43 +42,53 @@ ADDRESS = 4
 RESULT = 2
 """Words from the place of a call to what it returns."""
 _ARGUMENTS = 6
-_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
+_WORD = ir.IntType(64)
+_LEVEL = 1  # of optimisation: programs are called again and again, with few microseconds of work each
 
 
 @cache
-def _engine() -> Any:
-    """What has compiled thunks; it lives as long as the process."""
+def _engine(level: int) -> Any:
+    """What has compiled thunks, at a level of optimisation; it lives as long as the process."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    machine = binding.Target.from_default_triple().create_target_machine(opt=1)
+    machine = binding.Target.from_default_triple().create_target_machine(opt=level)
     return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
+_THUNK = """target triple = "{triple}"
+define i32 @{name}(i64* %words) {{
+  %excuse = alloca i64
+  %result = getelementptr i64, i64* %words, i64 {result}
+  %place = getelementptr i64, i64* %words, i64 1
+  %address = load i64, i64* %place
+{loads}  %function = inttoptr i64 %address to i32 (i64*, i64*{types})*
+  %status = call i32 %function(i64* %result, i64* %excuse{values})
+  ret i32 %status
+}}
+"""
+_LOAD = "  %at{k} = getelementptr i64, i64* %words, i64 {place}\n  %i{k} = load i64, i64* %at{k}\n"
+_CAST = "  %f{k} = bitcast i64 %i{k} to double\n"
+_TYPE = {"i": "i64", "f": "double"}
+
+
 @cache
-def _thunk(kinds: str) -> int:
+def _thunk(kinds: str, level: int) -> int:
     """Address of a function (i64* words) → i32 that calls one with integers ("i") and floats ("f") as arguments.
 
-    Pointers and truth values are passed as integers: machines that Numba has code for take both alike.
+    Pointers and truth values are passed as integers: machines that Numba has code for take both alike. The excuse is
+    why a call has failed, which Python finds out by itself.
     """
-    module = ir.Module()
-    module.triple = binding.get_default_triple()
-    pointer = _WORD.as_pointer()
-    made = ir.Function(module, ir.FunctionType(ir.IntType(32), [pointer]), f"call_{kinds}")
-    builder, words = ir.IRBuilder(made.append_basic_block()), made.args[0]
-
-    def at(k: int) -> Any:
-        return builder.gep(words, [ir.Constant(_WORD, k)])
-
-    excuse = builder.alloca(_WORD)  # why it has failed, which Python finds out by itself
-    values = [builder.load(at(_ARGUMENTS + k)) for k in range(len(kinds))]
-    values = [builder.bitcast(v, _DOUBLE) if kind == "f" else v for v, kind in zip(values, kinds, strict=True)]
-    called = ir.FunctionType(ir.IntType(32), [pointer, pointer, *(value.type for value in values)])
-    function = builder.inttoptr(builder.load(at(1)), called.as_pointer())
-    builder.ret(builder.call(function, [at(RESULT), excuse, *values]))
-    compiled = binding.parse_assembly(str(module))
-    _engine().add_module(compiled)
-    _engine().finalize_object()
-    address: int = _engine().get_function_address(made.name)
+    name = f"call_{kinds}"
+    loads = "".join(
+        _LOAD.format(k=k, place=_ARGUMENTS + k) + (_CAST.format(k=k) if kind == "f" else "")
+        for k, kind in enumerate(kinds)
+    )
+    types = "".join(f", {_TYPE[kind]}" for kind in kinds)
+    values = "".join(f", {_TYPE[kind]} %{kind}{k}" for k, kind in enumerate(kinds))
+    given = {"triple": binding.get_default_triple(), "name": name, "result": RESULT, "loads": loads}
+    _engine(level).add_module(binding.parse_assembly(_THUNK.format(types=types, values=values, **given)))
+    _engine(level).finalize_object()
+    address: int = _engine(level).get_function_address(name)
     return address
 
 
@@ -108,10 +118,13 @@ def described(value: Any) -> tuple[list[int], str]:
     return [int(value)], "i"
 
 
-def entry(kernel: Any, signature: tuple[Any, ...], kinds: str) -> list[int]:
-    """What a call of a kernel begins with, with arguments of these types that are words of these kinds."""
+def entry(kernel: Any, signature: tuple[Any, ...], kinds: str, level: int = _LEVEL) -> list[int]:
+    """What a call of a kernel begins with, with arguments of these types that are words of these kinds.
+
+    Level 0 takes a millisecond in place of six, once, and some 40 ns longer in each call.
+    """
     with global_compiler_lock:  # worlds may be made ready by several threads
-        return [_thunk(kinds), _function(kernel, signature), *[0] * (_ARGUMENTS - RESULT)]
+        return [_thunk(kinds, level), _function(kernel, signature), *[0] * (_ARGUMENTS - RESULT)]
 
 
 def _kind(value: Any) -> Any:

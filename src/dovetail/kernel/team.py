@@ -20,7 +20,7 @@ from dovetail.kernel.record import Record, i8, integer
 from dovetail.kernel.spin import add, load, pass_time, store
 from dovetail.typing import Indices
 
-__all__ = ["MOST", "ROOM", "SPAN", "Crew", "Team", "drive", "run_chunks"]
+__all__ = ["MOST", "ROOM", "SPAN", "Crew", "Team", "drive", "drive_phases", "run_chunks"]
 
 SPAN = 4
 """Words of a span, at most."""
@@ -82,6 +82,22 @@ def drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, job:
     while load(shared, _BUSY) > 0:
         pass_time(own, _TIME)
     return load(shared, _FAILED)
+
+
+@mapped
+def drive_phases(shared: Indices, own: Indices, program: Indices, even: Indices, jobs: Indices, found: Indices) -> int:
+    """Run a call for one job (k, 4) after the other: items, chunks, helpers that there may be, phase; `even` is empty.
+
+    found (k, MOST) ← what chunks return; −1, or MOST for each job before the one that has failed, and its chunk.
+    """
+    for k in range(len(jobs)):
+        items, parts, helpers, phase = jobs[k, 0], jobs[k, 1], jobs[k, 2], jobs[k, 3]
+        failed = drive(shared, own, program, even, (items, parts, min(helpers, parts - 1), phase, 0, parts))
+        if failed >= 0:
+            return k * MOST + failed
+        for part in range(parts):
+            found[k, part] = shared[_RESULTS + part]
+    return -1
 
 
 class Crew(Record):

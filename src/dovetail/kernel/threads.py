@@ -29,7 +29,7 @@ from dovetail.kernel.machine import processors
 from dovetail.kernel.program import described, entry
 from dovetail.kernel.record import Record
 from dovetail.kernel.spin import can_spin
-from dovetail.kernel.team import MOST, ROOM, SPAN, Crew, Team, drive, run_chunks
+from dovetail.kernel.team import MOST, ROOM, SPAN, Crew, Team, drive, drive_phases, run_chunks
 from dovetail.typing import Indices
 
 __all__ = [
@@ -39,8 +39,10 @@ __all__ = [
     "Spans",
     "chunks",
     "crew",
-    "in_phase",
+    "cut_finely",
+    "is_little",
     "map_chunks",
+    "map_phases",
     "run_chunks",
     "threads_by_default",
     "using",
@@ -50,45 +52,44 @@ Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
 GRAIN = 500.0  # [µs] of work from which on it is cut: a pile of 125 at rest takes 1.4 times as long in chunks of 100
-_SMALL = 1 << 20  # bytes of an array that is kept until a step ends
-_WITHIN = 0.3  # of it, within work that is cut already
+_FINE = 0.2  # of it, in steps that are large: threads are awake there
 _WAKES = 150.0  # [µs] of work for which threads are woken up
 
 
 class Spans(Sequence[Any]):
-    """Several chunks of some items, in a phase of a kernel if that is not −1; work is how long all take together [µs].
+    """Several chunks of some items; work is how long all take together [µs].
 
     They are of one size, or have bounds: chunk k has items from bounds[k] up to bounds[k + 1].
     """
 
-    __slots__ = ("bounds", "items", "parts", "phase", "work")
+    __slots__ = ("bounds", "items", "parts", "work")
 
-    def __init__(self, items: int, parts: int, work: float, phase: int = -1, bounds: Indices | None = None) -> None:
-        self.items, self.parts, self.work, self.phase = items, parts, work, phase
+    def __init__(self, items: int, parts: int, work: float, bounds: Indices | None = None) -> None:
+        self.items, self.parts, self.work = items, parts, work
         self.bounds = _EVEN if bounds is None else bounds
 
     def __len__(self) -> int:
         return self.parts
 
     def __getitem__(self, part: Any) -> Any:
-        span = range(self.parts)[part], part * self.items // self.parts, (part + 1) * self.items // self.parts
         if len(self.bounds):
-            span = part, int(self.bounds[part]), int(self.bounds[part + 1])
-        return span if self.phase < 0 else (*span, self.phase)
+            return part, int(self.bounds[part]), int(self.bounds[part + 1])
+        return range(self.parts)[part], part * self.items // self.parts, (part + 1) * self.items // self.parts
 
 
 _EVEN: Indices = np.zeros(0, np.int64)
+_ROOM = [0] * SPAN
 
 
 class _Setting(threading.local):
-    """How many threads the calling one may use, itself included, and the least work of a chunk [µs].
+    """How many threads the calling one may use, itself included, and the least work that is cut [µs].
 
-    known has the arguments of calls in words, for as long as a `using` lasts.
+    is_fine: less than that is enough, see `cut_finely`.
     """
 
     threads: int | None = None
     grain = GRAIN
-    known: dict[int, tuple[bytes, int, Any]] | None = None
+    is_fine = False
 
 
 _setting = _Setting()
@@ -102,12 +103,11 @@ class using:  # noqa: N801 - reads as what it does
 
     def __enter__(self) -> None:
         threads, grain = self._wanted
-        self._before = before = _setting.threads, _setting.grain, _setting.known
-        _setting.threads, _setting.grain = threads or before[0], grain or before[1]
-        _setting.known = {} if before[2] is None else before[2]
+        self._before = before = _setting.threads, _setting.grain, _setting.is_fine
+        _setting.threads, _setting.grain, _setting.is_fine = threads or before[0], grain or before[1], False
 
     def __exit__(self, *_: object) -> None:
-        _setting.threads, _setting.grain, _setting.known = self._before
+        _setting.threads, _setting.grain, _setting.is_fine = self._before
 
 
 def threads_by_default() -> int:
@@ -127,26 +127,28 @@ def threads_by_default() -> int:
     return max(1, processors() // (int(tests) if tests.isdecimal() and int(tests) else 1))
 
 
-def chunks(items: int, cost: float, within: bool = False) -> Sequence[Span]:
+def is_little(work: float) -> bool:
+    """Whether so much work [ns] is not worth to be cut by itself."""
+    return 1e-3 * work < _setting.grain
+
+
+def cut_finely(is_large: bool) -> None:
+    """Until the present `using` ends: whether a step is large, so that threads are awake and little work is cut too."""
+    _setting.is_fine = is_large
+
+
+def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
     """Cut so many items, each of which takes `cost` nanoseconds, into chunks: by four, for two and four threads.
 
-    Within work that is cut already, threads are awake, and less is enough.
+    Not `finely` where what comes of it outlives the step: large or not, it is cut the same way.
     """
-    work = 1e-3 * items * cost
-    if work < _setting.grain * (_WITHIN if within else 1.0) or items < 2:
+    work, grain = 1e-3 * items * cost, _setting.grain * (_FINE if finely and _setting.is_fine else 1.0)
+    if work < grain or items < 2:
         return [(0, 0, items)]
-    parts = min(MOST, items, 4 * (1 + int(min(0.5 * work / _setting.grain, MOST))))
-    return Spans(items, parts, work)
+    return Spans(items, min(MOST, items, 4 * (1 + int(min(0.5 * work / grain, MOST)))), work)
 
 
-def in_phase(spans: Sequence[Span], phase: int) -> Sequence[tuple[int, ...]]:
-    """Chunks for a kernel that has several phases: the last number says which."""
-    if isinstance(spans, Spans):
-        return Spans(spans.items, spans.parts, spans.work, phase, spans.bounds)
-    return [(*span, phase) for span in spans]
-
-
-def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *arguments: Any) -> list[Any]:
+def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: Any) -> list[Any]:
     """[kernel(*arguments, span) for span in spans], by several threads where there are several spans.
 
     What a chunk raises is raised once none runs any more.
@@ -154,18 +156,53 @@ def map_chunks(kernel: Callable[..., Any], spans: Sequence[tuple[int, ...]], *ar
     if not (can_spin and isinstance(spans, Spans) and _team.lock.acquire(blocking=False)):
         return [kernel(*arguments, span) for span in spans]
     try:
-        program, is_float = _program(kernel, spans, arguments)
-        threads = min(_setting.threads or threads_by_default(), spans.parts)
-        words = _team.words(threads - 1, spans.work >= _WAKES * _setting.grain / GRAIN)
-        job = spans.items, spans.parts, threads - 1, spans.phase, 0, spans.parts
-        failed = int(drive(*words, program, spans.bounds, job))
+        program, is_float = _program(kernel, arguments, spans[0])
+        threads, words = _words(spans.parts, spans.work)
+        failed = int(drive(*words, program, spans.bounds, (spans.items, spans.parts, threads - 1, -1, 0, spans.parts)))
         if failed >= 0:
-            kernel(*arguments, spans[failed])
-            raise RuntimeError(f"{kernel.__name__}: chunk {failed} has failed, and has not when it was tried again")
+            _raise(kernel, *arguments, spans[failed])
         found: list[Any] = _team.results(spans.parts).view(np.float64 if is_float else np.int64).tolist()
         return found
     finally:
         _team.lock.release()
+
+
+def map_phases(
+    kernel: Callable[..., Any], phases: Sequence[tuple[Sequence[Span], int]], *arguments: Any
+) -> list[list[int]]:
+    """[[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]: each after the one before.
+
+    The kernel returns whole numbers, or nothing. Phases of which one chunk is all, and those that are shared, follow
+    each other without Python in between.
+    """
+    if not (can_spin and _team.lock.acquire(blocking=False)):
+        return [[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]
+    try:
+        program, _ = _program(kernel, arguments, (*phases[0][0][0], phases[0][1]))
+        cut = [spans for spans, _ in phases if isinstance(spans, Spans)]
+        most, work = max((spans.parts for spans in cut), default=1), max((spans.work for spans in cut), default=0.0)
+        threads, words = _words(most, work)
+        jobs = np.array([(spans[len(spans) - 1][2], len(spans), threads - 1, phase) for spans, phase in phases])
+        found = np.zeros((len(jobs), MOST), np.int64)
+        failed = int(drive_phases(*words, program, _EVEN, jobs, found))
+        if failed >= 0:
+            spans, phase = phases[failed // MOST]
+            _raise(kernel, *arguments, (*spans[failed % MOST], phase))
+        return [row[: len(spans)] for row, (spans, _) in zip(found.tolist(), phases, strict=True)]
+    finally:
+        _team.lock.release()
+
+
+def _words(parts: int, work: float) -> tuple[int, tuple[Indices, Indices]]:
+    """For so many chunks and so much work [µs]: how many threads there are, and what they share."""
+    threads = min(_setting.threads or threads_by_default(), parts)
+    return threads, _team.words(threads - 1, work >= _WAKES * _setting.grain / GRAIN)
+
+
+def _raise(kernel: Callable[..., Any], *arguments: Any) -> None:
+    """Raise what a chunk has raised."""
+    kernel(*arguments)
+    raise RuntimeError(f"{kernel.__name__}: chunk {arguments[-1]} has failed, and has not when it was tried again")
 
 
 @contextmanager
@@ -181,42 +218,47 @@ def crew(kernel: Callable[..., Any], spans: Spans, *arguments: Any) -> Iterator[
     try:
         threads = min(_setting.threads or threads_by_default(), spans.parts) if team is _team else 1
         shared, own = team.words(threads - 1, True)
-        program, _ = _program(kernel, Spans(spans.items, spans.parts, spans.work, 0, spans.bounds), arguments)
+        program, _ = _program(kernel, arguments, (0, 0, 0, 0))
         yield Crew(shared=shared, own=own, program=program, bounds=spans.bounds, helpers=threads - 1)
     finally:
         if team is _team:
             team.lock.release()
 
 
-def _program(kernel: Any, spans: Spans, arguments: tuple[Any, ...]) -> tuple[Indices, bool]:
+def _program(kernel: Any, arguments: tuple[Any, ...], span: tuple[int, ...]) -> tuple[Indices, bool]:
     """A call of a kernel in words, with room for a span at its end, and whether it returns a float."""
-    known = {} if _setting.known is None else _setting.known
-    pieces, codes, _ = zip(*(known.get(id(value)) or _learn(known, value) for value in arguments), strict=True)
-    key = kernel, spans.phase < 0, codes
+    words = list[int]()
+    kinds = [_describe(value, words) for value in arguments]
+    key = kernel, len(span), *kinds
     if (entry := _entries.get(key)) is None:
-        entry = _entries[key] = _entry(kernel, (*arguments, spans[0]))
-    words = np.frombuffer(bytearray(b"".join((entry[0], *pieces, bytes(8 * SPAN)))), np.int64)
-    if len(words) > ROOM:
-        raise ValueError(f"{kernel.__name__}: a call of {len(words)} words is longer than {ROOM}; see kernel/team.py")
-    return words, entry[1]
+        entry = _entries[key] = _entry(kernel, (*arguments, span))
+    program = np.array([*entry[0], *words, *_ROOM], np.int64)
+    if len(program) > ROOM:
+        raise ValueError(f"{kernel.__name__}: a call of {len(program)} words is longer than {ROOM}; see kernel/team.py")
+    return program, entry[1]
 
 
-def _learn(known: dict[int, tuple[bytes, int, Any]], value: Any) -> tuple[bytes, int, Any]:
-    """An argument in words, and the number of its type; small ones are remembered, with the argument itself."""
-    found = np.array(described(value)[0], np.int64).tobytes(), typeof(value)._code, value
-    if not isinstance(value, Record) and getattr(value, "nbytes", 0) < _SMALL:
-        known[id(value)] = found
-    return found
+def _describe(value: Any, words: list[int]) -> Any:
+    """Add the words of an argument; what tells its type from others, sooner than Numba tells which it is."""
+    if isinstance(value, Record):
+        words.append(value._pointer)
+    elif isinstance(value, tuple):
+        return tuple(_describe(member, words) for member in value)
+    else:
+        words += described(value)[0]
+        if isinstance(value, np.ndarray):
+            return value.dtype.num, value.ndim, value.flags.num
+    return type(value)
 
 
-def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[bytes, bool]:
+def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[list[int], bool]:
     """The words that a call of a kernel begins with, and whether it returns a float."""
     signature = tuple(typeof(value) for value in arguments)
-    head = entry(kernel, signature, described(arguments)[1])
-    return np.array(head, np.int64).tobytes(), kernel.overloads[signature].signature.return_type == types.float64
+    head = entry(kernel, signature, described(arguments)[1], 0)
+    return head, kernel.overloads[signature].signature.return_type == types.float64
 
 
-_entries: dict[tuple[Any, ...], tuple[bytes, bool]] = {}
+_entries: dict[tuple[Any, ...], tuple[list[int], bool]] = {}
 _team = Team()
 atexit.register(_team.end)
 if hasattr(os, "register_at_fork"):

@@ -182,7 +182,8 @@ KEYS: dict[str, Key] = {
         0, _NOT_NEGATIVE, "Threads of a step; 0: DOVETAIL_THREADS, or as many as there are processors. Results are "
         "bit-identical for any number."),
     "threads/grain": _number(
-        500.0, _POSITIVE, "µs", "Work of one kind from which on threads share it, by a quarter of that or more."),
+        500.0, _POSITIVE, "µs",
+        "Work from which on a step is large; in large ones threads share work of one kind from a fifth of it on."),
 
     "sanity_check/enable": _flag(1, "Look for intersecting or inverted bodies in World.init."),
     "sanity_check/mode": _choice(("normal", "quiet"), "normal: also write the offending surfaces to files."),

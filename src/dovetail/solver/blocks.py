@@ -255,7 +255,7 @@ def _cut(structure: Structure, rows: int) -> tuple[Structure, Sequence[Span]]:
     """The structure part by part, and chunks of whole parts, where factoring its first rows is work enough."""
     work = structure.work(12)[:rows]
     cost = _COST * float(work.sum())
-    parts = len(chunks(rows, cost / max(rows, 1)))
+    parts = len(chunks(rows, cost / max(rows, 1), False))
     if parts == 1:
         return structure, [(0, 0, rows)]
     starts = structure.row_start[: rows + 1]
@@ -289,7 +289,7 @@ def _by_parts(
     if not len(nodes):
         return structure, nodes, np.zeros(0, np.int64)
     inner = edges[chosen[edges[:, 0]]]
-    leaves = min(len(chunks(len(inner), _COST_OF_ROUND)), _LEAVES)
+    leaves = min(len(chunks(len(inner), _COST_OF_ROUND, False)), _LEAVES)
     leaf = np.full(n, -1)
     leaf[nodes] = separated(len(nodes), (np.cumsum(chosen) - 1)[inner], leaves) if leaves > 1 else 0
     leaves = int(leaf.max()) if leaves > 1 and leaf.max() > 0 else 1

@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.program import Program
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver import phases
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.blocks import Blocks
@@ -232,8 +232,7 @@ class Potential:
         if len(spans) == 1:
             direct(*arguments, (0, 0, len(Q), phases.BODIES | phases.JOINTS))
         else:
-            map_chunks(direct, in_phase(spans, phases.BODIES), *arguments)
-            direct(*arguments, (0, 0, 0, phases.JOINTS))
+            map_phases(direct, ((spans, phases.BODIES), ([(0, 0, 0)], phases.JOINTS)), *arguments)
         for other in self.others:
             other.assemble(Q, exact, blocks)
         if with_contact and self.contact is not None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.barrier import barrier, mollifier
 from dovetail.solver.contact.candidates import Candidates, move_vertices
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
@@ -288,14 +288,12 @@ def find_active(
         return bool(count >= 0)
     chosen.first[:] = 0
     others = max(len(watch.near), len(watch.vertices))
-    map_chunks(_find, in_phase(chunks(len(Q), _COST_OF_BODY, True), _GO), *arguments)
-    map_chunks(_find, in_phase(chunks(others, _COST_OF_VERTEX, True), _FOLLOW), *arguments)
-    counts = map_chunks(_find, in_phase(spans, _CHOOSE), *arguments)
+    bodies, followers = chunks(len(Q), _COST_OF_BODY), chunks(others, _COST_OF_VERTEX)
+    counts = map_phases(_find, ((bodies, _GO), (followers, _FOLLOW), (spans, _CHOOSE)), *arguments)[-1]
     if min(counts) < 0:
         return False
     chosen.first[1:] = list(accumulate(counts))
     active.make_room(int(chosen.first[-1]))
-    map_chunks(_find, in_phase(spans, _WRITE), *arguments)
+    map_phases(_find, ((spans, _WRITE), ([(0, 0, 0)], _SUM)), *arguments)
     active.count = int(chosen.first[-1])
-    _find(*arguments, (0, 0, 0, _SUM))
     return True

@@ -6,7 +6,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import mapped
 from dovetail.kernel.record import Record, nested
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
@@ -49,7 +49,7 @@ def _assemble(
     if phases & _RUNS:
         list_runs(s.bodies, contacts, room.runs)
     if phases & _GATHER:
-        W = np.zeros((2, 12, 12))
+        W = np.empty((2, 12, 12))
         start, stop = (span[1], span[2]) if phases == _GATHER else (0, len(active))
         for part in range(2):  # one call, of long code
             if counts[part] == 0:
@@ -76,7 +76,5 @@ def assemble(
     if len(spans) == 1:
         _assemble(*arguments, (0, 0, rows, _TERMS | _RUNS | _GATHER))
         return
-    map_chunks(_assemble, in_phase(spans, _TERMS), *arguments)
-    _assemble(*arguments, (0, 0, 0, _RUNS))
-    spans = chunks(bodies, _COST_OF_ROWS * rows / bodies)
-    map_chunks(_assemble, in_phase(spans, _GATHER), *arguments)
+    by_body = chunks(bodies, _COST_OF_ROWS * rows / bodies)
+    map_phases(_assemble, ((spans, _TERMS), ([(0, 0, 0)], _RUNS), (by_body, _GATHER)), *arguments)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.threads import chunks
+from dovetail.kernel.threads import is_little
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.ccd import keep_open
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dovetail.solver.contact.contact import Contact
     from dovetail.solver.potential import Evaluation
 
-__all__ = ["COUPLE", "FORESEE", "FREE", "LOOK", "bound", "is_small"]
+__all__ = ["COUPLE", "FORESEE", "FREE", "LOOK", "bound", "is_large", "is_small"]
 
 LOOK, COUPLE, FREE, FORESEE = (1 << phase for phase in range(4))
 LOW = 0.25
@@ -85,11 +85,14 @@ def _bound(
 
 def is_small(contact: Contact) -> bool:
     """Whether there is something to say, and little work, of steps that are covered to their end."""
+    return not (contact.watch.is_short or contact.is_clear or is_large(contact))
+
+
+def is_large(contact: Contact) -> bool:
+    """Whether threads share the work of a step, by the candidates that there are."""
     watch = contact.watch
-    if watch.is_short or contact.is_clear:
-        return False
-    work = _COST_OF_BODY * (len(watch.budget) + len(watch.near)) + _COST_OF_CANDIDATE * watch.candidates.count
-    return len(chunks(int(work), 1.0)) == 1
+    bodies, candidates = len(watch.budget) + len(watch.near), watch.candidates.count
+    return not is_little(_COST_OF_BODY * bodies + _COST_OF_CANDIDATE * candidates)
 
 
 def bound(

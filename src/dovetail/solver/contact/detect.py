@@ -75,10 +75,9 @@ def detect(
     new = _found(scene, room, look, _most(scene, near, pairs), axis, X)
     slack[chosen] = np.where(look.reach < asked, look.reach - rest_reach, slack[chosen])
     first = planes.count
-    size = first + old.count + new.count
-    into, values, distances = np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2))
+    all_of_them = room.candidates_of(first + old.count + new.count)
+    into, values, distances = all_of_them.pairs, all_of_them.numbers, all_of_them.known
     into[:first], values[:first], distances[:first] = planes.pairs, planes.numbers, planes.known
-    all_of_them = Candidates(into, values, distances)
     spans = chunks(old.count, _COST)
     cuts = np.empty((len(spans) + 1, 3), np.int64)
     _cut(np.array([start for _, start, _ in spans]), old.pairs, new.pairs, place_of, cuts)
@@ -107,8 +106,7 @@ def _found(scene: ContactScene, room: Room, look: Look, most: Array, axis: Array
             break
     start = np.zeros(len(spans) + 1, np.int64)
     np.cumsum(counts, out=start[1:])
-    size = int(start[-1])
-    new = Candidates(np.empty((size, 8), np.int64), np.empty((size, 5)), np.empty((size, 2)))
+    new = room.candidates_of(int(start[-1]))
     map_chunks(put_in_order, spans, scene, look, features, start, new)
     return new
 

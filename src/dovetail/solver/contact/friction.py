@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested, real
-from dovetail.kernel.threads import Span, chunks, in_phase, map_chunks
+from dovetail.kernel.threads import Span, chunks, map_chunks, map_phases
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -77,9 +77,8 @@ class Frictions(Record):
         self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
-            bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)),
+            bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
             aim=np.empty((0, 2)), law=np.empty((0, 5)), mass=mass, energy=np.empty(0), runs=Runs(len(mass)),
-            epsilon=0.0,
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -87,14 +86,12 @@ class Frictions(Record):
         if size > len(self.xi):
             size = 2 * size
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
-            self.roll = np.empty((size, 2))
+            self.roll, self.carried, self.aim = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.carried, self.aim, self.law = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 5))
-            self.energy = np.empty(size)
+            self.law, self.energy = np.empty((size, 5)), np.empty(size)
 
     def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
         """Be the friction of the contacts s at Q."""
-        arguments = (s, s.candidates, scene, Q, turning, self)
         spans = chunks(s.count, _COST_TO_FREEZE)
         size = 2 * s.count if scene.resists_rolling else s.count
         first = np.zeros(len(spans) + 1, np.int64)
@@ -103,7 +100,7 @@ class Frictions(Record):
             size = int(first[-1])
         self.make_room(size)
         self.candidates = s.candidates
-        self.count = sum(map_chunks(_freeze_friction, spans, *arguments, first))
+        self.count = sum(map_chunks(_freeze_friction, spans, s, s.candidates, scene, Q, turning, self, first))
         self.runs.list(self.bodies, self.count)
 
     def add_energy(self, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array) -> None:
@@ -113,8 +110,7 @@ class Frictions(Record):
         if len(spans) == 1:
             _energies(*arguments, (0, 0, self.count, _EACH | _SUM))
         else:
-            map_chunks(_energies, in_phase(spans, _EACH), *arguments)
-            _energies(*arguments, (0, 0, self.count, _SUM))
+            map_phases(_energies, ((spans, _EACH), ([(0, 0, self.count)], _SUM)), *arguments)
 
     def foresee(self, y: Array, islands: Islands, step_tol: float) -> None:
         """Expect the forces that the step −y (n, 12) leads to; size of islands ← at least what these leave."""
@@ -287,28 +283,27 @@ def _energies(
 def _slips(f: Frictions, Q_start: Array, Q: Array, force: Array, span: Span) -> float:
     """force (k, 3) ← friction force on body a, times h²; returns the work done against it in the step, times h²."""
     lost, epsilon, xi, tangent, bodies = 0.0, f.epsilon, f.xi, f.tangent, f.bodies
+    roll, carried, load = f.roll, f.carried, f.load
     for k in range(span[1], span[2]):
         k = natural(k)
-        slid, aside = _slip(xi, tangent, f.roll, bodies, k, Q, Q_start)
-        u, v = slid + f.carried[k, 0], aside + f.carried[k, 1]
+        slid, aside = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
+        u, v = slid + carried[k, 0], aside + carried[k, 1]
         y = math.sqrt(u * u + v * v)
-        f1 = 1.0 / y if y >= epsilon else (2.0 - y / epsilon) / epsilon
-        scale = f.load[k] * f1
+        scale = load[k] * (1.0 / y if y >= epsilon else (2.0 - y / epsilon) / epsilon)
         lost += scale * (u * slid + v * aside)
         for x in range(3):
-            force[k, x] = -scale * (u * f.tangent[k, 0, x] + v * f.tangent[k, 1, x])
+            force[k, x] = -scale * (u * tangent[k, 0, x] + v * tangent[k, 1, x])
     return lost
 
 
 @mapped
 def _add_gradient(f: Frictions, force: Array, g: Array, span: Span) -> None:
     """g += ξ ⊗ −F of some bodies, F (k, 3) on bodies a."""
-    runs = f.runs
+    start, of, first, xi, bodies = f.runs.start, f.runs.of, f.runs.first, f.xi, f.bodies
     for b in range(span[1], span[2]):
-        for e in range(runs.start[b], runs.start[b + 1]):
-            for k in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
-                k = natural(k)
-                add_force(f.xi, f.bodies, k, force, -1.0, b, g)
+        for e in range(start[b], start[b + 1]):
+            for k in range(first[of[e]], first[of[e] + 1]):
+                add_force(xi, bodies, natural(k), force, -1.0, b, g)
 
 
 @mapped
@@ -347,26 +342,31 @@ def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: A
 @mapped
 def foresee(f: Frictions, y: Array, span: Span) -> None:
     """aim of some rows ← by the step −y (n, 12), see secant.py."""
-    Y = y.reshape((len(y), 4, 3))
-    nowhere = np.zeros(Y.shape)
+    xi, t, bodies, load, aim, law, masses, epsilon = f.xi, f.tangent, f.bodies, f.load, f.aim, f.law, f.mass, f.epsilon
     for k in range(span[1], span[2]):
         k = natural(k)
-        du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, nowhere, Y)
-        du, dv = du + f.roll[k, 0], dv + f.roll[k, 1]
-        mass, b = f.mass[natural(f.bodies[k, 0])], f.bodies[k, 1]
-        if b >= 0 and f.mass[b] > 0.0:
-            mass = f.mass[b] if mass == 0.0 else min(mass, f.mass[b])
-        f.aim[k, 0], f.aim[k, 1], f.law[k, 4] = foreseen(f.load[k], f.epsilon, f.law[k], du, dv, mass)
+        a, is_pair = natural(bodies[k, 0]), bodies[k, 1] >= 0
+        b = natural(bodies[k, 1]) if is_pair else a
+        d0 = d1 = d2 = 0.0
+        for i in range(4):
+            v, w = xi[k, i], xi[k, 4 + i] if is_pair else 0.0
+            d0 += w * y[b, 3 * i] - v * y[a, 3 * i]
+            d1 += w * y[b, 3 * i + 1] - v * y[a, 3 * i + 1]
+            d2 += w * y[b, 3 * i + 2] - v * y[a, 3 * i + 2]
+        du = t[k, 0, 0] * d0 + t[k, 0, 1] * d1 + t[k, 0, 2] * d2
+        dv = t[k, 1, 0] * d0 + t[k, 1, 1] * d1 + t[k, 1, 2] * d2
+        mass = max(masses[a], masses[b]) if min(masses[a], masses[b]) == 0.0 else min(masses[a], masses[b])
+        aim[k, 0], aim[k, 1], law[k, 4] = foreseen(load[k], epsilon, law[k], du, dv, mass)
 
 
 @kernel
 def size_by_rest(f: Frictions, count: int, s: Islands, step_tol: float) -> None:
     """size of islands ← at least that by which contacts would go on to slide, see secant.py."""
+    bodies, xi, law, of, size = f.bodies, f.xi, f.law, s.of, s.size
     for k in range(count):
-        a, b = f.bodies[k, 0], f.bodies[k, 1]
-        m = s.of[a] if b < 0 else max(s.of[a], s.of[b])
-        if m >= 0 and f.xi[k, 0] != 0.0:
-            s.size[m] = max(s.size[m], f.law[k, 4] / step_tol)
+        m = of[bodies[k, 0]] if bodies[k, 1] < 0 else max(of[bodies[k, 0]], of[bodies[k, 1]])
+        if m >= 0 and law[k, 4] != 0.0 and xi[k, 0] != 0.0:
+            size[m] = max(size[m], law[k, 4] / step_tol)
 
 
 @kernel

@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import Span, chunks, in_phase, map_chunks
+from dovetail.kernel.threads import Span, chunks, map_chunks, map_phases
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
@@ -140,9 +140,8 @@ def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, shar
     bodies, pairs = chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
     if len(bodies) == len(pairs) == 1:
         return int(look_at_chunk(w, Q, y, in_frame, of, share, EVERYTHING))
-    bodies, pairs = chunks(len(y), _COST_OF_BODY, True), chunks(len(w.near), _COST_OF_PAIR, True)
-    found = map_chunks(look_at_chunk, in_phase(bodies, _BODIES), w, Q, y, in_frame, of, share)
-    return int(max(*found, *map_chunks(look_at_chunk, in_phase(pairs, _PAIRS), w, Q, y, in_frame, of, share)))
+    found = map_phases(look_at_chunk, ((bodies, _BODIES), (pairs, _PAIRS)), w, Q, y, in_frame, of, share)
+    return max(max(found[0]), max(found[1]))
 
 
 @kernel

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -107,11 +107,11 @@ def _gradient(
         list_runs(s.bodies, count, runs)
     if phases & _GATHER:
         start, stop = (start, stop) if phases == _GATHER else (0, len(g))
+        xi, bodies, force, begin, of, first = s.xi, s.bodies, terms.force, runs.start, runs.of, runs.first
         for b in range(start, stop):
-            for e in range(runs.start[b], runs.start[b + 1]):
-                for n in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
-                    n = natural(n)
-                    add_force(s.xi, s.bodies, n, terms.force, 1.0, b, g)
+            for e in range(begin[b], begin[b + 1]):
+                for n in range(first[of[e]], first[of[e] + 1]):
+                    add_force(xi, bodies, natural(n), force, 1.0, b, g)
             add_mollifiers(s, candidates, scene, terms, runs, b, g)
 
 
@@ -125,6 +125,5 @@ def add_normal_gradient(s: ActiveContacts, scene: ContactScene, g: Array) -> Non
     if len(spans) == 1:
         _gradient(*arguments, (0, 0, s.count, _TERMS | _RUNS | _GATHER))
         return
-    map_chunks(_gradient, in_phase(spans, _TERMS), *arguments)
-    _gradient(*arguments, (0, 0, 0, _RUNS))
-    map_chunks(_gradient, in_phase(chunks(len(g), _COST * s.count / len(g)), _GATHER), *arguments)
+    bodies = chunks(len(g), _COST * s.count / len(g))
+    map_phases(_gradient, ((spans, _TERMS), ([(0, 0, 0)], _RUNS), (bodies, _GATHER)), *arguments)

@@ -7,6 +7,8 @@ import os
 
 import numpy as np
 
+from dovetail.kernel.buffers import Pool
+from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.features import Found
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Indices
@@ -38,6 +40,12 @@ class Room:
         self.order: Indices = np.zeros(0, np.int64)
         self.order_age = 0
         self.features = Found(512)
+        self._pool = Pool()
+
+    def candidates_of(self, size: int) -> Candidates:
+        """A list of so many candidates, to be filled."""
+        rows = self._pool.rows
+        return Candidates(rows(size, 8, np.int64), rows(size, 5, np.float64), rows(size, 2, np.float64))
 
     def grow_found(self, count: int) -> None:
         """Room for so many near elements, and as many more; about so many features are near then."""

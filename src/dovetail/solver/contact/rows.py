@@ -55,21 +55,21 @@ def _set_row(xi: Array, k: int, first: int, s: Array, term: int, W: Array, side:
 
 @kernel
 def _flush(D: Array, b: int, U: Array, block: int, W: Array, rows: int) -> None:
-    """D[b] += AᵀA, U[block] −= AᵀB if there is one, of the first rows of W (2, 12, 12); these ← 0."""
+    """D[b] += AᵀA, U[block] −= AᵀB if there is one, of the first rows of W (2, 12, 12); others ← 0."""
+    for side in range(2 if block >= 0 else 1):
+        for row in range(rows, 12):
+            for i in range(12):
+                W[side, row, i] = 0.0
     add_gram(D, b, W, 0)
     if block >= 0:
         subtract_product(U, block, W, 0, W, 1)
-    for side in range(2 if block >= 0 else 1):
-        for row in range(rows):
-            for i in range(12):
-                W[side, row, i] = 0.0
 
 
 @kernel
 def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, blocks: Blocks, W: Array) -> None:
     """Add to gradient and diagonal block of body b, and to the blocks with those that are eliminated after it.
 
-    xi (k, 8) are ξ_a, ξ_b, bodies (k, 2) a and b: −1 for a half-plane, a for a body itself. W (2, 12, 12) is 0.
+    xi (k, 8) are ξ_a, ξ_b, bodies (k, 2) a and b: −1 for a half-plane, a for a body itself. W (2, 12, 12) is room.
     """
     D, U, g, position = blocks.D, blocks.U, blocks.g, blocks.position
     first, of, start, number, force, s = runs.first, runs.of, runs.start, terms.number, terms.force, terms.s
@@ -103,5 +103,4 @@ def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, bloc
                 if other == b:
                     for i in range(12):
                         W[0, rows, i] -= W[1, rows, i]
-                        W[1, rows, i] = 0.0
                 rows += 1

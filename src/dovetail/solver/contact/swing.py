@@ -19,7 +19,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import unstretch
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 __all__ = ["swing"]
 
@@ -28,14 +28,14 @@ _WILD = 1.0  # tr yᵀy, above which the books do not tell how far a share of th
 
 
 @kernel
-def _pivots(contacts: ActiveContacts, count: int, mass: Array) -> Array:
-    """Σ w (1, ξ̄) (n, 4) of every body over its contacts."""
-    pivot = np.zeros((len(mass), 4))
+def _pivots(contacts: ActiveContacts, count: int, mass: Array, turns: Flags) -> Array:
+    """Σ w (1, ξ̄) (n, 4) of bodies that turn over their contacts."""
+    pivot, kappa, squared, bodies = np.zeros((len(mass), 4)), contacts.kappa, contacts.squared, contacts.bodies
     for k in range(count):
-        w = contacts.kappa[k] / (contacts.squared[k] * contacts.squared[k])
         for side in range(2):
-            b = contacts.bodies[k, side]
-            if b >= 0:
+            b = bodies[k, side]
+            if b >= 0 and turns[b]:
+                w = kappa[k] / (squared[k] * squared[k])
                 for i in range(4):
                     pivot[b, i] += w * contacts.xi[k, 4 * side + i]
     for b in range(len(mass)):
@@ -60,7 +60,7 @@ def swing(s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Arra
         turns[b] = turn > _STRAIGHT and trace <= _WILD
     if not turns.any():
         return False
-    pivot = _pivots(contacts, count, mass)
+    pivot = _pivots(contacts, count, mass, turns)
     for b in range(len(s.of)):
         if not turns[b]:
             continue

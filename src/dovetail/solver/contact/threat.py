@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import chunks, in_phase, map_chunks
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import Watched, at_least, measure
@@ -108,22 +108,27 @@ def _seek(
     pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
     path, bend, root, span, found = watch.path, watch.bend, threats.root, threats.span, threats.found
     V, x_base = scene.V, scene.x_base
-    end, last = start, -1
+    end, last = start, -1  # the pair of bodies of which nothing else is to be known
     for k in range(start, stop):
         k = natural(k)
-        a, b, pair = natural(pairs[k, A]), pairs[k, B], pairs[k, PAIR]
-        if not (unconverged[a] or (b >= 0 and unconverged[b])):
+        pair = pairs[k, PAIR]
+        if pair == last and pair >= 0:
+            continue
+        a, b = natural(pairs[k, A]), pairs[k, B]
+        if b < 0:
+            if unconverged[a] and not guarded[a]:
+                reach = numbers[k, D_HAT] + numbers[k, THICKNESS]
+                if _may_meet_plane(pairs, k, scene, X, y, reach + bend[a]):
+                    found[end] = k
+                    end += 1
+            continue
+        is_known = guarded[a] and guarded[b] and (root[a] < 0 or root[b] < 0 or root[a] == root[b])
+        if is_known or not (unconverged[a] or unconverged[b]):
+            last = pair
             continue
         reach = numbers[k, D_HAT] + numbers[k, THICKNESS]
-        if b < 0:
-            if not guarded[a] and _may_meet_plane(pairs, k, scene, X, y, reach + bend[a]):
-                found[end] = k
-                end += 1
-            continue
         far = reach + span[a] + span[b]
-        if pair == last or at_least(pairs, known, k, path) >= far:
-            continue
-        if guarded[a] and guarded[b] and (root[a] < 0 or root[b] < 0 or root[a] == root[b]):
+        if at_least(pairs, known, k, path) >= far:
             continue
         if measure(pairs, known, k, X, path) >= far:
             continue
@@ -182,6 +187,5 @@ def unite_threatened(
     if len(spans) == 1:
         threatened(*arguments, (0, 0, size, AT_ONCE))
         return
-    threatened(*arguments, (0, 0, 0, _PREPARE))
-    map_chunks(threatened, in_phase(spans, _SEEK), *arguments)
-    threatened(*arguments, (0, 0, 0, _UNITE))
+    whole = [(0, 0, 0)]
+    map_phases(threatened, ((whole, _PREPARE), (spans, _SEEK), (whole, _UNITE)), *arguments)
