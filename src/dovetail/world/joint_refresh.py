@@ -282,6 +282,10 @@ class JointRefresh:
         for load in lowered.load_uses:
             loads.setdefault(id(load.values), []).append(load)
         self._loads = [_LoadRefresh(uses, reader) for uses in loads.values()]
+        parts: list[_LawRefresh | _LoadRefresh] = [*self._laws, *self._loads]
+        ends = np.cumsum([0, *(len(part.asked) for part in parts)]).tolist()
+        self._parts = [(part, slice(*ends[k : k + 2])) for k, part in enumerate(parts)]
+        self._asked = np.concatenate([np.zeros(0, np.int64), *(part.asked for part in parts)])
         self._terms = [
             (
                 use,
@@ -358,10 +362,10 @@ class JointRefresh:
         """Take over what was read, of laws and loads of which something has changed."""
         read, changed = self.reader.values, None if self._stale else self.reader.values != self._taken
         self._stale = True  # until all is taken: what is refused once is refused again
-        parts: list[_LawRefresh | _LoadRefresh] = [*self._laws, *self._loads]
+        changed = None if changed is None else changed[self._asked]
         bounded = False
-        for part in parts:
-            of_part = None if changed is None else changed[part.asked]
+        for part, places in self._parts:
+            of_part = None if changed is None else changed[places]
             if of_part is None or np.count_nonzero(of_part):
                 bounded |= part.run(read, of_part)
         if self._servos and bounded:
