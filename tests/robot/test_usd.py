@@ -170,6 +170,16 @@ def test_a_robot_that_hangs_on_nothing_has_a_free_base_where_the_file_has_it(tmp
     assert Sim().robot(file, fixed_base=True).base.fixed
 
 
+def test_the_articulation_root_is_the_base(tmp_path):
+    """Whichever body the joints begin with."""
+    hinge = joint("RevoluteJoint", "j", ["a", "b"], "point3f physics:localPos0 = (1, 0, 0)")
+    bodies = body("a", (0, 0, 5), cube("c", 0.2)) + body("b", (1, 0, 5), cube("c", 0.2))
+    assert read_usd(stage(tmp_path, bodies + hinge)).root == "a"
+    first = 'def Xform "b" (prepend apiSchemas = ['
+    rooted = bodies.replace(first, f'{first}"PhysicsArticulationRootAPI", ')
+    assert read_usd(stage(tmp_path, rooted + hinge)).root == "b"
+
+
 # --- joints -------------------------------------------------------------------------------------------------
 
 
@@ -387,8 +397,19 @@ def test_what_is_not_honoured_is_told_by_name(tmp_path):
         more="vector3f physics:velocity = (1, 0, 0)\nfloat physxRigidBody:sleepThreshold = 1",
     )
     content += 'def Plumbus "strange" { }\n' + joint("Joint", "free", ["", "b"], "float limit:rotX:physics:low = 3")
+    content += joint(
+        "RevoluteJoint",
+        "hinge",
+        ["b", "d"],
+        "float physxJoint:maxJointVelocity = 90",
+        '"PhysxJointAPI", "PhysxMimicJointAPI:rotX", "NewtonMimicAPI"',
+    )
+    content += body("d", content=cube("c", 0.2))
     robot = read_usd(stage(tmp_path, content))
     for words in (
+        "physxJoint:… attributes are not read (/r/hinge)",
+        "PhysxMimicJointAPI:rotX are not read (/r/hinge)",
+        "NewtonMimicAPI are not read (/r/hinge)",
         "/r/b begins with a velocity",
         "physxRigidBody:… attributes",
         "Plumbus prims",

@@ -252,6 +252,7 @@ class _Reader:
         if calibration is not None:
             for name in calibration.attributes:
                 calibration.number(name)
+            self._note(remark(f"the calibration of joint '{joint.name}' ({calibration.where}) is for its controller"))
 
     # --- both -----------------------------------------------------------------------------------------------
 

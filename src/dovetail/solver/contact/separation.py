@@ -24,9 +24,7 @@ __all__ = ["LEAST", "SLOW_HEADROOM", "separate"]
 SLOW_HEADROOM = 8.0  # slack by motion, of bodies that move less than d̂/2 or so
 LEAST = 0.5  # of the range: room at least
 _LEAST_APART = 0.05  # the same along an axis, where a look finds no features and costs little
-_OWN_HEADROOM = (
-    3.0  # slack by motion along an axis, of two bodies of a mechanism: it may have no candidates at all then
-)
+_OWN_HEADROOM = 3.0  # slack by motion along an axis, of bodies of a mechanism: it may have no candidates then
 _CLEAR = 3.0  # hulls that are so many times farther apart than asked for need not be known to be farther
 _ROUNDS = 8
 _LARGE = 256  # vertices beyond which a look at all of them does not pay
