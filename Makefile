@@ -45,7 +45,7 @@ verify: $(VENV)/.installed-test
 
 # goes on where it was stopped; ONLY="newton robosuite": these packages, ONLY=times: the times of a step, on a quiet machine
 robots: $(CACHED)/.installed
-	PYTHONPATH=src $(CACHED)/bin/python benchmarks/robots.py $(if $(QUICK),--postures 3) \
+	DOVETAIL_THREADS=1 PYTHONPATH=src $(CACHED)/bin/python benchmarks/robots.py $(if $(QUICK),--postures 3) \
 	    $(if $(filter times,$(ONLY)),--times) $(if $(filter-out times,$(ONLY)),--packages $(filter-out times,$(ONLY)))
 
 # with kernels for this kind of machine, in dist/

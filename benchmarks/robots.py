@@ -31,7 +31,8 @@ from pathlib import Path
 from robots_compared.comparing import AGREES, DT, is_robot, load, motions, on_stage, oracle_of, statics, times
 from robots_compared.mutations import fuzz
 from robots_compared.oracles import NotComparedError
-from robots_compared.page import PACKAGES, Row, lines_of, page, retimed
+from robots_compared.page import CONTACT, PACKAGES, Row, lines_of, page, retimed
+from small import measured
 
 from dovetail.errors import DovetailError
 
@@ -75,7 +76,8 @@ def files_of(package: str) -> tuple[Path | None, list[Path]]:
     root = Path(next(iter(spec.submodule_search_locations)))
     if package == "newton":
         return root, sorted(file for file in root.rglob("*.usd*") if file.suffix in (".usd", ".usda", ".usdc"))
-    return root, sorted(root.rglob("*.xml"))
+    files = sorted(root.rglob("*.xml"))
+    return root, files + (sorted(root.rglob("*.urdf")) if package == "pybullet_data" else [])
 
 
 def row_of(package: str, root: Path, file: Path, postures: int) -> Row | None:
@@ -85,7 +87,7 @@ def row_of(package: str, root: Path, file: Path, postures: int) -> Row | None:
         return None
     try:
         _, robot = load(file, [root])
-        row = Row(package, name, len(robot.bodies), len(robot.names))
+        row = Row(package, name, len(robot.bodies), len(robot.joints), len(robot.names))
         try:
             if file.suffix.startswith(".usd"):
                 row.errors |= on_stage(robot, file)
@@ -145,6 +147,17 @@ def clock(package: str, root: Path, file: Path) -> None:
     put(package, name, retimed(line, found))
 
 
+def clock_with_contact() -> None:
+    """Put the times of steps with contact onto the page."""
+    import robot_speed
+
+    for name, build in robot_speed.scenes().items():
+        least, median, iterations = measured(build())
+        rates = " | ".join(f"{1e3 / t:,.0f}" for t in (least, median))
+        print(f"with contact: {name} {1e3 * least:.0f} µs", flush=True)
+        put(CONTACT, name, f"| {name} | {1e3 * least:.0f} | {1e3 * median:.0f} | {iterations:.1f} | {rates} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
@@ -167,7 +180,8 @@ def main() -> None:
     if options.fuzz:
         small = [file for _, _, file in chosen if file.stat().st_size < 6_000 and file.suffix.startswith(options.kind)]
         texts = [(file.suffix, file.read_text(encoding="utf-8", errors="replace")) for file in small]
-        print(fuzz([(suffix, text) for suffix, text in texts if suffix != ".usd"], options.fuzz, options.seed))
+        with_joints = [(suffix, text) for suffix, text in texts if suffix != ".usd" and "joint" in text.lower()]
+        print(fuzz(with_joints, options.fuzz, options.seed))
         return
     journal, begin = Journal("timed" if options.times else "compared", options.again), time.perf_counter()
     for package, root, file in chosen:
@@ -178,6 +192,9 @@ def main() -> None:
         else:
             compare(package, root, file, options.postures)
         journal.add(file)
+    if not options.only and (options.times or options.packages == PACKAGES) and Path(CONTACT) not in journal:
+        clock_with_contact()
+        journal.add(Path(CONTACT))
     print(f"{len(chosen)} files, {time.perf_counter() - begin:.0f} s; bars: {AGREES}")
 
 

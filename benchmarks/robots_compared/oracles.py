@@ -158,7 +158,10 @@ class Pinocchio(Oracle):
     def __init__(self, robot: Any, file: Path) -> None:
         import pinocchio
 
-        self.m = m = pinocchio.buildModelFromUrdf(str(file))
+        try:
+            self.m = m = pinocchio.buildModelFromUrdf(str(file))
+        except ValueError:
+            raise NotComparedError("Pinocchio does not read it") from None
         super().__init__(robot, m.nv)
         m.gravity.linear[:] = G
         self.api, self.data = pinocchio, m.createData()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from robots_compared.comparing import AGREES, STATICS
 
-__all__ = ["PACKAGES", "Row", "lines_of", "page", "retimed"]
+__all__ = ["CONTACT", "PACKAGES", "Row", "lines_of", "page", "retimed"]
 
 PACKAGES = (
     "gymnasium", "gymnasium_robotics", "robosuite", "dm_control", "pybullet_data", "example_robot_data", "newton",
@@ -17,15 +17,26 @@ Written by `make robots`: robot files of public packages, MJCF beside MuJoCo, UR
 own stage and MuJoCo, at the start and at random postures within limits, moving. Numbers are the largest differences: of
 frames in m; of mass, mass matrix and torques (gravity and Coriolis) relative to the largest entry; of 0.5 s of falling
 without drives, stops and dry friction, and of the response to a step of one drive's target, relative to the largest way
-that a coordinate goes, in steps of 1 ms, links of κ = 10 GPa. Times are the least of a step of 1 ms without contact,
-ours and MuJoCo's on the same links and joints, in µs. Where links have inertias that no body can have, or none, the
-oracle is given those that they got instead, and their number is told. What the oracle itself cannot read, or has no
-joints, is left out. Bodies between the joints of a body with several weigh a billionth of it each; that is what is more
-than round-off in MJCF files. [How it is read](robots.md).
+that a coordinate goes, in steps of 1 ms, links of κ = 10 GPa, of robots with up to 40 coordinates. Times are the least
+of a step of 1 ms without contact, ours and MuJoCo's on the same links and joints, in µs. Where links have inertias that
+no body can have, or none, the oracle is given those that they got instead, and their number is told. What the oracle
+itself cannot read, or has no joints, is left out. Bodies between the joints of a body with several weigh a billionth of
+it each; that is what is more than round-off in MJCF files. [How it is read](robots.md).
 """
 _SINGLE = {"frames": 1e-4, "mass": 1e-6}
 """Numbers of USD are single floats, and joints of its files are closed to that, or 0.1 mm."""
-_COLUMNS = "| file | bodies | q | frames | mass | mass matrix | torques | fall | response | ours | MuJoCo | agrees |"
+_COLUMNS = (
+    "| file | loads | bodies | joints | q | frames | mass | mass matrix | torques | fall | response | ours | MuJoCo "
+    "| agrees |"
+)
+CONTACT = "With contact"
+_CONTACT_HEAD = """
+Steps of 10 ms with contact on, one thread: robots of `examples/robots`, and the Panda of example-robot-data with its
+meshes as hulls, on the ground. Moving, targets of all joints are set before each step. Least and median of 200.
+
+| file | least (µs) | median (µs) | iterations | steps a second, at the least | at the median |
+|---|---|---|---|---|---|
+"""
 
 
 @dataclass
@@ -36,6 +47,7 @@ class Row:
     name: str
     bodies: int = 0
     joints: int = 0
+    coordinates: int = 0
     refused: str = ""
     reason: str = ""
     """Why not all of it was compared."""
@@ -55,7 +67,7 @@ class Row:
     @property
     def line(self) -> str:
         if self.refused:
-            return f"| {self.name} | | | refused: {self.refused} | | | | | | | | no |"
+            return f"| {self.name} | no | | | | refused: {self.refused} | | | | | | | | no |"
         parts = [f"{self.errors[key]:.0e}" if key in self.errors else "" for key in AGREES]
         parts += [f"{1e6 * self.errors[key]:.0f}" if key in self.errors else "" for key in ("step", "theirs")]
         verdict = "yes" if self.agrees else "no"
@@ -65,7 +77,8 @@ class Row:
             verdict = (
                 f"{self.reason}: {verdict if all(key in self.errors for key in self.compared) else 'not compared'}"
             )
-        return f"| {self.name} | {self.bodies or ''} | {self.joints or ''} | {' | '.join(parts)} | {verdict} |"
+        counts = " | ".join(str(count or "") for count in (self.bodies, self.joints, self.coordinates))
+        return f"| {self.name} | yes | {counts} | {' | '.join(parts)} | {verdict} |"
 
 
 def lines_of(text: str) -> dict[str, dict[str, str]]:
@@ -93,4 +106,6 @@ def page(tables: dict[str, dict[str, str]]) -> str:
         load, agree = (sum("| refused: " not in line for line in mine), sum(line.endswith("yes |") for line in mine))
         found += f"\n## {package}\n\nOf {len(mine)} files {load} load, and {agree} agree.\n\n"
         found += "\n".join([_COLUMNS, "|---" * (_COLUMNS.count("|") - 1) + "|", *mine]) + "\n"
+    if CONTACT in tables:
+        found += f"\n## {CONTACT}\n{_CONTACT_HEAD}" + "\n".join(tables[CONTACT].values()) + "\n"
     return found

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dovetail import Sim
-from dovetail.errors import DovetailError, SceneError
+from dovetail.errors import SceneError
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs mujoco, which is 100 MB")
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="MuJoCo reads MJCF; it is 64 MB")
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # where robots are compared with MuJoCo
 
@@ -248,8 +248,6 @@ def test_shapes_to_look_at_do_not_touch(write):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("<robots/>", "begins with <robots>; an MJCF file begins with <mujoco>"),
-        ("<mujoco><worldbody><body/></mujoco>", "is not XML"),
         (mjcf('<body><joint name="a"/></body>'), "MuJoCo refuses it: .*mass and inertia of moving bodies"),
         (
             mjcf(ARM, ROPE, '<site name="s"/><site name="t" pos="1 0 0"/>'),
@@ -267,17 +265,105 @@ def test_what_is_not_known_is_refused_by_name(write, text, match):
         load(write, text)
 
 
-def test_files_outside_of_its_folders_are_not_read(write, tmp_path):
-    (tmp_path / "secret.xml").write_text("<mujoco><option/></mujoco>", encoding="utf-8")
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    file = inner / "robot.xml"
-    file.write_text(
-        f'<mujoco><include file="../../secret.xml"/><worldbody>{ARM}</worldbody></mujoco>', encoding="utf-8"
-    )
-    with pytest.raises(SceneError, match=r"line 1: <include> has file=.*is outside of"):
-        Sim(contact=False).robot(file)
-    assert Sim(contact=False).robot(file, folders=[tmp_path]).names == ["shoulder", "lift"]
+SETTINGS = """<mujoco model="set">
+  <compiler angle="radian" eulerseq="zyx" meshdir="meshes" inertiafromgeom="true" autolimits="true"/>
+  <include file="classes.xml"/>
+  <asset><mesh name="wedge" file="wedge.obj" scale="0.1 0.2 0.3"/><model name="hand" file="hand.xml"/></asset>
+  <worldbody>
+    <body name="a" childclass="link" pos="0 0 1" euler="0.3 0.2 0.1"><joint name="a" range="-1 1.5"/>
+      <geom type="mesh" mesh="wedge"/>
+      <inertial pos="0 0 0" mass="50" diaginertia="1 1 1"/>
+      <frame pos="0.3 0 0" euler="0.1 0 0">
+        <body name="b"><joint name="b" class="slow"/><geom pos="0.1 0 0"/></body></frame>
+      <frame pos="0 0.4 0"><attach model="hand" body="palm" prefix="left_"/></frame>
+    </body>
+    <replicate count="2" offset="0.5 0 0" euler="0 0 0.3">
+      <body name="f" pos="0 1 1" childclass="link"><joint name="r"/><geom/></body>
+    </replicate>
+  </worldbody>
+</mujoco>"""
+CLASSES = """<mujocoinclude><default><default class="link"><joint axis="0 1 0" damping="0.4" armature="0.02"/>
+  <geom type="capsule" size="0.03 0.1" density="700"/><default class="slow"><joint damping="3"/></default></default>
+</default></mujocoinclude>"""
+HAND = """<mujoco><compiler angle="degree"/><worldbody><body name="palm">
+  <joint name="spin" axis="0 0 1" range="-45 45"/><geom type="box" size="0.05 0.02 0.03"/></body>
+  </worldbody></mujoco>"""
+WEDGE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+def test_settings_defaults_includes_copies_and_attached_models_are_those_of_mujoco(write, tmp_path):
+    """Angles, eulerseq, meshdir, inertiafromgeom, autolimits; default, include, frame, replicate, attach."""
+    from robots_compared.comparing import AGREES, load, oracle_of, statics
+
+    (tmp_path / "meshes").mkdir()
+    for name, text in (("classes.xml", CLASSES), ("hand.xml", HAND), ("meshes/wedge.obj", WEDGE)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    file = write(SETTINGS)
+    _, robot = load(file, [])
+    errors = statics(robot, oracle_of(robot, file), 3)
+    assert all(errors[key] <= AGREES[key] for key in errors), errors
+    assert robot.names == ["a", "b", "left_spin", "r0", "r1"]
+    joints = robot.joints
+    assert (joints["a"].limit, joints["left_spin"].limit[1]) == ((-1.0, 1.5), pytest.approx(math.pi / 4))
+    assert [joints[name].damping for name in robot.names] == [0.4, 3.0, 0.0, 0.4, 0.4]
+    assert robot.mass < 30.0  # of the geoms: the 50 kg do not count
+
+
+def test_sites_are_frames(write):
+    site = '<site name="grip" pos="0.2 0.1 0" euler="0 0 90"/><site name="fore"/><site/>'
+    _, robot = load(write, mjcf(ARM.replace('<joint name="shoulder"', f'{site}<joint name="shoulder"')))
+    upper = robot.frames["upper"].transform
+    assert robot.frames["grip"].pos == pytest.approx((upper @ (0.2, 0.1, 0, 1))[:3], abs=1e-12)
+    assert robot.frames["grip"].transform[:3, 0] == pytest.approx(upper[:3, 1], abs=1e-12)
+    assert robot.frames["site fore"].pos == pytest.approx(robot.frames["upper"].pos, abs=1e-12)  # 'fore' is a body
+    assert len(robot.frames) == 6 and len(robot.bodies) == 3  # with world and tool
+
+
+def test_a_pair_touches_whatever_the_masks_say(write):
+    ball = '<geom name="{0}" type="sphere" size="0.05" contype="0" conaffinity="0"/>'
+    body = '<body name="{0}" pos="{1} 0 1"><joint/>' + ball + "</body>"
+    three = "".join(body.format(name, x) for name, x in zip("abc", "012", strict=True))
+    _, robot = load(write, mjcf(three, '<contact><pair geom1="a" geom2="b"/></contact>'))
+    assert {frozenset("ac"), frozenset("bc")} <= robot.description.apart
+    assert frozenset("ab") not in robot.description.apart
+
+
+LEFT_OUT = {
+    "sensors are not made; read bodies, joints and contacts: 'gauge'": (
+        ARM, '<sensor><jointpos name="gauge" joint="shoulder"/></sensor>', ""),
+    "cameras are left out: 'eye'": (ARM, "", '<camera name="eye"/>'),
+    "lights are left out: 'sun'": (ARM, "", '<light name="sun"/>'),
+    "custom numbers are left out: 'n'": (ARM, '<custom><numeric name="n" data="1"/></custom>', ""),
+    "custom texts are left out: '0'": (ARM, '<custom><text name="t" data="x"/></custom>', ""),
+    "textures are not shown: 'sky'": (
+        ARM, '<asset><texture name="sky" type="skybox" builtin="flat" width="8" height="8"/></asset>', ""),
+    "bodies that other programs move (mocap) stay where they are: 'aim'": (ARM, "", '<body name="aim" mocap="true"/>'),
+    "geom 'floor' is a plane, which is not made sim.ground()": (
+        ARM, "", '<geom name="floor" type="plane" size="1 1 1"/>'),
+    "geom 'hill' is a height field, which is not made": (
+        ARM, '<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1" elevation="0 1 0 1"/></asset>',
+        '<geom name="hill" type="hfield" hfield="h"/>'),
+    "the file's options are not taken over: timestep 0.001 s, gravity (0, 0, -1) m/s²": (
+        ARM, '<option timestep="0.001" gravity="0 0 -1"/>', ""),
+    "air or water of density 1.2 and viscosity 0": (ARM, '<option density="1.2"/>', ""),
+    "gravcomp of 'upper' is not honoured": (ARM.replace('"upper"', '"upper" gravcomp="1"'), "", ""),
+    "limits, stiffness, damping and friction of tendon 't' are not honoured": (
+        ARM, '<tendon><fixed name="t" stiffness="3"><joint joint="shoulder" coef="1"/></fixed></tendon>', ""),
+    "actuator 'both' drives no single hinge or slider": (
+        GRIPPER, COUPLED.replace("<equality>", '<actuator><motor name="both" tendon="t"/></actuator><equality>'), ""),
+    "actuator 'stick' drives no single hinge or slider": (
+        ARM, '<actuator><adhesion name="stick" body="upper" ctrlrange="0 1"/></actuator>', ""),
+    "equality 'off' is not active, and not made": (
+        GRIPPER, '<equality><joint name="off" joint1="follow" joint2="lead" active="false"/></equality>', ""),
+    "the nonlinear part of damping of joint 'curved'": (
+        ARM.replace('name="lift"', 'name="curved" damping="1 2"'), "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", LEFT_OUT)
+def test_what_is_left_out_is_told_by_name(write, words):
+    _, robot = load(write, mjcf(*LEFT_OUT[words]))
+    assert words in told(robot)
 
 
 def test_spoiled_files_are_robots_or_refused():
@@ -287,9 +373,3 @@ def test_spoiled_files_are_robots_or_refused():
     seen = fuzz([(".xml", text.replace("><", ">\n<")) for text in FILES.values()], count)
     assert seen["robot"] + seen["refused"] == count
     assert min(seen.values()) > count / 20  # both happen
-
-
-def test_without_mujoco_it_says_what_to_install(write, monkeypatch):
-    monkeypatch.setattr("dovetail.robot.mjcf.find_spec", lambda name: None)
-    with pytest.raises(DovetailError, match=r"MJCF needs mujoco; pip install 'dovetail\[robots\]'"):
-        load(write, FILES["arm"])

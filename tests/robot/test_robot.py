@@ -275,12 +275,15 @@ def test_a_hull_with_many_corners_has_fewer_and_tells_what_it_leaves_out(write, 
     assert "within the file's meshes by" in told.text and "ball.ply" in told.text
 
 
-def test_a_single_ball_is_round_and_stands_on_its_radius(write):
+@pytest.mark.parametrize(
+    ("shape", "height"), [('<sphere radius="0.1"/>', 0.1), ('<capsule radius="0.1" length="0.02"/>', 0.11)]
+)
+def test_a_single_ball_or_capsule_is_round_and_stands_on_its_radius(write, shape, height):
     sim = Sim(dt=0.01)
     sim.ground()
-    foot = sim.robot(write(robot(link("a", shape='<sphere radius="0.1"/>'))), fixed_base=False, pos=(0, 0, 0.101))
-    sim.step(100)
-    assert foot.pos[2] == pytest.approx(0.1, abs=1e-3)  # within d_hat; a polyhedron of it would stand lower
+    foot = sim.robot(write(robot(link("a", shape=shape))), fixed_base=False, pos=(0, 0, height + 0.001))
+    sim.step(60)
+    assert foot.pos[2] == pytest.approx(height, abs=1e-3)  # within d_hat; a polyhedron of it would stand lower
     assert foot.q.size == 0
 
 
@@ -323,3 +326,46 @@ def test_wrong_options_are_refused_by_name(write):
         still().robot("nowhere.urdf")
     with pytest.raises(SceneError, match=r"ends in '.txt'; robots are read from .urdf"):
         still().robot(write(ARM, "arm.txt"))
+
+
+def test_planar_and_floating_joints_leave_free_what_they_should(write):
+    """On a plane across the axis, turning about it; and no joint at all: what it would carry falls."""
+    alone = ARM.replace('<mimic joint="wrist" multiplier="-0.05" offset="0.02"/>', "")
+    sim = Sim(contact=False)
+    robot = sim.robot(write(alone.replace('name="wrist" type="continuous"', 'name="wrist" type="planar"')))
+    assert robot.names[2:5] == ["wrist.distance_n", "wrist.distance_b", "wrist.angle"]
+    start, q = np.linalg.inv(robot.frames["fore"].transform) @ robot.frames["hand"].transform, robot.q
+    q[2:5] = 0.1, -0.2, 0.4
+    robot.q = q
+    moved = np.linalg.inv(start) @ np.linalg.inv(robot.frames["fore"].transform) @ robot.frames["hand"].transform
+    assert moved[2] == pytest.approx([0, 0, 1, 0], abs=1e-9)  # in the plane, z being the axis
+    assert np.linalg.norm(moved[:2, 3]) == pytest.approx(np.hypot(0.1, 0.2), abs=1e-9)
+    assert np.arctan2(moved[1, 0], moved[0, 0]) == pytest.approx(0.4, abs=1e-9)
+    sim = Sim(contact=False)
+    robot = sim.robot(write(alone.replace('name="wrist" type="continuous"', 'name="wrist" type="floating"')))
+    assert "wrist" not in robot.joints and robot.names == ["shoulder", "lift", "finger_joint"]
+    robot.joints["finger_joint"].drive.hold()
+    before, parts = robot.frames["hand"].pos, [robot.bodies[name] for name in ("hand", "finger")]
+    sim.step(10)
+    centre = sum(body.mass * body.velocity for body in parts) / sum(body.mass for body in parts)
+    assert centre[2] == pytest.approx(-0.981, rel=1e-6) and robot.frames["hand"].pos[2] < before[2]
+
+
+DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset>
+<unit meter="0.01"/><up_axis>Y_UP</up_axis></asset><library_geometries><geometry id="g"><mesh><source id="p">
+<float_array id="f" count="12">0 0 0  10 0 0  0 20 0  0 0 30</float_array><technique_common>
+<accessor source="#f" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source><vertices id="v"><input semantic="POSITION"
+source="#p"/></vertices><triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/>
+<p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry></library_geometries><library_visual_scenes>
+<visual_scene id="s"><node><instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def test_a_dae_is_in_its_unit_and_its_axes_stay(write, tmp_path):
+    """Centimetres, times the scale of the URDF; that y is up in it is left alone, as ROS does."""
+    pytest.importorskip("collada")
+    (tmp_path / "tetra.dae").write_text(DAE)
+    shape = '<mesh filename="tetra.dae" scale="1 1 2"/>'
+    made = Sim(contact=False).robot(write(robot(link("a", shape=shape))))
+    assert np.ptp(made.base.vertices, axis=0) == pytest.approx([0.1, 0.2, 0.6], rel=1e-6)

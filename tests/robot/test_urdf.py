@@ -53,6 +53,12 @@ def test_all_that_a_file_says_is_in_the_description(read):
         ('effort="50"', 'effort="0"', r"""'shoulder' has effort="0" \(line 13\), taken for no limit"""),
         ('<dynamics damping="0.7" friction="0.2"/>', '<safety_controller k_velocity="1" soft_lower_limit="-1"/>',
          r"the safety controller from -1 to 0 of joint 'shoulder' \(line 13\) is not enforced"),
+        ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><calibration rising="0.3"/>',
+         r"the calibration of joint 'wrist' \(line 30\) is for its controller"),
+        ('<box size="0.1 0.1 0.1"/>', '<sphere radius="0.0"/>',
+         r"the visual of link 'base' \(line 8\) has no extent, and is not shown"),
+        ('xyz="0 2 0"', 'xyz="0, 2, 0"', r"xyz of <axis> has commas \(line 12\), taken for spaces"),
+        ("</robot>", '<drake:joint name="x"/></robot>', r"<drake:joint> in <robot> is not read \(line 49\)"),
         ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><limit lower="-1" upper="1"/>',
          r"'wrist' is continuous, and its limits"),
         ('lower="-0.1" upper="0.3"', 'lower="-1e16" upper="1e16"', r"limits -1e\+16 to 1e\+16, taken for none"),
@@ -107,6 +113,11 @@ def test_what_makes_no_sense_is_refused_with_its_line(read, before, after, refus
     assert before in ARM
     with pytest.raises(SceneError, match=refused):
         read(ARM.replace(before, after, 1))
+
+
+def test_empty_lines_may_be_before_the_declaration_and_zeros_at_the_end(read):
+    """Which XML forbids; lines are counted as editors do."""
+    assert read("\n\n \n" + ARM + "\0\0").links["base"].where == "line 9"
 
 
 def test_a_file_that_is_no_robot_is_refused(read):

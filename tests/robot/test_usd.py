@@ -128,3 +128,13 @@ def test_a_robot_that_hangs_on_nothing_has_a_free_base_where_the_file_has_it(tmp
     assert (robot.description.root, robot.base.fixed) == ("a", False)
     assert robot.pos == pytest.approx((0, 0, 5))
     assert Sim().robot(file, fixed_base=True).base.fixed
+
+
+def test_the_articulation_root_is_the_base(tmp_path):
+    """Whichever body the joints begin with."""
+    hinge = joint("RevoluteJoint", "j", ["a", "b"], "point3f physics:localPos0 = (1, 0, 0)")
+    bodies = body("a", (0, 0, 5), cube("c", 0.2)) + body("b", (1, 0, 5), cube("c", 0.2))
+    assert read_usd(stage(tmp_path, bodies + hinge)).root == "a"
+    first = 'def Xform "b" (prepend apiSchemas = ['
+    rooted = bodies.replace(first, f'{first}"PhysicsArticulationRootAPI", ')
+    assert read_usd(stage(tmp_path, rooted + hinge)).root == "b"

@@ -25,8 +25,19 @@ def test_what_is_not_honoured_is_told_by_name(tmp_path):
         more="vector3f physics:velocity = (1, 0, 0)\nfloat physxRigidBody:sleepThreshold = 1",
     )
     content += 'def Plumbus "strange" { }\n' + joint("Joint", "free", ["", "b"], "float limit:rotX:physics:low = 3")
+    content += joint(
+        "RevoluteJoint",
+        "hinge",
+        ["b", "d"],
+        "float physxJoint:maxJointVelocity = 90",
+        '"PhysxJointAPI", "PhysxMimicJointAPI:rotX", "NewtonMimicAPI"',
+    )
+    content += body("d", content=cube("c", 0.2))
     robot = read_usd(stage(tmp_path, content))
     for words in (
+        "physxJoint:… attributes are not read (/r/hinge)",
+        "PhysxMimicJointAPI:rotX are not read (/r/hinge)",
+        "NewtonMimicAPI are not read (/r/hinge)",
         "/r/b begins with a velocity",
         "physxRigidBody:… attributes",
         "Plumbus prims",

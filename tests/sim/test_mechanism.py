@@ -220,6 +220,30 @@ def test_arrays_of_drives_and_a_way_home():
     assert sim["hinge 0"].drive.target_velocity == 0.5
 
 
+def test_targets_are_set_in_one_go_as_one_by_one():
+    """Also where a drive is off, runs at a speed, or belongs to a copy of the joints that is written apart."""
+    sims = [arm(), arm()]
+    robots = [sim.mechanism(*sim.joints) for sim in sims]
+    robots[1].target = np.zeros(4)  # those of all drives are known from here on
+    for k in range(6):
+        values = 0.1 * np.arange(4) + 0.01 * k
+        if k == 2:
+            for robot in robots:
+                robot.coordinates[1].drive.target_velocity = 0.3
+        if k == 4:
+            for sim in sims:
+                sim.joints[2].slot.geometry.copy()  # shares its attributes until one of both is written
+        for coordinate, value in zip(robots[0].coordinates, values, strict=True):
+            coordinate.drive.target = value
+        robots[1].target = values
+        settings = [robot.settings for robot in robots]
+        np.testing.assert_array_equal(settings[0], settings[1], err_msg=f"{k}")
+        np.testing.assert_array_equal(settings[1][:, 2:4], np.stack([values, np.zeros(4)], axis=1))
+        for sim in sims:
+            sim.step()
+        np.testing.assert_array_equal(robots[0].q, robots[1].q)
+
+
 def test_coordinates_that_take_no_effort_and_strangers_are_refused():
     sim = zoo()
     m = sim.mechanism()

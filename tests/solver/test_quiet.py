@@ -165,6 +165,27 @@ def test_the_bits_are_those_of_the_general_way(scene, tmp_path):
         assert found[-1] is None
 
 
+def test_what_moves_well_above_the_ground_is_taken_in_one_call():
+    """Its budgets of motion end before the ground, so that nothing of it is a candidate, and looks are few."""
+    sim = Sim()
+    sim.ground()
+    below, hinges = None, []
+    for k in range(3):
+        link = sim.box((0.2, 0.05, 0.05), pos=(0.2 * k + 0.1, 0.0, 0.3))
+        hinges.append(sim.revolute(below, link, pos=(0.2 * k, 0.0, 0.3), axis=(0, 0, 1), drive=0.0))
+        below = link
+    robot = sim.mechanism(*hinges)
+    sim.before_step(lambda: setattr(robot, "target", np.full(3, 0.5 * np.sin(3.0 * sim.time))))
+    sim.step(20)  # drives take some to follow, and budgets to grow
+    found, reports = watched(sim.world), []
+    for _ in range(80):
+        sim.step()
+        reports.append(sim.world.report)
+    assert len(found) == 80 and all(step is not None for step in found)
+    assert {report.candidates for report in reports} == {0}
+    assert sum(report.detections for report in reports) <= 16  # a fifth; it moves by millimetres, 0.3 m above it
+
+
 def test_changes_between_steps_are_seen(tmp_path):
     """The length of steps, a force, a state that is written, a target: what was bound is bound anew."""
     worlds = [arm(), arm()]

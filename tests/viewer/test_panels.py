@@ -7,8 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from robots import ARM
 
 from dovetail import Sim
+from dovetail.cli.load import load
 from dovetail.viewer import Viewer
 from dovetail.viewer.body_panel import BodyPanel
 from dovetail.viewer.joint_panel import JointPanel
@@ -161,3 +163,17 @@ def test_contacts_are_drawn_where_the_world_has_them_and_hidden_by_their_box(vie
     assert (np.einsum("ki,ki->k", along, found.normal) > 0).all()
     stage.switch("contacts", False)
     assert not dots.visible and not lines.visible
+
+
+def test_a_robot_has_a_slider_for_every_joint(tmp_path):
+    """Of its file, but for those that follow others: within the limits, at the posture it starts in."""
+    (tmp_path / "arm.urdf").write_text(ARM)
+    with Viewer(load(tmp_path / "arm.urdf"), playing=False) as viewer:
+        viewer.refresh()
+        sliders = {
+            folder.label: [slider for _, _, slider in widgets if slider.visible and "target" in slider.label]
+            for folder, widgets in panel(viewer, JointPanel)._folders
+        }
+        found = {name.rpartition("/")[2]: each for name, each in sliders.items() if each}
+        assert {name: len(each) for name, each in found.items()} == {"shoulder": 1, "lift": 1, "wrist": 1}
+        assert (found["shoulder"][0].min, found["shoulder"][0].max) == (-1.5, 2.0)

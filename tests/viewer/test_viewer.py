@@ -12,6 +12,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 from joint_scenes import JOINTS, Bench, everything_on
+from robots import ARM
 from scenes import add_boxes, assert_same_arrays, new_scene
 
 from dovetail import Engine, Sim, World
@@ -148,12 +149,15 @@ def test_in_a_notebook_view_returns_at_once_and_says_nothing(recorded, capsys, m
     assert capsys.readouterr().out == ""
 
 
-def test_the_command_line_serves_a_recording_until_ctrl_c(recorded):
-    command = [sys.executable, "-m", "dovetail", "view", str(recorded), "--no-browser"]
+@pytest.mark.parametrize("what", ["recording", "robot"])
+def test_the_command_line_serves_a_recording_or_a_robot_until_ctrl_c(recorded, tmp_path, what):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    file = recorded if what == "recording" else tmp_path / "arm.urdf"
+    command = [sys.executable, "-m", "dovetail", "view", str(file), "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         said = process.stdout.readline()
-        assert said.startswith("dovetail viewer: http://127.0.0.1:")
+        assert said.startswith("dovetail viewer: http://127.0.0.1:"), process.stderr.read()
         with urlopen(said.split()[-1], timeout=30) as page:
             assert page.status == 200
         process.send_signal(signal.SIGINT)

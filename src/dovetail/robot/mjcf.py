@@ -48,20 +48,29 @@ _KINDS = {_BALL: "ball", _SLIDE: "prismatic", _HINGE: "revolute"}
 
 def read_mjcf(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotDescription:
     """The robot in an MJCF file. Of its worldbody, a single body with a free joint is the root, or else the world."""
-    from dovetail.robot.mjcf_more import add_equalities, add_keyframes, add_motors, part_bodies
+    from dovetail.robot.mjcf_more import (
+        add_equalities,
+        add_keyframes,
+        add_motors,
+        add_sites,
+        part_bodies,
+        tell_of_rest,
+    )
 
+    _check_files(file, Folders(file, folders, above=1))
     if find_spec("mujoco") is None:
         raise MissingExtra(f"reading '{file}': MJCF needs mujoco; pip install 'dovetail[robots]'.")
-    _check_files(file, Folders(file, folders, above=1))
     model = Model(file)
     _refuse(model)
     _add_bodies(model)
+    add_sites(model)
     model.robot.check_tree()
     add_motors(model)
     add_equalities(model)
     add_keyframes(model)
     part_bodies(model)
     _tell_of_options(model)
+    tell_of_rest(model)
     return model.robot
 
 
@@ -218,7 +227,8 @@ def _tell_of_options(model: Model) -> None:
     g = ", ".join(f"{x:g}" for x in m.opt.gravity)
     model.robot.findings.append(
         remark(
-            f"the file's options are not taken over: timestep {m.opt.timestep:g} s, gravity ({g}) m/s², solver settings"
+            f"the file's options are not taken over: timestep {m.opt.timestep:g} s, gravity ({g}) m/s², solver "
+            "settings, friction and softness of contacts"
         )
     )
     if m.opt.density or m.opt.viscosity:

@@ -1,4 +1,4 @@
-"""What MJCF files say beside bodies and joints: motors, equalities, keyframes, and who touches whom."""
+"""What MJCF files say beside bodies and joints: motors, equalities, keyframes, who touches whom, sites and the rest."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from dovetail.doctor.finding import remark
 from dovetail.messages import listed
-from dovetail.robot.description import Closure, Joint, Keyframe, Mimic
+from dovetail.robot.description import Closure, Joint, Keyframe, Link, Mimic
 from dovetail.robot.mjcf import Model, placed
 from dovetail.typing import Array
 
-__all__ = ["add_equalities", "add_keyframes", "add_motors", "part_bodies"]
+__all__ = ["add_equalities", "add_keyframes", "add_motors", "add_sites", "part_bodies", "tell_of_rest"]
 
 _CONNECT, _WELD, _JOINT, _TENDON = range(4)
 _BODY, _SITE = 1, 6  # what an equality ties, by mjtObj
@@ -252,3 +252,48 @@ def part_bodies(model: Model) -> None:
             meet = any(one[0] & two[1] or two[0] & one[1] for one in masks[a] for two in masks[b])
             if not meet and frozenset((a, b)) not in wanted:
                 apart.add(frozenset((of[a], of[b])))
+
+
+# --- sites, and what is left out ----------------------------------------------------------------------------
+
+
+def add_sites(model: Model) -> None:
+    """Sites that have a name are links without mass, so that robots have frames there."""
+    m, robot = model.m, model.robot
+    for k in range(m.nsite):
+        who, parent = m.site(k).name, model.link_of.get(int(m.site_bodyid[k]))
+        if not who or parent is None:
+            continue
+        name = who if who not in robot.links else f"site {who}"
+        where, fixed = model.name("site", k), f"{name} fixed"
+        if name in robot.links or fixed in robot.joints:
+            model.warn(f"{where} has the name of another part; it is no frame")
+            continue
+        robot.links[name] = Link(name, where)
+        robot.joints[fixed] = Joint(fixed, "fixed", parent, name, where, model.pose("site", k), np.eye(3)[2])
+
+
+_REST = {
+    "sensor": ("nsensor", "sensors are not made; read bodies, joints and contacts"),
+    "cam": ("ncam", "cameras are left out"),
+    "light": ("nlight", "lights are left out"),
+    "tex": ("ntex", "textures are not shown"),
+    "skin": ("nskin", "skins are not shown"),
+    "plugin": ("nplugin", "plugins are not run"),
+    "numeric": ("nnumeric", "custom numbers are left out"),
+    "text": ("ntext", "custom texts are left out"),
+    "tuple": ("ntuple", "custom tuples are left out"),
+}
+
+
+def tell_of_rest(model: Model) -> None:
+    """Name what is not made of all else that a file may have."""
+    m, findings = model.m, model.robot.findings
+    for kind, (count, what) in _REST.items():
+        called = getattr(m, kind, None)  # texts have no names there
+        names = [f"'{(called(k).name if called else '') or k}'" for k in range(getattr(m, count))]
+        if names:
+            findings.append(remark(f"{what}: {listed(names, 3)}"))
+    moved = [f"'{model.body_names[b]}'" for b in range(m.nbody) if m.body_mocapid[b] >= 0]
+    if moved:
+        findings.append(remark(f"bodies that other programs move (mocap) stay where they are: {listed(moved, 3)}"))

@@ -50,6 +50,7 @@ def read_urdf(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotD
         if found:
             robot.findings.append(warning(f"<{tag}> is not read ({_lines(found)}): {what}", ""))
     read_transmissions(robot, root.all("transmission"), _lines)
+    robot.findings += [remark(text) for text in root.said]
     for what, elements in _unread(root).items():
         robot.findings.append(warning(f"{what} is not read ({_lines(elements)})", ""))
     robot.check_tree()
@@ -103,7 +104,11 @@ class _Reader:
         for shape in element.all("collision"):
             link.collisions.append(self._shape(shape, name))
         for shape in element.all("visual"):
-            link.visuals.append(self._shape(shape, name))
+            if not _is_point(shape):
+                link.visuals.append(self._shape(shape, name))
+            else:
+                shape.one("origin"), self._color(shape.one("material"))
+                self._note(remark(f"the visual of link '{name}' ({shape.where}) has no extent, and is not shown"))
         self._robot.links[name] = link
 
     def _inertia(self, element: Element, link: str) -> Inertia | None:
@@ -252,6 +257,7 @@ class _Reader:
         if calibration is not None:
             for name in calibration.attributes:
                 calibration.number(name)
+            self._note(remark(f"the calibration of joint '{joint.name}' ({calibration.where}) is for its controller"))
 
     # --- both -----------------------------------------------------------------------------------------------
 
@@ -262,6 +268,12 @@ class _Reader:
         if name in known:
             element.refuse(f"there is already a {what} '{name}', in {known[name].where}; names are unique.")
         return name
+
+
+def _is_point(element: Element) -> bool:
+    """Whether a shape is a ball without a radius, by which some files hide it."""
+    balls = [ball for geometry in element.all("geometry") for ball in geometry.all("sphere")]
+    return any(ball.number("radius", "1") == 0.0 for ball in balls)
 
 
 def _pose(origin: Element | None) -> Array:

@@ -32,6 +32,8 @@ class Element:
     children: list[Element] = field(default_factory=list)
     content: str = ""
     """The text in it, between its children."""
+    said: list[str] = field(default_factory=list)
+    """What was read although it is not quite right, of all elements of the file."""
     _asked: set[str] = field(default_factory=set)
 
     @property
@@ -64,6 +66,9 @@ class Element:
     def numbers(self, name: str, count: int, default: str | None = None) -> Array:
         """An attribute of so many finite numbers."""
         words = self.text(name, default).split()
+        if any("," in word for word in words):
+            words = " ".join(words).replace(",", " ").split()
+            self.said.append(f"{name} of <{self.tag}> has commas ({self.where}), taken for spaces")
         try:
             found = np.array([_number(word) for word in words])
         except ValueError:
@@ -123,11 +128,16 @@ def read_xml(file: Path) -> Element:
     except OSError as error:
         raise SceneError(f"reading '{file}': {error.strerror or error}.") from None
     parser = expat.ParserCreate()
+    # strictly, nothing may be before a declaration, and many files have empty lines there, or zeros at their end
+    content = content.rstrip(b"\0")
+    begin = len(content) - len(content.lstrip())
+    skipped = content.count(b"\n", 0, begin)
     outermost: list[Element] = []
     open_elements: list[Element] = []
+    said: list[str] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, parser.CurrentLineNumber, file)
+        element = Element(tag, attributes, parser.CurrentLineNumber + skipped, file, said=said)
         if len(open_elements) >= _DEEPEST:
             element.refuse(f"elements are nested more than {_DEEPEST} deep.")
         (open_elements[-1].children if open_elements else outermost).append(element)
@@ -135,8 +145,8 @@ def read_xml(file: Path) -> Element:
 
     def declares(*_: object) -> NoReturn:
         raise SceneError(
-            f"reading '{file}', line {parser.CurrentLineNumber}: it declares a document type or entities, which can "
-            "blow a file up or read others; remove the declaration."
+            f"reading '{file}', line {parser.CurrentLineNumber + skipped}: it declares a document type or entities, "
+            "which can blow a file up or read others; remove the declaration."
         )
 
     def text(content: str) -> None:
@@ -149,7 +159,7 @@ def read_xml(file: Path) -> Element:
     parser.StartDoctypeDeclHandler = declares
     parser.EntityDeclHandler = declares
     try:
-        parser.Parse(content, True)
+        parser.Parse(content[begin:], True)
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise SceneError(f"reading '{file}': it is not XML ({error}).") from None
     return outermost[0]

@@ -13,6 +13,7 @@ from dovetail.sim.given import rotation_of, vector
 from dovetail.sim.handle import Handle
 from dovetail.sim.inverse_kinematics import inverse_kinematics
 from dovetail.sim.table import spell
+from dovetail.sim.targets import Targets
 from dovetail.sim.words import in_own_words
 from dovetail.typing import Array, ArrayLike
 
@@ -60,6 +61,7 @@ class Mechanism(Handle):
         ]
         self._made: MechanismState | None = None
         self._live: Live | None = None  # whose it is
+        self._targets: Targets | None = None  # once all joints have drives
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -143,7 +145,12 @@ class Mechanism(Handle):
 
     @target.setter
     def target(self, values: ArrayLike) -> None:
-        for coordinate, value in zip(self.coordinates, self._given("target", values).tolist(), strict=True):
+        given = self._given("target", values)
+        if self._targets is None and self.coordinates and all(c.drive.present for c in self.coordinates):
+            self._targets = Targets(self.coordinates)
+        if self._targets is not None and self._targets.put(given):
+            return
+        for coordinate, value in zip(self.coordinates, given.tolist(), strict=True):
             coordinate.drive.target = value
 
     def hold(self) -> None:

@@ -206,7 +206,7 @@ class Potential:
 
     def bind_assembly(self, program: Program, Q: Array, blocks: Blocks) -> int:
         """The place of the derivatives of bodies, rows and laws at Q, with the exact Hessian."""
-        span, active = (0, 0, len(Q), BODIES | JOINTS), self.islands.unconverged
+        span, active = (0, 0, len(Q), phases.BODIES | phases.JOINTS), self.islands.unconverged
         return program.add(
             direct, self._standard, *self._kinds, self._combined, True, Q, active, blocks, blocks.g, span
         )

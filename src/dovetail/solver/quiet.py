@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.kernel.kernel import is_awaited, jit_enabled
-from dovetail.kernel.program import Program
+from dovetail.kernel.program import RESULT, Program
 from dovetail.solver.articulated.arrays import SweepWeights
 from dovetail.solver.assembly.start import FAR, aim_at_start, close_start, scatter
-from dovetail.solver.contact.motion import EVERYTHING, look_at_chunk, record_chunk
+from dovetail.solver.contact.motion import COVERED, EVERYTHING, look_at_chunk, record_chunk
 from dovetail.solver.course import Course, take
 from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["GUESS_TRIALS", "MOST", "Quiet"]
 
 GUESS_TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
+_AHEAD = 2  # among looks of a descent, that at the step to the guess
 MOST = 4 * PATIENCE  # iterations that a step must be allowed at least, so that none of a descent is the last one
 
 
@@ -50,6 +51,7 @@ class Quiet:
         self._given_up = False  # whether the step at hand was tried, and is not quiet
         self.was_whole = False  # whether the last step was taken in one call
         self._footing: Footing | None = None
+        self._everyone = np.ones(model.bodies.count, np.int64)
         self._lawless: Indices | None = None
         self._starts_by_sweep, self._starts_by_blocks = False, not model.lone.exist
         self._made_for: tuple[Methods, Array] | None = None
@@ -98,10 +100,13 @@ class Quiet:
         found = None
         if self._is_quiet(state.Q, h, tolerances) and (not methods.is_consistent or self._may_start()):
             found = self._taken(state, h, methods, tolerances)
+            if found is None and self._has_looked(state.Q):
+                found = self._taken(state, h, methods, tolerances)
         if found is None:
             directions.age, self._given_up = age, True
             return None
         if model.contact is not None:
+            model.contact.watch.ahead = 0
             model.contact.commit_clear(h)
         state.accept(h, methods.landing(model.nobody)[1], model.untouched, model.unrubbed, model.nobody)
         model.commit(h, converged=True)
@@ -141,6 +146,16 @@ class Quiet:
             return True
         return self._starts_by_blocks and model.directions.in_one_call(model.islands.is_free)
 
+    def _has_looked(self, Q: Array) -> bool:
+        """Whether a step from Q was given up for want of a look at what is near, which was taken now: nothing is."""
+        model, d, contact = self._model, self._descent, self._model.contact
+        if d is None or contact is None or d.words[d.look[_AHEAD] + RESULT] == COVERED:
+            return False
+        watch = contact.watch
+        watch.update_candidates(Q, d.y, model.islands, model.whole, 0, self._everyone)
+        watch.ahead = watch.looks
+        return contact.is_idle
+
     def _taken(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> Solution | None:
         model, (Q_new, V_new, A_new) = self._model, state.spare
         d = self._ready(h, tolerances, GUESS_TRIALS if state.dt_before > 0.0 else 0)
@@ -150,7 +165,10 @@ class Quiet:
             self._course = c
         if methods.is_consistent:
             model.start.begin(state.Q, state.V, model.nobody, h, h / (state.dt_before or h))
-        books = None if model.contact is None else model.contact.watch.books()
+        books = None
+        if model.contact is not None:
+            books = model.contact.watch.books()
+            d.words[d.look[_AHEAD] + RESULT] = COVERED
         Q_before, V_before = state.Q_before, state.V_before
         n = take(c, self._footing, d, model.islands, state.Q, state.V, state.A, Q_before, V_before, Q_new, V_new, A_new)
         return self._ended(d, Q_new if n >= 0 else None, n, books)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JointPanel"]
 
-_MOST_JOINTS = 24  # with sliders; a page with more of them is slow and nobody finds anything in it
+_MOST_JOINTS = 64  # with sliders, which humanoids have; a page with more of them is slow
 
 
 class JointPanel:

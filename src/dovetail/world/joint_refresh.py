@@ -86,6 +86,7 @@ class _LawRefresh:
         self._acceleration = np.concatenate([self._ask_acceleration(reader, use) for use in uses])
         self.given: tuple[Array, Array] | None = None  # of servos: target and acceleration, to be filled
         self._wanted = np.zeros(0)  # target as it was written
+        self._within = np.zeros((2, 0))  # limits of servos, infinite where a target may be beyond them
         self._switch = self._ask(reader, word.switch)
         self._hold = self._ask(reader, word.hold)
         self._base = np.concatenate([np.arange(use.base_rows.start, use.base_rows.stop) for use in uses])
@@ -114,16 +115,20 @@ class _LawRefresh:
             return reader.ask(use.entry.elements, use.word.acceleration)
         return np.full(use.entry.count, -1)
 
-    def run(self, read: Array, changed: Flags | None = None) -> None:
-        """Take over what was read; `changed` says which of it has, if that is known."""
-        laws = self.laws
-        if changed is not None and np.count_nonzero(changed[self._common]):
-            changed = None
+    def run(self, read: Array, changed: Flags | None = None) -> bool:
+        """Take over what was read; `changed` says which of what it has `asked` for has, if that is known.
+
+        Whether that may bound the targets of servos elsewhere.
+        """
+        laws, columns = self.laws, self._columns
+        if changed is not None:
+            common, count = len(self._common), laws.count
+            changed = None if np.count_nonzero(changed[:common]) else changed[common:]
+        if changed is not None:
+            columns = [column for k, column in enumerate(columns) if np.count_nonzero(changed[k * count :][:count])]
         on: Flags | None = None if self._switch is None else read[self._switch] != 0.0
         held = self._keep_held(read, on)
-        for column in self._columns:
-            if changed is not None and not np.count_nonzero(changed[column.at]):
-                continue
+        for column in columns:
             values = column.values(read, self._entries)
             if column.parameter.reported:
                 values = values - (0.0 if self._offset is None else read[self._offset])
@@ -137,10 +142,11 @@ class _LawRefresh:
         if self._lowered.held is not None and self._exact.size:
             _, target, scale = laws.p[self._exact].T
             self._lowered.held.target[self._exact_rows] = scale * target
-        if isinstance(self._word, Limit):
+        if self.is_limit:
             self._check_limits()
         if self.given is not None and changed is None:
             self.given[1][:] = self._accelerations(read)
+        return self.is_limit or (self.given is not None and changed is None)
 
     @property
     def may_approach(self) -> bool:
@@ -165,16 +171,25 @@ class _LawRefresh:
         found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
         return found
 
-    def stay_within(self, lower: Array, upper: Array) -> None:
+    def know_bounds(self, lower: Array, upper: Array) -> None:
         """Targets of servos that have an acceleration end at the limits, by coordinate: firm ones would break them."""
         assert self.given is not None
-        target, acceleration = self.given
+        approaches = np.isfinite(self.given[1])
         low, high = lower[self.laws.of], upper[self.laws.of]
-        target[:] = np.where(np.isfinite(acceleration), np.clip(self._wanted, low, high), self._wanted)
+        self._within = np.array([np.where(approaches, low, -np.inf), np.where(approaches, high, np.inf)])
+
+    def stay_within(self) -> None:
+        """Take the targets over, as far as limits allow."""
+        assert self.given is not None
+        np.minimum(np.maximum(self._wanted, self._within[0]), self._within[1], out=self.given[0])
+
+    @property
+    def is_limit(self) -> bool:
+        return isinstance(self._word, Limit)
 
     def add_bounds(self, lower: Array, upper: Array) -> None:
         """Limits, by coordinate; of hard ones where their barriers begin."""
-        if isinstance(self._word, Limit):
+        if self.is_limit:
             low, high, strength = self.laws.p[:, :3].T
             short = MARGIN * np.minimum(1.0, high - low) * np.isinf(strength)
             low, high = low + short, high - short
@@ -243,11 +258,12 @@ class _LoadRefresh:
         self.asked: Indices = np.concatenate([self._force, self._switch])
         self._entries = _Entries([use.entry for use in uses])
 
-    def run(self, read: Array, changed: Flags | None = None) -> None:
-        """Take over what was read."""
+    def run(self, read: Array, changed: Flags | None = None) -> bool:
+        """Take over what was read; no servo is bounded by it."""
         values = np.where(read[self._switch] != 0.0, read[self._force], 0.0)
         self._entries.check_finite(self._name, values)
         self._values[:] = values
+        return False
 
 
 class JointRefresh:
@@ -266,6 +282,10 @@ class JointRefresh:
         for load in lowered.load_uses:
             loads.setdefault(id(load.values), []).append(load)
         self._loads = [_LoadRefresh(uses, reader) for uses in loads.values()]
+        parts: list[_LawRefresh | _LoadRefresh] = [*self._laws, *self._loads]
+        ends = np.cumsum([0, *(len(part.asked) for part in parts)]).tolist()
+        self._parts = [(part, slice(*ends[k : k + 2])) for k, part in enumerate(parts)]
+        self._asked = np.concatenate([np.zeros(0, np.int64), *(part.asked for part in parts)])
         self._terms = [
             (
                 use,
@@ -342,17 +362,16 @@ class JointRefresh:
         """Take over what was read, of laws and loads of which something has changed."""
         read, changed = self.reader.values, None if self._stale else self.reader.values != self._taken
         self._stale = True  # until all is taken: what is refused once is refused again
-        parts: list[_LawRefresh | _LoadRefresh] = [*self._laws, *self._loads]
-        for part in parts:
-            if changed is None or np.count_nonzero(changed[part.asked]):
-                part.run(read, changed)
-        if self._servos:
-            count = len(self._lowered.coordinates.value)
-            lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
-            for law in self._laws:
-                law.add_bounds(lower, upper)
-            for servo in self._servos:
-                servo.stay_within(lower, upper)
+        changed = None if changed is None else changed[self._asked]
+        bounded = False
+        for part, places in self._parts:
+            of_part = None if changed is None else changed[places]
+            if of_part is None or np.count_nonzero(of_part):
+                bounded |= part.run(read, of_part)
+        if self._servos and bounded:
+            self._find_bounds()
+        for servo in self._servos:
+            servo.stay_within()
         for use, column, at, parameter in self._terms:
             if at is not None:
                 values = read[at]
@@ -362,3 +381,12 @@ class JointRefresh:
                 use.terms.p[use.rows, column] = parameter.value
         self._taken = read.copy()
         self._stale = False
+
+    def _find_bounds(self) -> None:
+        """Tell servos of the limits of their coordinates."""
+        count = len(self._lowered.coordinates.value)
+        lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
+        for law in self._laws:
+            law.add_bounds(lower, upper)
+        for servo in self._servos:
+            servo.know_bounds(lower, upper)

@@ -147,7 +147,8 @@ class Marcher:
         descent = model.still.descent if stands else found[2]
         laws, exact, coordinates, state = model.potential.laws, model.potential.exact, s.joints.coordinates, s.state
         reads, no_rows, room = [], np.zeros((0, 3)), np.zeros((8, *state.Q.shape))  # of the state: see _aim
-        needed: list[Any] = [model.still.program if stands else model.quiet.programs, *found, model.islands, coordinates]
+        programs = model.still.program if stands else model.quiet.programs
+        needed: list[Any] = [programs, *found, model.islands, coordinates]
         for reader in (self._length, *self._refresh.readers, s.joints.refreshing.reader):
             reader.read()
             places = reader.places

@@ -143,7 +143,8 @@ class Simulation(Counted):
     @property
     def time(self) -> float:
         """Simulated time [s]: the sum of all steps."""
-        return float(self.clock.sum())
+        time, lost = self.clock.tolist()
+        return float(time + lost)
 
     def advance(self, frame: int) -> StepReport:
         """Compute frame `frame`; if anything is raised, an interrupt too, all is as it was in the frame before.

@@ -138,8 +138,8 @@ class Contact:
         if h * h != self._h2:
             self._h2 = h * h
             self._stiffness = adaptive(self.mass, h)
-        if self.watch.looks:
-            self.watch.looks = 0
+        if self.watch.looks or self.watch.ahead:
+            self.watch.looks, self.watch.ahead = self.watch.ahead, 0
 
     def begin_clear(self, Q: Array, h: float) -> bool:
         """Start a step of length h at Q, if nothing was near anything in the last one; whether that was so.

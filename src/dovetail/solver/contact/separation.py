@@ -24,9 +24,10 @@ __all__ = ["LEAST", "SLOW_HEADROOM", "separate"]
 SLOW_HEADROOM = 8.0  # slack by motion, of bodies that move less than d̂/2 or so
 LEAST = 0.5  # of the range: room at least
 _LEAST_APART = 0.05  # the same along an axis, where a look finds no features and costs little
+_OWN_HEADROOM = 3.0  # slack by motion along an axis, of bodies of a mechanism: it may have no candidates then
 _CLEAR = 3.0  # hulls that are so many times farther apart than asked for need not be known to be farther
 _ROUNDS = 8
-_LARGE = 64  # vertices beyond which a look at all of them does not pay
+_LARGE = 256  # vertices beyond which a look at all of them does not pay
 _COST = 120.0  # [ns] of a pair
 
 
@@ -118,7 +119,8 @@ def _separate(
         for x in range(3):
             own[k, x] = axis[i, x]
         along = need_of(near, shift, turn, commits, own, island, k)
-        room_along = _room(along, d_hat, headroom, _LEAST_APART)
+        apart = min(headroom, _OWN_HEADROOM) if island[a] == island[b] else headroom
+        room_along = _room(along, d_hat, apart, _LEAST_APART)
         if gap - rest > min(room_along, budget, past):
             slack[k], need[k], room, allowed = gap - rest, along, room_along, min(room_along, budget)
         else:

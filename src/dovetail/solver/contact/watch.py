@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.solver.contact.candidates import Candidates, list_vertices
 from dovetail.solver.contact.detect import detect, positions
-from dovetail.solver.contact.kinds import PAIR
+from dovetail.solver.contact.kinds import D_HAT, PAIR, THICKNESS, A
 from dovetail.solver.contact.known import Watched, follow
 from dovetail.solver.contact.motion import (
     BODIES_SPENT,
@@ -63,6 +63,7 @@ class Watch(Watched):
     """Candidates with the books of motion that they are complete for, see motion.py.
 
     looks                how often candidates were looked for in the present step
+    ahead                how often before it was begun
     headroom, pair_headroom   budget of a body and slack of a pair by their expected motion
     is_short             whether any of these is less than asked for
     """
@@ -83,7 +84,7 @@ class Watch(Watched):
         self._X = np.zeros((scene.x_count, 3))  # of all vertices, where candidates were last looked for
         self.candidates = Candidates.none()
         self.headroom, self.pair_headroom = _BODY_HEADROOM, _HEADROOM
-        self.looks = 0
+        self.looks = self.ahead = 0
         self.is_short = False
 
     @property
@@ -192,6 +193,23 @@ class Watch(Watched):
         self.planes[USED] = 0.0
         self.used.fill(0.0)
 
+    def _stay_off(self, planes: Candidates) -> Candidates:
+        """Cut all budgets so that they end before half-planes that nothing would reach soon; what is then near these.
+
+        No candidate is worth more than budgets that last longer: steps without any are cheaper.
+        """
+        if not planes.count:
+            return planes
+        body, numbers, still = planes.pairs[:, A], planes.numbers, self.planes[STILL:]
+        free = planes.known[:, 0] - numbers[:, THICKNESS] - numbers[:, D_HAT]
+        share = 0.999 * float((free / (self.budget[body] + self.planes[BUDGET])).min())
+        least, widest = _room(self.motion, self.scene.d_hat, _BODY_HEADROOM), self.scene.d_hat.max(keepdims=True)
+        if (share * self.budget < least).any() or share * self.planes[BUDGET] < _room(still, widest, _BODY_HEADROOM)[0]:
+            return planes
+        self.budget *= share
+        self.planes[BUDGET] *= share
+        return Candidates.none()
+
     def _planes(self) -> Candidates:
         """The present candidates with half-planes."""
         pairs, numbers, known = self.candidates.pairs, self.candidates.numbers, self.candidates.known
@@ -213,13 +231,14 @@ class Watch(Watched):
             self._grow_headroom()
             return
         if planes is None:
-            planes = near_planes(scene, self._touching, self.budget + self.planes[BUDGET], X)
+            planes = self._stay_off(near_planes(scene, self._touching, self.budget + self.planes[BUDGET], X))
         asked, axis = separate(self, island, chosen, scene, self.pair_headroom, X)
         close = (self.axis[chosen] == 0.0).all(axis=1)
         looked = chosen[close]
-        self.candidates = detect(
-            scene, self._room, planes, old, place_of, self.near, self.slack, self.path, looked, axis[close], X
-        )
+        if len(looked) or old.count or planes.count:
+            self.candidates = detect(
+                scene, self._room, planes, old, place_of, self.near, self.slack, self.path, looked, axis[close], X
+            )
         a, b = self.near[chosen].T
         cut = (self.short[a] | self.short[b]) != 0
         self.pair_short[chosen] = self.slack[chosen] < np.where(cut, *asked)
