@@ -23,7 +23,7 @@ from dovetail.solver.footing import Footing
 from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.phases import CCD_TOL, NUMBERS, OPEN, RATE, RATE_TOL, SETTLED, STEP, STEP_TOL
-from dovetail.solver.predict import guesses, predict, stay_if_struck
+from dovetail.solver.predict import first_guess, predict, stay_if_struck
 from dovetail.solver.quiet import MOST
 from dovetail.solver.repose import CALLS, CONTACTS, COUNTS, FRICTIONS, GIVEN_UP_LATE, TAKEN, Repose, rest
 from dovetail.solver.solution import Solution, Tolerances
@@ -207,7 +207,7 @@ class Still:
             predict, methods.prediction, methods.of, h, free, bodies.is_dynamic, total, Q[0], start.V, Q_before, V,
             potential.Q_tilde,
         )  # fmt: skip
-        calls["guess"] = program.add(guesses, h * h / methods.weight, free, Q[0], potential.Q_tilde, A, Q[1])
+        calls["guess"] = program.add(first_guess, h * h / methods.weight, free, Q[0], potential.Q_tilde, A, Q[1])
         calls["stay"] = program.add(
             stay_if_struck, bodies, islands.mechanism, self._touching, 1.0, Q_before, Q[0], potential.Q_tilde, Q[1]
         )

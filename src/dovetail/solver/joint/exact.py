@@ -82,7 +82,7 @@ class ExactJoints:
         self._scale = 1.0  # h²
         self._size = 1.0  # of the scene [m]
         # whether a whole step closes all joints: there are no sliders or combined rows
-        self._is_linear = slides.exact == slides.count and combined.count == 0
+        self.is_linear = slides.exact == slides.count and combined.count == 0
 
     def pairs_of(self, joints: Sequence[int]) -> Indices:
         """Left and right bodies (m, 2) of all rows of some joints."""
@@ -159,7 +159,7 @@ class ExactJoints:
     @property
     def stay_closed(self) -> bool:
         """Whether the joints are closed in all states of a step: those that are linear are, if it begins so."""
-        return self._kept[0] != 0.0 and self._is_linear
+        return self._kept[0] != 0.0 and self.is_linear
 
     def allow_gaps(self) -> None:
         """Bodies are moved without regard to the joints: from outside, or by steps that go round."""
