@@ -175,6 +175,26 @@ def test_a_drawer_that_starts_at_its_hard_stop_leaves_it_with_the_speed_it_has(c
     assert slide.distance == pytest.approx(0.15, abs=1e-4)
 
 
+@pytest.mark.parametrize("gains", [None, (2e6, 0.0), (2e3, 1e2)])
+def test_a_drive_goes_with_its_largest_velocity_and_needs_no_effort_for_it(gains):
+    """It went with half of it under ctr, told all of it, and pushed with 150 N: without own gains, or stiff ones."""
+    sim = Sim(contact=False)
+    slide = sim.prismatic(None, sim.box(0.1, mass=2), axis=(1, 0, 0), drive=0.0)
+    slide.drive.max_velocity = 0.5
+    if gains is not None:
+        slide.drive.stiffness, slide.drive.damping = gains
+    slide.drive.target = 0.8
+    sim.step(20)
+    before = slide.distance
+    sim.step(40)
+    # to Newton's tolerance, 1e-3 m/s
+    assert (slide.distance - before) / 0.4 == pytest.approx(0.5, abs=1e-3)
+    assert slide.velocity == pytest.approx(0.5, abs=1e-3)
+    assert abs(slide.drive.effort) < 0.1
+    sim.step(200)
+    assert slide.distance == pytest.approx(0.8, abs=1e-3)
+
+
 def test_looking_at_a_drive_does_not_add_one():
     _, _, hinge = pendulum()
     assert repr(hinge.drive) == "<drive of revolute joint 'revolute joint 1': off>"
