@@ -175,6 +175,34 @@ def test_a_drawer_that_starts_at_its_hard_stop_leaves_it_with_the_speed_it_has(c
     assert slide.distance == pytest.approx(0.15, abs=1e-4)
 
 
+def test_a_winch_pulls_at_the_speed_of_its_rope_with_the_weight_of_the_load():
+    """A start of ctr took the rope for one at rest: the load went with 2 m/s by its velocity, under 4098 N."""
+    sim = Sim(contact=False)
+    load = sim.box(0.2, mass=10)
+    rope = sim.distance(None, load, start=(0, 0, 2), end=load.pos)
+    sim.step(3)
+    for _ in range(10):
+        rope.length -= 0.01
+        sim.step()
+    # Newton's tolerance, 1e-3 m/s; in a step of 0.01 s that is 1 N
+    assert (rope.velocity, load.velocity[2]) == pytest.approx((-1.0, 1.0), abs=1e-3)
+    assert rope.reaction.force[2] == pytest.approx(98.1, abs=1.0)
+    sim.step(2)
+    assert load.velocity[2] == pytest.approx(0.0, abs=1e-3)
+    assert rope.reaction.force[2] == pytest.approx(98.1, abs=1.0)
+
+
+def test_a_gear_whose_offset_moves_turns_its_follower_at_that_rate():
+    sim = Sim(contact=False, gravity=(0, 0, 0))
+    axles = [sim.revolute(None, sim.cylinder(0.1, 0.02), pos=(0, 0, 0), axis=(0, 0, 1)) for _ in range(2)]
+    axles[1].drive.hold()
+    gear = sim.couple(*axles, ratio=2.0)
+    for _ in range(10):
+        gear.offset += 0.01
+        sim.step()
+    assert axles[0].velocity == pytest.approx(1.0, abs=1e-2)
+
+
 @pytest.mark.parametrize("gains", [None, (2e6, 0.0), (2e3, 1e2)])
 def test_a_drive_goes_with_its_largest_velocity_and_needs_no_effort_for_it(gains):
     """It went with half of it under ctr, told all of it, and pushed with 150 N: without own gains, or stiff ones."""
