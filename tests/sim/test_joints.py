@@ -192,6 +192,32 @@ def test_a_winch_pulls_at_the_speed_of_its_rope_with_the_weight_of_the_load():
     assert rope.reaction.force[2] == pytest.approx(98.1, abs=1.0)
 
 
+def test_a_distance_joint_tells_its_length_before_the_first_step():
+    sim = Sim(contact=False)
+    rod = sim.distance(None, sim.box(0.2, name="load"), start=(0, 0, 2), end=(0, 0, 0))
+    assert rod.distance == rod.length == 2.0
+    assert "'load': length 2 m, distance 2 m at 0 m/s" in repr(rod)
+
+
+def test_a_coupling_of_a_coordinate_to_itself_is_refused():
+    sim = Sim()
+    axle = sim.revolute(None, sim.box(0.2), pos=(0, 0, 0), axis=(0, 0, 1), name="axle")
+    with pytest.raises(SceneError, match="follower and leader are both revolute joint 'axle'; a coupling needs two"):
+        sim.couple(axle, axle, 1.0)
+    other = sim.revolute(None, sim.box(0.2, pos=(1, 0, 0)), pos=(1, 0, 0), axis=(0, 0, 1))
+    with pytest.raises(SceneError, match="ratio = nan; give a finite number"):
+        sim.couple(axle, other, math.nan)
+
+
+def test_what_can_be_read_and_not_set_says_so():
+    sim = Sim()
+    axle = sim.revolute(None, sim.box(0.2), pos=(0, 0, 0), axis=(0, 0, 1))
+    with pytest.raises(
+        AttributeError, match=r"RevoluteJoint.velocity can be read, not set; these can: angle, armature"
+    ):
+        axle.velocity = 3.0
+
+
 def test_a_gear_whose_offset_moves_turns_its_follower_at_that_rate():
     sim = Sim(contact=False, gravity=(0, 0, 0))
     axles = [sim.revolute(None, sim.cylinder(0.1, 0.02), pos=(0, 0, 0), axis=(0, 0, 1)) for _ in range(2)]

@@ -90,7 +90,7 @@ class Model:
 
     @property
     def pulled(self) -> Flags:
-        """Bodies (n,) on exact rows whose targets have moved since the last step, with all that joints connect to them."""
+        """Bodies (n,) on exact rows whose targets have moved since the last step, with all that joints connect to."""
         exact = self.potential.exact
         if exact is None or not exact.combined.count or not len(bodies := exact.combined.pulled):
             return self.nobody
