@@ -218,17 +218,6 @@ def test_what_can_be_read_and_not_set_says_so():
         axle.velocity = 3.0
 
 
-def test_a_gear_whose_offset_moves_turns_its_follower_at_that_rate():
-    sim = Sim(contact=False, gravity=(0, 0, 0))
-    axles = [sim.revolute(None, sim.cylinder(0.1, 0.02), pos=(0, 0, 0), axis=(0, 0, 1)) for _ in range(2)]
-    axles[1].drive.hold()
-    gear = sim.couple(*axles, ratio=2.0)
-    for _ in range(10):
-        gear.offset += 0.01
-        sim.step()
-    assert axles[0].velocity == pytest.approx(1.0, abs=1e-2)
-
-
 @pytest.mark.parametrize("gains", [None, (2e6, 0.0), (2e3, 1e2)])
 def test_a_drive_goes_with_its_largest_velocity_and_needs_no_effort_for_it(gains):
     """It went with half of it under ctr, told all of it, and pushed with 150 N: without own gains, or stiff ones."""

@@ -3,7 +3,7 @@
 Both methods of second order suppose that a motion is smooth. A contact or a hard limit is a kink:
 
     ctr     takes a step that begins in touch as held (held.py), and one that ends there with the velocity of that; as
-            bdf1 one in which the length of an exact rod or the offset of a gear moves: its start would be at rest
+            bdf1 one in which the length of an exact rod or the target of an exact drive moves: it would start at rest
     bdf2    takes a step that begins or ends in touch as bdf1, and the one after it, unless `integrator/bdf2_contact` is
             libuipc: its past, drawn on across an impact, throws a body back, at times higher than it fell from
     bdf2    takes the first step as bdf1 where `integrator/bdf2_start` says so: there is no past

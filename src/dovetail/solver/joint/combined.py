@@ -77,12 +77,15 @@ class Combined(Record):
 
     @property
     def pulled(self) -> Indices:
-        """Bodies of rows that are open by what was committed: something has moved their targets since."""
+        """Bodies of rows of joints that are open by what was committed: something has moved their targets since.
+
+        Not of couplings: gradients by their ratios and offsets suppose steps that do not change with these.
+        """
         e = self.entries
         x = self.weight * e.coordinates.value[e.of]
         size = 1.0 + np.bincount(e.group, np.abs(x), self.count)
         is_open = np.abs(np.bincount(e.group, x, self.count) - self.target) > _OPEN * size
-        return e.body[is_open[e.group]]
+        return e.body[(is_open & (self.joint >= 0))[e.group]]
 
     @classmethod
     def joined(cls, parts: Sequence[Combined], coordinates: Coordinates) -> Combined:
