@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from joint_scenes import TIGHT, Bench
 
+from dovetail import Sim
 from dovetail.constitution import (
     AffineBodyCylindricalJoint,
     AffineBodyExternalBodyForce,
@@ -124,7 +125,9 @@ def test_under_a_load_the_gap_is_where_the_barrier_balances_it():
     bench, joined = hinge(-1.0, 0.2, {**TIGHT}, torque=torque)
     bench.run(300)
     gap = 0.2 - float(joined["angle"][0])
-    kappa = 0.1  # the inertia about the axis, which for a body with equal moments is that of its affine rotation
+    # the inertia about the axis, which for a body with equal moments is that of its affine rotation; tenfold, for the
+    # body has arrived with 3.5 rad/s
+    kappa = 10 * 0.1
 
     def slope(g, margin=1e-4):
         y = g / margin
@@ -137,6 +140,39 @@ def test_under_a_load_the_gap_is_where_the_barrier_balances_it():
     # Newton ends within 1e-10 rad, and the angle of 0.2 rad has a round-off of 3e-17
     assert gap == pytest.approx(middle, rel=1e-3)
     assert joined["limit/effort"][0] == pytest.approx(-torque, rel=1e-3)
+
+
+@pytest.mark.parametrize("torque", [0.3, 30.0, 3e3, 3e5, 3e7])
+def test_the_gap_under_any_load_is_some_of_the_margin(torque):
+    """From 1 to 90 % of ĝ = 1e-4 rad: κ follows the load by powers of ten. It was κĝ²/h²f, down to 3e-13 rad."""
+    bench, joined = hinge(-1.0, 0.2, torque=torque)
+    bench.run(120)
+    assert 1e-6 < 0.2 - float(joined["angle"][0]) < 0.9e-4
+    assert joined["limit/effort"][0] == pytest.approx(-torque, rel=0.05)  # what Newton's tolerance leaves of a gap
+
+
+@pytest.mark.parametrize("stiffness", [20.0, 2e3, 2e4])
+@pytest.mark.parametrize("pressed", [(5,), (1, 2, 4, 5)])
+def test_motors_press_joints_of_an_arm_against_stops_while_others_swing(stiffness, pressed):
+    """Steps that turn bodies bend into gaps of stops by second order: they took 1024 iterations, or were singular."""
+    sim = Sim(contact=False)
+    joints, parent = [], None
+    for k, axis in enumerate([(0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0), (1, 0, 0)]):
+        width = 0.06 - 0.006 * k
+        link = sim.box((0.3, width, width), pos=(0.3 * k + 0.15, 0, 1), density=2000)
+        joint = sim.revolute(parent, link, pos=(0.3 * k, 0, 1), axis=axis, limit=(-0.6, 0.6), hard=True, drive=True)
+        joint.drive.stiffness, joint.drive.damping = stiffness, 0.02 * stiffness
+        joints.append(joint)
+        parent = link
+    iterations = []
+    for _ in sim.run(100):
+        for k, joint in enumerate(joints):
+            joint.drive.target = 1.5 if k in pressed else 0.4 * np.sin(2 * np.pi * sim.time + k)
+        iterations.append(sim.world.report.iterations)
+        assert all(abs(joint.angle) < 0.6 for joint in joints)
+    assert max(iterations) < 150  # where all four arrive in one step, with 50 kN·m
+    assert np.mean(iterations) < 8
+    assert all(0.6 - joints[k].angle < 1e-4 for k in pressed)
 
 
 @pytest.mark.parametrize("spin", [30.0, 70.0, 250.0, 700.0])

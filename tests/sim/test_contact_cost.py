@@ -40,3 +40,14 @@ def test_what_rests_beside_a_machine_that_moves_is_solved_with_its_contacts():
     assert abs(rod.spin[1]) > 0.1
     assert sum(halvings) == 0
     np.testing.assert_allclose(box.pos[2], height, atol=1e-5)  # two tolerances of Newton's steps, 1e-3 m/s · dt
+
+
+def test_marbles_keep_their_guess_while_a_machine_tries_its_own():
+    """A marble lands behind the first one, and a pendulum swings elsewhere: all were sent back: 25 iterations."""
+    sim = Sim(dt=0.005, friction=0.3)
+    sim.box((4, 0.2, 0.1), pos=(1.5, 0, -0.05), fixed=True)
+    for k in range(2):
+        pos = (0.034 * k, 0, 0.0155 + 0.01 * k)
+        sim.sphere(0.015, pos=pos, density=2500, velocity=(1.5, 0, 0), spin=(0, 100, 0))
+    sim.revolute(None, sim.box((0.2, 0.02, 0.02), pos=(0.1, 5, 1)), pos=(0, 5, 1), axis=(0, 1, 0))
+    assert max(sim.world.report.iterations for _ in sim.run(15)) < 15

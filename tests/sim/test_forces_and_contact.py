@@ -54,6 +54,18 @@ def test_gears_racks_and_mimics():
         other.couple(other.revolute(None, other.bodies[0], pos=(0, 0, 0), axis=(0, 0, 1)), ball, 1.0)
 
 
+@pytest.mark.parametrize("other", ["flor", "crate", "another Sim"])
+def test_whoever_may_touch_is_a_body_or_a_ground_that_is_there(other):
+    """A misspelt name, or that of a body, touched nothing; a body of another Sim was taken for one of this."""
+    sim = Sim()
+    sim.ground(name="floor")
+    crate = sim.box(0.2, pos=(0, 0, 0.1), name="crate")
+    sim.step()
+    assert crate.touches("floor")
+    with pytest.raises(SceneError, match=r"other = .*; give a body of this Sim, or the name of a ground: 'floor'"):
+        crate.touches(Sim().box(0.2) if other == "another Sim" else other)
+
+
 def test_who_touches_whom_and_how_hard():
     sim = Sim()
     sim.ground(name="floor")

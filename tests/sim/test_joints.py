@@ -175,6 +175,69 @@ def test_a_drawer_that_starts_at_its_hard_stop_leaves_it_with_the_speed_it_has(c
     assert slide.distance == pytest.approx(0.15, abs=1e-4)
 
 
+def test_a_winch_pulls_at_the_speed_of_its_rope_with_the_weight_of_the_load():
+    """A start of ctr took the rope for one at rest: the load went with 2 m/s by its velocity, under 4098 N."""
+    sim = Sim(contact=False)
+    load = sim.box(0.2, mass=10)
+    rope = sim.distance(None, load, start=(0, 0, 2), end=load.pos)
+    sim.step(3)
+    for _ in range(10):
+        rope.length -= 0.01
+        sim.step()
+    # Newton's tolerance, 1e-3 m/s; in a step of 0.01 s that is 1 N
+    assert (rope.velocity, load.velocity[2]) == pytest.approx((-1.0, 1.0), abs=1e-3)
+    assert rope.reaction.force[2] == pytest.approx(98.1, abs=1.0)
+    sim.step(2)
+    assert load.velocity[2] == pytest.approx(0.0, abs=1e-3)
+    assert rope.reaction.force[2] == pytest.approx(98.1, abs=1.0)
+
+
+def test_a_distance_joint_tells_its_length_before_the_first_step():
+    sim = Sim(contact=False)
+    rod = sim.distance(None, sim.box(0.2, name="load"), start=(0, 0, 2), end=(0, 0, 0))
+    assert rod.distance == rod.length == 2.0
+    assert "'load': length 2 m, distance 2 m at 0 m/s" in repr(rod)
+
+
+def test_a_coupling_of_a_coordinate_to_itself_is_refused():
+    sim = Sim()
+    axle = sim.revolute(None, sim.box(0.2), pos=(0, 0, 0), axis=(0, 0, 1), name="axle")
+    with pytest.raises(SceneError, match="follower and leader are both revolute joint 'axle'; a coupling needs two"):
+        sim.couple(axle, axle, 1.0)
+    other = sim.revolute(None, sim.box(0.2, pos=(1, 0, 0)), pos=(1, 0, 0), axis=(0, 0, 1))
+    with pytest.raises(SceneError, match="ratio = nan; give a finite number"):
+        sim.couple(axle, other, math.nan)
+
+
+def test_what_can_be_read_and_not_set_says_so():
+    sim = Sim()
+    axle = sim.revolute(None, sim.box(0.2), pos=(0, 0, 0), axis=(0, 0, 1))
+    with pytest.raises(
+        AttributeError, match=r"RevoluteJoint.velocity can be read, not set; these can: angle, armature"
+    ):
+        axle.velocity = 3.0
+
+
+@pytest.mark.parametrize("gains", [None, (2e6, 0.0), (2e3, 1e2)])
+def test_a_drive_goes_with_its_largest_velocity_and_needs_no_effort_for_it(gains):
+    """It went with half of it under ctr, told all of it, and pushed with 150 N: without own gains, or stiff ones."""
+    sim = Sim(contact=False)
+    slide = sim.prismatic(None, sim.box(0.1, mass=2), axis=(1, 0, 0), drive=0.0)
+    slide.drive.max_velocity = 0.5
+    if gains is not None:
+        slide.drive.stiffness, slide.drive.damping = gains
+    slide.drive.target = 0.8
+    sim.step(20)
+    before = slide.distance
+    sim.step(40)
+    # to Newton's tolerance, 1e-3 m/s
+    assert (slide.distance - before) / 0.4 == pytest.approx(0.5, abs=1e-3)
+    assert slide.velocity == pytest.approx(0.5, abs=1e-3)
+    assert abs(slide.drive.effort) < 0.1
+    sim.step(200)
+    assert slide.distance == pytest.approx(0.8, abs=1e-3)
+
+
 def test_looking_at_a_drive_does_not_add_one():
     _, _, hinge = pendulum()
     assert repr(hinge.drive) == "<drive of revolute joint 'revolute joint 1': off>"

@@ -360,3 +360,10 @@ def test_bodies_of_one_shape_are_one_batch_and_hidden_ones_have_no_size(viewer):
     np.testing.assert_allclose(batch.handle.batched_scales, [[1, 1, 1], [0, 0, 0]], atol=1e-6)
     stage.switch("x-ray", True)
     assert 0 < batch.handle.opacity < 1
+
+
+@pytest.mark.parametrize("port", ["x", -1, 70000, 1.5])
+def test_a_port_that_is_none_is_refused(recorded, port):
+    """It waited for ever for a server that could not start."""
+    with pytest.raises(ViewerError, match=r"viewer: port = .*; give a whole number from 0 to 65535"):
+        Viewer(recorded, port=port)

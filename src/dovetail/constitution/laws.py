@@ -103,7 +103,8 @@ class Limit(Law):
 class Stop(Limit):
     """A limit that is never crossed, where the strength is infinite: a barrier on the gaps to both bounds.
 
-    φ = −κ (g − ĝ)² ln(g/ĝ) for 0 < g < ĝ, g = x − l and u − x, ĝ = 1e-4·min(1, u − l), κ the inertia of x.
+    φ = −κ (g − ĝ)² ln(g/ĝ) for 0 < g < ĝ, g = x − l and u − x, ĝ = 1e-4·min(1, u − l), κ the inertia of x,
+    tenfold and more where it is pressed hard.
     """
 
     function: ClassVar[str] = "stop"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail import builtin
-from dovetail.checked import LARGEST, checked
+from dovetail.checked import LARGEST, checked, shown
 from dovetail.constitution import AffineBodyExternalBodyForce
 from dovetail.errors import SceneError
 from dovetail.geometry import AttributeCollection, SimplicialComplex, SimplicialComplexSlot
@@ -265,6 +265,11 @@ class Body(Handle):
 
         It counts what `contact_force` counts: the barrier, and friction.
         """
+        slots = (slot for slot, _ in self._sim.scene.geometries)
+        grounds = [slot.object_name for slot in slots if slot.geometry.type() == "ImplicitGeometry"]
+        if other._sim is not self._sim if isinstance(other, Body) else other not in grounds:
+            known = f", or the name of a ground: {', '.join(map(repr, grounds))}" if grounds else ""
+            raise SceneError(f"{self._who}: other = {shown(other)}; give a body of this Sim{known}.")
         contacts, me = self._sim.contacts, self.number
         if isinstance(other, Body):
             theirs = (contacts.bodies == other.number).any(axis=1)

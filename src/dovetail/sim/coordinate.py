@@ -83,7 +83,7 @@ class Coordinate(Handle):
     def value(self) -> float:
         readings = self._readings or self._find()
         if readings is None:  # where it starts
-            return float(self.joint.attributes.slot(self.word.offset).first)
+            return float(self.joint.attributes.slot(self.word.offset).first) + self.joint._beginning
         return readings.value(self._row)
 
     @value.setter

@@ -22,6 +22,8 @@ _FIRM_POSITION, _FIRM_SPEED = 1e4, 1e2
 
 A speed is known to Newton's tolerance only, some 1e-3 m/s, and a gain turns that into an effort: it is less firm.
 """
+_FIRM_BRAKE = 4.0
+"""Times its gains c + dt·k, with which a drive brakes beyond its largest velocity; twice is the least."""
 _FARTHEST = 1e6
 """Times the inertia of the body next to it, up to which all that hangs on that counts: the linear system still solves a
 gain of 1e10 times its inertia to six digits.
@@ -92,8 +94,16 @@ class Drive(Handle):
         spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
         effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
         self._set(acceleration=effort / burden.inertia or math.inf)
+        self._firm_brake(max(burden.inertia, self._coordinate.inertia))
+
+    def _firm_brake(self, inertia: float) -> None:
+        """Have what brakes it beyond its largest velocity outweigh an inertia, and its own gains.
+
+        These would else take its place, and a stiffness does not know a speed: a step of ctr begins at rest with it.
+        """
         if math.isfinite(self.max_velocity):
-            self._set(brake=self._viscous(max(burden.inertia, self._coordinate.inertia)))
+            own = self.damping + self._coordinate.joint.sim.dt * self.stiffness
+            self._set(brake=max(self._viscous(inertia), _FIRM_BRAKE * own))
 
     def _stiff(self, inertia: float) -> float:
         """The stiffness of a position drive that was given none."""
@@ -160,6 +170,7 @@ class Drive(Handle):
     @stiffness.setter
     def stiffness(self, value: float) -> None:
         self._set(stiffness=self._own("stiffness", value))
+        self._firm_brake(self._coordinate.inertia)
 
     @property
     def damping(self) -> float:
@@ -168,6 +179,7 @@ class Drive(Handle):
     @damping.setter
     def damping(self, value: float) -> None:
         self._set(damping=self._own("damping", value))
+        self._firm_brake(self._coordinate.inertia)
 
     def _own(self, name: str, value: float) -> float:
         """A gain that the user gives: from now on it is a plain controller."""
@@ -200,7 +212,8 @@ class Drive(Handle):
     @checked(SceneError)
     def max_velocity(self, value: float) -> None:
         number = math.inf if value == math.inf else self._gain("max_velocity", value)
-        self._set(max_velocity=number, brake=self._viscous(self._coordinate.inertia))
+        self._set(max_velocity=number)
+        self._firm_brake(self._coordinate.inertia)
         self._retune()
 
     def _gain(self, name: str, value: float) -> float:

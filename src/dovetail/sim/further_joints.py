@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail.sim.given import positive
 from dovetail.sim.joint import MovingJoint
+from dovetail.sim.table import spell
 
 __all__ = ["CylindricalJoint", "DistanceJoint", "PlanarJoint", "PointOnLineJoint", "ScrewJoint", "UniversalJoint"]
 
@@ -81,3 +82,10 @@ class DistanceJoint(MovingJoint):
     @length.setter
     def length(self, value: float) -> None:
         self.attributes["length"] = positive(self.who, "length", value, "m")
+
+    @property
+    def _beginning(self) -> float:
+        return self.length
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [("length", f"{spell(self.length)} m"), *super()._rows()]

@@ -46,7 +46,8 @@ def vector(who: str, what: str, value: ArrayLike, unit: str = "", size: int = 3)
     if given is not None and given.size == size and (np.abs(given) <= LARGEST).all():
         return np.array(given).reshape(size)
     if given is None or given.size != size or not np.isfinite(given).all():
-        raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give {size} finite numbers.")
+        wanted = "a finite number" if size == 1 else f"{size} finite numbers"
+        raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give {wanted}.")
     raise SceneError(f"{who}: {what} = {shown(value)}{_in(unit)}; give numbers up to {LARGEST:g}.")
 
 

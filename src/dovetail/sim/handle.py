@@ -20,6 +20,9 @@ class Handle:
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and name not in self._announced and not hasattr(type(self), name):
             raise AttributeError(self._unknown(name))
+        if isinstance(own := getattr(type(self), name, None), property) and own.fset is None:
+            can = (key for key in dir(type(self)) if getattr(getattr(type(self), key), "fset", None) is not None)
+            raise AttributeError(f"{type(self).__name__}.{name} can be read, not set; these can: {', '.join(can)}.")
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:

@@ -149,6 +149,11 @@ class SimJoint(Handle):
     def anchor(self) -> Array:
         return self.right.point(self._place[0])
 
+    @property
+    def _beginning(self) -> float:
+        """What its coordinates are where it is made, but for offsets."""
+        return 0.0
+
     def _rows(self) -> list[tuple[str, str]]:
         rows = []
         for name, coordinate in self.coordinates.items():

@@ -244,6 +244,8 @@ class JointMaking(Making):
             if not isinstance(first, Coordinate) or not ours:
                 raise SceneError(f"{who}: the {side} is {shown(given)}; give a joint of this Sim with a coordinate.")
             ends.append(first)
+        if ends[0] is ends[1]:
+            raise SceneError(f"{who}: follower and leader are both {ends[0].who}; a coupling needs two coordinates.")
         gear, shift = (float(vector(who, w, x, size=1)[0]) for w, x in (("ratio", ratio), ("offset", offset)))
         geometry = AffineBodyJointCoupling().create_geometry(
             [ends[1].joint.slot], [ends[0].joint.slot], gear, shift, strength,

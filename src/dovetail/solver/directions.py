@@ -274,6 +274,12 @@ class Directions:
             self.potential.exact.restrict(Q, self.blocks, active, b)
         return b
 
+    def add_force(self, Q: Array, force: Array, y: Array) -> None:
+        """y (n, 12), as `newton` has found it by blocks, += what a force (n, 12) adds; exact joints stay closed."""
+        if self.potential.exact is not None:
+            self.potential.exact.begin_start()
+        y += self.solve(Q, force, self._islands.unconverged if self.sweep is None else self._rest)
+
     def export_multipliers(self) -> None:
         """Have the multipliers of the last directions in the exact joints."""
         if self.sweep is not None:

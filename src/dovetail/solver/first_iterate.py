@@ -186,6 +186,7 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
     if stay:
         return
     stays, count = islands.alpha[: islands.count].copy(), islands.count
+    on_trial = np.append(stays, 1.0)[islands.of] < 1.0
     for trial in range(trials):
         if left == 0:
             break
@@ -213,9 +214,12 @@ def _try(newton: Iteration, start: Evaluation, trials: int) -> None:
         newton.at = there
     some_waited = contact is not None and not np.array_equal(islands.unconverged, islands.is_free)
     restart_islands(islands)
-    if islands.count != count or stays.min() < 1.0:
+    if islands.count != count:  # those that were not on trial stay where they have agreed to go
+        stays = np.where(islands.sum(on_trial.astype(float)) > 0.0, 0.0, 1.0)
+        islands.ended[:] = 0
+    if stays.min() < 1.0:
         solution.restarts += int((stays < 1.0).sum())
-        _send_back(newton, stays if islands.count == count else np.zeros(islands.count))
+        _send_back(newton, stays)
     elif some_waited:
         newton.at = potential.at(newton.at.Q)  # trials have left out the contacts of the others
 

@@ -146,7 +146,12 @@ class Iteration:
     def iterate(self, k: int, exact: bool, ccd_tol: float, may_settle: bool) -> tuple[bool, int]:
         """Iteration k: whether a step was found along its direction, and how many islands are not done."""
         islands, numbers, potential, contact = self.islands, self.numbers, self.potential, self.model.contact
+        stops = self.model.stops
+        if stops is not None and stops.stiffen(self.at.Q):
+            self.at = potential.at(self.at.Q)
         y = self.direction(exact, k)
+        if stops is not None:
+            stops.straighten(self.model.directions, self.at.Q, y)
         numbers[SETTLED], numbers[CCD_TOL] = may_settle, ccd_tol if may_settle else math.inf
         numbers[STRAIGHT] = k + _CLOSING >= self.tolerances.max_iter
         trial = potential.bare(self.model.buffers.spare(self.at.Q), self.at)

@@ -91,6 +91,16 @@ class Model:
                 touched = touched | found
         return touched if touched is self.nobody else self.islands.mechanisms_of(touched)
 
+    @property
+    def pulled(self) -> Flags:
+        """Bodies (n,) on exact rows whose targets have moved since the last step, with all that joints connect to."""
+        exact = self.potential.exact
+        if exact is None or not exact.combined.count or not len(bodies := exact.combined.pulled):
+            return self.nobody
+        found = self.nobody.copy()
+        found[bodies] = True
+        return self.islands.mechanisms_of(found)
+
     def commit(self, h: float, converged: bool) -> None:
         """A step of length h was taken."""
         self.directions.export_multipliers()

@@ -2,7 +2,8 @@
 
 Both methods of second order suppose that a motion is smooth. A contact or a hard limit is a kink:
 
-    ctr     takes a step that begins in touch as held (held.py), and one that ends there with the velocity of that
+    ctr     takes a step that begins in touch as held (held.py), and one that ends there with the velocity of that; as
+            bdf1 one in which the length of an exact rod or the target of an exact drive moves: it would start at rest
     bdf2    takes a step that begins or ends in touch as bdf1, and the one after it, unless `integrator/bdf2_contact` is
             libuipc: its past, drawn on across an impact, throws a body back, at times higher than it fell from
     bdf2    takes the first step as bdf1 where `integrator/bdf2_start` says so: there is no past
@@ -44,9 +45,10 @@ class Scheme:
             method = INTEGRATORS["bdf1"]
         touched = model.knocked(state.Q, h) if self._minds_touch(model) else nobody
         if method.is_consistent:
+            needs_bdf1 = model.always_bdf1 if (pulled := model.pulled) is nobody else model.always_bdf1 | pulled
             if touched is nobody:
-                return self._methods(method, model.always_bdf1, nobody)
-            return self._methods(method, model.always_bdf1 | (touched & model.never_held), touched)
+                return self._methods(method, needs_bdf1, nobody)
+            return self._methods(method, needs_bdf1 | (touched & model.never_held), touched)
         return self._methods(method, touched | state.knocked if self._minds_touch(model) else nobody, nobody)
 
     def at_end(self, model: Model, state: State, methods: Methods, Q: Array, h: float) -> tuple[Methods, Flags]:

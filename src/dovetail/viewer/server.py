@@ -10,6 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dovetail.checked import shown, whole
 from dovetail.errors import MissingExtra, ViewerError
 from dovetail.viewer.guard import guarded
 from dovetail.viewer.text import as_label
@@ -36,6 +37,8 @@ def open_server(host: str = LOCAL, port: int = PORT, title: str = "dovetail") ->
         import viser
     except ImportError:
         raise MissingExtra("viewer: the package viser is missing; pip install 'dovetail[viewer]'.") from None
+    if whole(port) is None or not 0 <= port < 65536:
+        raise ViewerError(f"viewer: port = {shown(port)}; give a whole number from 0 to 65535.")
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), guarded(host, lambda answer: _titled(answer, title)) as is_guarded:

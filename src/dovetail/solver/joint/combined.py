@@ -33,6 +33,9 @@ __all__ = [
 ]
 
 
+_OPEN = 1e-9  # [m or rad] a row whose target has not moved is closed to a hundredth of that
+
+
 class Combined(Record):
     """Rows over the groups of some entries.
 
@@ -71,6 +74,18 @@ class Combined(Record):
     def pairs(self) -> Indices:
         """Bodies (k, 2) of the first entry of every row, which stand for all of them."""
         return self.entries.body[self.entries.start[:-1]]
+
+    @property
+    def pulled(self) -> Indices:
+        """Bodies of rows of joints that are open by what was committed: something has moved their targets since.
+
+        Not of couplings: gradients by their ratios and offsets suppose steps that do not change with these.
+        """
+        e = self.entries
+        x = self.weight * e.coordinates.value[e.of]
+        size = 1.0 + np.bincount(e.group, np.abs(x), self.count)
+        is_open = np.abs(np.bincount(e.group, x, self.count) - self.target) > _OPEN * size
+        return e.body[(is_open & (self.joint >= 0))[e.group]]
 
     @classmethod
     def joined(cls, parts: Sequence[Combined], coordinates: Coordinates) -> Combined:

@@ -3,6 +3,10 @@
 No iterate of Newton's method is ever outside: a step −y is bounded so that every gap keeps a twentieth of what it was,
 and the energy is infinite beyond the bound for what the line search tries. An angle is followed from iterate to
 iterate, and a step may turn it by a fraction of a turn only, so that nothing wraps past a bound unseen.
+
+κ of a stop, the inertia of its two bodies, knows nothing of what they carry nor of what drives them. Under an arm or a
+strong motor gaps would be nanometres, into which straight steps of bodies that turn bend by second order: Newton's
+steps would be as short. So κ is ten times as large as long as the joint is pressed, as often as it takes.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from dovetail.solver.law.stop import MARGIN
 from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
+    from dovetail.solver.directions import Directions
     from dovetail.solver.potential import Evaluation
 
 __all__ = ["Stops"]
@@ -28,6 +33,9 @@ __all__ = ["Stops"]
 _LEFT_OVER = 0.05  # of a gap, after a step that would close it
 _TURN = 0.35  # of its length, by which a direction may change in a step: two turn by less than a radian in all
 _HALVINGS = 60  # after which a step is not taken at all
+_PRESSED, _LOOSE = 0.01, 0.5  # gaps by ĝ, below which κ is too small and from which on a tenth of it does
+_STRAIGHT = 0.1  # of a gap, by which a step may lead elsewhere than its first derivative says
+_TENFOLD = 10.0  # the slope at _LOOSE, 1.2 κĝ, is then had at 0.1, that at _PRESSED, 107 κĝ, at 0.1 as well
 
 
 @kernel
@@ -89,6 +97,72 @@ def _shares(laws: Laws, which: Indices, Q: Array, y: Array, islands: Islands) ->
             alpha[at] = share
 
 
+@kernel
+def _gap(laws: Laws, m: int) -> tuple[float, float, float]:
+    """Gap of law m to the nearer bound at the reference, inf if it is soft; ĝ; 1 for the upper bound, −1 for lower."""
+    at, x = laws.at[m], laws.coordinates.reference[laws.of[m]]
+    below, above = x - laws.p[at], laws.p[at + 1] - x
+    gap = min(below, above) if laws.p[at + 2] == math.inf else math.inf
+    return gap, MARGIN * min(1.0, laws.p[at + 1] - laws.p[at]), 1.0 if above < below else -1.0
+
+
+@kernel
+def _begin(laws: Laws, which: Indices, least: Array, closes: Indices) -> None:
+    """κ ← that of the last step, or a tenth of it, not below `least`, where that does; `closes` where it does not."""
+    for m in range(len(which)):
+        gap, margin, _ = _gap(laws, which[m])
+        place = laws.at[which[m]] + 3
+        kappa = laws.past[0, place]
+        laws.p[place] = max(kappa / _TENFOLD, least[m]) if gap > _LOOSE * margin else kappa
+        closes[m] = 1
+
+
+@kernel
+def _stiffen(laws: Laws, which: Indices, closes: Indices) -> bool:
+    """κ ← ten times as much where a stop is pressed that the last direction `closes` still; whether there is one."""
+    found = False
+    for m in range(len(which)):
+        gap, margin, _ = _gap(laws, which[m])
+        if closes[m] and gap < _PRESSED * margin:
+            laws.p[laws.at[which[m]] + 3] *= _TENFOLD
+            found = True
+        closes[m] = 0
+    return found
+
+
+@kernel
+def _bends(laws: Laws, which: Indices, acting: Indices, Q: Array, y: Array, closes: Indices, force: Array) -> bool:
+    """force (n, 12) ← Σ φ″ b ∇x of stops in touch, b by how much the step −y from Q bends towards them beyond ∇x.
+
+    Whether it does so by more than a little of a gap; `closes` (m,) ← whether the step closes it by ∇x alone. Laws are
+    as linearised at Q.
+    """
+    c, found, step_rows = laws.coordinates, False, y.reshape((len(y), 4, 3))
+    size = 3 * c.widest
+    F, dF, dx, d2x = np.empty(size), np.empty(size), np.zeros(size), np.zeros(size * size)
+    for m in range(len(which)):
+        gap, margin, side = _gap(laws, which[m])
+        if gap >= margin:
+            continue
+        k, J = laws.of[which[m]], laws.J[acting[m]]
+        left, right, way = c.left[k], c.right[k], 0.0
+        for e in range(12):
+            way -= J[0, e] * y[left, e] + J[1, e] * y[right, e]
+        n = gather_rows(c, k, Q, F)
+        gather_rows(c, k, step_rows, dF)
+        for a in range(n):
+            F[a] -= dF[a]
+        x = nearest(call_coordinate(c.address[k], F, 0.0, dx, d2x), c.period[k], c.reference[k])
+        bend = x - c.reference[k] - way
+        closes[m] = side * way > 0.0
+        if side * bend > _STRAIGHT * gap:
+            found = True
+            for e in range(12):
+                force[left, e] += laws.bend[acting[m]] * bend * J[0, e]
+                force[right, e] += laws.bend[acting[m]] * bend * J[1, e]
+    return found
+
+
 class Stops:
     """The guard over hard limits: laws with p = lower, upper, inf where there is a stop, κ.
 
@@ -102,6 +176,9 @@ class Stops:
         rows = [np.arange(batch.rows.start, batch.rows.stop) for batch in self._batches]
         self._which = np.concatenate([np.zeros(0, np.int64), *rows])
         self._of = laws.of[self._which]
+        self._least = laws.p[laws.at[self._which] + 3]
+        self._closes = np.zeros(len(self._which), np.int64)
+        self._acting = np.searchsorted(laws.acting, self._of)
         self._pairs = laws.coordinates.pairs[self._of]
         self.bodies = np.zeros(bodies, np.int64)
         self.bodies[self._pairs] = 1
@@ -115,10 +192,22 @@ class Stops:
         """Start a step: the coordinates are those that were committed."""
         c = self._laws.coordinates
         c.reference[self._of] = c.value[self._of]
+        _begin(self._laws, self._which, self._least, self._closes)
+
+    def stiffen(self, Q: Array) -> bool:
+        """Whether κ of a stop was too small for what presses against it at the iterate Q: energies have changed."""
+        self.follow(Q)
+        return bool(_stiffen(self._laws, self._which, self._closes))
 
     def follow(self, Q: Array) -> None:
         """Q is the next iterate."""
         _follow(self._laws.coordinates, self._of, Q, self._laws.coordinates.reference)
+
+    def straighten(self, directions: Directions, Q: Array, y: Array) -> None:
+        """y, the last direction, from Q, which was followed, += what keeps it from bending into stops."""
+        force = np.zeros_like(y)
+        if _bends(self._laws, self._which, self._acting, Q, y, self._closes, force):
+            directions.add_force(Q, force, y)
 
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         """Nothing: bounds do not move."""

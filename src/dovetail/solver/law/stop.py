@@ -5,7 +5,7 @@
 for the gaps g = x − l and g = u − x to both bounds. Like the barrier of contact, but by the gap instead of its square.
 ĝ = 1e-4·min(1, u − l) [m or rad] is so small that a stop is where it is said to be, and that what it stores, κĝ²/h²,
 is not felt as a bounce. κ is the inertia of the coordinate [kg or kg·m²], so that a gap is a matter of accelerations:
-under a load f it is near κĝ²/(h²f).
+under a load f it is near κĝ²/(h²f); and ten, a hundred … times that where this would be less than 0.01 ĝ (stops.py).
 """
 
 from __future__ import annotations

@@ -173,10 +173,11 @@ class Surfaces:
 
     def _of_sinking(self, s: Sinking) -> str:
         above = f"{s.height:.3g} m above" if s.height >= 0 else f"{-s.height:.3g} m behind"
+        way = s.thickness - s.height + 0.1 * float(self._scene.d_hat[s.body])
         return (
             f"{self._element(s.body, (s.x,))} of {self._table.name(s.body)} is {above} half-plane "
             f"'{self._plane_names[s.plane]}', and must be more than {s.thickness:.4g} m above it; move the body by "
-            f"more than {s.thickness - s.height:.3g} m along the normal, or let them pass through each other by "
+            f"{way:.3g} m along the normal, or let them pass through each other by "
             "contact_tabular.insert(L, R, 0, 1e9, enable=False)."
         )
 
