@@ -23,7 +23,7 @@ from typing import Any
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STEPS = 6
-LONGER = {"pile": 60, "press": 40, "falling": 40}
+LONGER = {"pile": 60, "press": 40, "falling": 40, "standing": 40, "worlds that stand": 40}
 """Scenes that have not shown all they have after six steps."""
 RARE = {
     ("solver.held", "_lag"),
@@ -102,6 +102,27 @@ def _worlds() -> Any:
         return sim.mechanism()
 
     return Worlds(build, 2)
+
+
+def _legs(sim: Any = None) -> Any:
+    """A trunk on two pairs of legs, on firm drives."""
+    from dovetail import Sim
+
+    sim = sim or Sim()
+    sim.ground()
+    trunk = sim.box((0.5, 0.2, 0.1), pos=(0, 0, 0.25), mass=6.0)
+    for x in (-0.2, 0.2):
+        for y in (-0.14, 0.14):
+            leg = sim.box((0.05, 0.05, 0.2), pos=(x, y, 0.111), mass=0.5)
+            sim.revolute(trunk, leg, pos=(x, y, 0.2), axis=(0, 1, 0), drive=0.0)
+    return sim
+
+
+def _standing() -> Any:
+    """Two worlds of a machine that stands still, which march."""
+    from dovetail import Worlds
+
+    return Worlds(lambda sim, rng: _legs(sim).mechanism(), 2)
 
 
 def _arap(integrator: str) -> Any:
@@ -184,6 +205,8 @@ def scenes() -> dict[str, Callable[[], Any]]:
         "conjugate": _conjugate,
         "conjugate, threads": lambda: _conjugate(threads=2, config={"threads/grain": 0.1}),
         "worlds": _worlds,
+        "worlds that stand": _standing,
+        "standing": _legs,
         "mechanism": lambda: _chain(3),
         "loose": _loose,
         "sliding": _sliding,
@@ -303,7 +326,7 @@ def _child(name: str, build: Callable[[], Any], pipe: int) -> None:
     for _ in _run(name, build):
         asked = list(listener.asked)  # for its steps; then it is read
     with os.fdopen(pipe, "w") as stream:
-        features = [*has[0], *(["worlds"] if name == "worlds" else [])]  # what marches is of no use to one alone
+        features = [*has[0], *(["worlds"] if name.startswith("worlds") else [])]  # what marches is of no use to one alone
         json.dump({"features": features, "asked": asked, "made": listener.made}, stream)
 
 

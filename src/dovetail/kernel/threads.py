@@ -145,7 +145,8 @@ def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
     work, grain = 1e-3 * items * cost, _setting.grain * (_FINE if finely and _setting.is_fine else 1.0)
     if work < grain or items < 2:
         return [(0, 0, items)]
-    return Spans(items, min(MOST, items, 4 * (1 + int(min(0.5 * work / grain, MOST)))), work)
+    many = 4 * (1 + int(0.5 * work / grain)) if work < MOST * grain else MOST
+    return Spans(items, min(MOST, items, many), work)
 
 
 def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: Any) -> list[Any]:

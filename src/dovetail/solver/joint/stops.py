@@ -33,9 +33,9 @@ __all__ = ["Stops"]
 _LEFT_OVER = 0.05  # of a gap, after a step that would close it
 _TURN = 0.35  # of its length, by which a direction may change in a step: two turn by less than a radian in all
 _HALVINGS = 60  # after which a step is not taken at all
-_PRESSED, _LOOSE = 0.01, 0.5  # gaps by ĝ, below which κ is too small and from which on a tenth of it does
+_PRESSED, _LOOSE = 0.001, 0.5  # gaps by ĝ, below which κ is too small and from which on a tenth of it does
 _STRAIGHT = 0.1  # of a gap, by which a step may lead elsewhere than its first derivative says
-_TENFOLD = 10.0  # the slope at _LOOSE, 1.2 κĝ, is then had at 0.1, that at _PRESSED, 107 κĝ, at 0.1 as well
+_TENFOLD = 10.0  # the slope at _PRESSED, 1,012 κĝ, is then had at 0.01 ĝ; sooner, what lands is thrown back for ever
 
 
 @kernel
