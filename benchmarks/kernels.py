@@ -226,6 +226,7 @@ def _run(name: str, build: Callable[[], Any]) -> Iterator[None]:
         made.step(steps)
         made.step(steps)
         yield
+        _ = made.q, made.v, made.effort
         return
     if isinstance(made, Sim):
         for _ in made.run(steps):
@@ -326,7 +327,7 @@ def _child(name: str, build: Callable[[], Any], pipe: int) -> None:
     for _ in _run(name, build):
         asked = list(listener.asked)  # for its steps; then it is read
     with os.fdopen(pipe, "w") as stream:
-        features = [*has[0], *(["worlds"] if name.startswith("worlds") else [])]  # what marches is of no use to one alone
+        features = [*has[0], *(["worlds"] if name.startswith("worlds") else [])]  # of no use to one alone
         json.dump({"features": features, "asked": asked, "made": listener.made}, stream)
 
 
