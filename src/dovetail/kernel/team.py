@@ -39,8 +39,8 @@ _OWN = ROOM + 8  # words that each thread has for itself: the call, and after it
 _TIME, _CREDIT, _WORKED, _WAITED = ROOM, ROOM + 2, ROOM + 3, ROOM + 4  # [ns] but the first two, room for the clock
 
 _EARNED = 2  # [ns] that a helper may wait for one that it has worked
-_FIRST, _LONGEST = 50_000, 2_000_000  # [ns] that it waits after it was woken up, and at most
-_TAKEN = 20_000  # [ns] between two looks: others have the processor
+_FIRST, _LONGEST = 50_000, 10_000_000  # [ns] that it waits after it was woken up, and at most
+_TAKEN = 500_000  # [ns] between two looks: others have the processor, which the system itself has for some 10 µs
 
 
 @kernel
