@@ -16,6 +16,7 @@ from dovetail.solver.contribution import Start
 from dovetail.solver.directions import Choice, Directions
 from dovetail.solver.guard import Guard
 from dovetail.solver.islands import Islands
+from dovetail.solver.joint.combined import mark_pulled
 from dovetail.solver.joint.stops import Stops
 from dovetail.solver.load.load import Load
 from dovetail.solver.load.loads import Loads
@@ -95,11 +96,10 @@ class Model:
     def pulled(self) -> Flags:
         """Bodies (n,) on exact rows whose targets have moved since the last step, with all that joints connect to."""
         exact = self.potential.exact
-        if exact is None or not exact.combined.count or not len(bodies := exact.combined.pulled):
+        if exact is None or not exact.combined.count:
             return self.nobody
         found = self.nobody.copy()
-        found[bodies] = True
-        return self.islands.mechanisms_of(found)
+        return self.islands.mechanisms_of(found) if mark_pulled(exact.combined, found) else self.nobody
 
     def commit(self, h: float, converged: bool) -> None:
         """A step of length h was taken."""

@@ -19,7 +19,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.coordinates import Coordinates, coordinate_at, gather_rows, second_rate
 from dovetail.solver.joint.entries import Entries, couple, curve_entries, linearise_entries
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = [
     "Combined",
@@ -28,6 +28,7 @@ __all__ = [
     "bend_combined",
     "combined_merits",
     "linearise_combined",
+    "mark_pulled",
     "measure_combined",
     "pull_back_combined",
 ]
@@ -75,18 +76,6 @@ class Combined(Record):
         """Bodies (k, 2) of the first entry of every row, which stand for all of them."""
         return self.entries.body[self.entries.start[:-1]]
 
-    @property
-    def pulled(self) -> Indices:
-        """Bodies of rows of joints that are open by what was committed: something has moved their targets since.
-
-        Not of couplings: gradients by their ratios and offsets suppose steps that do not change with these.
-        """
-        e = self.entries
-        x = self.weight * e.coordinates.value[e.of]
-        size = 1.0 + np.bincount(e.group, np.abs(x), self.count)
-        is_open = np.abs(np.bincount(e.group, x, self.count) - self.target) > _OPEN * size
-        return e.body[(is_open & (self.joint >= 0))[e.group]]
-
     @classmethod
     def joined(cls, parts: Sequence[Combined], coordinates: Coordinates) -> Combined:
         """One set of rows of which the parts become views: what is written to a part's numbers is written to it."""
@@ -120,6 +109,29 @@ class Combined(Record):
         mine = np.flatnonzero(joint >= 0)
         pull: Any = (self.force + carried)[e.group, 0] * self.weight
         np.subtract.at(out, joint[mine], (pull[:, None] * e.J[:, 1])[mine].reshape(-1, 4, 3))
+
+
+@kernel
+def mark_pulled(combined: Combined, found: Flags) -> bool:
+    """found (n,) ← bodies of rows of joints that are open by what was committed; whether there are any.
+
+    Something has moved their targets since. Not of couplings: gradients by their ratios and offsets suppose steps that
+    do not change with these.
+    """
+    entries, some = combined.entries, False
+    c = entries.coordinates
+    for a in range(len(combined.target)):
+        if combined.joint[a] < 0:
+            continue
+        gap, size = -combined.target[a], 1.0
+        for e in range(entries.start[a], entries.start[a + 1]):
+            x = combined.weight[e] * c.value[entries.of[e]]
+            gap, size = gap + x, size + abs(x)
+        if abs(gap) > _OPEN * size:
+            some = True
+            for e in range(entries.start[a], entries.start[a + 1]):
+                found[c.left[entries.of[e]]] = found[c.right[entries.of[e]]] = True
+    return some
 
 
 @kernel
