@@ -97,7 +97,6 @@ def test_what_is_not_honoured_is_told_with_its_line(read, before, after, told):
         ('size="0.1 0.1 0.1"', 'size="0.1 0 0.1"', "the box of link 'base' has the size .* edges > 0"),
         ('radius="0.03"', 'radius="0"', 'line 19: <cylinder> has radius="0"; give a number > 0'),
         ('type="revolute"', 'type="ball"', "joint 'shoulder' is of type 'ball'; there are revolute, continuous"),
-        ('lower="-1.5" upper="2"', 'lower="2" upper="-1.5"', "limits 2 to -1.5, upside down"),
         ('<limit lower="-1.5" upper="2" effort="50" velocity="3"/>', "", "is revolute and has no <limit>"),
         ('<child link="upper"/>', '<child link="uper"/>', "'shoulder' has the child 'uper'; there is no such link"),
         ('<child link="fore"/>', '<child link="upper"/>', "'upper' is the child of joint 'shoulder' and of joint"),
@@ -113,6 +112,15 @@ def test_what_makes_no_sense_is_refused_with_its_line(read, before, after, refus
     assert before in ARM
     with pytest.raises(SceneError, match=refused):
         read(ARM.replace(before, after, 1))
+
+
+def test_limits_upside_down_and_spherical_joints_are_read_as_bullet_does(read):
+    upside = read(ARM.replace('lower="-1.5" upper="2"', 'lower="2" upper="-1.5"'))
+    assert upside.joints["shoulder"].limit is None
+    assert any("limits 2 to -1.5, upside down, taken for none (line" in str(found) for found in upside.findings)
+    ball = read(ARM.replace('type="revolute"', 'type="spherical"', 1))
+    assert ball.joints["shoulder"].kind == "ball" and ball.joints["shoulder"].limit is None
+    assert any("'shoulder' is spherical, and its limits in line" in str(found) for found in ball.findings)
 
 
 def test_empty_lines_may_be_before_the_declaration_and_zeros_at_the_end(read):

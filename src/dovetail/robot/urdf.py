@@ -19,7 +19,8 @@ from dovetail.typing import Array
 
 __all__ = ["read_urdf"]
 
-_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+_NAMED = {"continuous": "revolute", "spherical": "ball"}  # here; the latter is Bullet's own word, not one of URDF
 _FOREIGN = {
     "gazebo": "settings of another simulator",
     "ros2_control": "interfaces of controllers",
@@ -193,13 +194,12 @@ class _Reader:
         axis = element.one("axis")
         along = np.array([1.0, 0.0, 0.0]) if axis is None else axis.numbers("xyz", 3)
         length = float(np.linalg.norm(along))
-        if kind not in ("fixed", "floating"):
+        if kind not in ("fixed", "floating", "spherical"):
             if length == 0.0:
                 element.refuse(f"joint '{name}' has the axis {along.tolist()}, which has no direction.")
             along = along / length
         joint = Joint(
-            name, "revolute" if kind == "continuous" else kind, parent, child, element.where,
-            _pose(element.one("origin")), along,
+            name, _NAMED.get(kind, kind), parent, child, element.where, _pose(element.one("origin")), along
         )  # fmt: skip
         self._limits(element, joint, kind)
         self._dynamics(element, joint)
@@ -214,12 +214,15 @@ class _Reader:
             return
         lower, upper = limit.number("lower", "0"), limit.number("upper", "0")
         if kind in ("revolute", "prismatic"):
-            if lower > upper:
-                limit.refuse(f"joint '{joint.name}' has the limits {lower:g} to {upper:g}, upside down; swap them.")
-            if upper - lower < _WIDEST:
+            if lower > upper:  # as Bullet reads it
+                text = f"joint '{joint.name}' has the limits {lower:g} to {upper:g}, upside down"
+                self._note(warning(f"{text}, taken for none ({limit.where})", "swap them if they are meant"))
+            elif upper - lower < _WIDEST:
                 joint.limit = (lower, upper)
             else:
                 self._note(remark(f"joint '{joint.name}' has the limits {lower:g} to {upper:g}, taken for none"))
+        elif kind == "spherical" and limit.attributes:
+            self._note(warning(f"joint '{joint.name}' is spherical, and its limits in {limit.where} are not kept", ""))
         elif kind == "continuous" and "lower" in limit.attributes and lower < upper:
             self._note(warning(f"joint '{joint.name}' is continuous, and its limits in {limit.where} are not kept", ""))
         for what in ("effort", "velocity"):
