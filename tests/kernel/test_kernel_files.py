@@ -84,6 +84,15 @@ def test_the_second_process_compiles_nothing(begin, tmp_path):
     assert len(files(tmp_path / "cache")) == 3
 
 
+def test_kernels_of_a_module_that_was_changed_are_compiled_again(begin, tmp_path):
+    """Also where no line has moved."""
+    end(begin(RUN))
+    changed = TINY.replace("s += v", "s -= v")
+    (tmp_path / "tiny.py").write_text(changed)
+    (found, misses), _ = end(begin(RUN))
+    assert found != RIGHT and misses == 3
+
+
 def test_damaged_files_are_compiled_again_with_one_line_of_log(begin, tmp_path):
     """Bytes flipped, cut off, filled with zeros as after a crash, exchanged with each other: at seeded places."""
     end(begin(RUN))

@@ -80,9 +80,15 @@ def _imports(package: Path, name: str) -> tuple[str, ...]:
 
 @cache
 def _source(package: Path, name: str) -> bytes:
-    """A digest of a module's own text."""
+    """A digest of a module's own text; of another's module that of its file, if there is one."""
     path = _file(package, name)
-    return hashlib.sha256(path.read_bytes() if path else b"").digest()
+    if path is None and (given := getattr(sys.modules.get(name), "__file__", None)) is not None:
+        path = Path(given)
+    text = b""
+    if path is not None:
+        with contextlib.suppress(OSError):  # a module that was loaded by who may read it, or out of an archive
+            text = path.read_bytes()
+    return hashlib.sha256(text).digest()
 
 
 def _digest(package: Path, name: str) -> str:
