@@ -123,6 +123,12 @@ def test_limits_upside_down_and_spherical_joints_are_read_as_bullet_does(read):
     assert any("'shoulder' is spherical, and its limits in line" in str(found) for found in ball.findings)
 
 
+def test_of_two_axes_the_first_counts(read):
+    twice = read(ARM.replace('<axis xyz="0 2 0"/>', '<axis xyz="0 2 0"/><axis xyz="1 0 0"/>', 1))
+    assert twice.joints["shoulder"].axis.tolist() == [0, 1, 0]
+    assert any("'shoulder' has 2 <axis>; the first counts (line" in str(found) for found in twice.findings)
+
+
 def test_empty_lines_may_be_before_the_declaration_and_zeros_at_the_end(read):
     """Which XML forbids; lines are counted as editors do."""
     assert read("\n\n \n" + ARM + "\0\0").links["base"].where == "line 9"

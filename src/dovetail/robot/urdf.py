@@ -191,8 +191,12 @@ class _Reader:
         if kind not in _KINDS:
             element.refuse(f"joint '{name}' is of type '{kind}'; there are {', '.join(_KINDS)}.")
         parent, child = element.needed("parent").text("link"), element.needed("child").text("link")
-        axis = element.one("axis")
-        along = np.array([1.0, 0.0, 0.0]) if axis is None else axis.numbers("xyz", 3)
+        axes = element.all("axis")
+        if len(axes) > 1:  # as all readers do
+            self._note(
+                warning(f"joint '{name}' has {len(axes)} <axis>; the first counts ({axes[0].where})", "give one")
+            )
+        along = axes[0].numbers("xyz", 3) if axes else np.array([1.0, 0.0, 0.0])
         length = float(np.linalg.norm(along))
         if kind not in ("fixed", "floating", "spherical"):
             if length == 0.0:
