@@ -187,3 +187,10 @@ def test_usd_shows_what_renderers_show(tmp_path):
     a, b, c = body.looks[0].shape.vertices[body.looks[0].shape.triangles[0]]
     assert np.cross(b - a, c - a)[2] > 0.0  # mirrored, and still counter-clockwise from above
     assert np.ptp(robot.bodies["foot"].vertices, axis=0) == pytest.approx([0.2] * 3)
+
+
+def test_a_colour_of_an_unknown_type_is_none(tmp_path):
+    pytest.importorskip("pxr")
+    sim, _ = made(tmp_path, "r.usda", USDA.replace("color3f[] primvars:displayColor", "colour[] primvars:displayColor"))
+    (body,) = describe(sim.world).cast().bodies
+    assert [color for color, _ in spans(body)] != [RED, BLUE] and spans(body)[1][0] == BLUE

@@ -92,7 +92,7 @@ def _color(prim: Any) -> Array | None:
     from pxr import UsdGeom, UsdShade
 
     given = UsdGeom.Gprim(prim).GetDisplayColorAttr().Get()
-    found = given[0] if given else None
+    found = given[0] if given and hasattr(given, "__getitem__") else None  # it may be of a type of the file's own
     material = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()[0]
     if found is None and material:
         shaders = [material.ComputeSurfaceSource(context)[0] for context in ("", "mdl")]
