@@ -35,7 +35,7 @@ from cores_world import SCENES
 from dovetail.kernel.threads import processors
 
 ROOT = Path(__file__).parents[1]
-RESULTS, PAGE, PLOT = ROOT / "docs/benchmarks/cores.json", ROOT / "docs/choosing.md", ROOT / "docs/images/cores.svg"
+RESULTS, PAGE, PLOT = ROOT / "docs/benchmarks/cores.json", ROOT / "docs/choosing.md", ROOT / "docs/benchmarks/cores.svg"
 BEGIN, END = "<!-- cores: begin; written by benchmarks/cores.py -->", "<!-- cores: end -->"
 _QUIET = 0.1  # share of the processors that others use, beyond which times are not those of this program
 
