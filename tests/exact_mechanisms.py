@@ -71,9 +71,9 @@ def tree(dt):
     return bench, [bench.join(AffineBodySphericalJoint, parents, bodies, centres - (0.15, 0, 0), strength=np.inf)]
 
 
-def four_bars(dt, count=2, gamma=np.inf):
+def four_bars(dt, count=2, gamma=np.inf, **config):
     """IFToMM A02: rods of 1 kg and 1 m in a row of four-bars, over-constrained, through the flat position."""
-    bench = Bench({"dt": dt}, gravity=(0, -9.81, 0))
+    bench = Bench({"dt": dt, **config}, gravity=(0, -9.81, 0))
     base = bench.rigid("base", fixed=True)
     upright = {"inertia": (1 / 12, 0.01, 1 / 12), "centre": (0, 0.5, 0), "spin": (0, 0, -1)}
     level = {"inertia": (0.01, 1 / 12, 1 / 12), "velocity": (1, 0, 0)}

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from exact_mechanisms import four_bars
 from joint_scenes import Bench, image
 
 from dovetail.constitution import AffineBodyDrivingRevoluteJoint, AffineBodyRevoluteJoint
@@ -26,19 +27,8 @@ def a02(dt, method, until=1.0, count=2):
     Rods of 1 kg and 1 m: count + 1 upright ones on pins 1 m apart, joined by `count` level ones at the top, which
     starts at 1 m/s. When the uprights lie flat the mechanism could fold; inertia carries it through.
     """
-    bench = Bench({"dt": dt, "integrator/type": method, "integrator/bdf2_start": "bdf1"}, gravity=(0, -9.81, 0))
-    base = bench.rigid("base", fixed=True)
-    upright = {"inertia": (1 / 12, 0.01, 1 / 12), "centre": (0, 0.5, 0), "spin": (0, 0, -1)}
-    level = {"inertia": (0.01, 1 / 12, 1 / 12), "velocity": (1, 0, 0)}
-    posts = [bench.rigid(f"post {k}", at=(k, 0, 0), **upright) for k in range(count + 1)]
-    bars = [bench.rigid(f"bar {k}", at=(k + 0.5, 1, 0), **level) for k in range(count)]
-    left, right = [base] * (count + 1), list(posts)
-    pins = [(k, 0, 0) for k in range(count + 1)]
-    for k in range(count):
-        left += [posts[k], bars[k]]
-        right += [bars[k], posts[k + 1]]
-        pins += [(k, 1, 0), (k + 1, 1, 0)]
-    hinges = bench.join(AffineBodyRevoluteJoint, left, right, pins - HALF, pins + HALF, strength=1e4)
+    config = {"integrator/type": method, "integrator/bdf2_start": "bdf1"}
+    bench, (hinges,), posts = four_bars(dt, count, 1e4, **config)
     errors, gap = [], 0.0
     for time, expected in B0.items():
         if time <= until:
