@@ -19,6 +19,10 @@ CACHED  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dovetail-robots
 demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo
 
+# dozens of short processes import the package, so bytecode is kept whatever the environment says; and one of two
+# processes that use both processors has no use for more threads of BLAS
+unexport PYTHONDONTWRITEBYTECODE
+test: export OPENBLAS_NUM_THREADS := 1
 test: $(VENV)/.installed-test
 	$(BIN)/python -m dovetail warmup
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal

@@ -10,6 +10,7 @@ itself.
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 import tracemalloc
@@ -104,23 +105,26 @@ def measure(name: str, build: Any, settle: int = 0, rounds: int = 6 * ROUNDS) ->
     )
 
 
-def hinges(strength: float | None, branching: bool, count: int = 32) -> tuple[Sim, Any]:
+def hinges(
+    strength: float | None, branching: bool = False, count: int = 32, integrator: str = "bdf1", damping: float = 0.1
+) -> tuple[Sim, Any]:
     """A tree of hinges with dampers, a chain or one with two joints on every link."""
-    sim = Sim(dt=0.01, contact=False, integrator="bdf1")
+    sim = Sim(dt=0.01, contact=False, integrator=integrator)
     links: list[Any] = []
-    held = {} if strength is None else {"strength": strength}  # joints are exact unless told otherwise
+    held: dict[str, Any] = {} if strength is None else {"strength": strength}  # exact unless told otherwise
+    held |= {"damping": damping} if damping else {}
     for k in range(count):
         on = (k - 1) // 2 if branching else k - 1
         x, y = (0.2 * (k + 1).bit_length(), 0.2 * k) if branching else (0.2 * k, 0.0)
         links.append(sim.box((0.2, 0.05, 0.05), pos=(x + 0.1, y, 0), name=f"link {k}"))
         axis = (0, 1, 0) if k % 2 else (0, 0, 1)
         parent = links[on] if k else None
-        sim.revolute(parent, links[k], pos=(x, y, 0), axis=axis, name=f"hinge {k}", damping=0.1, **held)
+        sim.revolute(parent, links[k], pos=(x, y, 0), axis=axis, name=f"hinge {k}", **held)
     return sim, sim.mechanism()
 
 
 def measure_jacobians(name: str, strength: float | None, branching: bool = False, steps: int = 50) -> None:
-    """A (64, 64) and B (64, 32) of all steps of a rollout, and of one; the step itself, recorded, apart."""
+    """A (64, 64) and B (64, 32) of all steps of a rollout, and of one at a time; the step itself, recorded, apart."""
     sim, mechanism = hinges(strength, branching)
     start, least = sim.state, dict.fromkeys(("forward", "all", "one"), np.inf)
     mechanism.v = np.random.default_rng(0).normal(size=len(mechanism))
@@ -134,10 +138,11 @@ def measure_jacobians(name: str, strength: float | None, branching: bool = False
         tape.step_jacobians(mechanism=mechanism)
         least["all"] = min(least["all"], (time.process_time() - clock) / steps)
         clock = time.process_time()
-        tape.step_jacobians(1, mechanism)
-        least["one"] = min(least["one"], time.process_time() - clock)
+        for k in range(steps):
+            tape.step_jacobians(k, mechanism)
+        least["one"] = min(least["one"], (time.process_time() - clock) / steps)
     told = "  ".join(f"{key} {1e3 * value:.3f}" for key, value in least.items())
-    print(f"{name:24s} A, B of 32 coordinates: {told} ms (recorded step; Jacobians of a step, of {steps}; of one)")
+    print(f"{name:24s} A, B of 32 coordinates: {told} ms (recorded step; Jacobians of {steps} at once, one at a time)")
 
 
 def measure_step(name: str, strength: float) -> None:
@@ -152,15 +157,18 @@ def measure_step(name: str, strength: float) -> None:
 
 
 def measure_memory(name: str, world: World, bodies: int) -> None:
-    """Bytes that 200 more steps of a rollout keep."""
-    world.rollout(3)
+    """Bytes that 200 more steps of a rollout keep: what is free again once the tape is gone."""
     tracemalloc.start()
-    kept, tapes = [], []
-    for steps in (100, 300):
-        tapes.append(world.rollout(steps))
-        kept.append(tracemalloc.get_traced_memory()[0])
+    held = []
+    for steps in (3, 100, 300):  # the first has what a world keeps for itself
+        tape = world.rollout(steps)
+        gc.collect()
+        full = tracemalloc.get_traced_memory()[0]
+        del tape
+        gc.collect()
+        held.append(full - tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    print(f"{name:24s} {(kept[1] - 2 * kept[0]) / 200 / bodies:.0f} B per body and step")
+    print(f"{name:24s} {(held[2] - held[1]) / 200 / bodies:.0f} B per body and step")
 
 
 if __name__ == "__main__":
@@ -177,3 +185,8 @@ if __name__ == "__main__":
     for method in ("bdf1", "bdf2", "ctr"):
         measure_memory(f"chain 100, penalty, {method}", chain(100.0, method), 101)
         measure_memory(f"chain 100, exact, {method}", chain(np.inf, method), 101)
+        for damping in (0.0, 0.1):
+            sim, _ = hinges(None, count=100, integrator=method, damping=damping)
+            sim.step()
+            told = f"hinges, exact, {method}" + (", dampers" if damping else "")
+            measure_memory(told, sim.world, 101)

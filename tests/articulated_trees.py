@@ -57,7 +57,9 @@ class RandomTree:
         trees = tree_islands(island, 2, self.is_free, joined)
         assert trees.all()
         self.forest = plant(self.is_free, joined, island, trees, grounded)
-        self.rows = Rows(self.forest, self.left, self.right)
+        self._kind = rng.integers(0, 2 if common else 3, len(self.left))
+        lengths = np.where(self._kind == 2, rng.integers(1, 4, len(self.left)), 3)
+        self.rows = Rows(self.forest, self.left, self.right, lengths)
         self._draw_bodies(rng)
         self._draw_rows(rng)
 
@@ -84,7 +86,7 @@ class RandomTree:
 
     def _draw_rows(self, rng: np.random.Generator) -> None:
         t = self.rows.count
-        kind = rng.integers(0, 2 if self._common else 3, t)
+        kind = self._kind[self.rows.source]
         self.weights = rng.normal(size=(t, 2, 4))
         self.special = np.where(kind == 2, np.cumsum(kind == 2) - 1, -1)
         self.covectors = rng.normal(size=(int((kind == 2).sum()), 2, 3, 4, 3))
@@ -93,12 +95,17 @@ class RandomTree:
         for s in range(0, len(self.covectors), 2):
             at = int(np.flatnonzero(self.special == s)[0])
             self.covectors[s, :, 1], self.compliance[at, 1], self.residual[s, 1] = 0.0, 1.0, 0.0
+        for at in np.flatnonzero(np.diff(self.rows.row_at) < 3):
+            idle = slice(self.rows.row_at[at + 1] - self.rows.row_at[at], 3)
+            self.covectors[self.special[at], :, idle], self.compliance[at, idle] = 0.0, 1.0
+            self.residual[self.special[at], idle] = 0.0
 
     def double_first_row(self) -> None:
         """Make two exact triples of one joint the same."""
-        upward = self.rows.upward
-        place = int(np.flatnonzero(np.diff(upward) >= 2)[0])
-        a, b = upward[place], upward[place] + 1
+        upward, full = self.rows.upward, np.diff(self.rows.row_at) == 3
+        place = np.repeat(np.arange(len(upward) - 1), np.diff(upward))
+        a = int(np.flatnonzero((np.diff(place) == 0) & full[: len(place)][:-1] & full[: len(place)][1:])[0])
+        b = a + 1
         self.special[[a, b]] = -1
         self.compliance[[a, b]] = 0.0
         self.weights[b] = self.weights[a]

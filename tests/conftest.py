@@ -29,6 +29,11 @@ def start(tmp_path: Path) -> Callable[..., World]:
     return begin
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with tests that take long: at the end there are short ones left to share among processors."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests looked at pictures in a browser: where there is none they are skipped."""
     ran, skipped = (

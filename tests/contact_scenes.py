@@ -307,7 +307,7 @@ class Probe:
     def slips(self, Q: np.ndarray) -> np.ndarray:
         """u (k, 2) of friction at Q."""
         f = self.contact.friction
-        xi, bodies, moved = f.xi[: f.count], f.bodies[: f.count], Q - self.contact._Q_start
+        xi, bodies, moved = f.xi[: f.count], f.bodies[: f.count], Q - self.contact.Q_start
         x = np.einsum("ki,kix->kx", xi[:, :4], moved[bodies[:, 0]])
         x -= np.where(bodies[:, 1:] >= 0, np.einsum("ki,kix->kx", xi[:, 4:], moved[bodies[:, 1]]), 0.0)
         return np.einsum("ktx,kx->kt", f.tangent[: f.count], x) - f.roll[: f.count] + f.carried[: f.count]

@@ -42,6 +42,7 @@ SHARED = {
 
 HEAVY = {"numba", "llvmlite", "scipy", "trimesh", "meshio", "rich", "viser"}
 MOST_LINES = 400
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)  # and what else has them inside
 
 
 def dotted(path: Path) -> str:
@@ -72,7 +73,7 @@ def imports(path: Path, at_load: bool = False) -> set[str]:
             assert node.level == 0, f"{dotted(path)}: imports are absolute"
             module = node.module or ""
             found |= {f"{module}.{alias.name}" for alias in node.names}
-        todo += ast.iter_child_nodes(node)
+        todo += (child for child in ast.iter_child_nodes(node) if isinstance(child, STATEMENTS))
     return found
 
 

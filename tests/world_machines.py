@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Y", "Z", "arm", "chain", "lander", "numbers_of"]
+from dovetail import Sim
+
+__all__ = ["Y", "Z", "alone", "arm", "chain", "lander", "mixed", "numbers_of", "require_equal"]
 
 Y, Z = (0, 1, 0), (0, 0, 1)
 
@@ -42,3 +44,28 @@ def lander(sim, rng):
 def numbers_of(number, seed=0):
     """The generator that a world has among others."""
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(number + 1)[number])
+
+
+def mixed(sim, rng, **joint):
+    """Arms, every second of which is so low that it swings down to the ground; options are those of their hinges."""
+    sim.ground()
+    z = 0.35 if rng.uniform() < 0.5 else 2.0
+    parent = None
+    for k in range(2):
+        link = sim.box((0.2, 0.04, 0.04), pos=(0.2 * k + 0.1, 0, z), mass=0.5)
+        sim.revolute(parent, link, pos=(0.2 * k, 0, z), axis=Y, **joint)
+        parent = link
+
+
+def alone(build, number, **options):
+    sim = Sim(**options)
+    build(sim, numbers_of(number))
+    return sim
+
+
+def require_equal(one, other):
+    """All that outlives a step is the same, and so is what is told of it."""
+    mine, theirs = one.state.arrays, other.state.arrays
+    assert mine.keys() == theirs.keys()
+    assert not [name for name in mine if not np.array_equal(mine[name], theirs[name], equal_nan=True)]
+    assert one.frame == other.frame and one.time == other.time and one.world.report == other.world.report

@@ -130,7 +130,9 @@ def test_the_start_of_an_engine_is_told_in_seconds_and_bytes():
     if not entry.is_installed:
         pytest.skip("install mujoco to test how it starts")
     told = warm_up([entry], anew=False, runs=1, say=print)["MuJoCo"]
-    assert 0.0 < told["import"] < told["first_step"] < 100.0
+    # each is of a process of its own, so neither is bound to be the larger
+    assert 0.0 < told["import"] < 100.0
+    assert 0.0 < told["first_step"] < 100.0
     assert 1e6 < told["memory"] < 1e10
 
 

@@ -14,6 +14,7 @@ LEAVES = {"sim.md": ["pendulum.png"]}
 """Files that pages write on purpose."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", WITH_CODE, ids=[str(page.relative_to(REPOSITORY)) for page in WITH_CODE])
 def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)

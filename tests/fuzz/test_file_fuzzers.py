@@ -17,6 +17,7 @@ _TIME = 300.0  # s; they take some ten, and a machine may be busy
 _SLOWEST = 10.0  # s for one file, for the same reason; most take milliseconds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_spoilt_file_raises_a_foreign_error_crashes_or_hangs(kind):
     """In a process of its own, so that a crash is seen as one."""

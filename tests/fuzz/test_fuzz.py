@@ -142,6 +142,7 @@ def fuzz(tally: Tally, folder: Path, seed: int, calls: int) -> None:
     stage.recording.close()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="needs alarms and limits of memory")
 def test_nonsense_is_refused_in_a_paragraph(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

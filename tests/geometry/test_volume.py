@@ -16,7 +16,7 @@ def of(mesh):
 
 
 def test_grid_points_fill_a_body_in_proportion_to_its_volume():
-    ball = tm.creation.icosphere(subdivisions=3, radius=1.0)
+    ball = tm.creation.icosphere(subdivisions=2, radius=1.0)
     points = points_from_volume(of(ball), 0.1).positions.values
     assert (np.linalg.norm(points, axis=1) < 1.0).all()
     # a layer of half a cell on the surface 4πr² may go either way

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from pathlib import Path
-
 import numpy as np
 import pytest
 from gradient_check import TIGHT_TAPE, Problem
@@ -22,8 +19,6 @@ from dovetail.constitution import (
 )
 from dovetail.errors import GradientError
 from dovetail.extend import Parameter, Term, VertexJoint, energy
-from dovetail.gradient import adjoint
-from dovetail.gradient.sums import Sums
 
 G = (0.0, 0.0, -9.81)
 LOOSE = {"newton/velocity_tol": 1e-2, "newton/transrate_tol": 1e-1}
@@ -56,32 +51,6 @@ def test_fifty_steps_of_a_chain(method, strength):
     assert close(
         found.gravity @ (1, 2, 3), problem.slope(max(step, 1e-3), gravity=np.array([1.0, 2.0, 3.0])), noise=noise
     )
-
-
-@pytest.mark.parametrize("strength", [100.0, np.inf])
-def test_a_tape_of_ctr_keeps_two_states_a_step(strength):
-    """200 B per body and step: multipliers are found again from where a step has ended."""
-    world = chain("ctr", strength, links=100, gravity=(0, 0, -1.0)).world
-    world.rollout(2)
-    ours, sizes, tapes = tracemalloc.Filter(True, str(Path(adjoint.__file__).parent / "*")), [], []
-    tracemalloc.start()
-    try:
-        for steps in (20, 40):
-            tapes.append(world.rollout(steps))
-            sizes.append(sum(each.size for each in tracemalloc.take_snapshot().filter_traces([ours]).traces))
-    finally:
-        tracemalloc.stop()
-    assert 192 <= (sizes[1] - 2 * sizes[0]) / (20 * 101) <= 200  # what 20 steps more keep
-    if np.isfinite(strength):
-        return
-    multiplier, sums = world._simulation.model.potential.exact.points.multiplier, Sums(world._simulation, 40)
-    tape, last = tapes[1], multiplier.copy()
-    with adjoint.Adjoint(world._simulation, tape._parameters, sums) as at:
-        at.at(39, tape._frames[39], tape._reel.ends(39))
-        found = multiplier.copy()
-    # found to 1e-10; those that Newton's method has left are as far off as its last step was long
-    assert np.abs(found - last).max() < 1e-6 * np.abs(last).max() and 0.0 < sums.residual[39] < 1e-10
-    assert np.array_equal(multiplier, last)
 
 
 @pytest.mark.parametrize("make", [slider_crank, bricard])

@@ -27,6 +27,6 @@ def test_there_are_twenty_scenes():
 @pytest.mark.parametrize("name", SHORT)
 def test_gradients_of_a_step_are_those_of_the_program(name):
     case = scenes.CASES[name]
-    errors = scenes.Rollouts(case, 1).errors()
-    assert errors.pop("noise") < 1e-6  # else differences tell nothing
-    assert max(errors.values()) < (1e-5 if case.touches else 1e-6)
+    errors, bar = scenes.Rollouts(case, 1).errors(), 1e-5 if case.touches else 1e-6
+    assert errors.pop("noise") < bar  # else differences tell nothing
+    assert max(errors.values()) < bar

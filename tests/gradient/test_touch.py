@@ -292,12 +292,6 @@ def test_a_rollout_that_is_refused_is_taken_back():
     with pytest.raises(GradientError, match=r"step 1 has a drive of .* on its way to a target that has jumped"):
         made.rollout(5, jump)
     assert made.frame == 2 and np.array_equal(rod.transform, before) and hinge.drive.target == 0.0
-    drops = Sim()
-    drops.ground()
-    drops.sphere(0.05, pos=(0, 0, 0.0515))
-    tape = drops.rollout(5)
-    with pytest.raises(GradientError, match=r"surfaces=True knows no way by surfaces with a thickness"):
-        tape.backward(np.ones_like(tape.Q[0]), surfaces=True)
 
 
 @pytest.mark.parametrize("ease_in", [0, 1])
@@ -321,6 +315,29 @@ def test_sizes_and_the_height_of_the_ground(ease_in):
     # in height, what touches leaves the barriers' range after some micrometres; sideways differences need more
     for k, step in enumerate((1e-5, 1e-7, 1e-7)):
         assert by_p[k] == pytest.approx(problem.slope(step, p=np.eye(3)[k]), rel=1e-5), k
+
+
+@pytest.mark.parametrize("config", [{}, {"integrator/type": "bdf1", "contact/friction/memory": 0}])
+def test_sizes_beside_a_ball(config):
+    """A ball rolls on a box that slides; by sizes of the box and the height of the ground, not by the radius."""
+
+    def build(p=(0.0, 0.0, 0.0, 0.0)):
+        made = Sim(friction=0.3, config={"contact/ease_in": 0, **TIGHT_TAPE, **config})
+        made.ground(height=p[2])
+        made.box((0.3 + p[0], 0.3, 0.1 + p[1]), pos=(0, 0, 0.05 + GAP), velocity=(0.2, 0.1, 0))
+        at = (0.02, 0.01, 0.15 + 2 * GAP)
+        made.sphere(0.05 + p[3], pos=at, velocity=(0.3, 0.1, 0), spin=(0.5, 4.0, 1.0))
+        return made.world
+
+    problem = Problem(build, 5)
+    tape = problem.tape()
+    assert all(frame.contacts for frame in tape._frames)
+    found = tape.backward(problem.by_Q, problem.by_V, surfaces=True)
+    by_p = found.design(lambda p: build([*p, 0.0]), np.zeros(3))
+    for k, step in enumerate((1e-5, 1e-7, 1e-7)):
+        assert by_p[k] == pytest.approx(problem.slope(step, p=np.eye(4)[k]), rel=1e-5), k
+    with pytest.raises(GradientError, match=r"p\[3\] changes radii of spheres and capsules"):
+        found.design(build, np.zeros(4))
 
 
 def test_a_first_force_within_a_rollout_is_refused_by_name():

@@ -21,7 +21,8 @@ def numbers(x, y, i, j, out):
 
 def arrays(n, out):
     a, b, c = np.zeros(n), np.zeros((n, 2), np.int64), np.empty((2, n))
-    c[1, n - 1], a[0], b[0, 1] = 2.5, c[1, n - 1], n
+    c[1, n - 1], b[0, 1] = 2.5, n
+    a[0] = c[1, n - 1]
     out[0], out[1], out[2] = a.sum() + c[1, n - 1], b.sum(), c.shape[0] * 100 + b.size
 
 

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -43,32 +45,75 @@ def run():
 """
 RIGHT = [6.0, 10.0, 9.0]
 
+# Has the compiler loaded and used once. Told a script it becomes another process that runs it, and has no kernel yet;
+# told the number of such a process it waits for its end.
+PARENT = """
+import json, os, sys, traceback
+import numba
+import dovetail.kernel.kernel
+numba.njit(lambda x: x + 1.0)(1.0)
+def tell(*found): print(json.dumps(found), flush=True)
+for asked in map(json.loads, sys.stdin):
+    if isinstance(asked, int):
+        tell(os.waitstatus_to_exitcode(os.waitpid(asked, 0)[1]))
+    elif child := os.fork():
+        tell(child)
+    else:
+        script, arguments, environment, files = asked
+        for stream, name in enumerate(files, 1):
+            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), stream)
+        os.environ.update(environment)
+        sys.path.append(os.path.dirname(files[0]))
+        sys.argv[1:], sys.dont_write_bytecode = arguments, True  # a module may be changed within a second
+        try:
+            exec(script, {"tell": tell, "os": os, "sys": sys})
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def parent():
+    """A function that asks the parent."""
+    paths, pipe = {"PYTHONPATH": str(Path(dovetail.__file__).parents[1])}, subprocess.PIPE
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(
+        command, env={**os.environ, **paths}, stdin=pipe, stdout=pipe, text=True, bufsize=1
+    ) as process:
+
+        def ask(*what: Any) -> int:
+            print(json.dumps(what[0] if len(what) == 1 else what), file=process.stdin)
+            return json.loads(process.stdout.readline())[0]
+
+        yield ask
+        process.stdin.close()
+
 
 @pytest.fixture
-def begin(tmp_path):
-    """Start a script that has `tiny`, numbers `argv` and a function `tell`, in a process of its own."""
-    (tmp_path / "tiny.py").write_text(TINY)
+def begin(tmp_path, parent):
+    """Start a script that has `tiny`, numbers `argv` and a function `tell`, in a process of its own.
 
-    def begin(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        paths = os.pathsep.join([str(Path(dovetail.__file__).parents[1]), str(tmp_path)])
-        head = "import json, os, sys\ndef tell(*found): print(json.dumps(found))\n"
-        cache = {"DOVETAIL_CACHE_DIR": str(tmp_path / "cache")}
-        return subprocess.Popen(
-            [sys.executable, "-c", head + textwrap.dedent(script), *arguments],
-            env={**os.environ, "PYTHONPATH": paths, **cache, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    What comes back waits for it, and returns what it has told and what it wrote to stderr.
+    """
+    (tmp_path / "tiny.py").write_text(TINY)
+    numbers = count()
+
+    def begin(script: str, *arguments: str, **environment: str) -> Callable[[], tuple[Any, str]]:
+        cache, number = {"DOVETAIL_CACHE_DIR": str(tmp_path / "cache")}, next(numbers)
+        written = [tmp_path / f"{stream}{number}" for stream in ("stdout", "stderr")]
+        child = parent(textwrap.dedent(script), arguments, {**cache, **environment}, list(map(str, written)))
+
+        def end() -> tuple[Any, str]:
+            code = parent(child)
+            told, said = (path.read_text() for path in written)
+            assert code == 0, said
+            return json.loads(told), said
+
+        return end
 
     return begin
-
-
-def end(process: subprocess.Popen[str]) -> tuple[Any, str]:
-    """What a script has told, and what it wrote to stderr."""
-    told, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    return json.loads(told), said
 
 
 RUN = "import tiny; tell(*tiny.run())"
@@ -79,54 +124,52 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_the_second_process_compiles_nothing(begin, tmp_path):
-    assert end(begin(RUN)) == ([RIGHT, 3], "")
-    assert end(begin(RUN)) == ([RIGHT, 0], "")
+    assert begin(RUN)() == ([RIGHT, 3], "")
+    assert begin(RUN)() == ([RIGHT, 0], "")
     assert len(files(tmp_path / "cache")) == 3
 
 
 def test_kernels_of_a_module_that_was_changed_are_compiled_again(begin, tmp_path):
     """Also where no line has moved."""
-    end(begin(RUN))
+    begin(RUN)()
     changed = TINY.replace("s += v", "s -= v")
     (tmp_path / "tiny.py").write_text(changed)
-    (found, misses), _ = end(begin(RUN))
+    (found, misses), _ = begin(RUN)()
     assert found != RIGHT and misses == 3
 
 
 def test_damaged_files_are_compiled_again_with_one_line_of_log(begin, tmp_path):
     """Bytes flipped, cut off, filled with zeros as after a crash, exchanged with each other: at seeded places."""
-    end(begin(RUN))
+    begin(RUN)()
     kept = files(tmp_path / "cache")
-    found, said = end(
-        begin(
-            """
-            import random, tiny
-            from pathlib import Path
-            choose, wrong = random.Random(5), []
-            kept = [(Path(name), Path(name).read_bytes()) for name in sys.argv[1:]]
-            for turn in range(10):
-                for n, (path, content) in enumerate(kept):
-                    at, flipped = choose.randrange(len(content)), bytearray(content)
-                    flipped[at] ^= 1 << choose.randrange(8)
-                    other = kept[n - 1][1]
-                    path.write_bytes([bytes(flipped), content[:at], bytes(len(content)), other, b""][turn % 5])
-                found, misses = tiny.run()
-                if found != [6.0, 10.0, 9.0] or misses != 3:
-                    wrong.append((turn, found, misses))
-            tell(wrong)
-            """,
-            *map(str, kept),
-        )
-    )
+    found, said = begin(
+        """
+        import random, tiny
+        from pathlib import Path
+        choose, wrong = random.Random(5), []
+        kept = [(Path(name), Path(name).read_bytes()) for name in sys.argv[1:]]
+        for turn in range(10):
+            for n, (path, content) in enumerate(kept):
+                at, flipped = choose.randrange(len(content)), bytearray(content)
+                flipped[at] ^= 1 << choose.randrange(8)
+                other = kept[n - 1][1]
+                path.write_bytes([bytes(flipped), content[:at], bytes(len(content)), other, b""][turn % 5])
+            found, misses = tiny.run()
+            if found != [6.0, 10.0, 9.0] or misses != 3:
+                wrong.append((turn, found, misses))
+        tell(wrong)
+        """,
+        *map(str, kept),
+    )()
     assert found == [[]]
     assert said.count("\n") == 1 and "is damaged; it is compiled again" in said
-    assert end(begin(RUN)) == ([RIGHT, 0], ""), "what was compiled again has replaced what was damaged"
+    assert begin(RUN)() == ([RIGHT, 0], ""), "what was compiled again has replaced what was damaged"
     assert files(tmp_path / "cache") == kept
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of file sizes are for Unix")
 def test_on_a_full_disk_kernels_run_without_being_kept(begin, tmp_path):
-    found, said = end(begin("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))\n" + RUN))
+    found, said = begin("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))\n" + RUN)()
     assert found == [RIGHT, 3]
     assert said.count("\n") == 1 and "cannot be kept" in said and str(tmp_path / "cache") in said
     assert not files(tmp_path / "cache"), "nothing half-written stays behind"
@@ -142,14 +185,14 @@ def test_a_folder_that_must_not_be_written_is_left_alone(begin, tmp_path):
         os.seteuid(65534)
     tell(*tiny.run())
     """
-    found, said = end(begin(as_user))
+    found, said = begin(as_user)()
     assert found == [RIGHT, 3]
     assert said.count("\n") == 1 and "Permission denied" in said
 
 
 def test_where_a_file_is_in_the_way_of_the_folder_there_is_no_cache(begin, tmp_path):
     (tmp_path / "note").write_text("mine")
-    found, said = end(begin(RUN, DOVETAIL_CACHE_DIR=str(tmp_path / "note" / "cache")))
+    found, said = begin(RUN, DOVETAIL_CACHE_DIR=str(tmp_path / "note" / "cache"))()
     assert found == [RIGHT, 3]
     assert said.count("\n") == 1 and "cannot be kept" in said
     assert (tmp_path / "note").read_text() == "mine"
@@ -162,7 +205,7 @@ def test_without_a_home_there_is_no_cache(begin, tmp_path):
     Path.home = home
     """
     environment = {"DOVETAIL_CACHE_DIR": "", "XDG_CACHE_HOME": "", "LOCALAPPDATA": ""}
-    found, said = end(begin(textwrap.dedent(homeless) + RUN, **environment))
+    found, said = begin(textwrap.dedent(homeless) + RUN, **environment)()
     assert found == [RIGHT, 3]
     assert said.count("\n") == 1 and "there is no home directory" in said and "DOVETAIL_CACHE_DIR" in said
 
@@ -170,7 +213,7 @@ def test_without_a_home_there_is_no_cache(begin, tmp_path):
 def test_processes_that_start_together_do_not_harm_each_other(begin, tmp_path):
     together = [begin(RUN) for _ in range(2)]
     for process in together:
-        (found, _), said = end(process)
+        (found, _), said = process()
         assert found == RIGHT and said == ""
-    assert end(begin(RUN)) == ([RIGHT, 0], "")
+    assert begin(RUN)() == ([RIGHT, 0], "")
     assert len(files(tmp_path / "cache")) == 3

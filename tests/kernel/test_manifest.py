@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kernels.py"
 
 
+@pytest.mark.long
 def test_it_has_all_kernels_that_scenes_call_and_all_of_the_solver():
     """Also fails where it has what nobody calls any more; the message says which, and what to run."""
     paths = {"PYTHONPATH": str(Path(dovetail.__file__).parents[1])}

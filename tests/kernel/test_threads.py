@@ -21,6 +21,7 @@ from dovetail.kernel.spin import add, can_spin, load
 from dovetail.kernel.threads import (
     Span,
     Spans,
+    as_cut,
     chunks,
     cut_finely,
     is_little,
@@ -132,6 +133,25 @@ def test_arguments_of_all_kinds_arrive():
         assert map_phases(numbers, [(whole, 3)], *given) == [found]
         assert map_phases(numbers, [(whole, 3)], x + 1.0, *given[1:]) == [[k + 1 for k in found]]
         assert map_phases(numbers, [(whole, 3)], *given[:3], False) == [[k - 1000 for k in found]]
+
+
+@compiled
+def test_arrays_that_come_and_go_are_not_taken_for_each_other():
+    """Memory of one that is gone is used by the next; more of them than are known at once."""
+    for k in range(1200):
+        x = np.full((2, 3), float(k))
+        assert map_phases(numbers, [(spans(1), 0)], x, (0, 0.0), None, False) == [[k]]
+        assert map_phases(numbers, [(spans(1), 0)], x[:, ::-1].copy(), (1, 0.0), None, False) == [[k + 1]]
+
+
+def test_chunks_made_before_are_one_where_they_are_little_work():
+    made = Spans(10, 5, 60.0)
+    with using(grain=100.0):
+        assert as_cut(made) == as_cut([(0, 0, 10)]) == [(0, 0, 10)]
+        cut_finely(True)
+        assert as_cut(made) is made
+    with using(grain=50.0):
+        assert as_cut(made) is made
 
 
 @mapped

@@ -195,21 +195,21 @@ KINDS = (
 
 
 @pytest.mark.parametrize("exact", [0, 1], ids=["penalty", "exact"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_mechanisms_never_gain_energy(seed, exact):
     """Trees of both kinds of bodies on all kinds of joints, thrown with velocities that fit none of them."""
     rng = np.random.default_rng(seed)
     dt = float(rng.choice([0.01, 0.02]))
     b = Bench({"dt": dt, "integrator/type": "ctr", "joint/exact": exact}, gravity=(0, 0, -9.8))
     made = [(b.box("base", fixed=True), np.zeros(3))]
-    for k in range(5):
+    for k, n in enumerate(rng.permutation(len(KINDS))):  # one of each: all take the same kernels
         left, at = made[int(rng.integers(max(0, len(made) - 2), len(made)))]
         away, axis = (v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
         right = b.box(
             f"body {k}", rng.uniform(0.1, 0.5, 3), at + away, random_rotation(rng), potential=POTENTIALS[k % 2],
             spin=2 * rng.normal(size=3), velocity=rng.normal(size=3),
         )  # fmt: skip
-        kind = KINDS[int(rng.integers(len(KINDS)))]
+        kind = KINDS[n]
         points = (at + 0.5 * away, at + 0.5 * away + 0.5 * axis)[: len(kind.world_points)]
         b.join(kind, [left], [right], *points, name=f"joint {k}")
         made.append((right, at + away))
@@ -228,7 +228,7 @@ def test_random_mechanisms_never_gain_energy(seed, exact):
         assert b.world.report.converged
         highest = max(highest, energy())
     assert highest < begun
-    # the trapezoidal rule keeps energies to (ωh)²: measured up to 7e-4 after the first step
+    # the trapezoidal rule keeps energies to (ωh)²: measured up to 1.6e-3 after the first step
     assert highest - fitted < 2e-3 * moving
 
 

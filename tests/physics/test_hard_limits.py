@@ -178,7 +178,8 @@ def test_motors_press_joints_of_an_arm_against_stops_while_others_swing(stiffnes
 def test_a_fast_wheel_does_not_wrap_past_a_stop_many_turns_away(spin, gamma):
     """Up to seven radians a step, a turn and more, over bounds three turns away."""
     bench, joined = hinge(-20.0, 20.0, spin=spin, torque=40.0, gamma=gamma)
-    angles = bench.run(120, lambda: float(joined["angle/multi_turn"][0]))
+    # it gets there in 59 steps at most, and is pressed against it in the others
+    angles = bench.run(80, lambda: float(joined["angle/multi_turn"][0]))
     assert max(angles) < 20.0
     assert angles[-1] > 19.9
     # never more than is possible: a step turns it on, and never by whole turns elsewhere

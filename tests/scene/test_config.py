@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.errors import ConfigError
@@ -311,6 +311,7 @@ def allowed_values(name: str) -> st.SearchStrategy:
 ORDERED = {"newton/min_iter", "newton/max_iter"} | {f"contact/adaptive/{k}_kappa" for k in ("min", "init", "max")}
 
 
+@settings(deadline=None)  # a machine may be busy
 @given(st.data())
 def test_any_allowed_overrides_come_back_unchanged_nested_or_flat(data):
     names = data.draw(st.sets(st.sampled_from(sorted(set(KEYS) - ORDERED)), max_size=6))

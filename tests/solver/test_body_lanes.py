@@ -7,9 +7,12 @@ import pytest
 from plain_bodies import plain_bodies
 
 from dovetail.solver.assembly.bodies import Weights, add_body_energies
-from dovetail.solver.assembly.start import aim_at_start
+from dovetail.solver.assembly.start import aim_at_start, aim_of_one
 from dovetail.solver.bodies import ARAP, ORTHO
-from dovetail.solver.predict import first_guess
+from dovetail.solver.energy.arap import arap_energy
+from dovetail.solver.energy.kinetic import kinetic_energy
+from dovetail.solver.energy.ortho import ortho_energy
+from dovetail.solver.predict import first_guess, guess_of_one
 
 N = 24
 
@@ -30,9 +33,9 @@ def test_the_guesses_of_eight_bodies_are_those_of_each(stretch):
     is_free[20] = 0
     out, expected = np.empty_like(Q), np.empty_like(Q)
     first_guess(1e-4 / weight, is_free, Q, Q_tilde, A, out)
-    for b in range(N):
-        one = slice(b, b + 1)
-        first_guess(1e-4 / weight[one], is_free[one], Q[one], Q_tilde[one], A[one], expected[one])
+    expected[:] = Q
+    for b in np.flatnonzero(is_free):
+        guess_of_one(1e-4 / weight, Q, Q_tilde, A, b, np.empty((3, 3)), expected)
     # a polar rotation is given to 1e-6, after which the next sweep would leave 1e-12
     np.testing.assert_allclose(out, expected, atol=1e-11)
     assert (out[20] == Q[20]).all()
@@ -49,11 +52,13 @@ def test_the_energies_of_eight_bodies_are_those_of_each():
     E = np.zeros(N)
     add_body_energies(Weights(bodies=plain_bodies(mass, model=model), c=c, w=w), 1, Q, Q_tilde, np.arange(N), E)
     for b in range(N):
-        alone, one = np.zeros(1), slice(b, b + 1)
-        single = Weights(bodies=plain_bodies(mass[one], model=model[one]), c=c[one], w=w[one])
-        add_body_energies(single, 1, Q[one], Q_tilde[one], np.zeros(1, np.int64), alone)
-        np.testing.assert_allclose(E[b], alone[0], rtol=1e-13)
+        if b not in (3, 18):
+            alone = kinetic_energy(mass, c[b], Q, Q_tilde, b) + ortho_energy(w[b], Q, b)
+            np.testing.assert_allclose(E[b], alone, rtol=1e-13)
     assert E[3] == np.inf
+    np.testing.assert_allclose(
+        E[18], kinetic_energy(mass, c[18], Q, Q_tilde, 18) + arap_energy(w[18], Q, 18, np.empty((3, 3))), rtol=1e-13
+    )
 
 
 def test_the_starts_of_eight_bodies_are_those_of_each():
@@ -65,13 +70,33 @@ def test_the_starts_of_eight_bodies_are_those_of_each():
     active[18] = 0
     aims, push = np.empty_like(Q), np.zeros_like(Q)
     weights = Weights(bodies=plain_bodies(mass), c=np.ones(N), w=w)
-    fastest = aim_at_start(weights, active, 0.1, 1e6, a, Q, V, aims, push)
-    assert fastest == np.abs(V[:, 1:]).max()
-    for b in range(N):
-        one, aim, alone = slice(b, b + 1), np.empty((1, 4, 3)), np.zeros((1, 4, 3))
-        single = Weights(bodies=plain_bodies(mass[one]), c=np.ones(1), w=w[one])
-        aim_at_start(single, active[one], 0.1, 1e6, a[one], Q[one], V[one], aim, alone)
+    aim_at_start(weights, active, 0.1, 1e6, a, Q, V, aims, push)
+    bodies, aim, alone = weights.bodies, np.empty_like(Q), np.zeros_like(Q)
+    for b in np.flatnonzero(active):
+        k = 4.0 * w[b]
+        filtered = k * 2.0 * k / (bodies.largest_moment[b] + 2.0 * k)
+        aim_of_one(bodies, k, filtered, 0.1, 1e6, a, Q, V, b, aim, alone)
         # sums of some twenty terms of 1 … 1e2, in another order
-        np.testing.assert_allclose(aims[one], aim, rtol=1e-12, atol=1e-12 * np.abs(aim).max())
-        np.testing.assert_allclose(push[one], alone, rtol=1e-12, atol=1e-12 * np.abs(alone).max())
+        np.testing.assert_allclose(aims[b], aim[b], rtol=1e-12, atol=1e-12 * np.abs(aim[b]).max())
+        np.testing.assert_allclose(push[b], alone[b], rtol=1e-12, atol=1e-12 * np.abs(alone[b]).max())
     assert (aims[18] == Q[18]).all()
+
+
+@pytest.mark.parametrize("many", [1, 3, 8, 13])
+def test_a_body_has_the_same_bits_whatever_its_neighbours_are(many):
+    rng = np.random.default_rng(8)
+    Q, Q_tilde, V, a = states(rng, 1e-3), states(rng, 1e-3), *rng.normal(size=(2, N, 4, 3))
+    rows = rng.normal(size=(N, 6, 4))
+    mass, w, free = np.einsum("bri,brj->bij", rows, rows), rng.uniform(1.0, 9.0, N), np.ones(N, np.int64)
+
+    def computed(some: slice) -> list[np.ndarray]:
+        n = len(Q[some])
+        weights = Weights(bodies=plain_bodies(mass[some]), c=np.ones(n), w=w[some])
+        out, aims, push, E = np.empty((n, 4, 3)), np.empty((n, 4, 3)), np.empty((n, 4, 3)), np.zeros(n)
+        first_guess(np.full(n, 1e-4), free[some], Q[some], Q_tilde[some], a[some], out)
+        aim_at_start(weights, free[some], 0.1, 1e6, a[some], Q[some], V[some], aims, push)
+        add_body_energies(weights, None, Q[some], Q_tilde[some], np.arange(n), E)
+        return [out, aims, push, E]
+
+    for whole, part in zip(computed(slice(0, N)), computed(slice(5, 5 + many)), strict=True):
+        np.testing.assert_array_equal(whole[5 : 5 + many], part)

@@ -24,12 +24,13 @@ def islands(count: int, **given: Any) -> Islands:
 
 def lasts(*sizes: float, rate: float = 0.0, guarded: bool = False) -> list[bool]:
     """Whether each of some steps of one island counts as its last, by prediction or within the tolerances."""
-    one, found = islands(1, guarded=guarded, alpha=1.0), []
+    one, found = islands(1, guarded=guarded, alpha=1.0, rate=rate), []
     for size in sizes:
         one.size[0] = size
         left = settle(one, 1.0)
-        count = predict_last(one, rate, True)
-        assert left + one.done[0] == 1 and count == one.curved[0]
+        known = one.gaps[0]
+        assert predict_last(one, False, True) == one.gaps[0] - known
+        assert left + one.done[0] == 1 and one.gaps[0] == max(known, one.curved[0])
         assert one.last[0] + one.done[0] + one.curved[0] <= 1
         found.append(bool(one.last[0] or one.done[0]))
     return found
@@ -71,38 +72,52 @@ def test_nothing_is_predicted_of_guarded_islands_which_go_straight():
 
 def test_nothing_is_predicted_after_a_straight_step_that_turned_bodies():
     """A step is straight where it is the last, or its island is done; what follows if that was not taken whole."""
-    some = islands(2, before=(100.0, 0.9), size=(3.0, 0.9), done=(0, 1))
-    predict_last(some, 1e-2, True)
+    some = islands(2, before=(100.0, 0.9), size=(3.0, 0.9), done=(0, 1), rate=1e-2)
+    predict_last(some, False, True)
     assert some.last.tolist() == [1, 0] and not some.curved.any()
     assert np.isinf(some.before).all()
 
 
 def test_islands_that_have_converged_are_neither_last_nor_curved():
-    one = islands(1, before=100.0, size=3.0, running=0)
-    assert predict_last(one, 1e-2, True) == 0
+    one = islands(1, before=100.0, size=3.0, running=0, rate=1e-2)
+    assert predict_last(one, False, True) == 0
     assert not one.last.any() and not one.curved.any()
 
 
 def test_before_a_step_may_settle_none_is_the_last():
-    one = islands(1, before=100.0, size=3.0)
-    assert predict_last(one, 1e-2, False) == 1
+    one = islands(1, before=100.0, size=3.0, rate=1e-2)
+    assert predict_last(one, False, False) == 1
     assert not one.last.any() and one.curved.all()
 
 
+def test_whether_steps_are_curved_is_said_of_each_island_and_joints_stay_open_after_one_that_was():
+    some = islands(3, before=np.inf, size=3.0, rate=(1e-2, 1e-5, 1e-2))
+    assert predict_last(some, False, True) == 2
+    assert some.curved.tolist() == some.gaps.tolist() == [1, 0, 1]
+    some.rate[:] = 1e-5
+    assert predict_last(some, False, True) == 0, "two may have open joints, as before, though they go straight now"
+    assert some.curved.tolist() == [0, 0, 0] and some.gaps.tolist() == [1, 0, 1]
+    some.rate[:] = 1e-2
+    assert predict_last(some, True, True) == 0 and not some.curved.any(), "none is curved any more"
+
+
 def test_trials_go_on_while_steps_shrink_and_end_straight():
-    some = islands(3, shortest=np.inf, has_exact=(1, 0, 1), tried=1, size=100.0)
-    assert continue_trials(some, 0.1, True) == (3, 1), "only where no joint is held do energies tell something"
+    some = islands(3, shortest=np.inf, has_exact=(1, 0, 1), tried=1, size=100.0, rate=0.1)
+    assert continue_trials(some, True) == (3, 1), "only where no joint is held do energies tell something"
     assert some.curved.all() and not some.last.any()
     # the first is nearly there, the second has stopped shrinking, the third does shrink
     some.size[:] = 3.0, 60.0, 40.0
-    assert continue_trials(some, 0.1, True) == (2, 1)
+    assert continue_trials(some, True) == (2, 1)
     assert some.tried.tolist() == [1, 0, 1] and some.last.tolist() == [1, 0, 0]
     assert some.curved.tolist() == [0, 0, 1]
+    some.size[:], before = 0.0, some.before.copy()
+    continue_trials(some, True)
+    assert some.before[1] == before[1], "one that waits has no step, of which nothing follows"
 
 
 def test_the_last_trial_is_straight():
-    one = islands(1, shortest=np.inf, has_exact=1, tried=1, size=50.0)
-    continue_trials(one, 0.1, False)
+    one = islands(1, shortest=np.inf, has_exact=1, tried=1, size=50.0, rate=0.1)
+    continue_trials(one, False)
     assert one.tried[0] and not one.curved[0]
 
 

@@ -16,7 +16,11 @@ from dovetail import Sim
 from dovetail.viewer import Viewer, replay
 
 pytest.importorskip("viser", reason="viser is missing; pip install 'dovetail[viewer]'")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing() or "a browser is there")]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.browser,
+    pytest.mark.skipif(bool(missing()), reason=missing() or "a browser is there"),
+]
 
 
 @pytest.fixture(scope="module")

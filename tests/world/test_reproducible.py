@@ -57,6 +57,7 @@ def test_runs_in_one_process_are_bit_identical(start):
     assert found[0].tobytes() == found[1].tobytes()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
 def test_a_run_that_compiles_says_so_and_gives_the_same_bits_as_one_that_does_not(start, tmp_path):
     """Kernels must not depend on whether, and in which order, they came from the cache."""

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from world_machines import Y, arm, chain, numbers_of
+from world_machines import Y, alone, arm, chain, mixed, require_equal
 
 from dovetail import Sim, Worlds
 from dovetail.errors import ConstitutionError, SolverError
 from dovetail.kernel import threads as pool
 from dovetail.solver.march import CHANGED, GIVEN_UP, STRAINED
-from dovetail.world import marching
+from dovetail.world import marcher
 from dovetail.world.attribute_writer import AttributeWriter
-from dovetail.world.marching import Marcher
-
-
-def mixed(sim, rng):
-    """Arms, every second of which swings down to the ground."""
-    sim.ground()
-    z = 0.35 if rng.uniform() < 0.5 else 2.0
-    parent = None
-    for k in range(2):
-        link = sim.box((0.2, 0.04, 0.04), pos=(0.2 * k + 0.1, 0, z), mass=0.5)
-        sim.revolute(parent, link, pos=(0.2 * k, 0, z), axis=Y)
-        parent = link
+from dovetail.world.marcher import Marcher
 
 
 def table(sim, rng):
@@ -35,22 +24,8 @@ def table(sim, rng):
         sim.revolute(plate, leg, pos=(x, 0, 0.22), axis=Y, drive=0.0)
 
 
-def alone(build, number, **options):
-    sim = Sim(**options)
-    build(sim, numbers_of(number))
-    return sim
-
-
 def taking_part(worlds):
     return [sim.world.marcher.march is not None for sim in worlds]
-
-
-def require_equal(one, other):
-    """All that outlives a step is the same, and so is what is told of it."""
-    mine, theirs = one.state.arrays, other.state.arrays
-    assert mine.keys() == theirs.keys()
-    assert not [name for name in mine if not np.array_equal(mine[name], theirs[name], equal_nan=True)]
-    assert one.frame == other.frame and one.time == other.time and one.world.report == other.world.report
 
 
 @pytest.mark.parametrize(("build", "contact"), [(chain, False), (arm, True)])
@@ -247,7 +222,7 @@ def test_a_bad_target_is_refused_as_alone_and_can_be_corrected():
 def test_bodies_are_looked_at_for_strain_in_the_same_frames_as_alone(monkeypatch):
     reasons, frames, goes_on = [], [], Marcher.goes_on
     monkeypatch.setattr(Marcher, "goes_on", lambda self, why: (reasons.append(why), goes_on(self, why))[1])
-    monkeypatch.setattr(marching, "_NEARLY", 0.0)  # as if all were strained
+    monkeypatch.setattr(marcher, "_NEARLY", 0.0)  # as if all were strained
     worlds = Worlds(chain, 1, contact=False)
     worlds.step(60)
     watch = worlds[0].world.marcher._strain

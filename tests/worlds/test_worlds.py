@@ -56,17 +56,17 @@ def test_a_world_among_others_is_bit_identical_to_itself_alone(name, integrator)
         assert not np.array_equal(found[:, :, 0], found[:, :, 1])
 
 
-def test_three_hundred_worlds_on_four_threads_do_what_each_does_alone():
+def test_sixty_worlds_on_four_threads_do_what_each_does_alone():
     def build(sim, rng):
         rod = sim.box((0.3, 0.05, 0.05), pos=(0.15, 0, 1), mass=rng.uniform(0.5, 1.0))
         sim.revolute(None, rod, pos=(0, 0, 1), axis=Y, drive=0.0)
 
-    worlds = Worlds(build, 300, seed=5, threads=4, contact=False)
-    targets = np.linspace(-0.4, 0.4, 300)[:, None]
+    worlds = Worlds(build, 60, seed=5, threads=4, contact=False)
+    targets = np.linspace(-0.4, 0.4, 60)[:, None]
     worlds.target = targets
     worlds.step(4)
     again = np.array([worlds.q, worlds.v])
-    for number in (0, 1, 7, 8, 150, 299):
+    for number in (0, 1, 7, 8, 30, 59):
         assert np.array_equal(again[:, number], alone(build, number, 5, 4, targets, contact=False)[-1])
 
 
@@ -225,7 +225,7 @@ def test_many_resets_and_steps_take_no_memory():
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    # NumPy and Numba keep small objects for later, which come to some 50 kB; 60 states would be 300
+    # NumPy, Numba and kernel/threads.py keep small objects for later, which come to some 70 kB; 60 states would be 300
     assert grown < 30 * sum(array.nbytes for array in worlds[0].state.arrays.values())
 
 

@@ -35,6 +35,7 @@ from dovetail.gradient.turning import TurnAdjoint
 from dovetail.solver.assembly.start import close_start
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.integrator import Methods
+from dovetail.solver.joint.law_start import accept_start
 from dovetail.solver.predict import predict
 from dovetail.typing import Array, Flags
 
@@ -78,8 +79,7 @@ class Adjoint:
         self.rotors = RotorAdjoint(self.model)
 
     def __enter__(self) -> Adjoint:
-        coordinates = self.parameters.coordinates
-        self._kept = self.parameters.take(None), coordinates.reference.copy()
+        self._kept = self.parameters.now()
         self.system.enter()
         contact = self.model.contact
         self.walk = None if contact is None else Walk(contact)
@@ -88,9 +88,7 @@ class Adjoint:
         return self
 
     def __exit__(self, *error: object) -> None:
-        given, reference = self._kept
-        self.parameters.put(given)
-        self.parameters.coordinates.reference[:] = reference
+        self.parameters.restore(self._kept)
         self.system.leave()
         self._simulation.version += 1  # what the next step works on has to be prepared anew
 
@@ -106,7 +104,7 @@ class Adjoint:
         """Go to step k: what it began with, and its Hessian, factored."""
         self.stand(k, frame, ends)
         finds = self.parameters.finds_multipliers(frame.methods)
-        self.sums.residual[k] = self.system.factor(k, ends.Q_end if finds else None) / frame.h
+        self.sums.residual[k] = self.system.factor(k, finds) / frame.h
 
     def stand(self, k: int, frame: Frame, ends: Ends) -> None:
         """Go to step k: what it began with, and its Hessian."""
@@ -116,12 +114,15 @@ class Adjoint:
         self._stands = True
         if self.rotors.count:
             self.rotors.stand()
+        self.parameters.find_starts(frame.branches[0], ends.Q, ends.V)
         self.system.prepare(h, methods.weight)
         self.contact = self._touch(frame, ends)
         if self.contact is not None and not self.contact.fits(self.system.blocks):
             self.system.lay_out(self.contact.pairs)
         self._held.at(k, frame, ends.Q_before)
         self._V_start, a, self.begun = self.begin(ends.Q, ends.V)
+        if model.potential.laws is not None and self.begun is not None:
+            accept_start(model.potential.laws, h, self._V_start, methods.smooth)
         predict(
             methods.prediction, methods.of, h, model.bodies.is_free, model.bodies.is_dynamic, a, ends.Q, self._V_start,
             ends.Q_before, ends.V_before, model.potential.Q_tilde,
@@ -132,7 +133,7 @@ class Adjoint:
             turn, axis = self.turns.values
             self.contact.freeze(frame.past, turn, axis, self.turns.rolls)
         self.blow = self._struck(frame, ends, a)
-        self.parameters.coordinates.reference[:] = frame.values[1]
+        self.parameters.coordinates.reference[:] = frame.branches[1]
         self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
 
     def begin(self, Q: Array, V: Array) -> tuple[Array, Array, Begun | None]:
@@ -153,7 +154,7 @@ class Adjoint:
         The coordinates of joints are left on the branch that they are on at its start.
         """
         frame, loads = self.frame, self.model.loads
-        self.parameters.coordinates.reference[:] = frame.values[0]
+        self.parameters.coordinates.reference[:] = frame.branches[0]
         a = loads.accelerations(Q)
         if push is not None:
             a = a + push
@@ -182,7 +183,7 @@ class Adjoint:
         """Adjoints at the start of the step at hand, from those at its end."""
         model, sums, k, frame, ends, begun = self.model, self.sums, self.k, self.frame, self.ends, self.begun
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
-        reference[:] = frame.values[1]
+        reference[:] = frame.branches[1]
         before = self._costates[after is self._costates[0]]
         if (blow := self.blow) is not None:
             after = self._before_blow(blow, after)
@@ -195,7 +196,7 @@ class Adjoint:
             q += pulled
             if isinstance(self.contact, RubbingContact):
                 q += self.contact.explicit(past)
-        x, nu = self.system.solve(Q1, q)
+        x, nu = self.system.solve(q)
         start_bar = self.potential.run(k, h, Q1, x, nu, sums)
         Q_bar, Vn_bar = before.Q, before.V
         step_back(model.bodies, table, c, h, Q1, model.potential.Q_tilde, x, after, before, (a_bar, V_bar), sums.bodies)
@@ -210,7 +211,7 @@ class Adjoint:
         before.past = None
         if frame.past is not None:
             before.past = self._past_bars(frame.past)
-        reference[:] = frame.values[0]
+        reference[:] = frame.branches[0]
         A_bar = a_bar
         if self.rotors.count:
             aim_bar = self.potential.by_laws[self.rotors.places()]

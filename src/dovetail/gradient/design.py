@@ -81,6 +81,7 @@ def _arrays(simulation: Simulation) -> dict[str, Array]:
             scene.V.copy(),
             np.concatenate([scene.plane_point, scene.plane_normal]),
         )
+        found["thickness"] = scene.thickness.copy()
         found["log mu"] = np.log(np.maximum(np.triu(scene.mu), 1e-300))
         found["log contact kappa"] = np.log(np.maximum(np.triu(scene.kappa), 1e-300))
     return found
@@ -120,9 +121,7 @@ def _weights(base: dict[str, Array], frames: list[Frame], sums: Sums, start: tup
         found["laws"] = np.where(_written(base["laws"], loads, frames), np.nan, sums.law_steps.sum(axis=0))
     if "surfaces" in base:
         unknown = np.nan if any(frame.contacts for frame in frames) else 0.0
-        found["surfaces"], found["half-planes"] = (
-            np.full_like(base[name], unknown) for name in ("surfaces", "half-planes")
-        )
+        found |= {name: np.full_like(base[name], unknown) for name in ("surfaces", "half-planes", "thickness")}
         if sums.vertices is not None:
             found["surfaces"], found["half-planes"][: len(sums.planes)] = sums.vertices, sums.planes
         found["log mu"], found["log contact kappa"] = sums.log_mu, sums.log_contact_kappa
@@ -149,6 +148,7 @@ def _refuse(name: str, index: tuple[int, ...]) -> None:
         "V": "velocities of fixed bodies",
         "surfaces": f"vertices of surfaces that touch ({asked}; nearly parallel edges have none)",
         "half-planes": f"half-planes that are touched ({asked}; those that turn have none)",
+        "thickness": "radii of spheres and capsules, or the thickness of other surfaces, that touch",
         "laws": "parameters of drives, limits or dampers that controls have written to",
     }
     said = what.get(name, f"'{name}'")

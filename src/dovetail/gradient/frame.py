@@ -68,7 +68,7 @@ class Frame:
     h, ratio     its length [s], and over that of the step before
     methods      integrators of the bodies
     given        parameters, in the order of `Parameters`; None for multipliers that are found anew
-    values       coordinates of joints (c,) at its start and at its end, on the branch that they are on
+    branches     values of coordinates of joints (c,) near those at its start and at its end: angles are on that branch
     switches     of uses of laws and loads: which joints (k,) have them switched on, and are held where they were
     contacts     how many it began with
     touched      who (n,) touches something at its end, None where that does not matter
@@ -80,7 +80,7 @@ class Frame:
     ratio: float
     methods: Methods
     given: list[Any]
-    values: tuple[Array, Array]
+    branches: tuple[Array, Array]
     switches: list[Flags]
     contacts: int
     touched: Flags | None = None
@@ -92,7 +92,8 @@ class Parameters:
     """The parameters of a model that may change from step to step: read after a step, and put back for its adjoint.
 
     Those with fixed places (laws, loads, rows on coordinates, energies of users) are copied in place. Forces on bodies
-    and soft transforms are made anew where they change, and kept as they are.
+    and soft transforms are made anew where they change, and kept as they are. What a law takes for xₙ is not kept: it
+    is found again from Qₙ.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -101,8 +102,15 @@ class Parameters:
         lowered = simulation.joints.lowered
         self._lowered, self.coordinates = lowered, lowered.coordinates
         arrays: list[Array] = [load.values for load in lowered.loads]
+        # by place: where else the same numbers may be kept in the step before, and places of xₙ among them
+        self._same: dict[int, list[int]] = {}
+        self._starts: dict[int, Indices] = {}
+        self._laws, p = potential.laws, len(arrays)
         if (laws := potential.laws) is not None:
-            arrays += [laws.p, laws.scale, laws.past]
+            arrays += [laws.p, laws.scale, *laws.past]
+            self._rates = np.flatnonzero(laws.start >= 0)
+            self._same = {p + 2: [p], p + 3: [p + 2]}
+            self._starts = dict.fromkeys((p, p + 2, p + 3), laws.start[self._rates])
         arrays += [terms.p for terms in lowered.terms]
         if potential.exact is not None:
             exact = potential.exact
@@ -133,12 +141,38 @@ class Parameters:
         """Whether multipliers are not kept: with V there is no room, and where C is linear H has nothing of them."""
         return methods.is_consistent and self._exact is not None and self._exact.is_linear
 
-    def take(self, last: list[Any] | None, methods: Methods | None = None) -> list[Any]:
-        """Copies of all, or what the last step has where that is the same; None for multipliers that are not kept."""
+    def now(self) -> tuple[list[Any], list[Array]]:
+        """Copies of all, and of coordinates, for `restore`."""
+        given: list[Any] = [array.copy() for array in self.arrays]
+        given += [[getattr(owner, name) for name in names] for owner, names in self._owners]
+        c = self.coordinates
+        return given, [each.copy() for each in (c.value, c.rate, c.reference)]
+
+    def restore(self, now: tuple[list[Any], list[Array]]) -> None:
+        """Have everything as it was then."""
+        given, values = now
+        self.put(given)
+        c = self.coordinates
+        c.value[:], c.rate[:], c.reference[:] = values
+
+    def find_starts(self, branch: Array, Q: Array, V: Array) -> None:
+        """Have laws begin with xₙ at Q, as before a step from there, which `put` has none of."""
+        c, laws = self.coordinates, self._laws
+        if laws is not None and len(self._rates):
+            c.reference[:] = branch
+            c.commit(Q, V)
+            laws.p[laws.start[self._rates]] = c.value[laws.of[self._rates]]
+
+    def take(self, last: list[Any] | None, methods: Methods) -> list[Any]:
+        """What a step was given, as the last one has it where that is the same; None for what is not kept."""
         found: list[Any] = []
-        left = self._held if methods is not None and self.finds_multipliers(methods) else -1
+        left = self._held if self.finds_multipliers(methods) else -1
         for k, array in enumerate(self.arrays):
-            found.append(None if k == left else _shared(None if last is None else last[k], array))
+            if k == left:
+                found.append(None)
+                continue
+            known = [] if last is None else [last[place] for place in (k, *self._same.get(k, ()))]
+            found.append(_shared(known, array, self._starts.get(k)))
         for owner, names in self._owners:
             now = [getattr(owner, name) for name in names]
             before = None if last is None else last[len(found)]
@@ -160,12 +194,19 @@ class Parameters:
         for (owner, names), values, known in zip(self._owners, given[count:], last[count:], strict=True):
             if values is not known:
                 for name, value in zip(names, values, strict=True):
-                    setattr(owner, name, value)
+                    if getattr(owner, name) is not value:  # reading takes a tenth of the time
+                        setattr(owner, name, value)
 
 
-def _shared(last: Array | None, now: Array) -> Array:
-    """A copy of what is now, or the last one if that is the same."""
-    return last if last is not None and np.array_equal(last, now, equal_nan=True) else now.copy()
+def _shared(known: Sequence[Array | None], now: Array, left_out: Indices | None = None) -> Array:
+    """A copy of what is now, zero at the places that are left out, or one that is known to be the same."""
+    if left_out is not None and len(left_out):
+        now = now.copy()
+        now[left_out] = 0.0
+    for each in known:
+        if each is not None and np.array_equal(each, now, equal_nan=True):
+            return each
+    return now.copy()
 
 
 def _is_on(entry: JointGeometry, name: str) -> Flags:

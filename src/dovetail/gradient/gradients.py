@@ -12,7 +12,7 @@ from dovetail.gradient.coupling import coupling_gradients, weighed_couplings
 from dovetail.gradient.design import design_gradient
 from dovetail.gradient.frame import Frame
 from dovetail.gradient.sums import Sums
-from dovetail.typing import Array, ArrayLike
+from dovetail.typing import Array, ArrayLike, Indices
 
 if TYPE_CHECKING:
     from dovetail.world.lower.lowered import JointGeometry, LawOnJoints
@@ -98,7 +98,8 @@ class Gradients:
                 if part.times_mass or part.inertia:
                     both = (self._law_column(use, column) * self._law_values(use, column)).sum(axis=0)
                     # parameters before the first step, which a start of ctr looks back to
-                    past = self._frames[0].given[len(self._lowered.loads) + 2][::-1, self._places(use, column)]
+                    place = len(self._lowered.loads) + 2
+                    past = np.stack(self._frames[0].given[place : place + 2][::-1])[:, self._places(use, column)]
                     both = both + (self._sums.law_steps[:2, self._places(use, column)] * past).sum(axis=0)
                     weighed = weighed + both * part.times_mass
                     inertial = inertial + both * part.inertia
@@ -210,11 +211,25 @@ class Gradients:
         chosen = np.flatnonzero(use.entry.exact)
         names = [part.attribute for part in use.word.parameters]
         target, scale = (self._law_values(use, column)[:, chosen] for column in (1, 2))
+        if attribute in names[1:3]:
+            self._refuse_jumps(use.entry, chosen, attribute)
         if names[1] == attribute:
             total[:, chosen] += scale * self._sums.steps["combined/target"][:, rows]
         if names[2] == attribute:
             total[:, chosen] += target * self._sums.steps["combined/target"][:, rows]
         return total.reshape(T, -1)
+
+    def _refuse_jumps(self, entry: JointGeometry, chosen: Indices, attribute: str) -> None:
+        """Steps of ctr with a target that stays have no gradient by it: with one that moves they are taken as bdf1."""
+        left, right = entry.left[chosen], entry.right[chosen]
+        for k, frame in enumerate(self._frames):
+            methods = frame.methods
+            if methods.is_consistent and not (methods.needs_bdf1[left] | methods.needs_bdf1[right]).all():
+                raise GradientError(
+                    f"Gradients: '{entry.slot.object_name}' has no gradient by '{attribute}' in step {k}: it is an "
+                    "exact joint that stays as it is there, and under ctr any change of it has the step taken as bdf1, "
+                    "so that the motion jumps; record with rollout(…, smooth=True)."
+                )
 
     def _strength(self, entry: Any) -> Array:
         """By strength_ratio (k,): K of rows is γ(m_i + m_j), and so are gains of laws that joints hold by."""

@@ -58,6 +58,10 @@ class Jacobians:
             left = self._lowered.coordinates.left[self._screws.row]
             self._room.is_left[j[hangs]] = (left == self._screws.child)[hangs]
         self._forest: tuple[Indices, Forest | None] | None = None
+        laws = simulation.model.potential.laws
+        self._by_start = np.zeros(0 if laws is None else len(laws.p))  # 1 for parameters that are xₙ
+        if laws is not None:
+            self._by_start[laws.start[laws.start >= 0]] = 1.0
         self._loads, c = [], self._lowered.coordinates
         of_joint = {(int(c.joint[row]), bool(c.period[row] > 0.0)): j for j, row in enumerate(self._rows)}
         for load in self._lowered.loads:
@@ -120,11 +124,9 @@ class Jacobians:
         """∂/∂xₙ of Σ s φ′ of all coordinates (c,)."""
         laws, out = self._model.potential.laws, np.zeros(self._lowered.coordinates.count)
         assert laws is not None
-        rates = laws.start[laws.start >= 0]
-        if len(rates):
-            dp = np.zeros_like(laws.p)
-            dp[rates] = 1.0
-            law_slopes(laws, steps_of(laws.p, adjoint.potential.is_place), adjoint.ends.Q_end, dp, out)
+        if self._by_start.any():
+            steps = steps_of(laws.p, adjoint.potential.is_place)
+            law_slopes(laws, steps, adjoint.ends.Q_end, self._by_start, out)
         return out
 
     def _pull(self, adjoint: Adjoint, A: Array, B: Array) -> None:

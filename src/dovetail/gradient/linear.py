@@ -22,8 +22,7 @@ from dovetail.gradient.contact import ContactAdjoint
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import linearise_combined
-from dovetail.solver.joint.constraints import Constraints
-from dovetail.solver.joint.exact import CLOSED
+from dovetail.solver.joint.constraints import ALONG, Constraints
 from dovetail.solver.joint.rows import linearise_rows
 from dovetail.solver.model import Model
 from dovetail.solver.potential import Evaluation
@@ -32,7 +31,7 @@ from dovetail.typing import Array, Indices
 __all__ = ["AdjointSystem"]
 
 _SHAPE = (-1, 4, 3)
-_CLOSED = 1e-10  # of x, beyond which exact joints are closed: gradients are wanted to 1e-6, starts by differences
+_MOVING = 1e-12  # |J x| over |x| where targets may move: by one in one step, the next ones take back all but millionths
 _blocks: WeakKeyDictionary[Model, Blocks] = WeakKeyDictionary()  # laying them out takes as long as some steps
 
 
@@ -82,8 +81,6 @@ class AdjointSystem:
     def enter(self) -> None:
         """Take the place of the blocks of Newton's directions."""
         self._kept, self._model.directions.blocks = self._model.directions.blocks, self.blocks
-        if (exact := self._model.potential.exact) is not None:
-            exact.constraints.closed = _CLOSED
         if self.blocks.laid_out:
             self._model.potential.add_constant(self.blocks)
         else:
@@ -107,8 +104,6 @@ class AdjointSystem:
         model = self._model
         model.directions.blocks = self._kept
         model.potential.renew()
-        if model.potential.exact is not None:
-            model.potential.exact.constraints.closed = CLOSED
         if model.directions.blocks.laid_out:
             model.potential.add_constant(model.directions.blocks)
 
@@ -128,11 +123,11 @@ class AdjointSystem:
         if potential.exact is not None:
             potential.exact.begin_start()  # nothing is asked of J x but that it is zero
 
-    def factor(self, step: int, Q: Array | None = None) -> float:
+    def factor(self, step: int, closes: bool = False) -> float:
         """Factor what was assembled for a step; the largest entry of the step that Newton's method would take next.
 
-        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits. With the end Q
-        of the step, those of points are closed, and get their multipliers, which are zero so far: H x + Jᵀν = ∇E.
+        Exact joints count as stiff as they are in the matrix, which they are closed with to some digits. If it
+        `closes` them, those of points get their multipliers, which are zero so far: H x + Jᵀν = ∇E.
         """
         blocks, y = self.blocks, self._y
         if blocks.is_plain:
@@ -148,9 +143,9 @@ class AdjointSystem:
                 f"{self._model.bodies.name(bad)}, so that the state is no minimum but a point of bifurcation, or "
                 "Newton's method has ended early there; shorten dt, or end the rollout before it."
             )
-        if Q is not None:
+        if closes:
             points = self._model.potential.points
-            np.negative(self._restricted(Q, y, self._active)[1], out=points.multiplier[points.exact :])
+            np.negative(self._restricted(y, self._active)[1], out=points.multiplier[points.exact :])
         return float(_largest(y))
 
     def swap(self) -> None:
@@ -172,7 +167,7 @@ class AdjointSystem:
         if exact.combined.count:
             linearise_combined(exact.combined, active, Q)
 
-    def solve(self, Q: Array, q: Array, active: Indices | None = None) -> tuple[Array, Array]:
+    def solve(self, q: Array, active: Indices | None = None) -> tuple[Array, Array]:
         """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = bend, with the matrix last factored; x = 0 for fixed bodies.
 
         bend is zero unless a start asks for more (`add_curvature` in exact.py).
@@ -181,15 +176,15 @@ class AdjointSystem:
         x = np.empty((len(active), 12))
         _set_active(q.reshape(_SHAPE), active, x)
         self.blocks.solve(active, x)
-        x, nu = self._restricted(Q, x, active)
+        x, nu = self._restricted(x, active)
         return x.reshape(_SHAPE), nu
 
-    def _restricted(self, Q: Array, x: Array, active: Indices) -> tuple[Array, Array]:
+    def _restricted(self, x: Array, active: Indices) -> tuple[Array, Array]:
         """x (n, 12), the solution without regard to rows, in place, and ν (r, 3)."""
         exact = self._model.potential.exact
         if exact is None:
             return x, self._none
-        exact.restrict(Q, self.blocks, active, x)
+        exact.restrict(self.blocks, active, x, _MOVING if exact.combined.count else ALONG)
         nu = np.empty_like(exact.restraint)
         _tell_multipliers(exact.constraints, exact.restraint, nu)
         return x, nu

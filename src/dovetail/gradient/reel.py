@@ -85,7 +85,6 @@ class Reel:
     every      steps from one checkpoint to the next, 0 for none
     smooth     steps are taken as bdf1 with friction that remembers nothing, whatever the scene has
     frames     of all steps; those that must be computed again have no more than gradients are told by
-    values     coordinates of joints (c,) at the start and after every step
     jumps      of all steps
     """
 
@@ -101,7 +100,7 @@ class Reel:
         self.has_past = state.dt_before > 0.0
         self._Q: list[Array | None] = [state.Q.copy()]
         self._V: list[Array | None] = [state.V.copy()]  # without checkpoints, none that follows from positions alone
-        self.values, self.frames = [self.parameters.coordinates.value.copy()], list[Frame]()
+        self._branches, self.frames = [self.parameters.coordinates.value.copy()], list[Frame]()
         self.jumps: list[Jump] = []
         self._controls: Callable[[int], Any] | None = None
         self._marks: list[Any] = []
@@ -160,7 +159,7 @@ class Reel:
         simulation, again = self._simulation, k < len(self.frames)
         if self._controls is not None:
             _control(self._controls, k)
-        state, coordinates = simulation.state, self.parameters.coordinates
+        state = simulation.state
         if not (np.array_equal(state.Q, self.Q(k)) and np.array_equal(state.V, self.V(k))):
             raise GradientError(
                 f"Tape: before step {k} the state was written to, which tapes cannot see; begin a new rollout."
@@ -171,14 +170,14 @@ class Reel:
         self._timeline.advance()
         report, last = simulation.last[1], self.frames[k - 1] if k else None
         assert report is not None
-        like = None if again else last
+        like = last if not again or k > self._loaded.start else None
         given = self.parameters.take(None if like is None else like.given, simulation.scheme.last)
         easing = None if contact is None or contact.ease is None else contact.ease.last
         if not (is_consistent and simulation.model.guards) and easing is None and not _rubs(contact):
             past = None  # of which nothing counts
         frame = Frame(
             report.dt, report.dt / (before or report.dt), simulation.scheme.last, given,
-            (self.values[k], coordinates.value.copy() if coordinates.count else self.values[k]),
+            (self._branches[k], self._branch(self._branches[k])),
             self.parameters.switches(None if like is None else like.switches), report.contacts,
             simulation.state.knocked if is_consistent else None, past,
             easing,
@@ -197,10 +196,16 @@ class Reel:
         refuse_step(simulation, k, frame, last)
         self.jumps += jumps_in(simulation, k, frame, last, Q, self._bounced(k, frame, Q, V))
         self.frames.append(frame)
-        self.values.append(frame.values[1])
+        self._branches.append(frame.branches[1])
         self._Q.append(Q)
         keeps = self._every or frame.methods.is_consistent or _bounces(contact)
         self._V.append(V if keeps else None)
+
+    def _branch(self, last: Array) -> Array:
+        """Values (c,) that coordinates are near now, by less than half a turn: those that they were near, if so."""
+        c = self.parameters.coordinates
+        is_far = np.abs(c.value - last) * (c.period > 0.0) > 0.4 * c.period
+        return c.value.copy() if is_far.any() else last
 
     def _bounced(self, k: int, frame: Frame, Q: Array, V: Array) -> Flags:
         """Who (n,) has been given a velocity after step k."""
@@ -282,6 +287,16 @@ class Reel:
         V, laws = self.V(k), self._simulation.model.potential.laws
         V_end = self.V(k + 1) if laws is not None and len(laws.rotors) else V
         return Ends(Q_before, V_before, self.Q(k), V, self.Q(k + 1), V_end)
+
+    def values(self) -> Array:
+        """Coordinates of joints (T + 1, c) at the start and after every step."""
+        c = self.parameters.coordinates
+        kept, found = c.reference.copy(), np.empty((len(self.frames) + 1, c.count))
+        for k, Q in enumerate(self.states()[0]):
+            c.reference[:] = self._branches[k]
+            found[k] = c.derivatives(Q, Q)[0]
+        c.reference[:] = kept
+        return found
 
     def states(self) -> tuple[Array, Array]:
         """All states Q, V (T + 1, n, 4, 3)."""

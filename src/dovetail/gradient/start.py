@@ -77,7 +77,7 @@ class StartAdjoint:
         known = filter_of(model, active)
         g, mass, exact = blocks.g, model.bodies.mass, potential.exact
         set_momentum(mass, active, start.V, h, start.drift, g)
-        x1, m1 = self._system.solve(Q, g, active)
+        x1, m1 = self._system.solve(g, active)
         scatter(active, x1.reshape(-1, 12), 1.0, start.V)
         V_hat = start.V.copy()
         if half is not None:
@@ -89,7 +89,7 @@ class StartAdjoint:
             curve_laws(potential.laws, start, known.weight, g)
         if exact is not None:
             exact.add_curvature(h, Q, start.V, g)
-        x2, m2 = self._system.solve(Q, g, active)
+        x2, m2 = self._system.solve(g, active)
         self._system.swap()
         return Begun(active, V_hat, x2, (m1, m2), a.copy(), V, half)
 
@@ -103,12 +103,12 @@ class StartAdjoint:
         Q_bar, Vn_bar, half_bar, unused, a_bar = np.zeros((5, *Q.shape))
         system.recall(Q, active)
         self.by_laws.fill(0.0)
-        mu2, nu2 = system.solve(Q, A_bar * (-1.0 / (h * h)), active)
+        mu2, nu2 = system.solve(A_bar * (-1.0 / (h * h)), active)
         # ℓ is linear in its adjoints: first what the second system asks of V̂ too, then the first
         by_Vn = Vn_bar, half_bar
         self._pull(k, frame, begun, (Q, V), (None, None, mu2, nu2), start_bar, sums, (Q_bar, *by_Vn))
         hand_on(active, half_bar, V_bar, Vn_bar)
-        mu1, nu1 = system.solve(Q, V_bar, active)
+        mu1, nu1 = system.solve(V_bar, active)
         self._pull(k, frame, begun, (Q, V), (mu1, nu1, None, None), None, sums, (Q_bar, Vn_bar, unused))
         momenta = (V, begun.V, begun.x, begun.a)
         momentum_back(mass, active, h, momenta, (mu1, mu2), Vn_bar, a_bar, sums.constant["mass"])

@@ -88,7 +88,7 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     elif contact is not None and contact.lags and dQ.any():
         step = _NEAR * contact.range / float(np.abs(dQ).max())
         g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)
-    end, _ = adjoint.system.solve(ends.Q_end, g)
+    end, _ = adjoint.system.solve(g)
     rate = (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start + h * table[:, 9] * da
     if adjoint.blow is not None:
         rate = rate + adjoint.blow.ahead(dQ, end, dV, rate, adjoint.load_change(dQ) + push)

@@ -118,7 +118,8 @@ class Tape:
         Angles go on over whole turns.
         """
         rows, shift = self._coordinate(joint, attribute)
-        return np.array([each[rows] for each in self._reel.values]) + shift
+        values: Array = self._reel.values()[:, rows] + shift
+        return values
 
     def _coordinate(self, joint: Any, attribute: str) -> tuple[slice, Array]:
         """Which of the solver's coordinates a joint reports under a name, and its offsets (k,)."""
@@ -150,16 +151,10 @@ class Tape:
 
         dL_dx and dL_drate have derivatives by coordinates of joints and by their rates, see `coordinate`,
         {(joint, attribute): (T + 1, k)}, and dL_dT by transforms of bodies, {body: (T + 1, 4, 4)}, see `transform`.
-        With `surfaces`, `Gradients.design` knows the way by vertices of surfaces that touch.
+        With `surfaces`, `Gradients.design` knows the way by vertices of surfaces that touch, not by their thickness.
         Where Newton's method has left more than 1e-6 m/s of a step a warning says so, or with `strict` an error.
         Where the motion jumps (`jumps`), a warning says that once for a world.
         """
-        contact = self._simulation.contact
-        if surfaces and contact is not None and contact.scene.thickness.any():
-            raise GradientError(
-                "Tape.backward: surfaces=True knows no way by surfaces with a thickness, those of spheres, capsules "
-                "and thickened meshes; give these bodies meshes without one, or leave surfaces=True out."
-            )
         sums, at, reel = Sums(self._simulation, self.steps, surfaces), Costate.zero(self._shape[0]), self._reel
         loss = _Loss(
             self._with_transforms(self._given("dL_dQ", dL_dQ), dL_dT or {}),
@@ -213,11 +208,11 @@ class Tape:
         A, B = jacobians.room(len(wanted))
         with reel.rewound():
             for steps in reel.segments:
-                some = [n for n in reversed(steps) if n in wanted]
+                some = range(max(steps.start, wanted.start), min(steps.stop, wanted.stop))
                 if some:
                     reel.load(steps)
                     with self._adjoint as adjoint:
-                        for n in some:
+                        for n in reversed(some):
                             out = A[n - wanted.start], B[n - wanted.start]
                             jacobians.at(adjoint, n, self._frames[n], reel.ends(n), reel.V(n + 1), out)
         return (A, B) if k is None else (A[0], B[0])

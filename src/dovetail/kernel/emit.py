@@ -242,10 +242,17 @@ class Emitter:
             self._shuffle(t[1], t[3], high),
         ]
 
-    def _near(self, k: int, first: Any, width: int) -> list[Any]:
-        """Pointers to eight neighbouring rows of array k."""
-        pointer = self._builder.gep(self._data(k), [self.times(first, width)])
-        return [self._builder.gep(pointer, [ir.Constant(_INDEX, lane * width)]) for lane in range(LANES)]
+    def neighbours(self, first: Any, last: Any) -> list[Any]:
+        """Indices of eight rows from `first` on; where there are fewer, the last one again."""
+        found = []
+        for lane in range(LANES):
+            index = self._builder.add(first, ir.Constant(_INDEX, lane))
+            found.append(self._builder.select(self._builder.icmp_signed("<", index, last), index, last))
+        return found
+
+    def _at(self, k: int, rows: Sequence[Any], width: int) -> list[Any]:
+        """Pointers to rows of array k."""
+        return [self._builder.gep(self._data(k), [self.times(row, width)]) for row in rows]
 
     def _columns(self, pointers: list[Any], width: int) -> list[Number]:
         """Numbers 0 … width − 1 of eight rows, in lanes."""
@@ -281,13 +288,20 @@ class Emitter:
         """Inverse of `gathered`."""
         self._put_columns(self._rows(k, rows, place, len(numbers)), numbers)
 
-    def neighbours(self, k: int, first: Any, width: int) -> list[Number]:
-        """The same of the rows from `first` on."""
-        return self._columns(self._near(k, first, width), width)
+    def of(self, k: int, rows: Sequence[Any], width: int) -> list[Number]:
+        """The same of rows with these indices."""
+        return self._columns(self._at(k, rows, width), width)
 
-    def put_neighbours(self, k: int, first: Any, numbers: Sequence[Number]) -> None:
-        """Inverse of `neighbours`."""
-        self._put_columns(self._near(k, first, len(numbers)), numbers)
+    def put_of(self, k: int, rows: Sequence[Any], numbers: Sequence[Number]) -> None:
+        """Inverse of `of`; rows that occur again get the same again."""
+        self._put_columns(self._at(k, rows, len(numbers)), numbers)
+
+    def one_of(self, k: int, rows: Sequence[Any]) -> Number:
+        """Entries of array k with these indices, in lanes."""
+        value = ir.Constant(_WIDE, ir.Undefined)
+        for lane, pointer in enumerate(self._at(k, rows, 1)):
+            value = self._builder.insert_element(value, self._builder.load(pointer), ir.Constant(_LANE, lane))
+        return Number(self._builder, value)
 
     def _listed(self, k: int, starts: int, first: int) -> list[Any]:
         """Pointers to the eight places of array k that index array `starts` holds from `first` on."""

@@ -15,7 +15,7 @@ from dovetail.kernel.program import Program
 from dovetail.kernel.record import Record
 from dovetail.typing import Indices
 
-__all__ = ["fetch", "lines_of"]
+__all__ = ["fetch", "held_by", "lines_of"]
 
 _LINE = 64  # bytes
 _LONGEST = 2**15  # bytes of an array from which on the machine sees by itself what is read next
@@ -43,10 +43,10 @@ def fetch(lines: Indices) -> None:
             _fetch(lines[k, 0] + 64 * line)
 
 
-def lines_of(things: Iterable[Any]) -> Indices:
-    """Runs of lines (k, 2) in which records, arrays and programs lie, with all that they hold."""
+def held_by(things: Iterable[Any]) -> list[Record | np.ndarray[Any, Any]]:
+    """Records and arrays that records, programs and tuples hold, and they themselves; for equal ones in equal order."""
     seen: set[int] = set()
-    found: set[int] = set()
+    found: list[Record | np.ndarray[Any, Any]] = []
     left = list(things)
     while left:
         thing = left.pop()
@@ -57,14 +57,22 @@ def lines_of(things: Iterable[Any]) -> Indices:
             if isinstance(thing, Program):
                 left += [value for _, arguments in thing.calls for value in arguments]
                 continue
-            address, size = 0, 0
+            found.append(thing)
             if isinstance(thing, Record):
                 left += [getattr(thing, name) for name in thing.fields]
-                address, size = thing._pointer, 8 * thing._size
-            else:
-                address, size = thing.__array_interface__["data"][0], thing.nbytes
-            if 0 < size <= _LONGEST:
-                found |= set(range(address // _LINE, (address + size - 1) // _LINE + 1))
+    return found
+
+
+def lines_of(things: Iterable[Any]) -> Indices:
+    """Runs of lines (k, 2) in which records, arrays and programs lie, with all that they hold."""
+    found: set[int] = set()
+    for thing in held_by(things):
+        if isinstance(thing, Record):
+            address, size = thing._pointer, 8 * thing._size
+        else:
+            address, size = thing.__array_interface__["data"][0], thing.nbytes
+        if 0 < size <= _LONGEST:
+            found |= set(range(address // _LINE, (address + size - 1) // _LINE + 1))
     lines = np.array(sorted(found), np.int64)
     first = np.flatnonzero(np.diff(lines, prepend=-2) > 1)
     return np.stack([lines[first] * _LINE, np.diff(first, append=len(lines))], axis=1)

@@ -11,6 +11,7 @@ sleeps at once: the system prefers those that it wakes up.
 from __future__ import annotations
 
 import threading
+from struct import pack_into as pack
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from dovetail.kernel.record import Record, i8, integer
 from dovetail.kernel.spin import add, load, pass_time, store
 from dovetail.typing import Indices
 
-__all__ = ["MOST", "ROOM", "SPAN", "Crew", "Team", "drive", "drive_phases", "run_chunks"]
+__all__ = ["MOST", "ROOM", "Crew", "Team", "drive", "drive_phases", "run_chunks"]
 
 SPAN = 4
 """Words of a span, at most."""
@@ -35,6 +36,7 @@ _BOUNDS, _RESULTS = 40, 80
 _CALL = 120
 ROOM = 500
 """Words of a call, at most."""
+_SPARE = 24  # of these, after a call: its span, and what its thunk may read beyond it
 _OWN = ROOM + 8  # words that each thread has for itself: the call, and after it
 _TIME, _CREDIT, _WORKED, _WAITED = ROOM, ROOM + 2, ROOM + 3, ROOM + 4  # [ns] but the first two, room for the clock
 
@@ -182,16 +184,23 @@ class Team:
     def begin(self) -> None:
         """Without helpers: in a fork they stay with the parent."""
         self.lock, self.helpers = threading.RLock(), list[_Helper]()
-        self._shared, self._own = np.zeros(_CALL + ROOM, np.int64), np.zeros(_OWN, np.int64)
+        self._shared, self._own = self.words = np.zeros(_CALL + ROOM, np.int64), np.zeros(_OWN, np.int64)
+        self._program = np.zeros(ROOM, np.int64)
 
-    def words(self, helpers: int, wakes: bool) -> tuple[Indices, Indices]:
-        """Those that are shared, and the caller's own, with so many helpers; those that sleep may be woken up."""
+    def program(self, words: list[int]) -> Indices:
+        """A call in words (program.py) with room for a span at its end; the next one takes its place."""
+        if len(words) + _SPARE > ROOM:
+            raise ValueError(f"a call of {len(words)} words is longer than {ROOM - _SPARE}; see kernel/team.py")
+        pack(f"{len(words)}q", self._program.data, 0, *words)
+        return self._program[: len(words) + SPAN]
+
+    def call(self, helpers: int, wakes: bool) -> None:
+        """Have so many helpers; those that sleep may be woken up."""
         while len(self.helpers) < helpers:
             self.helpers.append(_Helper(self._shared, len(self.helpers)))
         if wakes:
             for helper in self.helpers[:helpers]:
                 helper.wake()
-        return self._shared, self._own
 
     def results(self, count: int) -> Indices:
         """What so many chunks of the last job have returned, as words."""

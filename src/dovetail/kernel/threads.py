@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numba import typeof, types
@@ -29,14 +30,16 @@ from dovetail.kernel.machine import processors
 from dovetail.kernel.program import described, entry
 from dovetail.kernel.record import Record
 from dovetail.kernel.spin import can_spin
-from dovetail.kernel.team import MOST, ROOM, SPAN, Crew, Team, drive, drive_phases, run_chunks
+from dovetail.kernel.team import MOST, Crew, Team, drive, drive_phases, run_chunks
 from dovetail.typing import Indices
 
 __all__ = [
+    "FINE",
     "GRAIN",
     "Crew",
     "Span",
     "Spans",
+    "as_cut",
     "chunks",
     "crew",
     "cut_finely",
@@ -52,7 +55,10 @@ Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
 GRAIN = 500.0  # [µs] of work from which on it is cut: a pile of 125 at rest takes 1.4 times as long in chunks of 100
-_FINE = 0.2  # of it, in steps that are large: threads are awake there
+FINE = 0.2
+"""Of it, in steps that are large: threads are awake there."""
+_LIKE = 16  # words: calls of up to so many more integers share a thunk, which hands over what nobody takes
+_MANY = 1000  # arrays that are known
 _WAKES = 150.0  # [µs] of work for which threads are woken up
 
 
@@ -78,7 +84,6 @@ class Spans(Sequence[Any]):
 
 
 _EVEN: Indices = np.zeros(0, np.int64)
-_ROOM = [0] * SPAN
 
 
 class _Setting(threading.local):
@@ -142,11 +147,23 @@ def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
 
     Not `finely` where what comes of it outlives the step: large or not, it is cut the same way.
     """
-    work, grain = 1e-3 * items * cost, _setting.grain * (_FINE if finely and _setting.is_fine else 1.0)
+    work, grain = 1e-3 * items * cost, _grain() if finely else _setting.grain
     if work < grain or items < 2:
         return [(0, 0, items)]
     many = 4 * (1 + int(0.5 * work / grain)) if work < MOST * grain else MOST
     return Spans(items, min(MOST, items, many), work)
+
+
+def as_cut(spans: Sequence[Span]) -> Sequence[Span]:
+    """Chunks that were made before, as one where all of them are too little work in the present step."""
+    if isinstance(spans, Spans) and spans.work < _grain():
+        return [(0, 0, spans.items)]
+    return spans
+
+
+def _grain() -> float:
+    """The least work that is cut in the present step [µs]."""
+    return _setting.grain * (FINE if _setting.is_fine else 1.0)
 
 
 def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: Any) -> list[Any]:
@@ -154,15 +171,15 @@ def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: An
 
     What a chunk raises is raised once none runs any more.
     """
-    if not (can_spin and isinstance(spans, Spans) and _team.lock.acquire(blocking=False)):
+    if not (can_spin and type(spans) is Spans and _team.lock.acquire(blocking=False)):
         return [kernel(*arguments, span) for span in spans]
     try:
-        program, is_float = _program(kernel, arguments, spans[0])
-        threads, words = _words(spans.parts, spans.work)
-        failed = int(drive(*words, program, spans.bounds, (spans.items, spans.parts, threads - 1, -1, 0, spans.parts)))
+        words, is_float = _program(kernel, arguments, 3)
+        program, threads, parts = _team.program(words), _threads(spans.parts, spans.work), spans.parts
+        failed = drive(*_team.words, program, spans.bounds, (spans.items, parts, threads - 1, -1, 0, parts))
         if failed >= 0:
             _raise(kernel, *arguments, spans[failed])
-        found: list[Any] = _team.results(spans.parts).view(np.float64 if is_float else np.int64).tolist()
+        found: list[Any] = _team.results(parts).view(np.float64 if is_float else np.int64).tolist()
         return found
     finally:
         _team.lock.release()
@@ -179,25 +196,30 @@ def map_phases(
     if not (can_spin and _team.lock.acquire(blocking=False)):
         return [[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]
     try:
-        program, _ = _program(kernel, arguments, (*phases[0][0][0], phases[0][1]))
-        cut = [spans for spans, _ in phases if isinstance(spans, Spans)]
-        most, work = max((spans.parts for spans in cut), default=1), max((spans.work for spans in cut), default=0.0)
-        threads, words = _words(most, work)
-        jobs = np.array([(spans[len(spans) - 1][2], len(spans), threads - 1, phase) for spans, phase in phases])
-        found = np.zeros((len(jobs), MOST), np.int64)
-        failed = int(drive_phases(*words, program, _EVEN, jobs, found))
+        program, most, work, cut = _team.program(_program(kernel, arguments, 4)[0]), 1, 0.0, list[tuple[int, int]]()
+        for spans, _ in phases:
+            if type(spans) is Spans:
+                most, work = max(most, spans.parts), max(work, spans.work)
+                cut.append((spans.items, spans.parts))
+            else:
+                cut.append((spans[0][2], 1))
+        helpers = _threads(most, work) - 1
+        jobs = np.array([(*each, helpers, phase) for each, (_, phase) in zip(cut, phases, strict=True)], np.int64)
+        found = np.empty((len(jobs), MOST), np.int64)
+        failed = drive_phases(*_team.words, program, _EVEN, jobs, found)
         if failed >= 0:
             spans, phase = phases[failed // MOST]
             _raise(kernel, *arguments, (*spans[failed % MOST], phase))
-        return [row[: len(spans)] for row, (spans, _) in zip(found.tolist(), phases, strict=True)]
+        return [row[:parts] for row, (_, parts) in zip(found.tolist(), cut, strict=True)]
     finally:
         _team.lock.release()
 
 
-def _words(parts: int, work: float) -> tuple[int, tuple[Indices, Indices]]:
-    """For so many chunks and so much work [µs]: how many threads there are, and what they share."""
+def _threads(parts: int, work: float) -> int:
+    """How many threads there are for so many chunks and so much work [µs]; they are awake then."""
     threads = min(_setting.threads or threads_by_default(), parts)
-    return threads, _team.words(threads - 1, work >= _WAKES * _setting.grain / GRAIN)
+    _team.call(threads - 1, work >= _WAKES * _setting.grain / GRAIN)
+    return threads
 
 
 def _raise(kernel: Callable[..., Any], *arguments: Any) -> None:
@@ -218,47 +240,65 @@ def crew(kernel: Callable[..., Any], spans: Spans, *arguments: Any) -> Iterator[
     team = _team if _team.lock.acquire(blocking=False) else Team()
     try:
         threads = min(_setting.threads or threads_by_default(), spans.parts) if team is _team else 1
-        shared, own = team.words(threads - 1, True)
-        program, _ = _program(kernel, arguments, (0, 0, 0, 0))
+        team.call(threads - 1, True)
+        shared, own = team.words
+        program = team.program(_program(kernel, arguments, 4)[0]).copy()
         yield Crew(shared=shared, own=own, program=program, bounds=spans.bounds, helpers=threads - 1)
     finally:
         if team is _team:
             team.lock.release()
 
 
-def _program(kernel: Any, arguments: tuple[Any, ...], span: tuple[int, ...]) -> tuple[Indices, bool]:
-    """A call of a kernel in words, with room for a span at its end, and whether it returns a float."""
-    words = list[int]()
-    kinds = [_describe(value, words) for value in arguments]
-    key = kernel, len(span), *kinds
-    if (entry := _entries.get(key)) is None:
-        entry = _entries[key] = _entry(kernel, (*arguments, span))
-    program = np.array([*entry[0], *words, *_ROOM], np.int64)
-    if len(program) > ROOM:
-        raise ValueError(f"{kernel.__name__}: a call of {len(program)} words is longer than {ROOM}; see kernel/team.py")
-    return program, entry[1]
+def _program(kernel: Any, arguments: tuple[Any, ...], width: int) -> tuple[list[int], bool]:
+    """A call of a kernel in words, a span of so many of which is to follow, and whether it returns a float."""
+    words, kinds = list[int](), [kernel, width]
+    _describe(arguments, words, kinds)
+    if (entry := _entries.get(key := tuple(kinds))) is None:
+        entry = _entries[key] = _entry(kernel, (*arguments, (0,) * width))
+    return entry[0] + words, entry[1]
 
 
-def _describe(value: Any, words: list[int]) -> Any:
-    """Add the words of an argument; what tells its type from others, sooner than Numba tells which it is."""
-    if isinstance(value, Record):
-        words.append(value._pointer)
-    elif isinstance(value, tuple):
-        return tuple(_describe(member, words) for member in value)
-    else:
-        words += described(value)[0]
-        if isinstance(value, np.ndarray):
-            return value.dtype.num, value.ndim, value.flags.num
-    return type(value)
+def _describe(values: tuple[Any, ...], words: list[int], kinds: list[Any]) -> None:
+    """Add the words of arguments, and what tells their types from others, sooner than Numba tells which they are."""
+    for value in values:
+        kind: Any = type(value)
+        if kind is np.ndarray:
+            known = _arrays.get(id(value))
+            if known is None or known[0]() is not value:
+                known = _seen(value)
+            words += known[1]
+            kind = known[2]
+        elif isinstance(value, Record):
+            words.append(value._pointer)
+        elif kind is tuple:
+            kind = len(value)
+            _describe(value, words, kinds)
+        elif kind is int:
+            words.append(value)
+        else:
+            words += described(value)[0]
+        kinds.append(kind)
+
+
+def _seen(array: Any) -> tuple[Any, list[int], Any]:
+    """An array that lives, its words and its kind: most are handed over again and again, and stay where they are."""
+    if len(_arrays) >= _MANY:
+        _arrays.clear()
+    kind = array.dtype.num, array.ndim, array.flags.num
+    _arrays[id(array)] = known = ref(array), described(array)[0], kind
+    return known
 
 
 def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[list[int], bool]:
     """The words that a call of a kernel begins with, and whether it returns a float."""
-    signature = tuple(typeof(value) for value in arguments)
-    head = entry(kernel, signature, described(arguments)[1], 0)
+    signature, kinds = tuple(typeof(value) for value in arguments), described(arguments)[1]
+    if "f" not in kinds:
+        kinds += "i" * (-len(kinds) % _LIKE)
+    head = entry(kernel, signature, kinds, 0)
     return head, kernel.overloads[signature].signature.return_type == types.float64
 
 
+_arrays: dict[int, tuple[Any, list[int], Any]] = {}
 _entries: dict[tuple[Any, ...], tuple[list[int], bool]] = {}
 _team = Team()
 atexit.register(_team.end)

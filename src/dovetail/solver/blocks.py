@@ -16,7 +16,7 @@ import numpy as np
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import Span, Spans, chunks, map_chunks
+from dovetail.kernel.threads import FINE, Span, Spans, as_cut, chunks, is_little, map_chunks
 from dovetail.solver.islands import components
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.linear.conjugate import conjugate_gradients, symmetrise
@@ -168,10 +168,10 @@ class Blocks(Record):
         if self.net is not None:
             self.net.clear()
 
-    def add_points(self, pairs: Indices, W: Array, K: Array) -> None:
-        """Add K WᵀW ⊗ I₃ with weights W (k, 8) on body pairs (k, 2), of those that are in nets."""
+    def add_points(self, left: Indices, right: Indices, W: Array, K: Array) -> None:
+        """Add K WᵀW ⊗ I₃ with weights W (k, 8) on pairs of bodies (k,), of those that are in nets."""
         if self.net is not None:
-            inside = (self.in_net[pairs] != 0).any(axis=1)
+            inside = (self.in_net[left] | self.in_net[right]) != 0
             self.net.add(W[inside], K[inside])
 
     def locate(self, first: Indices, second: Indices, block: Indices) -> None:
@@ -185,7 +185,7 @@ class Blocks(Record):
     @property
     def in_one_piece(self) -> bool:
         """Whether rows are factored one after the other, by one thread."""
-        return len(self._spans) == 1
+        return not isinstance(self._spans, Spans) or is_little(1e3 * self._spans.work)
 
     def iterates(self, active: Indices) -> bool:
         """Whether conjugate gradients solve the part of an active body (n,)."""
@@ -194,7 +194,7 @@ class Blocks(Record):
     @property
     def is_plain(self) -> bool:
         """Whether one chunk of a factor is all there is: no nets, no conjugate gradients."""
-        return self.net is None and not self._iterates and len(self._spans) == 1
+        return self.net is None and not self._iterates and self.in_one_piece
 
     def by_factor(self, active: Indices) -> Indices:
         """1 for the active bodies (n,) whose rows are factored in blocks: neither in nets nor iterative."""
@@ -209,7 +209,7 @@ class Blocks(Record):
         if bad < 0:
             rest = self.by_factor(active)
             rows = (self.order, self.row_start, self.column)
-            bad = int(max(map_chunks(factor, self._spans, *rows, rest, self.D, self.U, self.R)))
+            bad = int(max(map_chunks(factor, as_cut(self._spans), *rows, rest, self.D, self.U, self.R)))
         if bad < 0 and self.iterates(active):
             bad = self._factor_incomplete(active * self.iterative)
         return bad
@@ -239,7 +239,7 @@ class Blocks(Record):
             if chosen.any():
                 self.iterate(chosen, tolerance, _ROUNDS, b)
         rows = (self.order, self.row_start, self.column)
-        map_chunks(solve, self._spans, *rows, self.by_factor(active), self.D, self.U, self.R, b)
+        map_chunks(solve, as_cut(self._spans), *rows, self.by_factor(active), self.D, self.U, self.R, b)
         clear_resting(active, b)
         return b
 
@@ -252,10 +252,10 @@ class Blocks(Record):
 
 
 def _cut(structure: Structure, rows: int) -> tuple[Structure, Sequence[Span]]:
-    """The structure part by part, and chunks of whole parts, where factoring its first rows is work enough."""
+    """The structure part by part, and chunks of whole parts, where factoring its first rows may be work enough."""
     work = structure.work(12)[:rows]
     cost = _COST * float(work.sum())
-    parts = len(chunks(rows, cost / max(rows, 1), False))
+    parts = len(chunks(rows, cost / (FINE * max(rows, 1)), False))
     if parts == 1:
         return structure, [(0, 0, rows)]
     starts = structure.row_start[: rows + 1]

@@ -1,4 +1,8 @@
-"""Guess, energy and start of eight bodies at once, as emitted code; the modules that use it say the same in loops."""
+"""Guess, energy and start of eight bodies at once, as emitted code; the modules that use it say the same in loops.
+
+They are bodies `first` … `last` at most; where there are fewer than eight, the last one is taken again. So every body
+is computed by the same instructions, whatever its neighbours are: a mechanism has the same bits alone and in company.
+"""
 
 from __future__ import annotations
 
@@ -36,24 +40,24 @@ def _strain(A: Matrix) -> list[Any]:
     return [g - 1.0 for g in G[:3]] + G[3:]
 
 
-@emitted("first, scale, Q, Q_tilde, A, out, change")
+@emitted("first, last, scale, Q, Q_tilde, A, out, change")
 def guess_of_eight(e: Emitter) -> None:
-    first = e.index(0)
-    Q, T, a = (e.neighbours(k, first, 12) for k in (2, 3, 4))
-    scale = e.lanes(1, first).at(0)
+    eight = e.neighbours(e.index(0), e.index(1))
+    Q, T, a = (e.of(k, eight, 12) for k in (3, 4, 5))
+    scale = e.one_of(2, eight)
     X = [t + scale * x for t, x in zip(T, a, strict=True)]
     R, change = polar_of_eight([X[3:6], X[6:9], X[9:12]], sweeps=2)
     G = [0.5 * g for g in _strain([Q[3:6], Q[6:9], Q[9:12]])]
     columns = [times(G, [R[0][x], R[1][x], R[2][x]]) for x in range(3)]
     rows = [R[i][x] + columns[x][i] for i in range(3) for x in range(3)]
-    e.put_neighbours(5, first, [*X[:3], *rows])
-    e.lanes(6, e.times(first, 0)).put(0, change)
+    e.put_of(6, eight, [*X[:3], *rows])
+    e.lanes(7, e.integer(0)).put(0, change)
 
 
-@emitted("first, mass, c, w, Q, Q_tilde, E")
+@emitted("first, last, mass, c, w, Q, Q_tilde, found")
 def energy_of_eight(e: Emitter) -> None:
-    first = e.index(0)
-    Q, T, M = e.neighbours(4, first, 12), e.neighbours(5, first, 12), e.neighbours(1, first, 16)
+    eight = e.neighbours(e.index(0), e.index(1))
+    Q, T, M = e.of(5, eight, 12), e.of(6, eight, 12), e.of(2, eight, 16)
     d = [q - t for q, t in zip(Q, T, strict=True)]
     kinetic: Any = 0.0
     for i in range(4):
@@ -64,9 +68,8 @@ def energy_of_eight(e: Emitter) -> None:
     A = [Q[3:6], Q[6:9], Q[9:12]]
     G = _strain(A)
     shape = dot(G[:3], G[:3]) + 2.0 * dot(G[3:], G[3:])
-    E = e.lanes(6, first)
-    total = e.lanes(2, first).at(0) * kinetic + e.lanes(3, first).at(0) * shape
-    E.put(0, E.at(0) + dot(A[0], cross(A[1], A[2])).where_positive(total, math.inf))
+    total = e.one_of(3, eight) * kinetic + e.one_of(4, eight) * shape
+    e.lanes(7, e.integer(0)).put(0, dot(A[0], cross(A[1], A[2])).where_positive(total, math.inf))
 
 
 def _uncoupled(S: Matrix, k: Any, A: Matrix, r: Matrix, w: list[Any]) -> Matrix:
@@ -87,12 +90,12 @@ def _uncoupled(S: Matrix, k: Any, A: Matrix, r: Matrix, w: list[Any]) -> Matrix:
     return [[dot(X[x], row) for x in range(3)] for row in A]
 
 
-@emitted("first, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push")
+@emitted("first, last, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push")
 def start_of_eight(e: Emitter) -> None:
-    first = e.index(0)
-    Q, V, a = (e.neighbours(k, first, 12) for k in (7, 8, 6))
-    M, inverse_M = (e.neighbours(k, first, 16) for k in (1, 2))
-    squared, scale = (e.wide(e.scalars(5, e.times(first, 0)).at(k)) for k in range(2))
+    eight = e.neighbours(e.index(0), e.index(1))
+    Q, V, a = (e.of(k, eight, 12) for k in (8, 9, 7))
+    M, inverse_M = (e.of(k, eight, 16) for k in (2, 3))
+    squared, scale = (e.wide(e.scalars(6, e.integer(0)).at(k)) for k in range(2))
     A, rates = [Q[3:6], Q[6:9], Q[9:12]], [V[3:6], V[6:9], V[9:12]]
     light = 1.0 / M[0]
     S = full([M[5 + 4 * i + j] - light * (M[1 + i] * M[1 + j]) for i, j in PAIRS])
@@ -113,12 +116,12 @@ def start_of_eight(e: Emitter) -> None:
             for x in range(3)
         ]
 
-    k, filtered = e.lanes(3, first).at(0), e.lanes(4, first).at(0)
+    k, filtered = e.one_of(4, eight), e.one_of(5, eight)
     world, stiffness = full(moments), 2.0 * filtered + (1.0 / 3.0) * trace
     heavy = product(S, rates)
     omega = turned(heavy)
     more = caused(_uncoupled(world, stiffness, A, heavy, omega))
-    e.put_neighbours(9, first, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
+    e.put_of(10, eight, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
     along, speed = [dot(omega, row) for row in A], dot(omega, omega)
     bend = 2.0 * squared * filtered
     G = _strain(A)
@@ -131,4 +134,4 @@ def start_of_eight(e: Emitter) -> None:
     r = [[squared * pushed[i][x] - g[i][x] for x in range(3)] for i in range(3)]
     extra = _uncoupled(world, stiffness, A, r, turned(r))
     forces = [[extra[i][x] - g[i][x] for x in range(3)] for i in range(3)]
-    e.put_neighbours(10, first, [squared * a[n] + value for n, value in enumerate(caused(forces))])
+    e.put_of(11, eight, [squared * a[n] + value for n, value in enumerate(caused(forces))])

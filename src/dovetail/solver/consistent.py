@@ -32,14 +32,15 @@ from dovetail.solver.assembly.start import (
     aim_at_start,
     assemble_shapes,
     close_start,
+    mark_turning,
     scatter,
     set_momentum,
     turn_to_acceleration,
 )
-from dovetail.solver.blocks import Blocks
+from dovetail.solver.blocks import Blocks, copy_active
 from dovetail.solver.contribution import Start
 from dovetail.solver.integrator import CARRIED, Methods
-from dovetail.solver.joint.constraints import start_rows
+from dovetail.solver.joint.constraints import ALONG, CLOSED, start_rows
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows, start_forces
 from dovetail.solver.model import Model
@@ -91,7 +92,7 @@ def consistent_start(
         _solve(model, start, filter_of(model, rest), model.directions.blocks, half, a, total, inner)
         model.directions.filtered = rest
     if model.potential.laws is not None:
-        accept_start(model.potential.laws, h, state.Q, V, methods.smooth)
+        accept_start(model.potential.laws, h, V, methods.smooth)
     return V, total, inner
 
 
@@ -99,29 +100,34 @@ def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, 
     """The start of bodies in trees, by a dual sweep; 1 for these (n,), or None if there is no such start.
 
     A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
-    Trees with laws are left out, so nothing but points that coincide acts: no targets, no curvature but that of shapes.
+    Trees with laws are left out: their rates ask for V̂ before Â, and such places are not swept faster than blocks are
+    solved. So nothing but points that coincide acts: no targets, no curvature but that of shapes.
     """
     sweep, weights = model.directions.sweep, model.potential.weights
     assert isinstance(sweep, Sweep)
     chosen = active * sweep.lawless * (1 - start.held)  # of what is held, forces in joints are asked for
+    Q, V, h, room, mechanism = start.Q, start.V, start.h, model.start_buffers, model.islands.mechanism
+    turning = np.zeros_like(chosen)
+    if mark_turning(mechanism, chosen, V, WILD / h, turning):
+        chosen -= turning
     if not np.count_nonzero(chosen):
         return None
-    Q, V, h, room = start.Q, start.V, start.h, model.start_buffers
     aims = room.spare(inner, total)
     push = room.spare(inner, total, aims)
-    turn = h * float(aim_at_start(weights, chosen, h, FAR, a, Q, V, aims, push))
-    if turn > WILD:
-        return None
+    fast = mark_turning(mechanism, chosen, V, FAST / h, turning)
+    aim_at_start(weights, chosen, h, FAR, a, Q, V, aims, push)
     found = sweep.filter(Q, aims, push, chosen)
     if found is None:
         return None
     scatter(chosen, found[0], 1.0 / FAR, V)
-    if turn > FAST:
+    if fast:
         # the curvature along the filtered velocity
-        aim_at_start(weights, chosen, h, FAR, a, Q, V, aims, push)
-        found = sweep.filter(Q, aims, push, chosen)
+        slowly = found[1].copy()
+        aim_at_start(weights, turning, h, FAR, a, Q, V, aims, push)
+        found = sweep.filter(Q, aims, push, turning)
         if found is None:
             return None
+        copy_active(chosen - turning, slowly, found[1])
     close_start(chosen, h, found[1], 1.0, model.loads.at_end(h, Q, V), total, inner)
     return chosen
 
@@ -152,10 +158,10 @@ def factor_filter(model: Model, active: Indices, blocks: Blocks) -> None:
         )
 
 
-def solve_filter(model: Model, active: Indices, blocks: Blocks, b: Array) -> Array:
-    """b (n, 12) ← P⁻¹ b of active bodies (n,), exact joints obeyed."""
+def solve_filter(model: Model, active: Indices, blocks: Blocks, b: Array, closed: float = ALONG) -> Array:
+    """b (n, 12) ← P⁻¹ b of active bodies (n,), exact joints obeyed up to `closed` times that."""
     if blocks is model.directions.blocks:
-        return model.directions.solve(model.start.Q, b, active)
+        return model.directions.solve(b, active, closed, apart=True)
     return blocks.solve(active, b)
 
 
@@ -203,8 +209,9 @@ def _solve(
             exact.add_curvature(h, Q, V, g)
         for other in potential.others:
             other.add_curvature(start, blocks)
-    x = solve_filter(model, active, blocks, g)
-    if blocks is model.directions.blocks and np.count_nonzero(start.held):
+    held = np.count_nonzero(start.held)
+    x = solve_filter(model, active, blocks, g, CLOSED if held else ALONG)
+    if blocks is model.directions.blocks and held:
         _carry(model, start, x)
     close_start(active, h, x, -1.0, model.loads.at_end(h, Q, V), total, inner)
     if half is not None:

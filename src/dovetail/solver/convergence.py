@@ -42,20 +42,25 @@ def settle(s: Islands, ccd_tol: float) -> int:
 
 
 @kernel
-def predict_last(s: Islands, rate: float, settled: bool) -> int:
+def predict_last(s: Islands, straight: bool, settled: bool) -> int:
     """last ← islands for which a whole step of this size is the last, curved ← those whose step is to be curved.
 
     Guarded islands have neither: they go straight, and need a step within the tolerances. Islands that are done take a
-    last step anyway; `rate` is the largest turn. Not `settled`, no step is the last. before ← size, for the next step.
-    Returns how many are curved.
+    last step anyway. If `straight` none is curved; not `settled`, no step is the last. before ← size, for the next
+    step. Returns in how many of their bodies exact joints may be open by that, and were not before.
     """
-    count = 0
     for m in range(s.count):
+        rate = 0.0 if straight else s.rate[m]
         more = s.running[m] and not s.done[m] and not s.guarded[m]
         s.last[m] = 1 if settled and more and _is_last(s.size[m], s.before[m]) else 0
         s.curved[m] = 1 if more and not s.last[m] and rate > _STRAIGHT else 0
         s.before[m] = s.size[m] if not s.guarded[m] and (s.curved[m] or rate <= _STRAIGHT) else math.inf
-        count += s.curved[m]
+    count = 0
+    for b in range(len(s.of)):
+        m = s.of[b]
+        if m >= 0 and s.curved[m] and not s.gaps[b]:
+            s.gaps[b] = 1
+            count += 1
     return count
 
 
@@ -90,15 +95,19 @@ def begin_trials(s: Islands, skip: bool) -> tuple[int, bool]:
 
 
 @kernel
-def continue_trials(s: Islands, rate: float, more: bool) -> tuple[int, int]:
+def continue_trials(s: Islands, more: bool) -> tuple[int, int]:
     """Islands whose steps from the guess no longer shrink are not tried any more; `last` and `curved` as above.
 
-    `more` says that another trial may follow. Returns the number of islands still on trial, and the number whose energy
-    is meaningful after this step: where bodies on exact joints turn, these are open.
+    Those that were not tried before wait. `more` says that another trial may follow. Returns the number of islands
+    still on trial, and the number whose energy is meaningful after this step: where bodies on exact joints turn, these
+    are open.
     """
     left = meaningful = 0
     for m in range(s.count):
-        if s.tried[m] and not s.size[m] < _CONTRACTION * s.shortest[m]:
+        if not s.tried[m]:
+            continue
+        rate = s.rate[m]
+        if not s.size[m] < _CONTRACTION * s.shortest[m]:
             s.tried[m] = 0
         s.shortest[m] = s.size[m]
         s.last[m] = 1 if s.size[m] <= 1.0 or _is_last(s.size[m], s.before[m]) else 0

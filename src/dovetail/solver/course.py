@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.kernel.copy import copy_rows
+from dovetail.kernel.copy import copy, copy_rows
 from dovetail.kernel.kernel import kernel, spared
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, real
-from dovetail.solver.assembly.start import FAST, WILD
 from dovetail.solver.descent import GIVEN_UP, Descent, descend
 from dovetail.solver.footing import start_by_blocks
 from dovetail.solver.islands import Islands
@@ -31,7 +30,9 @@ class Course(Record):
     is_consistent            whether it has a start
     words, results           a program, also as floats, with the places of its calls:
     loads                    accelerations by gravity and loads
-    aim, respond, scatter    of a start by sweeps, consistent.py; −1 without one
+    wild, fast               of a start by sweeps, consistent.py: which bodies turn so; −1 without one
+    aim, respond, scatter    of all, and
+    aim_again, respond_again of those that turn fast
     close                    the end of it, calls that follow each other
     predict                  Q̃, and where rotors would go: calls that follow each other
     guess                    the first guess
@@ -41,6 +42,7 @@ class Course(Record):
     Q_before, V_before       one step earlier
     Q_new, V_new, A_new      the new state
     responses (2, n, 12)     what a sweep responds with
+    turning (n,), slowly     which bodies turn fast, and room for the accelerations (n, 12) of the others
     """
 
     h: float = real()
@@ -48,9 +50,13 @@ class Course(Record):
     results: Array = f8(1)
     is_consistent: int = integer()
     loads: Indices = i8(1)
+    wild: int = integer()
+    fast: int = integer()
     aim: int = integer()
     respond: int = integer()
     scatter: int = integer()
+    aim_again: int = integer()
+    respond_again: int = integer()
     close: Indices = i8(1)
     predict: Indices = i8(1)
     guess: int = integer()
@@ -65,33 +71,40 @@ class Course(Record):
     V_new: Array = f8(3)
     A_new: Array = f8(3)
     responses: Array = f8(3)
+    turning: Indices = i8(1)
+    slowly: Array = f8(2)
 
 
 @kernel
-def _respond(c: Course) -> float:
-    """Aim and sweep; the largest turn [rad], infinite where there is no start."""
-    call(c.words, c.aim)
-    turn = c.h * c.results[c.aim + RESULT]
-    if turn > WILD:
-        return math.inf
-    call(c.words, c.respond)
+def _responds(c: Course, aim: int, respond: int) -> bool:
+    """Aim and sweep; False where there is no start."""
+    call(c.words, aim)
+    call(c.words, respond)
     total = 0.0
     for k in range(2):
         for b in range(c.responses.shape[1]):
             for i in range(12):
                 total += c.responses[k, b, i]
-    return turn if c.words[c.respond + RESULT] < 0 and abs(total) < math.inf else math.inf
+    return c.words[respond + RESULT] < 0 and abs(total) < math.inf
 
 
 @kernel
 def _start(c: Course) -> bool:
     """V_start and accelerations ← those of a consistent start by sweeps; False if there is none."""
-    turn = _respond(c)
-    if turn == math.inf:
+    call(c.words, c.wild)
+    call(c.words, c.fast)
+    fast = c.words[c.fast + RESULT] != 0
+    if c.words[c.wild + RESULT] != 0 or not _responds(c, c.aim, c.respond):
         return False
     call(c.words, c.scatter)
-    if turn > FAST and _respond(c) == math.inf:
-        return False
+    if fast:
+        copy(c.responses[1], c.slowly)
+        if not _responds(c, c.aim_again, c.respond_again):
+            return False
+        for b in range(len(c.turning)):
+            if not c.turning[b]:
+                for i in range(12):
+                    c.responses[1, b, i] = c.slowly[b, i]
     for place in c.close:
         call(c.words, place)
     return True

@@ -13,7 +13,7 @@ import numpy as np
 from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array, Indices
 
-__all__ = ["Damping"]
+__all__ = ["Damping", "damp"]
 
 _BLOCKED = 0.1  # share of a step below which it counts as blocked
 _FREE = 0.5  # and above which it counts as free
@@ -23,7 +23,7 @@ _LEAST = 0.3  # σ below which it is dropped
 
 
 @kernel
-def _update(of: Indices, alpha: Array, size: Array, sigma: Array) -> bool:
+def damp(of: Indices, alpha: Array, size: Array, sigma: Array) -> bool:
     """σ (n,) ← σ for the next step, size (m,) ← what an undamped step might measure; whether any σ is left.
 
     alpha (m,) is the share of the present step that is free.
@@ -78,7 +78,7 @@ class Damping:
 
     def update(self, of: Indices, alpha: Array, size: Array) -> None:
         """Learn from a step of the islands of which α (m,) is free; size (≥ m,) ← that of an undamped one."""
-        self.acts = bool(_update(of, alpha, size, self.sigma))
+        self.acts = bool(damp(of, alpha, size, self.sigma))
 
     def add(self, active: Indices, D: Array) -> None:
         """D += σM of active bodies."""

@@ -54,17 +54,20 @@ IS_OPEN, TRIALS, FREE = range(3)
 class Descent(Record):
     """What a descent works on, beside the islands.
 
-    words, results   the program, also as floats, with the places of its calls:
+    words, results   the program, also as floats, with the places of its calls;
+    watching         another one, that looks out for contacts:
     at_start         `advance` in the state of the start,
     between (2, 2)   and from one of two states to another or itself
     direct (2, k)    what finds y in each of both, one after the other
     close (2,)       what closes exact joints by it, or finds out how far it does; −1 where it always does
     export           what hands over multipliers that sweeps have found
-    look (3,), record   what looks at y in both states and at the step to the guess, and books it; −1 without contact
+    look (3, w), record (w,)   what looks at y in both states and at the step to the guess, and books it, for each of
+                     the watches over contacts: none without contact, one for a world, more for worlds in company
+    commit (2, w)    what tells the books that bodies take any share of a step, or all of it
+    present (w,)     1 for watches that are asked
     Q (3, n, 4, 3), E (3, n)   the start and the two states, and their energies
     y, found (n, 12)   the step, and where directions are found
     swept (n,)       1 for bodies that a sweep has had; `sweeps` says whether there is one
-    commits (n,)     of the books of motion
     stays, waits     by island: whether it stays near the guess; room
     skip             whether no energy means anything at the guess
     asked (3,)       whether exact joints may be open; how many trials there may be; ccd_tol
@@ -73,13 +76,16 @@ class Descent(Record):
 
     words: Indices = i8(1)
     results: Array = f8(1)
+    watching: Indices = i8(1)
     at_start: int = integer()
     between: Indices = i8(2)
     direct: Indices = i8(2)
     close: Indices = i8(1)
     export: Indices = i8(1)
-    look: Indices = i8(1)
-    record: int = integer()
+    look: Indices = i8(2)
+    record: Indices = i8(1)
+    commit: Indices = i8(2)
+    present: Indices = i8(1)
     numbers: Array = f8(1)
     Q: Array = f8(4)
     E: Array = f8(2)
@@ -87,7 +93,6 @@ class Descent(Record):
     found: Array = f8(2)
     swept: Indices = i8(1)
     sweeps: int = integer()
-    commits: Indices = i8(1)
     stays: Array = f8(1)
     waits: Indices = i8(1)
     skip: int = integer()
@@ -97,12 +102,12 @@ class Descent(Record):
 
 def nowhere(bodies: int, numbers: Array) -> Descent:
     """What a march works on whose steps find their minimisers in another way; `numbers` are those of the potential."""
-    none, states = np.zeros(0, np.int64), np.zeros((0, bodies, 4, 3))
+    none, places, states = np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros((0, bodies, 4, 3))
     return Descent(
-        words=none, results=np.zeros(0), at_start=-1, between=np.zeros((0, 0), np.int64), close=none, export=none,
-        direct=np.zeros((0, 0), np.int64), look=none, record=-1, numbers=numbers, Q=states, E=np.zeros((0, bodies)),
-        y=np.zeros((0, 12)), found=np.zeros((0, 12)), swept=none, sweeps=0, commits=none, stays=np.zeros(0), waits=none,
-        skip=0, asked=np.zeros(3), worst=np.zeros(1),
+        words=none, results=np.zeros(0), watching=none, at_start=-1, between=places, close=none, export=none,
+        direct=places, look=places, record=none, commit=places, present=none, numbers=numbers, Q=states,
+        E=np.zeros((0, bodies)), y=np.zeros((0, 12)), found=np.zeros((0, 12)), swept=none, sweeps=0,
+        stays=np.zeros(0), waits=none, skip=0, asked=np.zeros(3), worst=np.zeros(1),
     )  # fmt: skip
 
 
@@ -148,18 +153,20 @@ def _find(d: Descent, s: Islands, here: int) -> bool:
 @kernel
 def _is_covered(d: Descent, k: int) -> bool:
     """Whether contacts need not be looked for in a step: k is the state it begins in, or 2 for that to the guess."""
-    if d.record < 0:
-        return True
-    for b in range(len(d.commits)):
-        d.commits[b] = 1 if k == 2 else 0
-    call(d.words, d.look[k])
-    return d.words[d.look[k] + RESULT] == COVERED
+    for w in range(len(d.record)):
+        if d.present[w]:
+            call(d.watching, d.commit[1 if k == 2 else 0, w])
+            call(d.watching, d.look[k, w])
+            if d.watching[d.look[k, w] + RESULT] != COVERED:
+                return False
+    return True
 
 
 @kernel
 def _book(d: Descent) -> None:
-    if d.record >= 0:
-        call(d.words, d.record)
+    for w in range(len(d.record)):
+        if d.present[w]:
+            call(d.watching, d.record[w])
 
 
 @kernel
@@ -189,7 +196,7 @@ def _try(d: Descent, s: Islands) -> int:
         _book(d)
         here = 1 - here
         left = int(numbers[LEFT])
-        if numbers[MEANINGFUL] != 0.0 or d.record >= 0:
+        if numbers[MEANINGFUL] != 0.0 or len(d.record) > 0:
             _run(d, d.between[here, here], ENERGIES)
             for m in range(s.count):
                 s.alpha[m] = d.stays[m]
@@ -206,8 +213,7 @@ def _try(d: Descent, s: Islands) -> int:
 
 @kernel
 def _open(d: Descent) -> None:
-    """Exact joints may be open from now on: energies count by how much, with the multipliers of the last step."""
-    d.asked[IS_OPEN] = 1.0
+    """Exact joints may be open: energies count by how much, with the multipliers of the last step."""
     for place in d.export:
         call(d.words, place)
     for b in range(len(d.swept)):
@@ -245,6 +251,7 @@ def _descend(d: Descent, s: Islands) -> tuple[int, int]:
         return 1 + here, taken
     if some:
         finish_islands(s, s.ended)
+    curved = False
     while taken < PATIENCE:
         if not _find(d, s, here) or not _is_covered(d, here):
             return GIVEN_UP, 0
@@ -253,9 +260,9 @@ def _descend(d: Descent, s: Islands) -> tuple[int, int]:
         _run(d, d.between[here, there], MEASURE | DECIDE)
         if not (numbers[STEP] < math.inf and numbers[RATE] < math.inf):
             return GIVEN_UP, 0
-        if numbers[CURVED] != 0.0 or d.asked[IS_OPEN] != 0.0:
+        curved = curved or numbers[CURVED] != 0.0
+        if curved or d.asked[IS_OPEN] != 0.0:
             _open(d)
-        numbers[OPEN] = d.asked[IS_OPEN]
         _run(d, d.between[here, there], MOVE if numbers[LEFT] == 0.0 else LIMIT | MOVE | ENERGIES | COMPARE)
         if numbers[LEFT] == 0.0:
             if keep_from_inverting(s, Q[1 + there]):
@@ -275,4 +282,7 @@ def _descend(d: Descent, s: Islands) -> tuple[int, int]:
 def descend(d: Descent, s: Islands) -> tuple[int, int]:
     """Minimise from Q[0] with the guess Q[1]: which of the three states is the minimiser, or −1; and iterations."""
     found, iterations = _descend(d, s)
-    return GIVEN_UP if has_failed(d.words) else found, iterations
+    failed = has_failed(d.words)
+    if len(d.record) > 0:
+        failed = has_failed(d.watching) or failed
+    return GIVEN_UP if failed else found, iterations

@@ -24,7 +24,7 @@ from dovetail.solver.articulated.trees import Sweep
 from dovetail.solver.blocks import Blocks, copy_active
 from dovetail.solver.damping import Damping
 from dovetail.solver.islands import Islands
-from dovetail.solver.joint.constraints import linearise_constraints, set_closing_gradient
+from dovetail.solver.joint.constraints import CLOSED, linearise_constraints, set_closing_gradient
 from dovetail.solver.nets import Nets
 from dovetail.solver.potential import Evaluation, Potential
 from dovetail.typing import Array, Flags, Indices
@@ -267,18 +267,21 @@ class Directions:
         copy_active(active, blocks.g, self.y)
         return self.y
 
-    def solve(self, Q: Array, b: Array, active: Indices) -> Array:
-        """b (n, 12) ← x of H x = b + Jᵀμ, J x = 0, with H as last assembled and factored, J of the exact joints."""
+    def solve(self, b: Array, active: Indices, closed: float = CLOSED, apart: bool = False) -> Array:
+        """b (n, 12) ← x of H x = b + Jᵀμ, J x = 0, with H as last assembled and factored, J of the exact joints.
+
+        J x is zero up to `closed` times x; `apart` says that there are no contacts in H.
+        """
         self.blocks.solve(active, b, _ACCURATE)
         if self.potential.exact is not None:
-            self.potential.exact.restrict(Q, self.blocks, active, b)
+            self.potential.exact.restrict(self.blocks, active, b, closed, apart)
         return b
 
-    def add_force(self, Q: Array, force: Array, y: Array) -> None:
+    def add_force(self, force: Array, y: Array) -> None:
         """y (n, 12), as `newton` has found it by blocks, += what a force (n, 12) adds; exact joints stay closed."""
         if self.potential.exact is not None:
             self.potential.exact.begin_start()
-        y += self.solve(Q, force, self._islands.unconverged if self.sweep is None else self._rest)
+        y += self.solve(force, self._islands.unconverged if self.sweep is None else self._rest)
 
     def export_multipliers(self) -> None:
         """Have the multipliers of the last directions in the exact joints."""

@@ -22,7 +22,7 @@ from dovetail.solver.iteration import Iteration
 from dovetail.solver.potential import Evaluation
 from dovetail.typing import Array, Flags
 
-__all__ = ["begin"]
+__all__ = ["begin", "hold_still"]
 
 _ROUNDS = 4  # in which islands may turn the guess down, before all stay where they are
 _STAYS = 1e-2  # tolerances: a guess that is nearer than so to the last state is no better than it
@@ -36,7 +36,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
         y = _way(newton, Q_guess)
         if newton.some_guarded:
             tolerances = newton.numbers[phases.STEP_TOL], newton.numbers[phases.RATE_TOL]
-            moves = bool(_hold(newton.model.bodies, islands, tolerances, newton.Q_start, Q_guess, y))
+            moves = bool(hold_still(newton.model.bodies, islands, tolerances, newton.Q_start, Q_guess, y))
         newton.begin_contacts(y)
         newton.number(y)
     else:
@@ -63,7 +63,7 @@ def begin(newton: Iteration, Q_guess: Array, trials: int) -> bool:
 
 
 @kernel
-def _hold(
+def hold_still(
     bodies: Bodies, s: Islands, tolerances: tuple[float, float], Q_start: Array, Q_guess: Array, y: Array
 ) -> bool:
     """Q_guess ← the last state, and the way y (n, 12) to it 0, in islands that hardly move; whether any other does."""

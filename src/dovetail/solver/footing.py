@@ -22,7 +22,7 @@ from dovetail.solver.assembly.start import (
 )
 from dovetail.solver.blocks import clear_resting
 from dovetail.solver.integrator import Methods
-from dovetail.solver.joint.constraints import add_bends, restrict_direction, start_rows
+from dovetail.solver.joint.constraints import ALONG, CLOSED, add_bends, restrict_direction, start_rows
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows
 from dovetail.solver.linear.cholesky import factor, solve
@@ -69,12 +69,12 @@ def start_by_blocks(f: Footing, words: Indices) -> bool:
 
 def footing_of(
     model: Model, program: Program, h: float, methods: Methods, Q: Array, a: Array, a_end: Array, total: Array,
-    inner: Array,
+    inner: Array, held: bool = False,
 ) -> Footing:  # fmt: skip
     """The footing of steps of length h from Q.
 
     Gravity and loads accelerate bodies with a there, and a_end is room for that at the end; total and inner (n, 4, 3)
-    are to be filled.
+    are to be filled. Of what is held, forces in joints are asked for.
     """
     potential, start, blocks, free = model.potential, model.start, model.directions.blocks, model.bodies.is_free
     slides, laws, exact, mass = potential.slides, potential.laws, potential.exact, model.bodies.mass
@@ -84,8 +84,8 @@ def footing_of(
     assembled.append(program.add(start_rows, potential.points, slides, potential.constraints, free, Q, blocks))
     structure, everything = (blocks.order, blocks.row_start, blocks.column), (0, 0, len(blocks.order))
     factored = program.add(factor, *structure, free, D, U, blocks.R, everything)
-    solved = [program.add(solve, *structure, free, D, U, blocks.R, g, everything)]
-    solved.append(program.add(clear_resting, free, g))
+    solved = [program.add(solve, *structure, free, D, U, blocks.R, g, everything), program.add(clear_resting, free, g)]
+    restricted: list[list[int]] = [[], []]
     curved = [program.add(turn_to_acceleration, mass, free, start.filtered, h, a, Q, V, g)]
     curved.append(program.add(curve_rows, slides, V, h, g))
     if laws is not None:
@@ -93,14 +93,18 @@ def footing_of(
         curved.append(program.add(curve_laws, laws, start, weight, g))
     if exact is not None:
         known = exact.constraints
-        curved.append(program.add(add_bends, known, h, Q, V, g))
-        solved.append(program.add(restrict_direction, known, blocks, None, free, free, Q, g, exact.restraint))
-    to_velocity = [program.add(set_momentum, mass, free, V, h, start.drift, g), *solved]
+        if not exact.is_linear:
+            curved.append(program.add(add_bends, known, h, Q, V, g))
+        restricted = [
+            [program.add(restrict_direction, known, blocks, None, free, free, closed, True, g, exact.restraint)]
+            for closed in (ALONG, CLOSED if held else ALONG)
+        ]
+    to_velocity = [program.add(set_momentum, mass, free, V, h, start.drift, g), *solved, *restricted[0]]
     to_velocity.append(program.add(scatter, free, g, 1.0, V))
-    to_acceleration = [*curved, *solved, *model.loads.bind_end(program, h, Q, V, a_end)]
+    to_acceleration = [*curved, *solved, *restricted[1], *model.loads.bind_end(program, h, Q, V, a_end)]
     to_acceleration.append(program.add(close_start, free, h, g, -1.0, a_end, total, inner))
     if laws is not None:
-        to_acceleration.append(program.add(accept_start, laws, h, Q, V, methods.smooth))
+        to_acceleration.append(program.add(accept_start, laws, h, V, methods.smooth))
     return Footing(
         assemble=np.array(assembled), factor=factored, to_velocity=np.array(to_velocity),
         to_acceleration=np.array(to_acceleration), g=g, gradient=np.zeros_like(g),

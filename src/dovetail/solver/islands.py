@@ -85,12 +85,14 @@ class Islands(Record):
     marks (n,)            1 for bodies that a guard is concerned with in the step at hand
     on_exact_joint (n,)   1 for bodies on exact joints
     mechanism (n,)        island of a body by joints alone
+    gaps (n,)             1 for bodies whose exact joints may be open within the step at hand: it was curved
     parent, joined        sets of bodies in the making, and the pairs (k, 2) that joints unite
 
     by island:
 
     running, guarded, has_exact    1 where it has not converged, a guard is concerned, a body is on an exact joint
     size, before, by_body (n,)     of its step in units of the tolerances, and of the last one, also by body
+    step, rate, taken              largest motion [m] and change of an entry of A in its last step, and their number
     alpha                          share of the step that it takes
     total, limit, noise            energy, what it must not exceed, and what of that round-off may make
     done, last, curved             1 where it ends, where a whole step is the last, where the step is curved
@@ -106,6 +108,7 @@ class Islands(Record):
     marks: Indices = i8(1)
     on_exact_joint: Indices = i8(1)
     mechanism: Indices = i8(1)
+    gaps: Indices = i8(1)
     parent: Indices = i8(1)
     joined: Indices = i8(2)
     running: Indices = i8(1)
@@ -114,6 +117,9 @@ class Islands(Record):
     size: Array = f8(1)
     before: Array = f8(1)
     by_body: Array = f8(1)
+    step: Array = f8(1)
+    rate: Array = f8(1)
+    taken: Indices = i8(1)
     alpha: Array = f8(1)
     total: Array = f8(1)
     limit: Array = f8(1)
@@ -245,8 +251,9 @@ def begin_islands(s: Islands) -> None:
     restart_islands(s)
     for m in range(s.count):
         s.before[m] = math.inf
-        s.guarded[m] = 0
+        s.guarded[m] = s.taken[m] = 0
     for b in range(len(s.of)):
+        s.gaps[b] = 0
         if s.of[b] >= 0:
             s.guarded[s.of[b]] |= s.marks[b]
 

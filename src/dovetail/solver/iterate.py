@@ -32,15 +32,18 @@ SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of 
 
 @kernel
 def measure(centre: Array, half: Array, s: Islands, y: Array, step_tol: float, rate_tol: float) -> tuple[float, float]:
-    """size ← full step of each island in units of the tolerances, α ← 1; returns the largest step [m] and rate.
+    """size, step, rate ← of the full step of each island, α ← 1; returns the largest step [m] and rate.
 
     A step is the largest motion of a corner of a body's box along an axis, a rate the largest change of an entry of A.
-    Infinite where y is not finite. centre, half (n, 3) are the boxes.
+    Islands that have converged keep the step and the rate of their last one. Infinite where y is not finite. centre,
+    half (n, 3) are the boxes.
     """
     largest_step = largest_rate = 0.0
     for m in range(s.count):
-        s.size[m] = 0.0
-        s.alpha[m] = 1.0
+        s.size[m], s.alpha[m] = 0.0, 1.0
+        if s.running[m]:
+            s.step[m] = s.rate[m] = 0.0
+            s.taken[m] += 1
     for b in range(len(s.of)):
         m = s.of[b]
         if m < 0:
@@ -59,6 +62,8 @@ def measure(centre: Array, half: Array, s: Islands, y: Array, step_tol: float, r
         if not abs(total) < math.inf:
             step = rate = math.inf
         s.size[m] = max(s.size[m], max(step / step_tol, rate / rate_tol))
+        if s.running[m]:
+            s.step[m], s.rate[m] = max(s.step[m], step), max(s.rate[m], rate)
         largest_step, largest_rate = max(largest_step, step), max(largest_rate, rate)
     return largest_step, largest_rate
 

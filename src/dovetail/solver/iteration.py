@@ -56,7 +56,7 @@ class Iteration:
         self.solution = Solution(Q_start)
         self.at: Evaluation
         self._floor: Floor | None = None
-        self._swings = True
+        self._swings, self._has_curved = True, False
         if self.guards:
             self.islands.marks[:] = 0 if model.stops is None else model.stops.bodies
         self.islands.begin()
@@ -173,6 +173,8 @@ class Iteration:
                     self._swing(y, exact)
             if self._is_open:
                 self.model.allow_gaps()
+            elif self._has_curved:
+                self.model.directions.export_multipliers()
             numbers[OPEN] = self._is_open
             first = DECIDE | DAMP | LIMIT if touches else DECIDE | LIMIT
             if k >= PATIENCE and may_settle:
@@ -198,8 +200,8 @@ class Iteration:
         if not numbers[LEFT]:
             return 0
         if first & DECIDE and numbers[CURVED] and potential.exact is not None and not numbers[OPEN]:
-            self.model.allow_gaps()
-            numbers[OPEN] = 1.0
+            self._has_curved = True
+            self.model.directions.export_multipliers()
             return self._try_step(y, trial, LIMIT)
         if not compare:
             potential.add_others(trial)

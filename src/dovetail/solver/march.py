@@ -31,8 +31,15 @@ __all__ = [
     "STRAINED",
     "TOLD",
     "March",
+    "begin",
+    "end",
+    "give_up",
+    "keep_books",
+    "land",
+    "look",
     "march",
     "march_all",
+    "refresh",
 ]
 
 ITERATIONS, LAST_STEP, LAST_RATE, TOLD = range(4)
@@ -134,7 +141,7 @@ def _end_rows(scale: float, multiplier: Array, force: Array) -> None:
 
 
 @plain_kernel
-def _refresh(m: March) -> None:
+def refresh(m: March) -> None:
     """Parameters ← those of the step that begins, as `JointRefresh.run` has them."""
     copy(m.past[1], m.kept_past)
     copy(m.past[0], m.past[1])
@@ -147,15 +154,20 @@ def _refresh(m: March) -> None:
 
 
 @plain_kernel
-def _begin(m: March) -> None:
-    """Multipliers, start and books ← those of the step that begins."""
+def keep_books(m: March) -> None:
+    """Remember the books of motion, of which a step that is given up must leave nothing."""
+    copy(m.used, m.kept_used)
+    copy(m.spent, m.kept_spent)
+    copy(m.planes, m.kept_planes)
+
+
+@plain_kernel
+def begin(m: March) -> None:
+    """Multipliers and start ← those of the step that begins."""
     scale = m.h * m.h
     _begin_rows(scale, m.points_force, m.points_multiplier)
     _begin_rows(scale, m.slides_force, m.slides_multiplier)
     _begin_rows(scale, m.combined_force, m.combined_multiplier)
-    copy(m.used, m.kept_used)
-    copy(m.spent, m.kept_spent)
-    copy(m.planes, m.kept_planes)
     copy_rows(m.Q, m.start.Q)
     copy_rows(m.V, m.start.V)
     for b in range(len(m.start.held)):
@@ -170,7 +182,7 @@ def _begin(m: March) -> None:
 
 
 @plain_kernel
-def _give_up(m: March) -> None:
+def give_up(m: March) -> None:
     """Have all that outlives a step as it was; parameters that were changed since the last one are to be read anew."""
     copy(m.before, m.p)
     copy(m.past[1], m.past[0])
@@ -181,8 +193,8 @@ def _give_up(m: March) -> None:
 
 
 @plain_kernel
-def _end(m: March) -> None:
-    """The step was taken: state, forces of joints, coordinates and time ← those at its end."""
+def land(m: March) -> None:
+    """The step was taken: state, forces of joints and coordinates ← those at its end."""
     copy_rows(m.Q, m.Q_before)
     copy_rows(m.V, m.V_before)
     copy_rows(m.Q_new, m.Q)
@@ -196,10 +208,21 @@ def _end(m: March) -> None:
     _end_rows(scale, m.combined_multiplier, m.combined_force)
     if m.commit >= 0:
         call(m.words, m.commit)
+
+
+@plain_kernel
+def end(m: March) -> int:
+    """Time, and all that is counted, ← those after the step; DONE, or STRAINED."""
     copy(m.p, m.before)
     time = m.time[0] + m.h
     m.time[1] += m.h - (time - m.time[0])
     m.time[0] = time
+    counters = m.counters
+    counters[_FRAME] += 1
+    counters[_VERSION] += 1
+    m.seen[0] = counters[_VERSION]
+    m.ages[0] += 1
+    return STRAINED if counters[_FRAME] % m.every == 0 and _has_strain(m.Q, m.strain) else DONE
 
 
 @plain_kernel
@@ -227,28 +250,32 @@ def _has_changed(m: March) -> bool:
 
 
 @plain_kernel
+def look(m: March) -> int:
+    """DONE, or why there can be no march now."""
+    if m.counters[_VERSION] != m.seen[0]:
+        return DISTURBED
+    return CHANGED if _has_changed(m) else DONE
+
+
+@plain_kernel
 def march(m: March, steps: int) -> int:
     """Take so many steps, as long as they are quiet; how many were taken, and why it has ended: see REASON."""
-    told, counters, numbers = m.told, m.counters, m.descent.numbers
-    if counters[_VERSION] != m.seen[0]:
-        return DISTURBED << REASON
-    if _has_changed(m):
-        return CHANGED << REASON
+    told, numbers = m.told, m.descent.numbers
+    reason = look(m)
+    if reason != DONE:
+        return reason << REASON
     for taken in range(steps):
-        _refresh(m)
-        _begin(m)
+        refresh(m)
+        keep_books(m)
+        begin(m)
         call(m.words, m.take)
         iterations = m.words[m.take + RESULT]
         if iterations < 0 or has_failed(m.words):
-            _give_up(m)
+            give_up(m)
             return (GIVEN_UP << REASON) + taken
-        _end(m)
+        land(m)
         told[ITERATIONS], told[LAST_STEP], told[LAST_RATE] = iterations, numbers[STEP], numbers[RATE]
-        counters[_FRAME] += 1
-        counters[_VERSION] += 1
-        m.seen[0] = counters[_VERSION]
-        m.ages[0] += 1
-        if counters[_FRAME] % m.every == 0 and _has_strain(m.Q, m.strain):
+        if end(m) == STRAINED:
             return (STRAINED << REASON) + taken + 1
     return steps
 

@@ -112,13 +112,18 @@ def _energies(p: Standard, slides: Any, laws: Any, arap: Any, Q: Array, E: Array
 
 
 @kernel
-def _merits(p: Standard, constraints: Any, is_open: bool, Q: Array, E: Array) -> Array:
-    """What a line search compares, by body: the energies E at Q, and how open exact joints are."""
-    if constraints is not None:  # noqa: SIM102
-        if is_open:
-            for b in range(len(E)):
-                p.merit[b] = E[b]
+def _merits(p: Standard, constraints: Any, s: Islands, is_open: bool, Q: Array, E: Array) -> Array:
+    """What a line search compares, by body: the energies E at Q, and how open exact joints are where they may be."""
+    if constraints is not None:
+        some = is_open
+        for b in range(len(E)):
+            p.merit[b] = E[b]
+            some = some or s.gaps[b] != 0
+        if some:
             add_merits(constraints, Q, p.owner, p.merit)
+            for b in range(len(E)):
+                if not is_open and not s.gaps[b]:
+                    p.merit[b] = E[b]
             return p.merit
     return E
 
@@ -135,8 +140,7 @@ def advance(
         numbers[STEP], numbers[RATE] = measure(centre, half, s, y, numbers[STEP_TOL], numbers[RATE_TOL])
     if phases & DECIDE:
         numbers[LEFT] = settle(s, numbers[CCD_TOL])
-        rate = 0.0 if numbers[STRAIGHT] != 0.0 else numbers[RATE]
-        numbers[CURVED] = predict_last(s, rate, numbers[SETTLED] != 0.0)
+        numbers[CURVED] = predict_last(s, numbers[STRAIGHT] != 0.0, numbers[SETTLED] != 0.0)
         if numbers[LEFT] == 0.0:
             # a last step is not tested
             phases &= ~(LIMIT | ENERGIES | COMPARE)
@@ -146,15 +150,15 @@ def advance(
     if phases & DECIDE and constraints is not None and numbers[CURVED] != 0.0 and not is_open:
         return  # joints will open, of which energies are to be told first
     if phases & TRIAL:
-        numbers[LEFT], numbers[MEANINGFUL] = continue_trials(s, numbers[RATE], numbers[MORE] != 0.0)
+        numbers[LEFT], numbers[MEANINGFUL] = continue_trials(s, numbers[MORE] != 0.0)
     if phases & LIMIT:
-        set_limits(p.weights, s, Q, _merits(p, constraints, is_open, Q, E))
+        set_limits(p.weights, s, Q, _merits(p, constraints, s, is_open, Q, E))
     if phases & MOVE:
         move(s, y, Q, out)
     if phases & ENERGIES:
         _energies(p, slides, laws, arap, out, E_out)
     if phases & COMPARE:
-        total_by_island(s, _merits(p, constraints, is_open, out, E_out))
+        total_by_island(s, _merits(p, constraints, s, is_open, out, E_out))
         numbers[RISING] = shorten(s, False)
     if phases & ACCEPT:
         numbers[LEFT] = accept_trials(s)

@@ -82,6 +82,8 @@ class Potential:
         if exact is not None:
             on_exact_joint[exact.pairs] = 1
         self.islands = Islands(bodies.is_free, self.pairs, on_exact_joint)
+        if exact is not None:
+            exact.part(self.islands.mechanism)
         self.Q_tilde = aligned(n, 4, 3)
         self.Q_tilde.fill(0.0)
         self._standard = Standard(
@@ -262,7 +264,7 @@ class Potential:
         self.slides.add_constant(blocks)
         if self.laws is not None:
             self.laws.coordinates.locate(blocks)
-        if self.exact is not None:
+        if self.exact is not None and self.exact.combined.count:
             self.exact.combined.add_constant(blocks)
         for other in self.others:
             other.add_constant(blocks)

@@ -11,7 +11,7 @@ from dovetail.solver.body_lanes import guess_of_eight
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["first_guess", "predict", "stay_if_struck"]
+__all__ = ["first_guess", "guess_of_one", "predict", "stay_if_struck"]
 
 _POLAR = 1e-6  # accuracy of a rotation that is only a guess
 _STRUCK = 1.5  # times the way of the last step, or of free flight: a guess that goes farther repeats a blow
@@ -55,7 +55,7 @@ def predict(
 
 
 @kernel
-def _guess(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, out: Array) -> None:
+def guess_of_one(scale: Array, Q: Array, Q_tilde: Array, A: Array, b: int, R: Array, out: Array) -> None:
     """The guess of one body."""
     for i in range(4):
         for x in range(3):
@@ -85,25 +85,12 @@ def first_guess(scale: Array, is_free: Indices, Q: Array, Q_tilde: Array, A: Arr
     energy punishes.
     """
     R, change = np.empty((3, 3)), np.zeros(LANES)
-    done = tried = 0
     for b in range(len(Q)):
-        if b < done:
-            continue
-        free = 0
-        while b >= tried and free < min(LANES, len(Q) - b) and is_free[b + free]:
-            free += 1
-        if jit_enabled and free == LANES:
-            guess_of_eight(b, scale, Q, Q_tilde, A, out, change)
-            largest = 0.0
-            for lane in range(LANES):
-                largest = max(largest, change[lane])
-            if largest < _POLAR:
-                done = b + LANES
-                continue
-            # one of the eight is strained too much for a few sweeps
-            tried = b + LANES
+        if jit_enabled and b % LANES == 0:
+            guess_of_eight(b, len(Q) - 1, scale, Q, Q_tilde, A, out, change)
         if is_free[b]:
-            _guess(scale, Q, Q_tilde, A, b, R, out)
+            if not jit_enabled or not change[b % LANES] < _POLAR:  # strained too much for a few sweeps
+                guess_of_one(scale, Q, Q_tilde, A, b, R, out)
         else:
             for i in range(4):
                 for x in range(3):

@@ -7,20 +7,22 @@ and no answer where a step is not quiet, or turns out not to be.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dovetail.kernel.kernel import is_awaited, jit_enabled
 from dovetail.kernel.program import RESULT, Program
 from dovetail.solver.articulated.arrays import SweepWeights
-from dovetail.solver.assembly.start import FAR, aim_at_start, close_start, scatter
-from dovetail.solver.contact.motion import COVERED, EVERYTHING, look_at_chunk, record_chunk
+from dovetail.solver.assembly.start import FAR, FAST, WILD, aim_at_start, close_start, mark_turning, scatter
+from dovetail.solver.contact.motion import COVERED, EVERYTHING, Books, commit_steps, look_at_chunk, record_chunk
 from dovetail.solver.course import Course, take
 from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
 from dovetail.solver.floor import PATIENCE
 from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
+from dovetail.solver.islands import Islands
 from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
 from dovetail.solver.predict import first_guess, predict
@@ -31,15 +33,43 @@ from dovetail.typing import Array, Indices
 if TYPE_CHECKING:
     from dovetail.solver.model import Model
 
-__all__ = ["GUESS_TRIALS", "MOST", "Quiet"]
+__all__ = ["GUESS_TRIALS", "MOST", "Quiet", "Watched", "watching"]
 
 GUESS_TRIALS = 4  # steps from the guess after which an island must have an energy as low as in the last state
 _AHEAD = 2  # among looks of a descent, that at the step to the guess
 MOST = 4 * PATIENCE  # iterations that a step must be allowed at least, so that none of a descent is the last one
 
 
+class Watched(NamedTuple):
+    """Books of motion over some bodies, with the islands that these are numbered in, and 1 for each."""
+
+    watch: Books
+    bodies: slice
+    islands: Islands
+    whole: Array
+
+
+def watching(watched: Sequence[Watched], Q: Array, y: Array) -> tuple[Program, dict[str, Indices]]:
+    """What looks up the steps of a descent in books, see `Descent`; with the places of its calls."""
+    program, looked = Program(), ((Q[1], False), (Q[2], False), (Q[0], True))
+    look = [
+        [
+            program.add(look_at_chunk, w.watch, at[w.bodies], y[w.bodies], frame, w.islands.of, w.whole, EVERYTHING)
+            for w in watched
+        ]
+        for at, frame in looked
+    ]
+    record = [program.add(record_chunk, w.watch, w.islands, EVERYTHING[:3]) for w in watched]
+    commit = [[program.add(commit_steps, w.watch, whole) for w in watched] for whole in range(2)]
+    places = {"look": look, "record": record, "commit": commit}
+    return program, {name: np.array(found, np.int64) for name, found in places.items()}
+
+
 class Quiet:
-    """The quiet steps of a model; is_possible is False where there are none, by what the model has."""
+    """The quiet steps of a model; is_possible is False where there are none, by what the model has.
+
+    watched    books that every step is looked up in: those of its contacts, or of several worlds that are one model
+    """
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -52,6 +82,9 @@ class Quiet:
         self.was_whole = False  # whether the last step was taken in one call
         self._footing: Footing | None = None
         self._everyone = np.ones(model.bodies.count, np.int64)
+        self.watched: list[Watched] = []
+        if model.contact is not None:
+            self.watched = [Watched(model.contact.watch, slice(None), model.islands, model.whole)]
         self._lawless: Indices | None = None
         self._starts_by_sweep, self._starts_by_blocks = False, not model.lone.exist
         self._made_for: tuple[Methods, Array] | None = None
@@ -130,10 +163,29 @@ class Quiet:
         d.asked[TRIALS] = GUESS_TRIALS  # which MOST iterations leave room for
         return c, self._footing, d
 
+    def further_of_many(
+        self, h: float, methods: Methods, tolerances: Tolerances
+    ) -> tuple[Course, Footing | None, Descent] | None:
+        """The same for the model of several worlds whose own steps are quiet; None where they are not alike then."""
+        model = self._model
+        model.prepare(h, methods.weight)
+        sweep = model.directions.sweep
+        if not self._may_be_whole or sweep is None or sweep.are_curved:
+            return None
+        if methods.is_consistent and not self._may_start():
+            model.directions.need_blocks()  # of trees with laws
+            if not self._may_start():
+                return None
+        if not np.array_equal(sweep.fits, model.islands.is_free):
+            return None
+        d = self._ready(h, tolerances, GUESS_TRIALS)
+        self._course = self._plotted(d, h, methods)
+        return self._course, self._footing, d
+
     @property
-    def programs(self) -> tuple[Program, Program]:
+    def programs(self) -> tuple[Program, ...]:
         """What a step in one call runs."""
-        return self._program, self._plot
+        return self._program, self._watching, self._plot
 
     def _may_start(self) -> bool:
         """Whether all mechanisms start alike: by a sweep, or by blocks."""
@@ -149,7 +201,7 @@ class Quiet:
     def _has_looked(self, Q: Array) -> bool:
         """Whether a step from Q was given up for want of a look at what is near, which was taken now: nothing is."""
         model, d, contact = self._model, self._descent, self._model.contact
-        if d is None or contact is None or d.words[d.look[_AHEAD] + RESULT] == COVERED:
+        if d is None or contact is None or d.watching[d.look[_AHEAD, 0] + RESULT] == COVERED:
             return False
         watch = contact.watch
         watch.update_candidates(Q, d.y, model.islands, model.whole, 0, self._everyone)
@@ -168,7 +220,7 @@ class Quiet:
         books = None
         if model.contact is not None:
             books = model.contact.watch.books()
-            d.words[d.look[_AHEAD] + RESULT] = COVERED
+            d.watching[d.look[_AHEAD, 0] + RESULT] = COVERED
         Q_before, V_before = state.Q_before, state.V_before
         n = take(c, self._footing, d, model.islands, state.Q, state.V, state.A, Q_before, V_before, Q_new, V_new, A_new)
         return self._ended(d, Q_new if n >= 0 else None, n, books)
@@ -221,7 +273,7 @@ class Quiet:
     def _made(self) -> Descent:
         model, potential, islands = self._model, self._model.potential, self._model.islands
         n, program, active = model.bodies.count, Program(), islands.unconverged
-        directions, contact, sweep = model.directions, model.contact, model.directions.sweep
+        directions, sweep = model.directions, model.directions.sweep
         Q, E, y = np.zeros((3, n, 4, 3)), np.zeros((3, n)), directions.y
         states = [(Q[k], E[k]) for k in range(3)]
         between = [[potential.bind(program, y, at, to) for to in states[1:]] for at in states[1:]]
@@ -236,24 +288,16 @@ class Quiet:
         close = [-1, -1]
         if exact is not None and (sweep is None or sweep.are_curved):
             close = [exact.bind(program, sweep is not None, directions.blocks, active, at, y) for at in Q[1:]]
-        look, record = [-1, -1, -1], -1
-        commits: Indices = np.zeros(0, np.int64)
-        if contact is not None:
-            watch = contact.watch
-            looked = [(Q[1], False), (Q[2], False), (Q[0], True)]
-            look = [
-                program.add(look_at_chunk, watch, at, y, frame, islands.of, model.whole, EVERYTHING)
-                for at, frame in looked
-            ]
-            record, commits = program.add(record_chunk, watch, islands, EVERYTHING[:3]), watch.commits
+        self._watching, places = watching(self.watched, Q, y)
         at_start = potential.bind(program, y, states[0], states[0])
         self._program, words = program, program.words()
         return Descent(
             words=words, results=words.view(np.float64), at_start=at_start, between=np.array(between),
-            direct=np.array(direct), close=np.array(close), export=np.array(export, np.int64), look=np.array(look),
-            record=record, numbers=potential.numbers, Q=Q, E=E, y=y, found=found, swept=swept,
-            sweeps=int(sweep is not None), commits=commits, stays=np.zeros(n), waits=np.zeros(n, np.int64),
-            skip=int(model.all_exact and contact is None), asked=np.zeros(3), worst=np.zeros(1),
+            direct=np.array(direct), close=np.array(close), export=np.array(export, np.int64),
+            watching=self._watching.words(), **places, present=np.ones(len(self.watched), np.int64),
+            numbers=potential.numbers, Q=Q, E=E, y=y, found=found, swept=swept, sweeps=int(sweep is not None),
+            stays=np.zeros(n), waits=np.zeros(n, np.int64), skip=int(model.all_exact and not self.watched),
+            asked=np.zeros(3), worst=np.zeros(1),
         )  # fmt: skip
 
     def _plotted(self, d: Descent, h: float, methods: Methods) -> Course:
@@ -263,8 +307,9 @@ class Quiet:
         n, program, free = bodies.count, Program(), bodies.is_free
         V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push, a, a_end = np.zeros((13, n, 4, 3))
         Q, V_start, sweep = d.Q[0], V, model.directions.sweep
-        aim = respond = first = -1
+        wild = fast = aim = respond = first = again = respond_again = -1
         last: list[int] = []
+        turning: Indices = np.zeros(n, np.int64)
         loaded = loads.bind(program, Q, a)
         responses = np.zeros((0, 0, 0))
         self._footing = None
@@ -274,8 +319,16 @@ class Quiet:
             self._footing = footing_of(model, program, h, methods, Q, a, a_end, total, inner)
         elif methods.is_consistent:
             assert sweep is not None
-            aim = program.add(aim_at_start, potential.weights, free, h, FAR, a, Q, V_start, aims, push)
+            wild, fast = (
+                program.add(mark_turning, model.islands.mechanism, free, V_start, turn / h, turning)
+                for turn in (WILD, FAST)
+            )
+            aim, again = (
+                program.add(aim_at_start, potential.weights, some, h, FAR, a, Q, V_start, aims, push)
+                for some in (free, turning)
+            )
             respond, responses = sweep.bind_filter(program, Q, aims, push, free)
+            respond_again, _ = sweep.bind_filter(program, Q, aims, push, turning)
             first = program.add(scatter, free, responses[0], 1.0 / FAR, V_start)
             last = loads.bind_end(program, h, Q, V_start, a_end)
             last.append(program.add(close_start, free, h, responses[1], 1.0, a_end, total, inner))
@@ -301,7 +354,8 @@ class Quiet:
         self._plot = program
         return Course(
             h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent),
-            loads=np.array(loaded), aim=aim, respond=respond, scatter=first, close=np.array(last, np.int64),
-            predict=np.array(ahead), guess=guess, commit=commits[0], other=commits[1], rotors=rotors, V=V, A=A,
-            Q_before=Q_before, V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses,
+            loads=np.array(loaded), wild=wild, fast=fast, aim=aim, respond=respond, scatter=first, aim_again=again,
+            respond_again=respond_again, close=np.array(last, np.int64), predict=np.array(ahead), guess=guess,
+            commit=commits[0], other=commits[1], rotors=rotors, V=V, A=A, Q_before=Q_before, V_before=V_before,
+            Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses, turning=turning, slowly=np.zeros((n, 12)),
         )  # fmt: skip

@@ -98,7 +98,7 @@ class Stance:
         model, start, program = self._model, self._model.start, Program()
         points, slides, exact = model.potential.points, model.potential.slides, model.potential.exact
         a, h, V, held = model.loads.free_fall, start.h, start.V, start.held
-        footing = footing_of(model, program, h, methods, start.Q, a, self._a_end, self._total, self._inner)
+        footing = footing_of(model, program, h, methods, start.Q, a, self._a_end, self._total, self._inner, True)
         x, mu, count = model.directions.blocks.g, _NONE if exact is None else exact.restraint, points.count
         parts = (points, 0, start.carried[:count]), (slides, count - points.exact, start.carried[count:])
         carry = [program.add(start_forces, rows, held, h, V, x, mu, first, out) for rows, first, out in parts]

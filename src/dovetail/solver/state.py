@@ -11,7 +11,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.solver.integrator import Methods
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["State", "commit_state", "rates_after"]
+__all__ = ["State", "commit_state", "mean_rates", "rates_after"]
 
 
 @kernel
@@ -53,7 +53,7 @@ def rates_after(methods: Methods, h: float, is_free: Indices, Q_before: Array, Q
 
 
 @kernel
-def _mean_rates(mass: Array, chosen: Flags, h: float, Q_before: Array, Q: Array, out: Array) -> None:
+def mean_rates(mass: Array, chosen: Flags, h: float, Q_before: Array, Q: Array, out: Array) -> None:
     """out ← rates of chosen bodies that have turned about their centres of mass, and moved with these, evenly over h.
 
     A ≈ R holds for stiff bodies, so R ≈ A Aₙᵀ is the rotation of the step.
@@ -129,7 +129,7 @@ class State:
         if not np.count_nonzero(self.lagging):
             return self.V
         found = self.V.copy()
-        _mean_rates(mass, self.lagging, self.dt_before, self.Q_before, self.Q, found)
+        mean_rates(mass, self.lagging, self.dt_before, self.Q_before, self.Q, found)
         return found
 
     @property

@@ -15,7 +15,7 @@ from dovetail.kernel.kernel import is_awaited, jit_enabled
 from dovetail.kernel.program import RESULT, Program
 from dovetail.solver.blocks import clear_resting
 from dovetail.solver.contact.standing import StandingContact, rooms_of
-from dovetail.solver.damping import _update
+from dovetail.solver.damping import damp
 from dovetail.solver.descent import nowhere
 from dovetail.solver.directions import STRUCTURE_LIFE
 from dovetail.solver.following import compare, follow, judge, remember
@@ -27,7 +27,7 @@ from dovetail.solver.predict import first_guess, predict, stay_if_struck
 from dovetail.solver.quiet import MOST
 from dovetail.solver.repose import CALLS, CONTACTS, COUNTS, FRICTIONS, GIVEN_UP_LATE, TAKEN, Repose, rest
 from dovetail.solver.solution import Solution, Tolerances
-from dovetail.solver.state import State, _mean_rates, commit_state
+from dovetail.solver.state import State, commit_state, mean_rates
 from dovetail.typing import Array, Indices
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class Still:
         aimed = self._contact.aim()
         if aimed is None:
             self._made_for = ()
-        if aimed and self._repose.survey is not contact._survey:
-            self._repose.survey = contact._survey
+        if aimed and self._repose.survey is not contact.found:
+            self._repose.survey = contact.found
         return bool(aimed)
 
     def _fits(self, state: State, h: float, methods: Methods, tolerances: Tolerances) -> bool:
@@ -112,7 +112,7 @@ class Still:
             islands.are_by_joints = False
             islands.by_joints()
         assert model.contact is not None and model.contact.stick is not None
-        r.counts[CONTACTS], stick = model.contact._survey.count, model.contact.stick
+        r.counts[CONTACTS], stick = model.contact.found.count, model.contact.stick
         found = rest(
             r, *self._footing, state.Q, state.V, state.A, state.Q_before, state.spare, state.pushed, state.rubbing,
             stick.keys, stick.force,
@@ -129,7 +129,7 @@ class Still:
         state.accept(h, self._touching.copy(), pushes, r.rubbed.copy(), self._touching.copy())
         self._contact.take_over(Q_before, state.Q, h, *counts)
         if exact is not None:
-            exact.worst, exact._size = r.results[self._close + RESULT : self._close + RESULT + 2].tolist()
+            exact.worst, exact.size = r.results[self._close + RESULT : self._close + RESULT + 2].tolist()
         model.commit(h, converged=True)
         return Solution(state.Q, 1, 0, 0, float(numbers[STEP]), float(numbers[RATE]), converged=True), lost
 
@@ -181,7 +181,7 @@ class Still:
     # ---- the program -----------------------------------------------------------------------------------------
 
     def _make(self, h: float, methods: Methods, tolerances: Tolerances) -> None:
-        from dovetail.solver.first_iterate import _hold  # which imports the model
+        from dovetail.solver.first_iterate import hold_still  # which imports the model
 
         model, program = self._model, Program()
         bodies, potential, islands, contact = model.bodies, model.potential, model.islands, model.contact
@@ -211,7 +211,7 @@ class Still:
         calls["stay"] = program.add(
             stay_if_struck, bodies, islands.mechanism, self._touching, 1.0, Q_before, Q[0], potential.Q_tilde, Q[1]
         )
-        calls["hold"] = program.add(_hold, bodies, islands, within, Q[0], Q[1], way)
+        calls["hold"] = program.add(hold_still, bodies, islands, within, Q[0], Q[1], way)
         calls |= made.bind(
             blocks, Q[0], way, y, E[0], Q[2], potential.numbers, None if model.all_exact else bodies.mass
         )
@@ -227,14 +227,14 @@ class Still:
         if potential.exact is not None:
             calls["close"] = potential.exact.bind(program, False, blocks, active, Q[0], blocks.g)
         damping = directions.damping
-        calls["damp"] = program.add(_update, islands.of, islands.alpha[: self._mechanisms], islands.size, damping.sigma)
+        calls["damp"] = program.add(damp, islands.of, islands.alpha[: self._mechanisms], islands.size, damping.sigma)
         calls["remember"] = program.add(remember, bodies.mass, Q[0], 1.0 - CARRIED, inner, methods.held, pushed, out)
         calls["commit"] = program.add(
             commit_state, methods.rates, methods.of, h, methods.weight, free, Q[2], potential.Q_tilde,
             (start.V, total), Q[0], Q_before, tuple(new),
         )  # fmt: skip
         self.rates, self.descent = np.zeros((n, 4, 3)), nowhere(n, potential.numbers)
-        calls["rates"] = program.add(_mean_rates, bodies.mass, self._touching, h, Q[0], Q[2], self.rates)
+        calls["rates"] = program.add(mean_rates, bodies.mass, self._touching, h, Q[0], Q[2], self.rates)
         words = program.words()
         made.begin(words)
         self.program, self._slip, self._close = program, calls["slip"], calls["close"]
@@ -246,9 +246,9 @@ class Still:
         }
         self._repose = Repose(
             h=h, words=words, results=words.view(np.float64), calls=np.array([calls[name] for name in CALLS]),
-            counts=np.zeros(COUNTS, np.int64), start=start, islands=islands, blocks=blocks, survey=contact._survey,
+            counts=np.zeros(COUNTS, np.int64), start=start, islands=islands, blocks=blocks, survey=contact.found,
             friction=contact.friction, numbers=potential.numbers, asked=asked, last=potential.last, Q=Q, V=V, A=A,
-            Q_before=Q_before, moved=moved, E=E, E_contact=contact._E_survey, way=way, y=y, before=before,
+            Q_before=Q_before, moved=moved, E=E, E_contact=contact.E_found, way=way, y=y, before=before,
             rubbing=rubbing, rubbed=made.rubbed, pushes=out, carried=start.carried, known=made.known, past=made.past,
             keys=made.keys, force=made.force, load=made.load, pairs=made.pairs, commits=contact.watch.commits,
             marked=marked, ages=directions.ages, life=STRUCTURE_LIFE, lost=np.zeros(1), dissipated=np.zeros(1),

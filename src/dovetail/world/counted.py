@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
-    from dovetail.world.marching import Marcher
+    from dovetail.world.marcher import Marcher
 
 __all__ = ["FRAME", "OPENED", "VERSION", "Counted"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dovetail.kernel.program import Program
-from dovetail.solver.joint.laws import LawBatch, _slopes
+from dovetail.solver.joint.laws import LawBatch, law_slopes
 from dovetail.typing import Array, Indices
 from dovetail.world.counted import OPENED
 
@@ -47,4 +47,4 @@ class Gauge:
     def bind(self, program: Program, batch: LawBatch, out: Array) -> int:
         """The place of what finds the slopes (m,) of the laws of a batch, without their scale."""
         c = self.simulation.joints.coordinates
-        return program.add(_slopes, batch.law.address, batch.of, c.value, batch.p, out)
+        return program.add(law_slopes, batch.law.address, batch.of, c.value, batch.p, out)

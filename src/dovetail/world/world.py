@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dovetail.solver.step import StepReport
     from dovetail.world.contacts import Contacts
     from dovetail.world.live import Live
-    from dovetail.world.marching import Marcher
+    from dovetail.world.marcher import Marcher
     from dovetail.world.simulation import Simulation
 
 __all__ = ["World"]
@@ -175,7 +175,7 @@ class World:
 
     @property
     def marcher(self) -> Marcher:
-        """What takes steps of this world together with those of others, see marching.py."""
+        """What takes steps of this world together with those of others, see marcher.py."""
         return self._initialised("marcher").marcher
 
     def sync(self) -> None:

@@ -9,7 +9,7 @@ from scenes import pose
 
 from dovetail.kernel.threads import using
 from dovetail.solver.contact.features import _sort
-from dovetail.solver.contact.kinds import KIND, PAIR, POINT_TRIANGLE, SHAPE, X0
+from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, PAIR, POINT_TRIANGLE, SHAPE, X0, A, B
 from dovetail.solver.contact.near import _sort_by, find_pairs
 
 
@@ -47,3 +47,10 @@ def test_candidates_of_a_pair_come_by_kind_point_and_patch(rng, grain):
     order = np.lexsort((patch, found.pairs[:, X0], found.pairs[:, KIND], found.pairs[:, PAIR]))
     np.testing.assert_array_equal(order, np.arange(len(order)))
     assert len(order) > 500 and len(np.unique(patch)) > 3
+    pairs, scene = found.pairs, probe.contact.scene
+    assert set(pairs[:, KIND]) == {POINT_TRIANGLE, EDGE_EDGE}  # four vertices each
+    first_of_b = np.where(pairs[:, KIND] == EDGE_EDGE, 2, 1)[:, None]
+    body = np.where(np.arange(4) < first_of_b, pairs[:, A, None], pairs[:, B, None])
+    spoken_of = sorted({*zip(pairs[:, X0 : X0 + 4].ravel().tolist(), body.ravel().tolist(), strict=True)})
+    expected = [(x, b, x - scene.x_base[b]) for x, b in spoken_of]
+    np.testing.assert_array_equal(probe.contact.watch.vertices, expected)

@@ -10,6 +10,7 @@ from joint_scenes import JOINTS, MEMBERS, Bench, random_rotation
 from dovetail.constitution import AffineBodyDistanceJoint, AffineBodyScrewJoint, EdgeJoint
 from dovetail.constitution.terms import Coincide, Slide
 from dovetail.solver.joint.combined import apply_combined, measure_combined
+from dovetail.solver.joint.constraints import ALONG
 from dovetail.solver.joint.row_algebra import apply_rows, measure_rows
 
 
@@ -194,8 +195,13 @@ def test_a_solution_with_a_given_right_hand_side_moves_along_the_joints(kind):
     H = hessian(blocks) - J.T @ (weight(simulation)[:, None] * J)
     assert blocks.factor(active) == -1
     b = rng.normal(size=blocks.g.shape) * active[:, None]
-    x = model.directions.solve(Q, b.copy(), active).ravel()
+    x = model.directions.solve(b.copy(), active).ravel()
     assert np.abs(J @ x).max() < 1e-12 * max(1.0, np.abs(x).max())
+    # what a start leaves open is a motion across the joints, and hardly more along them: by levers of up to a metre
+    size = np.abs(blocks.solve(active, b.copy())).max()
+    rough = model.directions.solve(b.copy(), active, ALONG).ravel()
+    assert np.abs(J @ rough).max() <= 2.0 * ALONG * size
+    np.testing.assert_allclose(rough, x, rtol=0, atol=1e2 * ALONG * size)
     # H x − b is a force of the joints alone: nothing is left of it across the range of Jᵀ
     left = H @ x - b.ravel()
     assert np.abs(left - J.T @ np.linalg.lstsq(J.T, left, rcond=1e-12)[0]).max() < 1e-7 * np.abs(b).max()

@@ -26,7 +26,8 @@ class SweepArrays(Record):
     upwards … lane_body      chunks, see chunks.py; lane_child, lane_own: where the forces of their triples begin
     body, children (m, ·)    bodies by place, and their children, see tree.py
     upward, ground (m + 1)   triples to the parent and to fixed bodies by place; other (t) the far body
-    phi_start, y_start       where the blocks of each place lie; widest: most triples on a body
+    row_at (t + 1)           rows before a triple, which has up to three
+    phi_start, y_start       where the blocks of each place lie; widest: most rows on a body
     weights (t, 2, 4)        of the points on the near and the far body, or
     covectors (s, 2, 3, 4, 3)  any rows, where special (t) ≥ 0; residual (s, 3) is their c
     compliance (t + 8, 3)    K⁻¹; those at the end are zero, as in rigid chunks
@@ -56,6 +57,7 @@ class SweepArrays(Record):
     upward: Indices = i8(1)
     ground: Indices = i8(1)
     other: Indices = i8(1)
+    row_at: Indices = i8(1)
     phi_start: Indices = i8(1)
     y_start: Indices = i8(1)
     widest: int = integer()

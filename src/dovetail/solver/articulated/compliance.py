@@ -24,7 +24,7 @@ from dovetail.solver.polar import polar
 from dovetail.solver.symmetric3 import gershgorin, positive_definite
 from dovetail.typing import Array
 
-__all__ = ["body_gradient", "motion", "scales", "set_frame", "set_kinetic", "whiten"]
+__all__ = ["body_gradient", "motion", "scales", "set_frame", "set_kinetic", "whiten", "whiten_point"]
 
 _ROOT2 = math.sqrt(2.0)
 
@@ -138,6 +138,37 @@ def whiten(
     z[6, column], z[7, column], z[8, column] = size * n0, size * n1, size * n2
     size /= _ROOT2
     z[9, column], z[10, column], z[11, column] = size * n01, size * n02, size * n12
+
+
+@kernel
+def whiten_point(
+    mass: Array, light: float, size: float, R: Array, L: Array, b: int, w: Array, z: Array, column: int
+) -> None:  # fmt: skip
+    """z[:, column …] (12, 3) ← the same of the covectors w ⊗ e₀, w ⊗ e₁, w ⊗ e₂ of a point with weights w (4).
+
+    With x what it weighs about the centre of mass, τ = x × e and N = sym(e xᵀ).
+    """
+    m = 1.0 / mass[b, 0, 0]
+    x0 = x1 = x2 = 0.0
+    for i in range(3):
+        weight = w[1 + i] - mass[b, 0, 1 + i] * m * w[0]
+        x0 += weight * R[i, 0]
+        x1 += weight * R[i, 1]
+        x2 += weight * R[i, 2]
+    first, second, third = column, column + 1, column + 2
+    for x in range(3):
+        for e in range(3):
+            z[x, column + e] = light * w[0] if x == e else 0.0
+            z[6 + x, column + e] = 0.0
+    z[3, first], z[3, second], z[3, third] = 0.0, -L[0, 0] * x2, L[0, 0] * x1
+    z[4, first], z[4, second], z[4, third] = L[1, 1] * x2, -L[1, 0] * x2, L[1, 0] * x1 - L[1, 1] * x0
+    z[5, first], z[5, second] = L[2, 1] * x2 - L[2, 2] * x1, L[2, 2] * x0 - L[2, 0] * x2
+    z[5, third] = L[2, 0] * x1 - L[2, 1] * x0
+    z[6, first], z[7, second], z[8, third] = size * x0, size * x1, size * x2
+    size /= _ROOT2
+    z[9, first], z[9, second], z[9, third] = size * x1, size * x0, 0.0
+    z[10, first], z[10, second], z[10, third] = size * x2, 0.0, size * x0
+    z[11, first], z[11, second], z[11, third] = 0.0, size * x2, size * x1
 
 
 @kernel

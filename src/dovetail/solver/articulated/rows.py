@@ -23,11 +23,13 @@ class Rows:
     flipped (t,)                  1 where the right body is the near one, the child (or the free one)
     other (t,)                    the far body: the parent, or the fixed one
     near (t,)                     the near body
+    row_at (t + 1,)               rows before a triple: it has up to three, and what is beyond them is idle
     phi_start (m,), y_start (m + 1,)   where the sweep keeps its blocks of each place; phi_size of all
-    widest                        most triples on one body
+    widest                        most rows on one body
     """
 
-    def __init__(self, forest: Forest, left: Indices, right: Indices) -> None:
+    def __init__(self, forest: Forest, left: Indices, right: Indices, lengths: Indices) -> None:
+        """Triples between bodies with `lengths` rows each, (t,) all three."""
         m = forest.count
         at_left, at_right = forest.place[left], forest.place[right]
         # a fixed body has place −1; of two free ones the child comes later
@@ -41,8 +43,9 @@ class Rows:
         self.flipped = np.ascontiguousarray(self.flipped[self.source])
         self.other = np.where(self.flipped, left[self.source], right[self.source])
         self.near = forest.body[near[self.source]]
-        mine = 3 * np.diff(self.upward)
-        below = 3 * (np.diff(self.upward[forest.children]) + np.diff(self.ground))
+        self.row_at = np.concatenate([[0], np.cumsum(lengths[self.source])])
+        mine = np.diff(self.row_at[self.upward])
+        below = np.diff(self.row_at[self.upward[forest.children]]) + np.diff(self.row_at[self.ground])
         width = stride(mine)
         size = mine * width
         before = np.cumsum(size) - size
@@ -55,7 +58,7 @@ class Rows:
         self.phi_size = 2 * longest
         # every place begins with a cache line, so that rows of eight can go past the caches
         self.y_start = np.concatenate([[0], np.cumsum(-(-below * width // LANES) * LANES)])
-        self.widest = int((mine + below).max(initial=0)) // 3
+        self.widest = int((mine + below).max(initial=0))
 
     @property
     def count(self) -> int:

@@ -5,12 +5,12 @@ row
 
     φ′/φ″ − ∇x·y = λ/φ″          a joint row with residual φ′/φ″ and compliance 1/φ″
 
-Up to three coordinates of a joint share a triple; rows without a law are idle, and so are those with φ′ = φ″ = 0. Where
-laws are a constant force, as that of a drive at its limit, φ″ is taken for a tiny part of what resists the row. The
-curvature φ′∇²x of the coordinate is left out, as the sweep leaves out that of the bodies.
+Up to three coordinates of a joint share a triple of as many rows; those with φ′ = φ″ = 0 are idle. Where laws are a
+constant force, as that of a drive at its limit, φ″ is taken for a tiny part of what resists the row. The curvature
+φ′∇²x of the coordinate is left out, as the sweep leaves out that of the bodies.
 
 **Slides.** C − J y = λ/K with C and J of rows.py, a triple each. An exact slide has K⁻¹ = 0 and says nothing along v,
-so that its rows are those along two directions e₁, e₂ across v, and an idle one. The curvature λ·∇²C is left out.
+so that its rows are those along two directions e₁, e₂ across v. The curvature λ·∇²C is left out.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class SpecialRows:
     """All rows of a potential that can be special.
 
     pairs (k, 2) are the bodies of their triples: those of laws first, one for up to three coordinates of a joint, then
-    those of slides.
+    those of slides. lengths (k,) are how many of their rows are not idle for ever.
     """
 
     def __init__(self, laws: Laws | None, slides: Rows, mass_inverse: Array) -> None:
@@ -141,6 +141,8 @@ class SpecialRows:
             pairs = laws.pairs[order[new]]
         self._law_triples = len(pairs)
         self.pairs = np.concatenate([pairs, slides.pairs])
+        lengths = np.where(np.arange(slides.count) < slides.exact, 3, 2)
+        self.lengths: Indices = np.concatenate([np.bincount(self._number, minlength=len(pairs)), lengths])
         self._directions = np.zeros((slides.count, 3, 3))
 
     def place(self, triples: Indices, numbers: Indices, near: Indices, flipped: Indices, arrays: SweepArrays) -> None:

@@ -5,8 +5,8 @@ and Newton's step with rows c − Z·dz = K⁻¹λ (K⁻¹ = 0 for an exact one)
 
     (Z Zᵀ + K⁻¹) λ = c − Z u,         u the gradient of the bodies alone;      Q ← Q − motion(u + Zᵀλ)
 
-Rows come in triples. Z Zᵀ couples the triples that share a body, so on a tree they can be eliminated body by body,
-children first: what a subtree tells its parent is the compliance Φ and the residual ρ of the joint between them,
+Rows come in triples, some of them with fewer. Z Zᵀ couples those that share a body, so on a tree they can be eliminated
+body by body, children first: what a subtree tells its parent is the compliance Φ and the residual ρ of their joint,
 
     [C_cc + Φ_c   C_cp] [λ_c]   [ρ_c]                C = Z Zᵀ of the body
     [C_pc         C_pp] [λ_p] = [ρ_p]      →    Φ_p = C_pp − C_pc Y + K⁻¹,   ρ_p ← ρ_p − C_pc y,
@@ -24,6 +24,7 @@ These are the plain loops that define what is computed. `lanes.py` says the comm
 
 from __future__ import annotations
 
+from dovetail.kernel.emit import LANES
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.compliance import (
@@ -33,10 +34,13 @@ from dovetail.solver.articulated.compliance import (
     set_frame,
     set_kinetic,
     whiten,
+    whiten_point,
 )
+from dovetail.solver.articulated.eights import multiply_eight, subtract_eight
 from dovetail.solver.articulated.layout import room_for_second as _room_for_second
 from dovetail.solver.articulated.layout import stride as _stride
 from dovetail.solver.bodies import Bodies
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = ["eliminate_place", "hold_root", "substitute_place"]
@@ -58,16 +62,16 @@ def _triple(i: int, children: Indices, upward: Indices, ground: Indices, n: int)
 
 
 @kernel
-def _add_row(
-    weights: Array, special: Indices, covectors: Array, t: int, side: int, x: int, force: float, a: Array
-) -> None:
-    """a (4×3) += force · covector of row x of a triple on one side."""
-    for i in range(4):
-        if special[t] >= 0:
-            for e in range(3):
-                a[i, e] += force * covectors[special[t], side, x, i, e]
-        else:
-            a[i, x] += force * weights[t, side, i]
+def _add_rows(s: SweepArrays, t: int, side: int, force: Array, a: Array) -> None:
+    """a (4×3) += covectors of the rows of a triple on one side, times its force."""
+    n = s.special[t]
+    for x in range(s.row_at[t + 1] - s.row_at[t]):
+        for i in range(4):
+            if n >= 0:
+                for e in range(3):
+                    a[i, e] += force[t, x] * s.covectors[natural(n), side, x, i, e]
+            else:
+                a[i, x] += force[t, x] * s.weights[t, side, i]
 
 
 @kernel
@@ -80,33 +84,41 @@ def _image(weights: Array, t: int, side: int, Q: Array, b: int, x: int) -> float
 
 
 @kernel
-def _products(Z: Array, rows: int, A: Array) -> None:
-    """A[:rows] ← ZᵀZ. Whole rows, which are multiples of eight, are what processors are good at."""
+def _products(Z: Array, rows: int, width: int, A: Array) -> None:
+    """A[:rows, :width] ← ZᵀZ; the width is a multiple of eight."""
+    wide = Z.shape[1]
     for r in range(rows):
-        for q in range(Z.shape[1]):
-            total = 0.0
-            for e in range(12):
-                total += Z[e, r] * Z[e, q]
-            A[r, q] = total
+        for c in range(width // LANES):
+            multiply_eight(Z, wide, r, LANES * c, A, wide * r + LANES * c)
 
 
 @kernel
-def _gauss_jordan(A: Array, eliminated: int, rows: int, pivot: Array) -> bool:
-    """Eliminate the first unknowns of A (rows × ·) from all rows; pivot is room. False if a pivot is not positive."""
-    fine = True
+def _gauss_jordan(A: Array, eliminated: int, rows: int, width: int) -> bool:
+    """Eliminate the first unknowns of A (rows × width) from all rows, to the right of them alone.
+
+    False if a pivot is not positive.
+    """
+    fine, wide = True, A.shape[1]
     for p in range(eliminated):
         fine = fine and A[p, p] > 0.0
-        inverse = 1.0 / A[p, p]
-        for q in range(len(pivot)):
-            pivot[q] = inverse * A[p, q]
+        inverse, first = 1.0 / A[p, p], p // LANES
+        for q in range(LANES * first, width):
+            A[p, q] *= inverse
         for r in range(rows):
-            factor = A[r, p]
-            if r != p and factor != 0.0:
-                for q in range(len(pivot)):
-                    A[r, q] -= factor * pivot[q]
-        for q in range(len(pivot)):
-            A[p, q] = pivot[q]
+            if r != p and A[r, p] != 0.0:
+                # the factor itself is among the last eight
+                for c in range(width // LANES - 1, first - 1, -1):
+                    subtract_eight(A, wide * r + LANES * c, wide * r + p, wide * p + LANES * c)
     return fine
+
+
+@kernel
+def _rows_of(s: SweepArrays, i: int) -> tuple[int, int, int]:
+    """Rows of place i below it, those to its parent, and how many triples that are."""
+    upward, ground, row_at, first, last = s.upward, s.ground, s.row_at, s.children[i], s.children[i + 1]
+    below = row_at[upward[last]] - row_at[upward[first]] + row_at[ground[i + 1]] - row_at[ground[i]]
+    triples = upward[last] - upward[first] + ground[i + 1] - ground[i] + upward[i + 1] - upward[i]
+    return below, row_at[upward[i + 1]] - row_at[upward[i]], triples
 
 
 @kernel
@@ -122,7 +134,7 @@ def eliminate_place(
     """
     children, upward, ground, other = s.children, s.upward, s.ground, s.other
     phi_start, y_start, weights, special = s.phi_start, s.y_start, s.weights, s.special
-    covectors, compliance, residual = s.covectors, s.compliance, s.residual
+    row_at, covectors, compliance, residual = s.row_at, s.covectors, s.compliance, s.residual
     R, L, u, Phi, Y, second = s.R, s.L, s.u, s.Phi, s.Y, s.second
     mass, inertia, c, w, stress = bodies.mass, bodies.inertia, given.c, given.w, given.stress
     b = s.body[i]
@@ -130,58 +142,64 @@ def eliminate_place(
     set_frame(c[b], stress[b], inertia, Q, b, R[k], L[k], small[0], small[1])
     body_gradient(mass, c[b], stress[b], Q, Q_tilde, b, small[0], small[1])
     first, last = children[i], children[i + 1]
-    mine = 3 * (upward[i + 1] - upward[i])
-    below = 3 * (upward[last] - upward[first] + ground[i + 1] - ground[i])
+    below, mine, triples = _rows_of(s, i)
     rows, columns = below + mine, 2 if two else 1
-    # gradients are whitened like rows, and go last
-    for r in range(rows + columns):
-        if r < rows:
-            t, side = _triple(i, children, upward, ground, r // 3)
-            for e in range(12):
-                small[2, e // 3, e % 3] = 0.0
-            _add_row(weights, special, covectors, t, side, r % 3, 1.0, small[2])
-        elif r == rows:
-            for e in range(12):
-                small[2, e // 3, e % 3] = small[1, e // 3, e % 3]
+    width = LANES * ((rows + columns + LANES - 1) // LANES)
+    r = 0
+    for n in range(triples):
+        t, side = _triple(i, children, upward, ground, n)
+        if special[t] < 0:
+            whiten_point(mass, light, strain, R[k], L[k], b, weights[t, side], Z, r)
         else:
-            set_kinetic(mass, c[b], push, b, small[2])
-        whiten(mass, light, strain, R[k], L[k], b, small[2], Z, r)
+            for x in range(row_at[t + 1] - row_at[t]):
+                whiten(mass, light, strain, R[k], L[k], b, covectors[special[t], side, x], Z, r + x)
+        r += row_at[t + 1] - row_at[t]
+    # gradients are whitened like rows, and go last
+    whiten(mass, light, strain, R[k], L[k], b, small[1], Z, rows)
+    if two:
+        set_kinetic(mass, c[b], push, b, small[2])
+        whiten(mass, light, strain, R[k], L[k], b, small[2], Z, rows + 1)
     for n in range(columns):
         for e in range(12):
             u[k, n, e] = Z[e, rows + n]
-    _products(Z, rows, A)
-    for r in range(rows):
-        x = r % 3
-        for n in range(columns):
-            A[r, rows + n] *= -1.0
-        t, side = _triple(i, children, upward, ground, r // 3)
-        gap = 0.0
-        if special[t] < 0:
-            gap = _image(weights, t, side, Q, b, x)
-            if 3 * (upward[last] - upward[first]) <= r < below:
-                gap += _image(weights, t, 1, Q, other[t], x)
-        elif side == 0:
-            gap = residual[special[t], x]
-        A[r, rows] += gap
-        if two:
-            A[r, rows + 1] -= gap
-        if side == 0:
-            A[r, r] += compliance[t, x]
-        elif two:
-            A[r, rows + 1] += second[t, x]
+    _products(Z, rows, width, A)
+    r = 0
+    for n in range(triples):
+        t, side = _triple(i, children, upward, ground, n)
+        for x in range(row_at[t + 1] - row_at[t]):
+            gap = 0.0
+            if special[t] < 0:
+                gap = _image(weights, t, side, Q, b, x)
+                if n >= upward[last] - upward[first] and r < below:
+                    gap += _image(weights, t, 1, Q, other[t], x)
+            elif side == 0:
+                gap = residual[special[t], x]
+            A[r, rows] = gap - A[r, rows]
+            if two:
+                A[r, rows + 1] = -gap - A[r, rows + 1]
+            if side == 0:
+                A[r, r] += compliance[t, x]
+            elif two:
+                A[r, rows + 1] += second[t, x]
+            r += 1
     row = 0
     for j in range(first, last):
-        size = 3 * (upward[j + 1] - upward[j])
+        size = row_at[upward[j + 1]] - row_at[upward[j]]
         for r in range(size):
             at = phi_start[j] + r * stride(size)
             for q in range(size):
                 A[row + r, row + q] += Phi[at + q]
             A[row + r, rows] += Phi[at + size]
         row += size
-    fine = _gauss_jordan(A, below, rows, A[len(A) - 1])
+    fine = _gauss_jordan(A, below, rows, width)
+    if two:
+        r = 0
+        for n in range(triples):
+            t, _ = _triple(i, children, upward, ground, n)
+            for x in range(row_at[t + 1] - row_at[t]):
+                second[t, x] = A[r, rows + 1]
+                r += 1
     for r in range(rows):
-        if two:
-            second[_triple(i, children, upward, ground, r // 3)[0], r % 3] = A[r, rows + 1]
         for q in range(mine + 1):
             if r < below:
                 Y[y_start[i] + r * stride(mine) + q] = A[r, below + q]
@@ -198,21 +216,27 @@ def hold_root(i: int, s: SweepArrays, Q: Array, two: int, A: Array) -> bool:
 
     A is scratch.
     """
-    upward, special, Phi = s.upward, s.special, s.Phi
-    size = 3 * (upward[i + 1] - upward[i])
-    for r in range(size):
-        t, x, at = upward[i] + r // 3, r % 3, s.phi_start[i] + r * stride(size)
-        gap = _image(s.weights, t, 1, Q, s.other[t], x) if special[t] < 0 else 0.0
-        for q in range(size):
-            A[r, q] = Phi[at + q]
-        A[r, size] = Phi[at + size] + gap
-        A[r, size + 1] = s.second[t, x] - gap if two else 0.0
-    fine = _gauss_jordan(A, size, size, A[len(A) - 1])
-    for r in range(size):
-        t, x = upward[i] + r // 3, r % 3
-        s.multiplier[t, x] = A[r, size]
-        if two:
-            s.second[t, x] = A[r, size + 1]
+    upward, row_at, Phi = s.upward, s.row_at, s.Phi
+    size = row_at[upward[i + 1]] - row_at[upward[i]]
+    width = LANES * ((size + 2 + LANES - 1) // LANES)
+    r = 0
+    for t in range(upward[i], upward[i + 1]):
+        for x in range(row_at[t + 1] - row_at[t]):
+            at = s.phi_start[i] + r * stride(size)
+            gap = _image(s.weights, t, 1, Q, s.other[t], x) if s.special[t] < 0 else 0.0
+            for q in range(size):
+                A[r, q] = Phi[at + q]
+            A[r, size] = Phi[at + size] + gap
+            A[r, size + 1] = s.second[t, x] - gap if two else 0.0
+            r += 1
+    fine = _gauss_jordan(A, size, size, width)
+    r = 0
+    for t in range(upward[i], upward[i + 1]):
+        for x in range(row_at[t + 1] - row_at[t]):
+            s.multiplier[t, x] = A[r, size]
+            if two:
+                s.second[t, x] = A[r, size + 1]
+            r += 1
     return fine
 
 
@@ -225,27 +249,30 @@ def substitute_place(
 
     If `two`, likewise with the second right-hand side.
     """
-    children, upward, ground, y_start = arrays.children, arrays.upward, arrays.ground, arrays.y_start
-    weights, special, covectors = arrays.weights, arrays.special, arrays.covectors
+    children, upward, ground, row_at = arrays.children, arrays.upward, arrays.ground, arrays.row_at
     R, L, u, Y, multiplier, second = arrays.R, arrays.L, arrays.u, arrays.Y, arrays.multiplier, arrays.second
     mass, inertia, c, w = bodies.mass, bodies.inertia, given.c, given.w
     b = arrays.body[i]
     light, strain = scales(c[b], w[b], mass, inertia, b)
-    mine = 3 * (upward[i + 1] - upward[i])
-    below = 3 * (upward[children[i + 1]] - upward[children[i]] + ground[i + 1] - ground[i])
+    below, mine, triples = _rows_of(arrays, i)
     for n in range(2 if two else 1):
         force = multiplier if n == 0 else second
         for e in range(12):
             small[2, e // 3, e % 3] = 0.0
-        for r in range(below + mine):
-            t, side = _triple(i, children, upward, ground, r // 3)
-            if r < below:
-                at = y_start[i] + r * stride(mine)
-                value = Y[at + mine] if n == 0 else second[t, r % 3]
-                for s in range(mine):
-                    value -= Y[at + s] * force[upward[i] + s // 3, s % 3]
-                force[t, r % 3] = value
-            _add_row(weights, special, covectors, t, side, r % 3, force[t, r % 3], small[2])
+        r = 0
+        for m in range(triples):
+            t, side = _triple(i, children, upward, ground, m)
+            for x in range(row_at[t + 1] - row_at[t]):
+                if r < below:
+                    at, column = arrays.y_start[i] + r * stride(mine), 0
+                    value = Y[at + mine] if n == 0 else second[t, x]
+                    for s in range(upward[i], upward[i + 1]):
+                        for z in range(row_at[s + 1] - row_at[s]):
+                            value -= Y[at + column] * force[s, z]
+                            column += 1
+                    force[t, x] = value
+                r += 1
+            _add_rows(arrays, t, side, force, small[2])
         whiten(mass, light, strain, R[k], L[k], b, small[2], Z, 1)
         for e in range(12):
             Z[e, 1] += u[k, n, e]

@@ -90,8 +90,8 @@ def sweep(
     all_active = True
     for i in range(len(body)):
         all_active = all_active and active[body[i]] != 0
-    wide = LANES * ((3 * widest + 2 + LANES - 1) // LANES)
-    A, Z, small = np.zeros((3 * widest + 1, wide)), np.zeros((12, wide if len(s.R) else 0)), np.empty((3, 4, 3))
+    wide = LANES * ((widest + 2 + LANES - 1) // LANES)
+    A, Z, small = np.zeros((widest, wide)), np.zeros((12, wide if len(s.R) else 0)), np.empty((3, 4, 3))
     bad = -1
     spare = 3 * len(compliance) - 3 * LANES
     # ---- the way up

@@ -40,13 +40,14 @@ _CROWD = 64  # bodies in mechanisms with many such joints, from which on blocks 
 class _Points:
     """Triples of the points of all joints, penalties first, then exact ones (`exact_from`), then special ones.
 
-    pairs (k, 2), W (k, 8), joint (k,), compliance (k,) = K⁻¹
+    pairs (k, 2), W (k, 8), joint (k,), compliance (k,) = K⁻¹, lengths (k,) in rows
     """
 
-    def __init__(self, points: JointRows, special_pairs: Indices) -> None:
+    def __init__(self, points: JointRows, rows: SpecialRows) -> None:
         self.rows, self.exact_from = points, points.exact
-        self.special_from, special = points.count, len(special_pairs)
-        self.pairs = np.concatenate([points.pairs, special_pairs])
+        self.special_from, special = points.count, len(rows.pairs)
+        self.pairs = np.concatenate([points.pairs, rows.pairs])
+        self.lengths = np.concatenate([np.full(points.count, 3), rows.lengths])
         self.W = np.concatenate([points.W[:, 0], np.zeros((special, 8))])
         self.joint = np.concatenate([points.joint, np.full(special, -1)])
         self.compliance = np.zeros(len(self.pairs))
@@ -132,7 +133,7 @@ class Sweep:
         self._mechanisms = int(islands.mechanism.max(initial=-1)) + 1
         self._second = 0.5 * np.trace(bodies.inertia, axis1=1, axis2=2)
         self._special = SpecialRows(potential.laws, potential.slides, bodies.mass_inverse)
-        points = _Points(potential.points, self._special.pairs)
+        points = _Points(potential.points, self._special)
         chosen = self._choose(points, always)
         while not self._grow(points, chosen):
             pass
@@ -216,7 +217,7 @@ class Sweep:
         pairs = points.pairs[self._number]
         free = is_free[pairs] != 0
         self.forest = plant(is_free, pairs, of, chosen, pairs[free & ~free.all(axis=1, keepdims=True)])
-        self._rows = rows = Rows(self.forest, pairs[:, 0], pairs[:, 1])
+        self._rows = rows = Rows(self.forest, pairs[:, 0], pairs[:, 1], points.lengths[self._number])
         weights = points.W[self._number][rows.source].reshape(-1, 2, 4)
         self._weights = np.ascontiguousarray(np.where(rows.flipped[:, None, None] != 0, weights[:, ::-1], weights))
         self._compliance = np.repeat(points.compliance[self._number][rows.source, None], 3, axis=1)
@@ -266,6 +267,15 @@ class Sweep:
         self._excluded, self.fits, self._drawn = np.zeros_like(self._excluded), self.in_trees, None
         self._swept.fill(0)
         self._not_exported = False
+
+    @property
+    def cases(self) -> Indices:
+        """Which instructions sweep each body (n,): the case of its joints, −2 for bodies that are in no tree."""
+        found: Indices = np.full(len(self._mechanism), -2)
+        if self.count:
+            chunks = self.sweep.chunks
+            found[self.forest.body] = np.repeat(chunks.case, chunks.size)
+        return found
 
     @property
     def are_curved(self) -> bool:

@@ -60,17 +60,14 @@ def add_body_energies(weights: Weights, arap: Any, Q: Array, Q_tilde: Array, own
     """E[owner] += energies of free bodies; infinite where one is turned inside out."""
     bodies, c, w = weights.bodies, weights.c, weights.w
     mass, model = bodies.mass, bodies.model
-    scratch = np.empty((3, 3))
-    done = 0
+    scratch, found = np.empty((3, 3)), np.empty(LANES)
     for b in range(len(Q)):
-        if b < done or owner[b] < 0:
+        if jit_enabled and b % LANES == 0:
+            energy_of_eight(b, len(Q) - 1, mass, c, w, Q, Q_tilde, found)
+        if owner[b] < 0:
             continue
-        alike = 0
-        while alike < min(LANES, len(Q) - b) and owner[b + alike] == b + alike and model[b + alike] == ORTHO:
-            alike += 1
-        if jit_enabled and alike == LANES:
-            energy_of_eight(b, mass, c, w, Q, Q_tilde, E)
-            done = b + LANES
+        if jit_enabled and model[b] == ORTHO:
+            E[owner[b]] += found[b % LANES]
             continue
         if not determinant(Q, b) > 0.0:
             E[owner[b]] = math.inf

@@ -43,8 +43,10 @@ __all__ = [
     "FAST",
     "WILD",
     "aim_at_start",
+    "aim_of_one",
     "assemble_shapes",
     "close_start",
+    "mark_turning",
     "scatter",
     "set_momentum",
     "spin_of",
@@ -52,7 +54,6 @@ __all__ = [
     "turn_to_acceleration",
 ]
 
-_BY_EIGHT = jit_enabled
 FAR = 1e6  # by how much what is asked of a sweep is enlarged, so that gaps in the joints, below 1e-6 m, do not count
 FAST = 0.2  # [rad] turn in a step, up to which the spin of Vₙ may stand for that of V̂, a hundredth away
 WILD = 1.0  # [rad] turn in a step, above which the strain by a spin, which sweeps leave out, counts
@@ -112,7 +113,6 @@ def spin_of(mass: Array, Q: Array, V: Array, b: int, S: Array, w: Array) -> None
     turn_of(mass, Q, b, r, S, w)
 
 
-@kernel
 def _uncouple(S: Array, w: Array, k: float, Q: Array, b: int, r: Array) -> None:
     """r (3×3), forces on rows 1 to 3 with J⁻¹τ = w, ← what is to be added to them; see the module's equations."""
     cross = np.zeros((3, 3))
@@ -180,8 +180,7 @@ def assemble_shapes(weights: Weights, active: Indices, base: Array, start: Start
         add_kinetic_hessian(bodies.mass, 1.0, b, D)
 
 
-@kernel
-def _aim(
+def aim_of_one(
     bodies: Bodies, stiffness: float, filtered: float, h: float, scale: float, a: Array, Q: Array, V: Array, b: int,
     aims: Array, push: Array,
 ) -> None:  # fmt: skip
@@ -218,41 +217,53 @@ def _aim(
 
 
 @kernel
+def mark_turning(mechanism: Indices, active: Indices, V: Array, least: float, out: Indices) -> int:
+    """out (n,) ← 1 for active bodies of mechanisms in which A of one changes by more than `least` [1/s]; how many."""
+    turns, count = np.zeros(len(V), np.bool_), 0
+    for b in range(len(V)):
+        fastest = 0.0
+        for i in range(1, 4):
+            for x in range(3):
+                fastest = max(fastest, abs(V[b, i, x]))
+        if active[b] and not fastest <= least:
+            turns[mechanism[b]] = True
+    for b in range(len(V)):
+        out[b] = 1 if active[b] and turns[mechanism[b]] else 0
+        count += out[b]
+    return count
+
+
+@kernel
 def aim_at_start(
     weights: Weights, active: Indices, h: float, scale: float, a: Array, Q: Array, V: Array, aims: Array, push: Array
-) -> float:
+) -> None:
     """aims ← Q − scale · V, push ← h²a − M⁻¹(shapes), of active bodies; aims ← Q and push ← 0 of the others.
 
     The shapes, all with the OrthoPotential, have their gradient and h² times their curvature. Both are as uncoupled
-    bodies need them, see the module's equations. Returns the largest rate [1/s] in A.
+    bodies need them, see the module's equations.
     """
     bodies = weights.bodies
     stiffness, filtered, lengths = np.empty(len(Q)), np.empty(len(Q)), np.empty(2)
     lengths[0], lengths[1] = h * h, scale
-    fastest = 0.0
     for b in range(len(Q)):
         stiffness[b] = 4.0 * weights.w[b]
         filtered[b] = _share(stiffness[b], bodies.largest_moment[b])
-        for i in range(1, 4):
-            for x in range(3):
-                fastest = max(fastest, abs(V[b, i, x]))
-    many = len(Q) if _BY_EIGHT and len(Q) >= LANES else 0
-    for n in range((many + LANES - 1) // LANES):
-        first, acting = min(LANES * n, many - LANES), 0  # of the last ones, some get the same again
-        for b in range(first, first + LANES):
-            acting += active[b]
+    mass, inverse, last = bodies.mass, bodies.mass_inverse, len(Q) - 1
+    for b in range(0, len(Q) if jit_enabled else 0, LANES):
+        acting = 0
+        for k in range(b, min(b + LANES, len(Q))):
+            acting += active[k]
         if acting:
-            start_of_eight(first, bodies.mass, bodies.mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
+            start_of_eight(b, last, mass, inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
     for b in range(len(Q)):
         if active[b]:
-            if many == 0:
-                _aim(bodies, stiffness[b], filtered[b], h, scale, a, Q, V, b, aims, push)
+            if not jit_enabled:
+                aim_of_one(bodies, stiffness[b], filtered[b], h, scale, a, Q, V, b, aims, push)
             continue
         for i in range(4):
             for x in range(3):
                 aims[b, i, x] = Q[b, i, x]
                 push[b, i, x] = 0.0
-    return fastest
 
 
 @kernel

@@ -7,7 +7,6 @@ r = x_a − x_b. Nothing else enters the energy, the gradient or friction, excep
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 
 import numpy as np
 
@@ -30,15 +29,24 @@ from dovetail.solver.contact.kinds import (
     A,
     B,
 )
-from dovetail.solver.contact.known import Watched, at_least, follow_bodies, follow_pairs, remember
+from dovetail.solver.contact.known import (
+    COST_OF_BODY,
+    COST_OF_PAIR,
+    Watched,
+    at_least,
+    follow_bodies,
+    follow_pairs,
+    remember,
+)
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["FADED", "ActiveContacts", "Chosen", "find_active"]
+__all__ = ["ALL", "FADED", "ActiveContacts", "Chosen", "find_active", "find_phases"]
 
 FADED = 1e-12  # weight below which a mollified pair of edges is left out: far below the accuracy of the energy
-_COST, _COST_OF_BODY, _COST_OF_VERTEX = 30.0, 40.0, 10.0  # [ns] of a candidate, to go to another state
+_COST = 30.0  # [ns] of a candidate
+_WHOLE = [(0, 0, 0)]
 
 
 class ActiveContacts(Record):
@@ -226,40 +234,49 @@ def _write(
         row += 1
 
 
-_GO, _FOLLOW, _CHOOSE, _WRITE, _SUM = (1 << phase for phase in range(5))
-_ALL = _GO | _FOLLOW | _CHOOSE | _WRITE | _SUM
+_GO, _FOLLOW, _CHOOSE, _COUNT, _WRITE, _SUM = (1 << phase for phase in range(6))
+ALL = _GO | _FOLLOW | _CHOOSE | _WRITE | _SUM
 
 
 @mapped
-def _find(
+def find_phases(
     watch: Watched, candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, Q: Array, runs: Indices,
     owner: Indices, chosen: Chosen, active: ActiveContacts, E: Array, span: tuple[int, int, int, int],
 ) -> int:  # fmt: skip
     """Phases of `find_active`: span has the part, where it begins and ends, and the phases.
 
-    Among bodies, then pairs and vertices, then candidates; sums, and all phases at once, are over all. Returns the
-    number of contacts, −1 where a gap is closed: if they are not chosen here, as many as first[part + 1] says.
+    Among bodies, then pairs and vertices, then candidates; counts, sums, and all phases at once, are over all. Returns
+    the number of contacts, −1 where a gap is closed. Nothing is written where there is no room for all that were
+    counted.
     """
     part, start, stop, phases = span
-    whole = phases == _ALL
+    whole = phases == ALL
     if phases & _GO:
         follow_bodies(watch, Q, 0 if whole else start, len(Q) if whole else stop)
     if phases & _FOLLOW:
         last = max(len(watch.near), len(watch.vertices)) if whole else stop
         follow_pairs(watch, 0 if whole else start, last)
         move_vertices(watch.vertices, scene.V, Q, 0 if whole else start, last, active.X)
-    if not phases & (_CHOOSE | _WRITE | _SUM):
+    if not phases & ~(_GO | _FOLLOW):
         return 0
-    n, end = chosen.first[part], chosen.first[part + 1]
+    first = chosen.first
+    if phases == _COUNT:
+        for each in range(1, len(first)):
+            first[each] = first[each - 1] + first[each] if first[each] >= 0 and first[each - 1] >= 0 else -1
+        return first[-1]
+    n, end = first[part], first[part + 1]
     if phases & _CHOOSE:
-        end = n + _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
-    if end < n:
+        end = _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
+        if not whole:
+            first[part + 1] = end
+            return 0
+    if end < n or (not whole and not 0 <= first[-1] <= len(active.energy)):
         return -1
     if phases & _WRITE:
         _write(candidates, scene, stiffness, h2, chosen, start, n, end, active)
     if phases & _SUM:
         bodies, energy = active.bodies, active.energy
-        for k in range(end if whole else chosen.first[-1]):
+        for k in range(end if whole else first[-1]):
             a, b = natural(bodies[k, 0]), bodies[k, 1]
             E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
     return end - n
@@ -284,16 +301,14 @@ def find_active(
     active.candidates, active.count = candidates, 0
     if len(spans) == 1:
         active.make_room(size)
-        active.count = max(0, count := _find(*arguments, (0, 0, size, _ALL)))
+        active.count = max(0, count := find_phases(*arguments, (0, 0, size, ALL)))
         return bool(count >= 0)
-    chosen.first[:] = 0
-    others = max(len(watch.near), len(watch.vertices))
-    bodies, followers = chunks(len(Q), _COST_OF_BODY), chunks(others, _COST_OF_VERTEX)
-    counts = map_phases(_find, ((bodies, _GO), (followers, _FOLLOW), (spans, _CHOOSE)), *arguments)[-1]
-    if min(counts) < 0:
-        return False
-    chosen.first[1:] = list(accumulate(counts))
-    active.make_room(int(chosen.first[-1]))
-    map_phases(_find, ((spans, _WRITE), ([(0, 0, 0)], _SUM)), *arguments)
-    active.count = int(chosen.first[-1])
-    return True
+    others, last = max(len(watch.near), len(watch.vertices)), ((spans, _WRITE), (_WHOLE, _SUM))
+    bodies, followers = chunks(len(Q), COST_OF_BODY), chunks(others, COST_OF_PAIR)
+    phases = ((bodies, _GO), (followers, _FOLLOW), (spans, _CHOOSE), (_WHOLE, _COUNT), *last)
+    (count,) = map_phases(find_phases, phases, *arguments)[3]
+    if count > len(active.energy):
+        active.make_room(count)
+        map_phases(find_phases, last, *arguments)
+    active.count = max(0, count)
+    return count >= 0

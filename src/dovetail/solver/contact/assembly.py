@@ -17,10 +17,10 @@ from dovetail.solver.contact.runs import Runs, list_runs
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
-__all__ = ["Assembly", "assemble"]
+__all__ = ["GATHER", "RUNS", "TERMS", "Assembly", "assemble", "assemble_phases"]
 
 _COST_OF_TERMS, _COST_OF_ROWS = 50.0, 300.0  # [ns] of a contact or friction
-_TERMS, _RUNS, _GATHER = (1 << phase for phase in range(3))
+TERMS, RUNS, GATHER = (1 << phase for phase in range(3))
 
 
 class Assembly(Record):
@@ -35,28 +35,30 @@ class Assembly(Record):
 
 
 @mapped
-def _assemble(
+def assemble_phases(
     s: ActiveContacts, candidates: Candidates, scene: ContactScene, f: Frictions, Q_start: Array, Q: Array,
     active: Indices, blocks: Blocks, room: Assembly, counts: tuple[int, int], span: tuple[int, int, int, int],
 ) -> None:  # fmt: skip
     """Phases of `assemble`: span has where to begin and to end, among contacts and then frictions, or among bodies."""
     _, start, stop, phases = span
     contacts = counts[0]
-    if phases & _TERMS:
+    if phases & TERMS:
         normal_terms(s, candidates, active, min(start, contacts), min(stop, contacts), room.normal)
         start, stop = max(start - contacts, 0), max(stop - contacts, 0)
         friction_terms(f, Q_start, Q, active, start, stop, room.rubbing)
-    if phases & _RUNS:
+    if phases & RUNS:
         list_runs(s.bodies, contacts, room.runs)
-    if phases & _GATHER:
+    if phases & GATHER:
         W = np.empty((2, 12, 12))
-        start, stop = (span[1], span[2]) if phases == _GATHER else (0, len(active))
+        start, stop = (span[1], span[2]) if phases == GATHER else (0, len(active))
         for part in range(2):  # one call, of long code
             if counts[part] == 0:
                 continue
             xi, bodies = (s.xi, s.bodies) if part == 0 else (f.xi, f.bodies)
             terms, runs = (room.normal, room.runs) if part == 0 else (room.rubbing, f.runs)
             for b in range(start, stop):
+                if not active[b]:
+                    continue  # it is coupled to no active one
                 add_terms(xi, bodies, terms, runs, b, blocks, W)
                 if part == 0:
                     add_mollifiers(s, candidates, scene, terms, runs, b, blocks.g)
@@ -74,7 +76,7 @@ def assemble(
     arguments = (s, s.candidates, scene, f, Q_start, Q, active, blocks, room, (s.count, f.count))
     spans = chunks(rows, _COST_OF_TERMS)
     if len(spans) == 1:
-        _assemble(*arguments, (0, 0, rows, _TERMS | _RUNS | _GATHER))
+        assemble_phases(*arguments, (0, 0, rows, TERMS | RUNS | GATHER))
         return
     by_body = chunks(bodies, _COST_OF_ROWS * rows / bodies)
-    map_phases(_assemble, ((spans, _TERMS), ([(0, 0, 0)], _RUNS), (by_body, _GATHER)), *arguments)
+    map_phases(assemble_phases, ((spans, TERMS), ([(0, 0, 0)], RUNS), (by_body, GATHER)), *arguments)

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from dovetail.solver.contact.contact import Contact
     from dovetail.solver.potential import Evaluation
 
-__all__ = ["COUPLE", "FORESEE", "FREE", "LOOK", "bound", "is_large", "is_small"]
+__all__ = ["COUPLE", "FORESEE", "FREE", "LOOK", "bound", "bound_phases", "is_large", "is_small"]
 
 LOOK, COUPLE, FREE, FORESEE = (1 << phase for phase in range(4))
 LOW = 0.25
 """Contacts are looked for anew when less than this share of a guarded step fits into what they were found for."""
 _COST_OF_BODY, _COST_OF_CANDIDATE = 100.0, 20.0  # [ns]
-_REVIVED, _RENUMBERED, _SPENT = 1, 2, 4  # what `_bound` finds
+_REVIVED, _RENUMBERED, _SPENT = 1, 2, 4  # what `bound_phases` finds
 
 
 @kernel
-def _bound(
+def bound_phases(
     candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, f: Frictions,
     threats: Threats, Q: Array, y: Array, share: Array, numbers: Array, asked: tuple[int, int, int, bool],
 ) -> tuple[int, int]:  # fmt: skip
@@ -78,8 +78,8 @@ def _bound(
             if alpha[m] < 1.0:
                 islands.guarded[m] = 1
     if phases & FORESEE:
-        foresee(f, y, (0, 0, frictions))
-        size_by_rest(f, frictions, islands, numbers[STEP_TOL])
+        foresee(f, y, islands.unconverged, (0, 0, frictions))
+        size_by_rest(f, 0, frictions, islands, numbers[STEP_TOL])
     return found, count
 
 
@@ -109,12 +109,12 @@ def bound(
         watch.commits[:] = 0 if commits is None else commits
     arguments = (candidates, contact.scene, s, watch, islands, f, threats, at.Q, y, threats.share, numbers)
     all_commit = commits is not None
-    found, count = _bound(*arguments, (s.count, f.count, phases, all_commit))
+    found, count = bound_phases(*arguments, (s.count, f.count, phases, all_commit))
     if found == _SPENT:
         return None
     if phases & COUPLE:
         islands.are_by_joints = False
     if found & _RENUMBERED:
         islands.count = count
-        _bound(*arguments, (s.count, f.count, phases & (FREE | FORESEE), all_commit))
+        bound_phases(*arguments, (s.count, f.count, phases & (FREE | FORESEE), all_commit))
     return bool(found & _REVIVED)

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8
-from dovetail.solver.contact.kinds import KIND, X0, A, B, corners_of, split_of
+from dovetail.kernel.threads import Span, chunks, map_chunks
+from dovetail.solver.contact.kinds import KIND, X0, corners_of
+from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.natural import natural
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Candidates", "list_vertices", "move_vertices", "update_positions"]
+
+_COST = 4.0  # [ns] to list the vertices of a candidate
 
 
 class Candidates(Record):
@@ -41,28 +45,24 @@ class Candidates(Record):
         return len(self.pairs)
 
 
-@kernel
-def _list_vertices(pairs: Indices, x_base: Indices, seen: Indices, out: Indices) -> int:
-    count = 0
-    for k in range(len(pairs)):
-        kind = pairs[k, KIND]
-        for i in range(corners_of(kind)):
-            x = pairs[k, X0 + i]
-            if seen[x] == 0:
-                seen[x] = 1
-                body = pairs[k, A] if i < split_of(kind) else pairs[k, B]
-                out[count, 0] = x
-                out[count, 1] = body
-                out[count, 2] = x - x_base[body]
-                count += 1
-    return count
+@mapped
+def _mark_vertices(pairs: Indices, seen: Flags, span: Span) -> None:
+    """seen[part] (x,) ← True for the vertices that some candidates speak of."""
+    mine = seen[span[0]]
+    for k in range(span[1], span[2]):
+        k = natural(k)
+        for i in range(corners_of(pairs[k, KIND])):
+            mine[natural(pairs[k, X0 + i])] = True
 
 
-def list_vertices(pairs: Indices, x_base: Indices, x_count: int) -> Indices:
+def list_vertices(pairs: Indices, scene: ContactScene) -> Indices:
     """Rows (x, body, v) of the vertices that candidates speak of, each once."""
-    rows = np.empty((x_count, 3), np.int64)
-    count = _list_vertices(pairs, x_base, np.zeros(x_count, np.int8), rows)
-    return rows[:count]
+    spans = chunks(len(pairs), _COST, False)
+    seen = np.zeros((len(spans), scene.x_count), np.bool_)
+    map_chunks(_mark_vertices, spans, pairs, seen)
+    x = np.flatnonzero(seen[0] if len(seen) == 1 else seen.any(axis=0))
+    body = scene.body_of[x]
+    return np.stack([x, body, x - scene.x_base[body]], axis=1)
 
 
 @kernel

@@ -59,22 +59,22 @@ class Contact:
         ease: Ease | None = None,
     ) -> None:
         self.scene, bodies = scene, len(is_fixed)
-        self._is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
-        self._owner = np.where(self._is_free != 0, np.arange(bodies), -1)
-        self.mass = np.where(self._is_free != 0, mass, 0.0)
+        self.is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
+        self.owner = np.where(self.is_free != 0, np.arange(bodies), -1)
+        self.mass = np.where(self.is_free != 0, mass, 0.0)
         self.eps_velocity, self.has_friction = eps_velocity, friction
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
-        self._assembly, self._chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
-        self._h2, self._stiffness, self.count_at_start = 0.0, np.zeros(bodies), 0
-        self._Q_start: Array = np.zeros((bodies, 4, 3))
-        self._state: object = None  # what the watch has gone to
-        self._survey, self._E_survey = self.contacts(), np.zeros(bodies)
-        self._surveyed: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
-        self._frozen: tuple[object, float, int] = _UNKNOWN
-        self._everything, self._whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
-        self.covered = self._whole  # share of the last step of each island that budgets covered, 1 if none is short
+        self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
+        self.h2, self.stiffness, self.count_at_start = 0.0, np.zeros(bodies), 0
+        self.Q_start: Array = np.zeros((bodies, 4, 3))
+        self.gone_to: object = None  # what the watch has gone to
+        self.found, self.E_found = self.contacts(), np.zeros(bodies)
+        self.found_for: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
+        self.frozen: tuple[object, float, int] = _UNKNOWN
+        self.everything, self.whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
+        self.covered = self.whole  # share of the last step of each island that budgets covered, 1 if none is short
 
     @property
     def candidates(self) -> Candidates:
@@ -95,7 +95,7 @@ class Contact:
             self.stick.forget(moved)
         if self.ease is not None:
             self.ease.forget(moved)
-        self.friction.count, self._surveyed = 0, (None, 0.0)
+        self.friction.count, self.found_for = 0, (None, 0.0)
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
@@ -104,40 +104,40 @@ class Contact:
 
         Its contacts, E (n,) ← those at the state with the energies of the barrier; friction is frozen there.
         """
-        Q, surveyed = at.Q, self._surveyed
+        Q, surveyed = at.Q, self.found_for
         self._start(Q, h)
-        self.watch.update_candidates(Q, y, islands, self._whole, self.count_at_start, self._everything)
+        self.watch.update_candidates(Q, y, islands, self.whole, self.count_at_start, self.everything)
         self._ease(self.watch, 0.0)
         self.friction.count = 0
         assert at.contacts is not None
         if self.is_clear:
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
             return True
-        if surveyed[0] is Q and surveyed[1] == h and self._survey.candidates is self.watch.candidates:
-            at.contacts, self._survey, self._state = self._survey, at.contacts, self._survey
+        if surveyed[0] is Q and surveyed[1] == h and self.found.candidates is self.watch.candidates:
+            at.contacts, self.found, self.gone_to = self.found, at.contacts, self.found
             active, fine = at.contacts, True
-            E += self._E_survey
+            E += self.E_found
         else:
             active = at.contacts
-            fine = self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
-        if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self._h2):
+            fine = self._find(self.watch, Q, active, self.everything, E, self.stiffness, self.h2)
+        if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self.h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
-        if fine and self._frozen[0] is active and self._frozen[1] == h:
-            self.friction.count = self._frozen[2]
+        if fine and self.frozen[0] is active and self.frozen[1] == h:
+            self.friction.count = self.frozen[2]
         elif fine:
             self._freeze(Q, h, active)
-        self._frozen = _UNKNOWN
+        self.frozen = _UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         return fine
 
     def _start(self, Q: Array, h: float) -> None:
         """Forget the last step."""
-        self._surveyed, self._Q_start = (None, 0.0), Q
-        if h * h != self._h2:
-            self._h2 = h * h
-            self._stiffness = adaptive(self.mass, h)
+        self.found_for, self.Q_start = (None, 0.0), Q
+        if h * h != self.h2:
+            self.h2 = h * h
+            self.stiffness = adaptive(self.mass, h)
         if self.watch.looks or self.watch.ahead:
             self.watch.looks, self.watch.ahead = self.watch.ahead, 0
 
@@ -166,17 +166,17 @@ class Contact:
 
     def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
-        self._frozen = _UNKNOWN
+        self.frozen = _UNKNOWN
         self._ease(self.watch, h)
         E.fill(0.0)
-        self._find(self.watch, Q, active, self._everything, E, self._stiffness, self._h2)
+        self._find(self.watch, Q, active, self.everything, E, self.stiffness, self.h2)
 
     def _find(
         self, watch: Watch, Q: Array, active: ActiveContacts, runs: Indices, E: Array, stiffness: Array, h2: float
     ) -> bool:
-        self._state = active if watch is self.watch else None
+        self.gone_to = active if watch is self.watch else None
         return find_active(
-            watch, watch.candidates, self.scene, stiffness, h2, Q, runs, self._owner, self._chosen, active, E
+            watch, watch.candidates, self.scene, stiffness, h2, Q, runs, self.owner, self.chosen, active, E
         )  # fmt: skip
 
     @property
@@ -192,7 +192,7 @@ class Contact:
         if self.is_clear:
             active.count, active.candidates = 0, self.watch.candidates
             return
-        if not self._find(self.watch, Q, active, unconverged, E, self._stiffness, self._h2):
+        if not self._find(self.watch, Q, active, unconverged, E, self.stiffness, self.h2):
             E += math.inf
             return
         self.add_friction_energy(Q, unconverged, E)
@@ -200,12 +200,12 @@ class Contact:
     def add_friction_energy(self, Q: Array, unconverged: Indices, E: Array) -> None:
         """E (n,) += μλ f₀ at Q."""
         if self.friction.count:
-            self.friction.add_energy(self._Q_start, Q, unconverged, self._owner, E)
+            self.friction.add_energy(self.Q_start, Q, unconverged, self.owner, E)
 
     def assemble(self, Q: Array, s: ActiveContacts, active: Indices, blocks: Blocks) -> None:
         """Add the derivatives of barrier and friction at Q, where the contacts are s, of active bodies."""
         if s.count or self.friction.count:
-            assemble(s, self.scene, self.friction, self._Q_start, Q, active, blocks, self._assembly)
+            assemble(s, self.scene, self.friction, self.Q_start, Q, active, blocks, self.assembly)
 
     def press(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
@@ -214,7 +214,7 @@ class Contact:
 
     def _at(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q, which need not be looked for where that was done last."""
-        return self._survey if self._surveyed[0] is Q and self._surveyed[1] == h else self._look(Q, h)
+        return self.found if self.found_for[0] is Q and self.found_for[1] == h else self._look(Q, h)
 
     def add_resistance(
         self, Q: Array, Q_before: Array, h: float, s: ActiveContacts, active: Indices, rigour: Array, blocks: Blocks
@@ -222,13 +222,13 @@ class Contact:
         """Add the Hessian of barriers s, each as often as rigour (n + 1,) says, and of friction after a step to Q."""
         self._freeze(Q, h, s)
         friction = self.friction
-        self._Q_start, kept = Q, (friction.carried.copy(), friction.aim.copy())
+        self.Q_start, kept = Q, (friction.carried.copy(), friction.aim.copy())
         slide_on(friction, friction.count, self.stick is not None, Q_before, Q)
         kappa, s.kappa = s.kappa, s.kappa[: s.count] * rigour[s.bodies[: s.count]].max(axis=1)
         self.assemble(Q, s, active, blocks)
         s.kappa, friction.carried[:], friction.aim[:] = kappa, *kept
         if not self.scene.some_roll:  # which is known only once the step begins
-            self._frozen = s, h, friction.count
+            self.frozen = s, h, friction.count
         friction.count = 0
 
     def drag(self, Q: Array, V: Array, h: float, s: ActiveContacts) -> Array:
@@ -250,50 +250,50 @@ class Contact:
 
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
-        for contacts in (s, self.friction):
-            mark_pairs(contacts.bodies, contacts.count, out)
+        rubbing = self.friction.pairs
+        mark_pairs(s.bodies, s.count, out)
+        mark_pairs(rubbing, len(rubbing), out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
-        near, runs = reaching(self.candidates, s.X, self.watch.path, _SOON), self.friction.runs
-        rubbing = self.friction.bodies[runs.first[: runs.count if self.friction.count else 0]]
-        pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], rubbing])
+        near = reaching(self.candidates, s.X, self.watch.path, _SOON)
+        pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], self.friction.pairs])
         pairs = pairs[pairs[:, 1] >= 0]
-        n = len(self._owner)
+        n = len(self.owner)
         key = np.unique(np.minimum(*pairs.T) * n + np.maximum(*pairs.T))
         return np.stack([key // n, key % n], axis=1)
 
     def fits(self, s: ActiveContacts, blocks: Blocks) -> bool:
         """Whether the block system has a place for every active contact and lagged friction."""
-        return blocks.has(s.count, s.bodies) and blocks.has(self.friction.count, self.friction.bodies)
+        rubbing = self.friction.pairs
+        return blocks.has(s.count, s.bodies) and blocks.has(len(rubbing), rubbing)
 
     # ---- the guard -------------------------------------------------------------------------------------------
 
     def go_to(self, at: Evaluation) -> ActiveContacts:
         """Have the watch at a state that was evaluated; its contacts."""
         assert at.contacts is not None
-        if self._state is not at.contacts and not self.is_clear:
+        if self.gone_to is not at.contacts and not self.is_clear:
             self.watch.go_to(at.Q)
-            self._state = at.contacts
+            self.gone_to = at.contacts
         return at.contacts
 
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         s = self.go_to(at)
         if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
-            self._ease(self.watch, math.sqrt(self._h2))
+            self._ease(self.watch, math.sqrt(self.h2))
             update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
 
     def look_anew(self, Q: Array, islands: Islands) -> None:
         """Bodies are put to Q, on no way that was covered: look for candidates there."""
         self.watch.forget()
-        self.watch.update_candidates(Q, np.zeros((len(Q), 12)), islands, self._whole, self.count_at_start)
+        self.watch.update_candidates(Q, np.zeros((len(Q), 12)), islands, self.whole, self.count_at_start)
 
     def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
         if self.is_clear:
             return
-        s, watch = self.go_to(at), self.watch
-        if self.friction.count:
-            unite_pairs(parent, self._is_free, self.friction.bodies, self.friction.count)
+        s, watch, rubbing = self.go_to(at), self.watch, self.friction.pairs
+        unite_pairs(parent, self.is_free, rubbing, len(rubbing))
         self.acts_on(s, guarded)
         if watch.is_short:
             guard_uncovered(watch, guarded)
@@ -303,7 +303,7 @@ class Contact:
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         watch = self.watch
         tightest(watch, islands)
-        self.covered = islands.alpha[: islands.count].copy() if watch.is_short else self._whole[: islands.count]
+        self.covered = islands.alpha[: islands.count].copy() if watch.is_short else self.whole[: islands.count]
         self.keep_apart(at, y, islands)
 
     def keep_apart(self, at: Evaluation, y: Array, islands: Islands) -> None:
@@ -323,7 +323,7 @@ class Contact:
     def touched(self, Q: Array, h: float) -> Flags:
         if self.is_idle:
             return self._nobody
-        s, touched = self._at(Q, h), np.zeros(len(self._owner), np.int64)
+        s, touched = self._at(Q, h), np.zeros(len(self.owner), np.int64)
         mark_pairs(s.bodies, s.count, touched)
         return touched != 0
 
@@ -347,8 +347,8 @@ class Contact:
         Rows of its forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; in how
         many contacts.
         """
-        force, work = self.friction.slips(self._Q_start, Q)
-        rubbing = self.friction.on_bodies(self._Q_start, Q, force, h)
+        force, work = self.friction.slips(self.Q_start, Q)
+        rubbing = self.friction.on_bodies(self.Q_start, Q, force, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
         if self.ease is not None:
@@ -357,8 +357,8 @@ class Contact:
 
     def arrive(self, Q: Array, state: Array) -> None:
         """What the last step has led to, Q, is the state from now on."""
-        if self._surveyed[0] is Q:
-            self._surveyed = state, self._surveyed[1]
+        if self.found_for[0] is Q:
+            self.found_for = state, self.found_for[1]
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
@@ -375,25 +375,25 @@ class Contact:
 
     def _renew(self) -> None:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
-        self._h2, self._state, self._survey, self._surveyed = 0.0, None, self.contacts(), (None, 0.0)
-        self._frozen, bodies = _UNKNOWN, len(self._owner)
-        self.friction, self._assembly = Frictions(self.mass), Assembly(bodies)
-        self._chosen, self.threats = Chosen(), Threats(bodies)
+        self.h2, self.gone_to, self.found, self.found_for = 0.0, None, self.contacts(), (None, 0.0)
+        self.frozen, bodies = _UNKNOWN, len(self.owner)
+        self.friction, self.assembly = Frictions(self.mass), Assembly(bodies)
+        self.chosen, self.threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        return Survey(self.scene, self._look(Q, h), float(self._E_survey.sum()), self.friction, Q, Q_start)
+        return Survey(self.scene, self._look(Q, h), float(self.E_found.sum()), self.friction, Q, Q_start)
 
     def _look(self, Q: Array, h: float) -> ActiveContacts:
         """All contacts at Q for steps of length h; who asks for the same again finds them."""
         watch = self.watch.query(Q) if self.watch.is_blind else self.watch
         if watch is not self.watch:
             self._ease(watch, 0.0)
-        self._E_survey.fill(0.0)
-        self._surveyed = (Q, h) if self.find(watch, Q, h, self._survey, self._E_survey) else (None, 0.0)
-        return self._survey
+        self.E_found.fill(0.0)
+        self.found_for = (Q, h) if self.find(watch, Q, h, self.found, self.E_found) else (None, 0.0)
+        return self.found
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
-        stiffness = self._stiffness if h * h == self._h2 else adaptive(self.mass, h)
-        return self._find(watch, Q, active, self._everything, E, stiffness, h * h)
+        stiffness = self.stiffness if h * h == self.h2 else adaptive(self.mass, h)
+        return self._find(watch, Q, active, self.everything, E, stiffness, h * h)

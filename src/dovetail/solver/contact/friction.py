@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested, real
-from dovetail.kernel.threads import Span, chunks, map_chunks, map_phases
+from dovetail.kernel.threads import Span, chunks, map_chunks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -33,7 +33,10 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["Frictions", "foresee", "friction_terms", "size_by_rest", "slide_on"]
+__all__ = [
+    "Frictions", "energies", "foresee", "freeze_friction", "friction_terms", "rub", "size_by_rest",
+    "slide_on", "slips",
+]  # fmt: skip
 
 _CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
@@ -53,7 +56,6 @@ class Frictions(Record):
     mass (n,)             of bodies, 0 of fixed ones [kg]
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
-    energy (k,)           of each, times h²
     runs                  rows by body
     epsilon               ε [m]
     """
@@ -68,7 +70,6 @@ class Frictions(Record):
     mass: Array = f8(1)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
-    energy: Array = f8(1)
     runs: Runs = nested(Runs)
     epsilon: float = real()
 
@@ -78,7 +79,7 @@ class Frictions(Record):
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
-            aim=np.empty((0, 2)), law=np.empty((0, 5)), mass=mass, energy=np.empty(0), runs=Runs(len(mass)),
+            aim=np.empty((0, 2)), law=np.empty((0, 5)), mass=mass, runs=Runs(len(mass)),
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -88,7 +89,7 @@ class Frictions(Record):
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll, self.carried, self.aim = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.law, self.energy = np.empty((size, 5)), np.empty(size)
+            self.law = np.empty((size, 5))
 
     def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
         """Be the friction of the contacts s at Q."""
@@ -100,30 +101,32 @@ class Frictions(Record):
             size = int(first[-1])
         self.make_room(size)
         self.candidates = s.candidates
-        self.count = sum(map_chunks(_freeze_friction, spans, s, s.candidates, scene, Q, turning, self, first))
+        self.count = sum(map_chunks(freeze_friction, spans, s, s.candidates, scene, Q, turning, self, first))
         self.runs.list(self.bodies, self.count)
+
+    @property
+    def pairs(self) -> Indices:
+        """The bodies (p, 2) of each run."""
+        return self.bodies[self.runs.first[: self.runs.count if self.count else 0]]
 
     def add_energy(self, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array) -> None:
         """E[owner] += μλ f₀(|u|) where a body runs."""
-        arguments = (self, Q_start, Q, runs, owner, E)
-        spans = chunks(self.count, _COST)
-        if len(spans) == 1:
-            _energies(*arguments, (0, 0, self.count, _EACH | _SUM))
-        else:
-            map_phases(_energies, ((spans, _EACH), ([(0, 0, self.count)], _SUM)), *arguments)
+        if self.count:
+            map_chunks(energies, chunks(len(E), _COST * self.count / len(E)), self, Q_start, Q, runs, owner, E)
 
     def foresee(self, y: Array, islands: Islands, step_tol: float) -> None:
         """Expect the forces that the step −y (n, 12) leads to; size of islands ← at least what these leave."""
         if self.count:
-            map_chunks(foresee, chunks(self.count, _COST), self, y)
-            size_by_rest(self, self.count, islands, step_tol)
+            spans = chunks(self.count, _COST)
+            left = map_chunks(foresee, spans, self, y, islands.unconverged)
+            for (_, start, stop), count in zip(spans, left, strict=True):
+                if count:
+                    size_by_rest(self, start, stop, islands, step_tol)
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
         """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
         force = np.empty((self.count, 3))
-        if self.count == 0:
-            return force, 0.0
-        lost = map_chunks(_slips, chunks(self.count, _COST), self, Q_start, Q, force)
+        lost = map_chunks(slips, chunks(self.count, _COST), self, Q_start, Q, force) if self.count else []
         return force, float(sum(lost))
 
     def add_gradient(self, force: Array, g: Array) -> None:
@@ -132,10 +135,10 @@ class Frictions(Record):
             map_chunks(_add_gradient, chunks(len(g), _COST * self.count / len(g)), self, force, g)
 
     def on_bodies(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
-        """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `_rub`."""
+        """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `rub`."""
         found = np.zeros((len(Q), 16))
         if self.count:
-            map_chunks(_rub, chunks(len(Q), _COST * self.count / len(Q)), self, h * h, Q_start, Q, force, found)
+            map_chunks(rub, chunks(len(Q), _COST * self.count / len(Q)), self, h * h, Q_start, Q, force, found)
         return found
 
 
@@ -148,7 +151,7 @@ def _factors(k: int, a: int, b: int, scale: float, candidates: Candidates, scene
 
 @mapped
 def _count_friction(s: ActiveContacts, candidates: Candidates, scene: ContactScene, span: Span) -> int:
-    """How many rows `_freeze_friction` will make of some contacts."""
+    """How many rows `freeze_friction` will make of some contacts."""
     count = 0
     for n in range(span[1], span[2]):
         n = natural(n)
@@ -159,7 +162,7 @@ def _count_friction(s: ActiveContacts, candidates: Candidates, scene: ContactSce
 
 
 @mapped
-def _freeze_friction(
+def freeze_friction(
     s: ActiveContacts, candidates: Candidates, scene: ContactScene, Q: Array, turning: Turning, f: Frictions,
     first: Indices, span: Span,
 ) -> int:  # fmt: skip
@@ -247,40 +250,30 @@ def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Arr
         f.aim[k, 0], f.aim[k, 1] = f.carried[k, 0] - f.roll[k, 0], f.carried[k, 1] - f.roll[k, 1]
 
 
-_EACH, _SUM = 1, 2
-
-
 @mapped
-def _energies(
-    f: Frictions, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array, span: tuple[int, int, int, int]
-) -> None:
-    """Phases of `Frictions.add_energy`: span has the rows from where to where, and the phases."""
-    _, start, stop, phases = span
-    epsilon, xi, tangent, bodies, load, carried = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried
-    energy, roll, whole = f.energy, f.roll, phases == _EACH | _SUM
-    if phases & _EACH:
-        for k in range(start, stop):
-            k = natural(k)
-            a, b = natural(bodies[k, 0]), bodies[k, 1]
-            if not whole:
-                energy[k] = 0.0
-            if runs[a] or (b >= 0 and runs[b]):
+def energies(f: Frictions, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array, span: Span) -> None:
+    """E of some bodies += energies of the rows that they own, where a body runs."""
+    epsilon, xi, tangent, bodies, load, carried, roll = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried, f.roll
+    begin, of, first = f.runs.start, f.runs.of, f.runs.first
+    for own in range(span[1], span[2]):
+        own = natural(own)
+        for e in range(begin[own], begin[own + 1]):
+            run = natural(of[natural(e)])
+            start = natural(first[run])
+            a, b = natural(bodies[start, 0]), bodies[start, 1]
+            if own != (owner[a] if b < 0 else max(owner[a], owner[b])) or not (runs[a] or (b >= 0 and runs[b])):
+                continue
+            for k in range(start, first[run + 1]):
+                k = natural(k)
                 u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
                 u, v = u + carried[k, 0], v + carried[k, 1]
                 y = math.sqrt(u * u + v * v)
                 f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
-                if whole:
-                    E[owner[a] if b < 0 else max(owner[a], owner[b])] += load[k] * f0
-                else:
-                    energy[k] = load[k] * f0
-    if phases == _SUM:
-        for k in range(stop):
-            a, b = natural(bodies[k, 0]), bodies[k, 1]
-            E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
+                E[own] += load[k] * f0
 
 
 @mapped
-def _slips(f: Frictions, Q_start: Array, Q: Array, force: Array, span: Span) -> float:
+def slips(f: Frictions, Q_start: Array, Q: Array, force: Array, span: Span) -> float:
     """force (k, 3) ← friction force on body a, times h²; returns the work done against it in the step, times h²."""
     lost, epsilon, xi, tangent, bodies = 0.0, f.epsilon, f.xi, f.tangent, f.bodies
     roll, carried, load = f.roll, f.carried, f.load
@@ -307,7 +300,7 @@ def _add_gradient(f: Frictions, force: Array, g: Array, span: Span) -> None:
 
 
 @mapped
-def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: Array, span: Span) -> None:
+def rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: Array, span: Span) -> None:
     """out (n, 16) += forces on some bodies of contacts that slide; those F (k, 3) on bodies a are known, times h2.
 
     Twelve numbers are their rows, −F on b; three are Σ d × F, d how far x has gone in the step; the last is how many.
@@ -340,13 +333,17 @@ def _rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: A
 
 
 @mapped
-def foresee(f: Frictions, y: Array, span: Span) -> None:
-    """aim of some rows ← by the step −y (n, 12), see secant.py."""
+def foresee(f: Frictions, y: Array, runs: Indices, span: Span) -> int:
+    """aim of some rows ← by the step −y (n, 12) of bodies that run, see secant.py; how many would go on to slide."""
+    left = 0
     xi, t, bodies, load, aim, law, masses, epsilon = f.xi, f.tangent, f.bodies, f.load, f.aim, f.law, f.mass, f.epsilon
     for k in range(span[1], span[2]):
         k = natural(k)
         a, is_pair = natural(bodies[k, 0]), bodies[k, 1] >= 0
         b = natural(bodies[k, 1]) if is_pair else a
+        if not (runs[a] or runs[b]):
+            law[k, 4] = 0.0
+            continue
         d0 = d1 = d2 = 0.0
         for i in range(4):
             v, w = xi[k, i], xi[k, 4 + i] if is_pair else 0.0
@@ -357,13 +354,16 @@ def foresee(f: Frictions, y: Array, span: Span) -> None:
         dv = t[k, 1, 0] * d0 + t[k, 1, 1] * d1 + t[k, 1, 2] * d2
         mass = max(masses[a], masses[b]) if min(masses[a], masses[b]) == 0.0 else min(masses[a], masses[b])
         aim[k, 0], aim[k, 1], law[k, 4] = foreseen(load[k], epsilon, law[k], du, dv, mass)
+        left += law[k, 4] != 0.0
+    return left
 
 
 @kernel
-def size_by_rest(f: Frictions, count: int, s: Islands, step_tol: float) -> None:
-    """size of islands ← at least that by which contacts would go on to slide, see secant.py."""
+def size_by_rest(f: Frictions, start: int, stop: int, s: Islands, step_tol: float) -> None:
+    """size of islands ← at least that by which contacts of some rows would go on to slide, see secant.py."""
     bodies, xi, law, of, size = f.bodies, f.xi, f.law, s.of, s.size
-    for k in range(count):
+    for k in range(start, stop):
+        k = natural(k)
         m = of[bodies[k, 0]] if bodies[k, 1] < 0 else max(of[bodies[k, 0]], of[bodies[k, 1]])
         if m >= 0 and law[k, 4] != 0.0 and xi[k, 0] != 0.0:
             size[m] = max(size[m], law[k, 4] / step_tol)

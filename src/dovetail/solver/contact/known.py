@@ -16,7 +16,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import f8, i8
-from dovetail.kernel.threads import Span, chunks, map_chunks
+from dovetail.kernel.threads import Span, chunks, map_chunks, map_phases
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import D_HAT, EDGE_EDGE, KIND, PAIR, POINT_TRIANGLE, THICKNESS, X0
@@ -25,6 +25,8 @@ from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = [
+    "COST_OF_BODY",
+    "COST_OF_PAIR",
     "Watched",
     "at_least",
     "follow",
@@ -37,6 +39,8 @@ __all__ = [
 ]
 
 _COST = 10.0  # [ns] of a candidate
+COST_OF_BODY, COST_OF_PAIR = 40.0, 10.0
+"""Of a body and of a near pair [ns], to go to another state."""
 
 
 @kernel
@@ -129,11 +133,26 @@ def follow_pairs(watch: Watched, start: int, stop: int) -> None:
         path[k] += math.sqrt(apart) + drift[a, 3] + drift[b, 3]
 
 
-@kernel
+_BODIES, _PAIRS = 1, 2
+
+
+@mapped
+def _follow(watch: Watched, Q: Array, span: tuple[int, int, int, int]) -> None:
+    """Phases of `follow`: span has where to begin and to end, among bodies or pairs; with both, all of them."""
+    _, start, stop, phases = span
+    if phases & _BODIES:
+        follow_bodies(watch, Q, start, min(stop, len(Q)))
+    if phases & _PAIRS:
+        follow_pairs(watch, start, stop)
+
+
 def follow(watch: Watched, Q: Array) -> None:
     """Go to the state Q: path of every near pair += relative motion up to there."""
-    follow_bodies(watch, Q, 0, len(Q))
-    follow_pairs(watch, 0, len(watch.near))
+    bodies, pairs = chunks(len(Q), COST_OF_BODY), chunks(len(watch.near), COST_OF_PAIR)
+    if len(bodies) == len(pairs) == 1:
+        _follow(watch, Q, (0, 0, max(len(Q), len(watch.near)), _BODIES | _PAIRS))
+    else:
+        map_phases(_follow, ((bodies, _BODIES), (pairs, _PAIRS)), watch, Q)
 
 
 @mapped

@@ -157,6 +157,13 @@ def _mean_step(y: Array, of: Indices, frame: Array) -> None:
         frame[x] /= max(free, 1)
 
 
+@kernel
+def commit_steps(w: Books, whole: int) -> None:
+    """Bodies take all of the step that is looked at next, or any share of it."""
+    for b in range(len(w.commits)):
+        w.commits[b] = whole
+
+
 @mapped
 def look_at_chunk(
     w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array, span: tuple[int, int, int, int]

@@ -145,7 +145,7 @@ class ContactScene(Record):
         self.rolls = is_round if rolls is None else rolls
         self.some_roll, self.resists_rolling = bool(self.rolls.any()), bool(self.rolling.any())
         self.rolling_axis = np.zeros((len(shape_of), 3)) if rolling_axis is None else rolling_axis
-        self.x_count = int(starts[-1])
+        self.x_count, self.body_of = int(starts[-1]), np.repeat(np.arange(len(shape_of)), np.diff(starts))
         self.element_count = np.array([len(shapes[s].element_triangle) if s >= 0 else 0 for s in shape_of], np.int64)
         low_first = np.sort(masked, axis=1) if len(masked) else np.zeros((0, 2), np.int64)
         self.masked: Indices = np.unique(low_first[:, 0] * max(len(shape_of), 1) + low_first[:, 1])  # by one number

@@ -31,7 +31,7 @@ _COST_OF_BODY, _COST_OF_CANDIDATE = 250.0, 200.0  # [ns] of a step at most: it m
 
 def rooms_of(contact: Contact) -> tuple[object, ...]:
     """What a program depends on, and what is made anew where a step is broken off."""
-    return contact.friction, contact._assembly, contact.threats, contact._chosen, contact._stiffness
+    return contact.friction, contact.assembly, contact.threats, contact.chosen, contact.stiffness
 
 
 class StandingContact:
@@ -47,11 +47,11 @@ class StandingContact:
         n = len(islands.of)
         self._contact, self._program, self._islands, self._h2 = contact, program, islands, h * h
         self._size = 2 * self._frictions(contact.candidates) + len(contact.stick.keys) if contact.stick else 0
-        self.keys, self.known, self.pairs = (np.zeros((self._size, k), np.int64) for k in (stick._KEY, stick._KEY, 2))
+        self.keys, self.known, self.pairs = (np.zeros((self._size, k), np.int64) for k in (stick.KEY, stick.KEY, 2))
         self.past, self.force, self.load = np.zeros((self._size, 4)), np.zeros((self._size, 3)), np.zeros(self._size)
         self.rubbed, self._first = np.zeros((n, 16)), np.zeros(2, np.int64)
         self.by_contacts, self.by_frictions, self.by_both, self.by_known = (list[int]() for _ in range(4))
-        self._candidates, self._survey, self._is_small = contact.candidates, contact._survey, False
+        self._candidates, self._survey, self._is_small = contact.candidates, contact.found, False
         self._to_candidates, self._to_survey, self._sizes = (list[int]() for _ in range(3))
         self._words: Indices = np.zeros(0, np.int64)
 
@@ -76,38 +76,39 @@ class StandingContact:
         mass is that of bodies that may swing (swing.py), None if they do not.
         """
         c, islands, h2, at, none = self._contact, self._islands, self._h2, self._program.argument, (0, 0, 0)
+        n = len(islands.of)
         s, f, candidates, watch, scene = self._survey, c.friction, self._candidates, c.watch, c.scene
         everything = bound.LOOK | bound.COUPLE | bound.FREE | bound.FORESEE
-        look = self._add(look_at_chunk, watch, Q, way, True, islands.of, c._whole, EVERYTHING)
-        freeze = self._add(friction._freeze_friction, s, candidates, scene, Q, c.turning, f, self._first, none)
-        name = self._add(stick._name, f, candidates, self.keys)
-        recalled = self._add(stick._recall, self.known, self.past, self.keys, Q, h2, f)
-        rub = self._add(friction._energies, f, Q, Q, c._is_free, c._owner, E, (*none, friction._EACH | friction._SUM))
+        look = self._add(look_at_chunk, watch, Q, way, True, islands.of, c.whole, EVERYTHING)
+        freeze = self._add(friction.freeze_friction, s, candidates, scene, Q, c.turning, f, self._first, none)
+        name = self._add(stick.name_features, f, candidates, self.keys)
+        recalled = self._add(stick.recall, self.known, self.past, self.keys, Q, h2, f)
+        rub = self._add(friction.energies, f, Q, Q, c.is_free, c.owner, E, (0, 0, n))
         bounds = [
             self._add(
-                bound._bound, candidates, scene, s, watch, islands, f, c.threats, Q, step, c.threats.share, numbers,
-                (0, 0, phases, False),
+                bound.bound_phases, candidates, scene, s, watch, islands, f, c.threats, Q, step, c.threats.share,
+                numbers, (0, 0, phases, False),
             )
             for step, phases in ((way, bound.COUPLE), (y, everything))
         ]  # fmt: skip
         touch = self._add(
-            assembly._assemble, s, candidates, scene, f, Q, Q, islands.unconverged, blocks, c._assembly, (0, 0),
-            (*none, assembly._TERMS | assembly._RUNS | assembly._GATHER),
+            assembly.assemble_phases, s, candidates, scene, f, Q, Q, islands.unconverged, blocks, c.assembly, (0, 0),
+            (*none, assembly.TERMS | assembly.RUNS | assembly.GATHER),
         )  # fmt: skip
         swung = -1 if mass is None else self._add(swing, islands, mass, s, 0, Q, y)
         find = self._add(
-            active._find, watch, candidates, scene, c._stiffness, h2, Q_end, c._everything, c._owner, c._chosen, s,
-            c._E_survey, (*none, active._ALL),
+            active.find_phases, watch, candidates, scene, c.stiffness, h2, Q_end, c.everything, c.owner, c.chosen, s,
+            c.E_found, (*none, active.ALL),
         )  # fmt: skip
-        slip = self._add(friction._slips, f, Q, Q_end, self.force, none)
-        drag = self._add(friction._rub, f, h2, Q, Q_end, self.force, self.rubbed, (0, 0, len(islands.of)))
-        turn = self._add(stick._by_columns, self.pairs, h2, Q_end, self.force)
+        slip = self._add(friction.slips, f, Q, Q_end, self.force, none)
+        drag = self._add(friction.rub, f, h2, Q, Q_end, self.force, self.rubbed, (0, 0, n))
+        turn = self._add(stick.by_columns, self.pairs, h2, Q_end, self.force)
         record = self._add(record_chunk, watch, islands, EVERYTHING[:3])
         self._sizes = [at(find, 11) + 2]
         self.by_contacts = [at(freeze, 7) + 2, *(at(place, 11) for place in bounds), at(touch, 9)]
         self.by_contacts += [] if mass is None else [at(swung, 3)]
         self.by_frictions = [
-            at(name, 2) + _LENGTH, at(recalled, 2) + _LENGTH, at(rub, 6) + 2, *(at(place, 11) + 1 for place in bounds),
+            at(name, 2) + _LENGTH, at(recalled, 2) + _LENGTH, *(at(place, 11) + 1 for place in bounds),
             at(touch, 9) + 1, at(slip, 4) + 2, at(turn, 3) + _LENGTH,
         ]  # fmt: skip
         self.by_both, self.by_known = [at(touch, 10) + 2], [at(recalled, 0) + _LENGTH]
@@ -126,7 +127,7 @@ class StandingContact:
     def aim(self) -> bool | None:
         """Have the program work on present candidates; whether it can, None if it has to be made anew."""
         c = self._contact
-        candidates, survey = c.candidates, c._survey
+        candidates, survey = c.candidates, c.found
         if candidates is self._candidates and survey is self._survey:
             return self._is_small
         rows, size = self._frictions(candidates), candidates.count
@@ -134,15 +135,15 @@ class StandingContact:
             return None
         self._candidates = Candidates.none()  # an interrupt may come in between
         survey.make_room(size)
-        c._chosen.make_room(size)
+        c.chosen.make_room(size)
         c.threats.make_room(size, 1)
         c.friction.make_room(rows)
         c.friction.runs.make_room(rows)
-        c._assembly.normal.make_room(size)
-        c._assembly.rubbing.make_room(rows)
-        c._assembly.runs.make_room(size)
-        if len(c._chosen.first) != 2:
-            c._chosen.first = np.zeros(2, np.int64)
+        c.assembly.normal.make_room(size)
+        c.assembly.rubbing.make_room(rows)
+        c.assembly.runs.make_room(size)
+        if len(c.chosen.first) != 2:
+            c.chosen.first = np.zeros(2, np.int64)
         self._words[self._to_candidates] = candidates._pointer
         self._words[self._to_survey] = survey._pointer
         self._words[self._sizes] = size
@@ -154,9 +155,9 @@ class StandingContact:
     def is_ready(self, Q: Array, h: float) -> bool:
         """Whether contact is as a step of length h from Q begins with where nothing is unusual."""
         c, watch, ease = self._contact, self._contact.watch, self._contact.ease
-        surveyed = c._surveyed
+        surveyed = c.found_for
         assert c.stick is not None
-        if surveyed[0] is not Q or surveyed[1] != h or c._h2 != self._h2 or c._survey.candidates is not c.candidates:
+        if surveyed[0] is not Q or surveyed[1] != h or c.h2 != self._h2 or c.found.candidates is not c.candidates:
             return False
         if watch.is_short or watch.is_blind or watch.may_be_crowded(c.count_at_start) or len(c.stick.keys) > self._size:
             return False
@@ -164,7 +165,7 @@ class StandingContact:
             return False
         if c.friction.epsilon != c.eps_velocity * h:
             c.friction.epsilon = c.eps_velocity * h
-        return c._survey.count > 0
+        return c.found.count > 0
 
     def settle(self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, known: int, runs: int) -> None:
         """Steps have led to Q, with so many contacts there, frictions that remember so many, and runs of these."""
@@ -177,7 +178,7 @@ class StandingContact:
             f.candidates = self._candidates
         if f.count != frictions or f.runs.count != runs:
             f.count, f.runs.count = frictions, runs
-        c._Q_start, c._state, c._surveyed, c._frozen = Q_before, s, (Q, h), (None, 0.0, 0)
+        c.Q_start, c.gone_to, c.found_for, c.frozen = Q_before, s, (Q, h), (None, 0.0, 0)
 
     def take_over(self, Q_before: Array, Q: Array, h: float, *counts: int) -> None:
         """A step has led to Q; see `settle`."""
@@ -197,4 +198,4 @@ class StandingContact:
         c = self._contact
         c.friction.count = 0
         if was_at_end:
-            c._surveyed, c._state = (None, 0.0), None
+            c.found_for, c.gone_to = (None, 0.0), None

@@ -27,9 +27,9 @@ from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.kinds import EDGE_EDGE, KIND, POINT_TRIANGLE, SHAPE, X0, B
 from dovetail.typing import Array, Indices
 
-__all__ = ["Stick"]
+__all__ = ["KEY", "Stick", "by_columns", "name_features", "recall"]
 
-_KEY = 4  # integers that name the features of a contact
+KEY = 4  # integers that name the features of a contact
 _SLIDES = 0.9  # share of the cone from which on a contact is taken to have slid
 _AHEAD = 1.5  # steps from the time of the load that barriers tell at the start of a step to the middle of it
 _FADES = 4.0  # a change of the load by a quarter is an impact, as in held.py
@@ -44,23 +44,23 @@ class Stick:
     """
 
     def __init__(self) -> None:
-        self.keys: Indices = np.zeros((0, _KEY), np.int64)
+        self.keys: Indices = np.zeros((0, KEY), np.int64)
         self.bodies: Indices = np.zeros((0, 2), np.int64)
         self.force = np.zeros((0, 4))
         self._present, self._load = self.keys, np.zeros(0)  # keys and μλh² of the step's frictions
 
     def begin(self, friction: Frictions, Q: Array, h: float) -> None:
         """Friction that was frozen at Q, for a step of length h, begins with what is remembered."""
-        self._present = np.empty((friction.count, _KEY), np.int64)
-        _name(friction, friction.candidates, self._present)
+        self._present = np.empty((friction.count, KEY), np.int64)
+        name_features(friction, friction.candidates, self._present)
         self._load = friction.load[: friction.count].copy()
         if len(self.keys):
-            _recall(self.keys, self.force, self._present, Q, h * h, friction)
+            recall(self.keys, self.force, self._present, Q, h * h, friction)
 
     def commit(self, friction: Frictions, force: Array, Q: Array, h: float) -> None:
         """The step has led to Q, with these forces (k, 3), times h²."""
         bodies = friction.bodies[: friction.count].copy()
-        _by_columns(bodies, h * h, Q, force)
+        by_columns(bodies, h * h, Q, force)
         known = np.empty((friction.count, 4))
         known[:, :3], known[:, 3] = force, self._load[: friction.count] / (h * h)
         self.keys, self.bodies, self.force = self._present[: friction.count], bodies, known
@@ -83,7 +83,7 @@ class Stick:
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
         named = arrays["contact/stick"].astype(np.int64)
-        self.keys, self.bodies = named[:, :_KEY].copy(), named[:, _KEY:].copy()
+        self.keys, self.bodies = named[:, :KEY].copy(), named[:, KEY:].copy()
         self.force = arrays["contact/stick_force"].copy()
 
     def keep(self) -> Callable[[], None]:
@@ -93,7 +93,7 @@ class Stick:
 
 
 @kernel
-def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
+def name_features(f: Frictions, candidates: Candidates, keys: Indices) -> None:
     """keys (k, 4) ← equal for the same features at two states; of a vertex and a patch the triangle does not count.
 
     Two edges: their four vertices. Other kinds end in −1 − kind, which is no vertex. What resists rolling begins with
@@ -102,7 +102,7 @@ def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
     for n in range(len(keys)):
         k = f.candidate[n]
         kind = candidates.pairs[k, KIND]
-        for i in range(_KEY):
+        for i in range(KEY):
             keys[n, i] = candidates.pairs[k, X0 + i]
         if kind == POINT_TRIANGLE:
             keys[n, 1], keys[n, 2] = candidates.pairs[k, B], int(candidates.numbers[k, SHAPE])
@@ -115,7 +115,7 @@ def _name(f: Frictions, candidates: Candidates, keys: Indices) -> None:
 @kernel
 def _same(keys: Indices, n: int, others: Indices, p: int) -> bool:
     same = True
-    for i in range(_KEY):
+    for i in range(KEY):
         same &= keys[n, i] == others[p, i]
     return same
 
@@ -124,14 +124,14 @@ def _same(keys: Indices, n: int, others: Indices, p: int) -> bool:
 def _place(keys: Indices, n: int, mask: int) -> int:
     """Where a table of mask + 1 = 2ᵏ places begins to look for a key."""
     mixed = 0
-    for i in range(_KEY):
+    for i in range(KEY):
         mixed = ((mixed ^ (keys[n, i] & 0xFFFFFFFF)) * 0x1E3779B1) & 0xFFFFFFFF
         mixed ^= mixed >> 15
     return mixed & mask
 
 
 @kernel
-def _recall(known: Indices, past: Array, keys: Indices, Q: Array, h2: float, f: Frictions) -> None:
+def recall(known: Indices, past: Array, keys: Indices, Q: Array, h2: float, f: Frictions) -> None:
     """carried (k, 2) ← u₀ of frictions with these keys, where a force of the past (p, 4) is known for the same key."""
     mask = 1
     while mask < 2 * len(known):
@@ -170,7 +170,7 @@ def _recall(known: Indices, past: Array, keys: Indices, Q: Array, h2: float, f: 
 
 
 @kernel
-def _by_columns(bodies: Indices, h2: float, Q: Array, force: Array) -> None:
+def by_columns(bodies: Indices, h2: float, Q: Array, force: Array) -> None:
     """force (k, 3), times h² in the world ← [N], by the columns a of body b at Q.
 
     By Cramer's rule, cᵢ = f·(aⱼ × aₖ)/(a₁·(a₂ × a₃)): aᵢ·f in its place would let the force of a body that is strained

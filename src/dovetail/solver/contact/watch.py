@@ -242,7 +242,7 @@ class Watch(Watched):
         a, b = self.near[chosen].T
         cut = (self.short[a] | self.short[b]) != 0
         self.pair_short[chosen] = self.slack[chosen] < np.where(cut, *asked)
-        self.vertices = list_vertices(self.candidates.pairs, scene.x_base, scene.x_count)
+        self.vertices = list_vertices(self.candidates.pairs, scene)
         self._grow_headroom()
 
     def _grow_headroom(self) -> None:
@@ -302,7 +302,7 @@ class Watch(Watched):
     def _list(self, pairs: Indices, numbers: Array) -> None:
         """Have these candidates, and know nothing of their distances."""
         self.candidates = Candidates(pairs, numbers, np.tile([-math.inf, 0.0], (len(pairs), 1)))
-        self.vertices = list_vertices(pairs, self.scene.x_base, self.scene.x_count)
+        self.vertices = list_vertices(pairs, self.scene)
 
     def books(self) -> tuple[Array, Array, Array]:
         """What was moved so far, to return to."""

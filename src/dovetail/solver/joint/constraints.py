@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.record import Record, f8, integer, nested, real
+from dovetail.kernel.record import Record, f8, i8, integer, nested
 from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import (
     Combined,
@@ -28,6 +28,8 @@ from dovetail.solver.linear.dual import solve_points
 from dovetail.typing import Array, Indices
 
 __all__ = [
+    "ALONG",
+    "CLOSED",
     "GAP",
     "Constraints",
     "add_bends",
@@ -41,6 +43,8 @@ __all__ = [
     "survey_direction",
 ]
 
+ALONG = 1e-10  # |J x| over |x| of a start or an adjoint that is not; the error of its μ is this times K: 1e-4 and more
+CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
 GAP = 1e-11  # [m, –] a residual at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
 
 _MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
@@ -55,8 +59,8 @@ class Constraints(Record):
     K, yields (r,)     weights, and their inverses; 0 for rows between fixed bodies
     residual (r, 3)    C where it was last measured
     bend (r, 3)        what J x is to be in a consistent start
-    closed             [m, –] a residual that is not worth a correction, for a scene of the size of a metre
     slides_from, combined_from   the first rows that are those of slides, and combined ones
+    of (r,), body_of (n,)        mechanism of each row and body, −1 where all is fixed; there are so many `mechanisms`
     """
 
     points: Rows = nested(Rows)
@@ -66,9 +70,11 @@ class Constraints(Record):
     yields: Array = f8(1)
     residual: Array = f8(2)
     bend: Array = f8(2)
-    closed: float = real()
     slides_from: int = integer()
     combined_from: int = integer()
+    of: Indices = i8(1)
+    body_of: Indices = i8(1)
+    mechanisms: int = integer()
 
 
 @kernel
@@ -170,94 +176,108 @@ def set_closing_gradient(c: Constraints, g: Array) -> None:
 
 
 @kernel
-def _largest(values: Array) -> float:
-    found = 0.0
+def _spread(values: Array, of: Indices, out: Array) -> None:
+    """out (m,) ← the larger of it and the largest entries of the rows of each part, of (r,); −1 is none."""
     for r in range(len(values)):
-        for a in range(values.shape[1]):
-            if not abs(values[r, a]) <= found:
-                found = abs(values[r, a])
-    return found
+        if of[r] >= 0:
+            for a in range(values.shape[1]):
+                if not abs(values[r, a]) <= out[of[r]]:
+                    out[of[r]] = abs(values[r, a])
+
+
+@kernel
+def _correct(
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, parts: tuple[Indices, Indices],
+    open_by: Array, y: Array, mu: Array,
+) -> None:  # fmt: skip
+    """y ← y + A⁻¹Jᵀμ with J A⁻¹Jᵀμ = residual, up to what each part is open by (m,); mu (r, 3) += μ.
+
+    Conjugate gradients on J A⁻¹Jᵀ with K as its inverse, of each part: A⁻¹ couples none with another. parts are those
+    of rows (r,) and bodies (n,), rest (n,) the active bodies that are in no net.
+    """
+    rows, bodies, m = len(c.K), len(y), len(open_by)
+    of, body_of = parts
+    r, p, applied, step = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((bodies, 12))
+    rz, past, curvature = np.zeros(m), np.zeros(m), np.zeros(m)
+    stiff, alpha, left = np.zeros(m), np.zeros(m), np.zeros(m)
+    _spread(c.residual, of, left)
+    for k in range(rows):
+        goes = of[k] >= 0 and not left[of[k]] <= open_by[of[k]]
+        for a in range(3):
+            r[k, a] = c.residual[k, a] if goes else 0.0
+            p[k, a] = c.K[k] * r[k, a]
+            rz[of[k]] += r[k, a] * p[k, a]
+    for _ in range(_CORRECTIONS):
+        step[:] = 0.0
+        _pull_back(c, p, step)
+        if net is not None:
+            solve_points(net, active, blocks.D, step)
+        span = (0, 0, len(blocks.order))
+        solve(blocks.order, blocks.row_start, blocks.column, rest, blocks.D, blocks.U, blocks.R, step, span)
+        for b in range(bodies):
+            if not active[b]:
+                for i in range(12):
+                    step[b, i] = 0.0
+        _apply(c, active, step, applied)
+        curvature[:] = 0.0
+        stiff[:] = 0.0
+        for k in range(rows):
+            for a in range(3):
+                curvature[of[k]] += p[k, a] * applied[k, a]
+                stiff[of[k]] += c.yields[k] * p[k, a] * p[k, a]
+        for n in range(m):
+            alpha[n] = rz[n] / curvature[n] if curvature[n] > _LOST * stiff[n] else 0.0
+            past[n], rz[n], left[n] = rz[n], 0.0, 0.0
+        for b in range(bodies):
+            if body_of[b] >= 0 and alpha[body_of[b]] != 0.0:
+                for i in range(12):
+                    y[b, i] += alpha[body_of[b]] * step[b, i]
+        for k in range(rows):
+            n = of[k]
+            for a in range(3):
+                mu[k, a] += alpha[n] * p[k, a]
+                r[k, a] -= alpha[n] * applied[k, a]
+                rz[n] += c.K[k] * r[k, a] * r[k, a]
+        _spread(r, of, left)
+        some = False
+        for k in range(rows):
+            n = of[k]
+            goes = alpha[n] != 0.0 and not left[n] <= open_by[n]
+            some = some or goes
+            for a in range(3):
+                p[k, a] = c.K[k] * r[k, a] + (rz[n] / past[n]) * p[k, a] if goes else 0.0
+        if not some:
+            break
 
 
 @kernel
 def _close(
-    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, linear: bool, size: float,
-    y: Array, mu: Array,
-) -> float:  # fmt: skip
-    """y ← y + A⁻¹Jᵀμ with C(Q − y) = 0, or J y = bend where `linear`; mu (r, 3) += μ. The largest residual left.
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, size: float, y: Array, mu: Array
+) -> float:
+    """y ← y + A⁻¹Jᵀμ with C(Q − y) = 0; mu (r, 3) += μ. The largest residual left.
 
-    size [m] is what round-off is measured by. rest (n,) are the active bodies that are in no net.
+    size [m] is what round-off is measured by.
     """
-    rows, bodies = len(c.K), len(y)
-    residual, applied, r, p = c.residual, np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 3))
-    step, y_kept, mu_kept = np.zeros((bodies, 12)), y.copy(), mu.copy()
+    y_kept, mu_kept = y.copy(), mu.copy()
     before = worst = math.inf
     ends = False
     for n in range(_ROUNDS + 1):
-        if linear:
-            _apply(c, active, y, applied)
-            for k in range(rows):
-                for a in range(3):
-                    residual[k, a] = c.bend[k, a] - applied[k, a]
-            size = max(size, _largest(y))  # what is left of a sum is as inexact as its largest part
-            worst = _largest(residual)
-            ends = n == 2
-        else:
-            worst = measure_constraints(c, active, Q, y, residual)
-        if ends or worst <= c.closed * size or n == _ROUNDS:
+        worst = measure_constraints(c, active, Q, y, c.residual)
+        if ends or worst <= CLOSED * size or n == _ROUNDS:
             break
         # a step can be too long for its correction, or rows that depend on each other not fit any more; a NaN too
-        if not linear and not worst < before:
+        if not worst < before:
             copy(y_kept, y)
             copy(mu_kept, mu)
             ends = True
             continue
-        if not linear and worst > 0.5 * before:
+        if worst > 0.5 * before:
             break
         before = worst
         copy(y, y_kept)
         copy(mu, mu_kept)
-        # conjugate gradients on J A⁻¹Jᵀ μ = residual with K as its inverse
-        rz = 0.0
-        for k in range(rows):
-            for a in range(3):
-                r[k, a] = residual[k, a]
-                p[k, a] = c.K[k] * r[k, a]
-                rz += r[k, a] * p[k, a]
-        for _ in range(_CORRECTIONS):
-            step[:] = 0.0
-            _pull_back(c, p, step)
-            if net is not None:
-                solve_points(net, active, blocks.D, step)
-            span = (0, 0, len(blocks.order))
-            solve(blocks.order, blocks.row_start, blocks.column, rest, blocks.D, blocks.U, blocks.R, step, span)
-            for b in range(bodies):
-                if not active[b]:
-                    for i in range(12):
-                        step[b, i] = 0.0
-            _apply(c, active, step, applied)
-            curvature = stiff = 0.0
-            for k in range(rows):
-                for a in range(3):
-                    curvature += p[k, a] * applied[k, a]
-                    stiff += c.yields[k] * p[k, a] * p[k, a]
-            if not curvature > _LOST * stiff:
-                break
-            alpha = rz / curvature
-            for b in range(bodies):
-                for i in range(12):
-                    y[b, i] += alpha * step[b, i]
-            past, rz = rz, 0.0
-            for k in range(rows):
-                for a in range(3):
-                    mu[k, a] += alpha * p[k, a]
-                    r[k, a] -= alpha * applied[k, a]
-                    rz += c.K[k] * r[k, a] * r[k, a]
-            if _largest(r) <= c.closed * size:
-                break
-            for k in range(rows):
-                for a in range(3):
-                    p[k, a] = c.K[k] * r[k, a] + (rz / past) * p[k, a]
+        parts = np.zeros(len(c.K), np.int64), np.zeros(len(y), np.int64)  # contacts may couple all
+        _correct(c, blocks, net, active, rest, parts, np.full(1, CLOSED * size), y, mu)
     return worst
 
 
@@ -299,7 +319,7 @@ def close_direction(
     for k in range(rows):
         for a in range(3):
             mu[k, a] = c.K[k] * _residual_at(c, k, a)
-    worst = _close(c, blocks, net, active, rest, Q, False, size, y, mu)
+    worst = _close(c, blocks, net, active, rest, Q, size, y, mu)
     _apply(c, active, y, applied)
     for k in range(rows):
         for a in range(3):
@@ -314,8 +334,28 @@ def close_direction(
 
 @kernel
 def restrict_direction(
-    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, Q: Array, x: Array, mu: Array
-) -> None:
-    """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend; mu (r, 3) ← μ."""
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, closed: float, apart: bool, x: Array,
+    mu: Array,
+) -> None:  # fmt: skip
+    """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend up to `closed` times x; mu (r, 3) ← μ.
+
+    `apart` says that no contacts couple mechanisms.
+    """
+    many, residual = c.mechanisms if apart else 1, c.residual
+    of, body_of = (c.of, c.body_of) if apart else (np.zeros(len(c.K), np.int64), np.zeros(len(x), np.int64))
+    size, left = np.zeros(many), np.zeros(many)
     mu[:] = 0.0
-    _close(c, blocks, net, active, rest, Q, True, 0.0, x, mu)
+    for n in range(3):
+        _apply(c, active, x, residual)
+        for k in range(len(residual)):
+            for a in range(3):
+                residual[k, a] = c.bend[k, a] - residual[k, a]
+        _spread(x, body_of, size)  # what is left of a sum is as inexact as its largest part
+        left[:] = 0.0
+        _spread(residual, of, left)
+        some = False
+        for m in range(len(size)):
+            some = some or not left[m] <= closed * size[m]
+        if not some or n == 2:
+            break
+        _correct(c, blocks, net, active, rest, (of, body_of), closed * size, x, mu)

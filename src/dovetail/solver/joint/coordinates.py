@@ -133,10 +133,11 @@ def pull_back_slope(c: Coordinates, k: int, dx: Array, J: Array) -> None:
     start, end, W = c.first[k], c.first[k + 1], c.W
     for r in range(start, end):
         at = 3 * (r - start)
-        for i in range(4):
-            for a in range(3):
-                J[0, 3 * i + a] += W[r, i] * dx[at + a]
-                J[1, 3 * i + a] += W[r, 4 + i] * dx[at + a]
+        for side in range(2):
+            if c.sides[r, side]:
+                for i in range(4):
+                    for a in range(3):
+                        J[side, 3 * i + a] += W[r, 4 * side + i] * dx[at + a]
 
 
 @kernel

@@ -30,6 +30,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.compliance import Compliance
 from dovetail.solver.joint.constraints import (
+    CLOSED,
     GAP,
     Constraints,
     add_bends,
@@ -42,10 +43,9 @@ from dovetail.solver.joint.constraints import (
 from dovetail.solver.joint.rows import Rows
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["CLOSED", "ExactJoints"]
+__all__ = ["ExactJoints"]
 
 _RETUNE = 2.0  # change of h at which K is chosen anew
-CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
 
 
 class ExactJoints:
@@ -71,8 +71,9 @@ class ExactJoints:
         count = len(self.joint)
         self.constraints = Constraints(
             points=points, slides=slides, combined=combined, K=np.zeros(count), yields=np.zeros(count),
-            residual=np.zeros((count, 3)), bend=np.zeros((count, 3)), closed=CLOSED,
+            residual=np.zeros((count, 3)), bend=np.zeros((count, 3)),
             slides_from=points.count - points.exact, combined_from=count - combined.count,
+            of=np.zeros(count, np.int64), body_of=np.zeros(0, np.int64), mechanisms=1,
         )  # fmt: skip
         self.restraint = np.zeros((count, 3))
         self._tuned = np.zeros(1)  # h for which K is to be, and for which it is
@@ -80,7 +81,7 @@ class ExactJoints:
         self._kept = np.zeros(1)  # 1 if the last step has closed all joints, and no body was moved since
         self.worst = 0.0
         self._scale = 1.0  # h²
-        self._size = 1.0  # of the scene [m]
+        self.size = 1.0  # of the scene [m]
         # whether a whole step closes all joints: there are no sliders or combined rows
         self.is_linear = slides.exact == slides.count and combined.count == 0
 
@@ -111,13 +112,13 @@ class ExactJoints:
 
     def direction(self, Q: Array, blocks: Blocks, active: Indices, y: Array) -> None:
         """y = A⁻¹g becomes a step with C(Q − y) = 0, with its multipliers; after assembly at Q and factorisation."""
-        self.worst, self._size = close_direction(
+        self.worst, self.size = close_direction(
             self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, y
         )
 
     def survey(self, Q: Array, y: Array, active: Indices) -> None:
         """Find out how far a step that was found elsewhere closes the joints."""
-        self.worst, self._size = survey_direction(self.constraints, active, Q, y)
+        self.worst, self.size = survey_direction(self.constraints, active, Q, y)
 
     def bind(self, program: Program, found_elsewhere: bool, blocks: Blocks, active: Indices, Q: Array, y: Array) -> int:
         """The place of `direction`, or of `survey`, in a program; blocks are without nets."""
@@ -125,12 +126,20 @@ class ExactJoints:
             return program.add(survey_direction, self.constraints, active, Q, y)
         return program.add(close_direction, self.constraints, blocks, None, active, active, Q, y)
 
-    def restrict(self, Q: Array, blocks: Blocks, active: Indices, x: Array) -> None:
+    def part(self, mechanism: Indices) -> None:
+        """Know which mechanism (n,) each body is in, −1 where it is fixed."""
+        c = self.constraints
+        c.of, c.body_of = mechanism[self.pairs].max(axis=1, initial=-1), mechanism
+        c.mechanisms = max(int(mechanism.max(initial=-1)) + 1, 1)
+
+    def restrict(self, blocks: Blocks, active: Indices, x: Array, closed: float = CLOSED, apart: bool = False) -> None:
         """x (n, 12) = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend, J as last linearised.
 
-        bend is zero, or what `add_curvature` has asked for. `restraint` ← μ.
+        bend is zero, or what `add_curvature` has asked for, up to `closed` times x. `restraint` ← μ. `apart` says that
+        no contacts couple mechanisms.
         """
-        restrict_direction(self.constraints, blocks, blocks.net, active, blocks.by_factor(active), Q, x, self.restraint)
+        rest = blocks.by_factor(active)
+        restrict_direction(self.constraints, blocks, blocks.net, active, rest, closed, apart, x, self.restraint)
 
     def begin_start(self) -> None:
         """A consistent start obeys J V̂ = 0, whatever the multipliers are."""
@@ -138,7 +147,8 @@ class ExactJoints:
 
     def add_curvature(self, h: float, Q: Array, V: Array, g: Array) -> None:
         """Ask the next `restrict` for J x = h² (∂J/∂Q V) V: an acceleration obeys J Â = −(∂J/∂Q V̂) V̂."""
-        add_bends(self.constraints, h, Q, V, g)
+        if not self.is_linear:
+            add_bends(self.constraints, h, Q, V, g)
 
     # ---- whether they are closed ------------------------------------------------------------------------------
 
@@ -169,7 +179,7 @@ class ExactJoints:
         """1 for each of the bodies on a joint that will not be closed, else 0."""
         flags = np.zeros(bodies)
         residual = self.constraints.residual
-        flags[self.pairs[~(np.abs(residual).max(axis=1) <= GAP * self._size)]] = 1.0
+        flags[self.pairs[~(np.abs(residual).max(axis=1) <= GAP * self.size)]] = 1.0
         return flags
 
     # ---- over a step ------------------------------------------------------------------------------------------

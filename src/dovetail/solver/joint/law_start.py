@@ -107,8 +107,6 @@ def start_of(
             continue  # knows no h, so its bodies take their steps as bdf1
         before, half = x - 0.5 * h * rate, 0.5 * h
         _call(laws, m, laws.p, x, before, half, room, now)
-        _call(laws, m, laws.past[0], x, before, half, room, last)
-        _call(laws, m, laws.past[1], x, before, half, room, earlier)
         scale, damping, stiffness = 1.0, 0.0, now[1]
         if has_rate:
             scale = 4.0
@@ -118,6 +116,8 @@ def start_of(
             damping *= damping * yields / (1.0 + damping * yields)
         elif now[0] == 0.0 and now[1] == 0.0:
             continue
+        _call(laws, m, laws.past[0], x, before, half, room, last)
+        _call(laws, m, laws.past[1], x, before, half, room, earlier)
         last[0] = _with_gain(last, now, now[0])
         earlier[0] = _with_gain(earlier, now, last[0])
         share = stiffness * yields / (1.0 + stiffness * yields)
@@ -193,24 +193,24 @@ def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
 
 
 @kernel
-def accept_start(laws: Laws, h: float, Q: Array, V: Array, smooth: Flags) -> None:
-    """Give rate laws the xₙ and h of a step that begins with V̂ on the smooth bodies (n,), or of one of bdf1."""
+def accept_start(laws: Laws, h: float, V: Array, smooth: Flags) -> None:
+    """Give rate laws the xₙ and h of a step that begins with V̂ on the smooth bodies (n,), or of one of bdf1.
+
+    Where bodies are smooth, `start_laws` has linearised their laws.
+    """
     c = laws.coordinates
-    size = 3 * c.widest
-    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.zeros(size * size)
-    for m in range(len(laws.of)):
-        if laws.start[m] < 0:
-            continue
-        k = laws.of[m]
+    for i in range(len(laws.acting)):
+        k = laws.acting[i]
+        left, right = c.left[k], c.right[k]
         value, step, scale = c.value[k], h, 1.0
-        if smooth[c.left[k]] and smooth[c.right[k]]:
-            n = gather_rows(c, k, Q, F)
-            gather_rows(c, k, V, dF)
-            coordinate_at(c, k, 0.0, F, n, dx, d2x)
-            for i in range(n):
-                value += 0.5 * h * dx[i] * dF[i]
+        if smooth[left] and smooth[right]:
+            value += 0.5 * h * _rate(laws.J[i], left, right, V)
             step, scale = 0.5 * h, 4.0
-        laws.p[laws.start[m]] = value
-        if laws.step[m] >= 0:
-            laws.p[laws.step[m]] = step
-        laws.scale[m] = scale
+        for n in range(laws.first[i], laws.first[i + 1]):
+            m = laws.law[n]
+            if laws.start[m] < 0:
+                continue
+            laws.p[laws.start[m]] = value
+            if laws.step[m] >= 0:
+                laws.p[laws.step[m]] = step
+            laws.scale[m] = scale

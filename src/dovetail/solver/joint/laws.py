@@ -26,7 +26,7 @@ from dovetail.solver.joint.function import Law, call_law
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
-__all__ = ["EXCESS", "LawBatch", "Laws", "assemble_laws", "law_energies", "linearise_laws"]
+__all__ = ["EXCESS", "LawBatch", "Laws", "assemble_laws", "law_energies", "law_slopes", "linearise_laws"]
 
 EXCESS = 3
 """Places behind the prediction of what is inertia, by which its rate exceeds ∇x·V; see rotors.py."""
@@ -58,7 +58,7 @@ class LawBatch:
     def slopes(self, coordinates: Coordinates) -> Array:
         """φ′ at the committed coordinates; −φ′/h² is the effort [N or N·m] that the law exerts along +x."""
         out = np.empty(self.count)
-        _slopes(self.law.address, self.of, coordinates.value, self.p, out)
+        law_slopes(self.law.address, self.of, coordinates.value, self.p, out)
         return out * self.scale
 
 
@@ -264,7 +264,7 @@ def add_bend(c: Coordinates, k: int, slope: float, n: int, d2x: Array, D: Array,
 
 
 @kernel
-def _slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
+def law_slopes(law: Any, of: Indices, value: Array, p: Array, out: Array) -> None:
     flat, d = p.ravel(), np.zeros(3)
     for m in range(len(of)):
         call_law(law, value[of[m]], flat, m * p.shape[1], d)

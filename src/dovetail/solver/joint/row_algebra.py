@@ -53,9 +53,16 @@ def measure_rows(rows: Rows, active: Indices, Q: Array, y: Array, first: int, ou
 @kernel
 def apply_rows(rows: Rows, active: Indices, y: Array, first: int, out: Array) -> None:
     """out[first …] ← J y of exact rows, 0 where no body is active."""
-    n = 3 * rows.W.shape[1]
-    dF, step = np.empty(n), y.reshape((len(y), 4, 3))
-    left, right, W, at = rows.left, rows.right, rows.W, rows.at
+    left, right, W, at, step = rows.left, rows.right, rows.W, rows.at, y.reshape((len(y), 4, 3))
+    if W.shape[1] == 1:
+        for k in range(rows.exact, len(left)):
+            row, moves = first + k - rows.exact, active[left[k]] or active[right[k]]
+            u, v, w = point_gap(W, k, left[k], right[k], step) if moves else (0.0, 0.0, 0.0)
+            out[row, 0], out[row, 1], out[row, 2] = u, v, w
+        return
+    if rows.exact == len(left):
+        return
+    dF = np.empty(6)
     for k in range(rows.exact, len(left)):
         row = first + k - rows.exact
         moves = active[left[k]] or active[right[k]]
@@ -69,13 +76,35 @@ def apply_rows(rows: Rows, active: Indices, y: Array, first: int, out: Array) ->
 @kernel
 def pull_back_rows(rows: Rows, values: Array, first: int, g: Array) -> None:
     """g += Jᵀ values[first …] of exact rows."""
-    gF, pull = np.empty(3 * rows.W.shape[1]), np.empty((1, 3))
+    if rows.W.shape[1] == 1:
+        _pull_back_points(rows, values, first, g)
+        return
+    if rows.exact == len(rows.left):
+        return
+    gF, pull = np.empty(6), np.empty((1, 3))
     for k in range(rows.exact, len(rows.left)):
         for a in range(3):
             pull[0, a] = values[first + k - rows.exact, a]
         across(rows.at, k, pull, 0)
         set_slope(rows.at[k], pull[0], gF)
         pull_back_gradient(rows.W, k, rows.left[k], rows.right[k], gF, g)
+
+
+@kernel
+def _pull_back_points(rows: Rows, values: Array, first: int, g: Array) -> None:
+    """The same of points, in registers: corrections of joints are little else."""
+    W = rows.W
+    for k in range(rows.exact, len(rows.left)):
+        left, right, row = rows.left[k], rows.right[k], first + k - rows.exact
+        x, y, z = values[row, 0], values[row, 1], values[row, 2]
+        for i in range(4):
+            g[left, 3 * i] += W[k, 0, i] * x
+            g[left, 3 * i + 1] += W[k, 0, i] * y
+            g[left, 3 * i + 2] += W[k, 0, i] * z
+        for i in range(4):
+            g[right, 3 * i] += W[k, 0, 4 + i] * x
+            g[right, 3 * i + 1] += W[k, 0, 4 + i] * y
+            g[right, 3 * i + 2] += W[k, 0, 4 + i] * z
 
 
 @kernel
@@ -157,7 +186,7 @@ def curve_rows(rows: Rows, V: Array, h: float, g: Array) -> None:
     A filtered rate still has a little of what the term resists, which its stiffness would blow up: that is left out.
     With C(F + δ) = C + Jδ + c, c = δu × δv, it is twice what pulls back K c by J and K Jδ by the change of J.
     """
-    if rows.W.shape[1] == 1:
+    if rows.W.shape[1] == 1 or rows.exact == 0:
         return
     F, c, change, gF, total = np.empty(6), np.empty(3), np.empty(3), np.empty(6), np.empty(6)
     for k in range(rows.exact):

@@ -83,7 +83,7 @@ class Rows(Pairs):
         """Find the blocks of all pairs; K JᵀJ of points never changes, and is added to the base blocks."""
         self.locate(blocks)
         if self.W.shape[1] == 1:
-            blocks.add_points(self.pairs, self.W[:, 0], self.K)
+            blocks.add_points(self.left, self.right, self.W[:, 0], self.K)
             _add_grams(self, blocks.in_net, blocks.base_D, blocks.base_U)
 
 
@@ -227,7 +227,7 @@ def assemble_rows(rows: Rows, exact: bool, closed: bool, g: Array, D: Array, U: 
     m = rows.W.shape[1]
     left, right, W, at, C, K = rows.left, rows.right, rows.W, rows.at, rows.C, rows.K
     pull, gF, H = np.empty((1, 3)), np.empty(3 * m), np.empty(36)
-    for k in range(len(left)):
+    for k in range(rows.exact if closed and m == 1 else len(left)):
         for a in range(3):
             pull[0, a] = 0.0 if closed and k >= rows.exact else rows.multiplier[k, a] + K[k] * C[k, a]
         if k >= rows.exact:

@@ -207,7 +207,7 @@ class Stops:
         """y, the last direction, from Q, which was followed, += what keeps it from bending into stops."""
         force = np.zeros_like(y)
         if _bends(self._laws, self._which, self._acting, Q, y, self._closes, force):
-            directions.add_force(Q, force, y)
+            directions.add_force(force, y)
 
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         """Nothing: bounds do not move."""

@@ -1,0 +1,173 @@
+"""Stages: a common model that several companies use, one after the other.
+
+A model of sixteen worlds is mostly room to work in: a hundred kilobytes for each, of which a tenth are numbers of that
+world. Companies of one structure share it, so that it stays in the nearest caches, and bring along what they differ by.
+What a rehearsed step leaves as it was is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.kernel.fetch import fetch, lines_of
+from dovetail.kernel.program import Program
+from dovetail.solver.company import (
+    Company,
+    Stage,
+    begin_member,
+    end_member,
+    fetch_company,
+    march_stage,
+    march_together,
+    rehearse,
+)
+from dovetail.solver.march import March, give_up, look, march
+from dovetail.solver.quiet import watching
+from dovetail.typing import Indices
+from dovetail.world.company import Common
+
+if TYPE_CHECKING:
+    from dovetail.world.simulation import Simulation
+
+__all__ = ["Companions", "SharedStage"]
+
+_NO_COPIES: Indices = np.zeros((0, 3), np.int64)
+
+
+def _copy(source: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> list[int]:
+    """From, to, and how many words."""
+    return [source.__array_interface__["data"][0], target.__array_interface__["data"][0], source.nbytes // 8]
+
+
+class Companions:
+    """Worlds of one structure that march together on a stage."""
+
+    def __init__(self, worlds: Sequence[Simulation], common: Common) -> None:
+        assert common.march is not None
+        self.worlds, self._common = list(worlds), common
+        n = len(worlds)
+        self._members: list[March | None] = [None] * n
+        self._copies = [(_NO_COPIES, _NO_COPIES)] * n
+        self._lines: list[Indices] = [np.zeros((0, 2), np.int64)] * n
+        self._program = Program()
+        by_member = ("look", "begin", "end", "give_up", "alone", "present", "told")
+        self.company = Company(
+            together=common.march, islands=common.model.islands, words=np.zeros(0, np.int64),
+            **{name: np.zeros(n, np.int64) for name in by_member}, inward=_NO_COPIES, outward=_NO_COPIES,
+            inward_from=np.zeros(n + 1, np.int64), outward_from=np.zeros(n + 1, np.int64), apart=np.array([0, 1]),
+            constants=_NO_COPIES, lines=np.zeros((0, 2), np.int64),
+        )  # fmt: skip
+        descent = common.march.descent
+        self._watching, _ = watching(common.watched_by(worlds), descent.Q, descent.y)
+        self._watching_words = self._watching.words()
+        self.own: dict[int, np.ndarray[Any, Any]] = {}  # constants that are not those of the stage, by their number
+
+    @property
+    def told(self) -> Indices:
+        """What `march` would tell of each."""
+        return self.company.told
+
+    def has(self, number: int, world: Simulation) -> bool:
+        """Whether this world is the one of that number here."""
+        return self.worlds[number] is world
+
+    def await_those(self, present: Indices) -> None:
+        """Have these worlds, by their number here, take part in the next march, and no others."""
+        self.company.present.fill(0)
+        self.company.present[present] = 1
+
+    def take_in(self, joined: Iterable[tuple[int, March]]) -> None:
+        """Have some worlds, by their number here, take part with their marches from now on."""
+        c, program, common = self.company, Program(), self._common
+        for k, m in joined:
+            self._members[k] = m
+            self._copies[k] = common.copies(k, self.worlds[k], m)
+            self._lines[k] = self._lines_of(k, m)
+            self.worlds[k].model.islands.alpha.fill(1.0)  # whole steps, as they are booked
+        for k, member in enumerate(self._members):
+            if member is not None:
+                c.look[k] = program.add(look, member)
+                c.begin[k] = program.add(begin_member, member, self.worlds[k].forces, self.worlds[k].pushes)
+                c.end[k] = program.add(end_member, member, common.model.islands, common.islands[k])
+                c.give_up[k] = program.add(give_up, member)
+                c.alone[k] = program.add(march, member, 1)
+        self._program, c.words = program, program.words()
+        c.lines = np.ascontiguousarray(np.concatenate(self._lines))
+        for n, name in enumerate(("inward", "outward")):
+            tables = [both[n] for both in self._copies]
+            setattr(c, name, np.ascontiguousarray(np.concatenate(tables)))
+            getattr(c, f"{name}_from")[1:] = np.cumsum([len(table) for table in tables])
+
+    def _lines_of(self, k: int, m: March) -> Indices:
+        """Where all lies that is read of a member in a step."""
+        world, own = self.worlds[k], [getattr(m, name) for name in m.fields if name not in ("descent", "start")]
+        needed: list[Any] = [*own, *world.marcher.looked_up, m.words, world.forces, world.pushes]
+        if world.contact is not None:
+            needed += [world.contact.watch, world.model.islands.of, world.model.whole]
+        return np.concatenate([lines_of(needed), np.array([[m._pointer & -64, m._size // 8 + 1]])])
+
+    def bring(self, numbers: Iterable[int], common: dict[int, np.ndarray[Any, Any]]) -> None:
+        """Bring these constants along, which are those of the stage where there are no own ones."""
+        assert self._common.march is not None
+        arrays, descent = self._common.arrays, self._common.march.descent
+        copies = [_copy(self.own.get(k, common[k]), arrays[k]) for k in numbers]
+        if len(descent.record):
+            copies.append(_copy(self._watching_words, descent.watching))
+            copies.append(_copy(self.company.present, descent.present))
+        self.company.constants = np.array(copies, np.int64).reshape(-1, 3)
+
+
+class SharedStage:
+    """A common model with the companies that use it.
+
+    program    the call of `march_stage`
+    size       worlds of a company
+    """
+
+    def __init__(self, common: Common) -> None:
+        self._common, self.size, self._first = common, len(common.bodies), [array.copy() for array in common.arrays]
+        self._constant: list[int] | None = None
+        self.companies: list[Companions] = []
+        self._varying: set[int] = set()
+        self._program, none = Program(), np.zeros(0, np.int64)
+        self.stage = Stage(words=none, calls=none, fetches=none, wanted=none)
+        self.program = Program()
+        self.program.add(march_stage, self.stage, 0)
+        self.program.add(fetch, np.zeros((0, 2), np.int64))
+
+    def take_on(self, worlds: Sequence[Simulation], marches: Sequence[March], common: Common) -> bool:
+        """Have a company of worlds, of which this is a common model, march here; False if it does not fit."""
+        mine, new = self._common.arrays, common.arrays
+        if [(a.shape, a.dtype) for a in mine] != [(a.shape, a.dtype) for a in new]:
+            return False
+        company = Companions(worlds, self._common)
+        company.take_in(enumerate(marches))
+        if self._constant is None:
+            company.company.together.descent.present.fill(0)  # books of worlds are not for rehearsals
+            rehearse(company.company)
+            pairs = enumerate(zip(self._first, mine, strict=True))
+            self._constant = [k for k, (before, now) in pairs if before.tobytes() == now.tobytes()]
+        for k in self._constant if common is not self._common else []:
+            if self._first[k].tobytes() != new[k].tobytes():
+                if not mine[k].flags.c_contiguous or mine[k].itemsize != 8:
+                    return False
+                company.own[k] = new[k].copy()
+        self._varying |= company.own.keys()
+        self.companies.append(company)
+        self._program = Program()
+        self.stage.calls = np.array([self._program.add(march_together, c.company, 0) for c in self.companies])
+        self.stage.fetches = np.array([self._program.add(fetch_company, c.company) for c in self.companies])
+        self._steps_at = [self._program.argument(place, 1) for place in self.stage.calls.tolist()]
+        self.stage.words, self.stage.wanted = self._program.words(), np.zeros(len(self.companies), np.int64)
+        first = dict(enumerate(self._first))
+        for c in self.companies:
+            c.bring(sorted(self._varying), first)
+        return True
+
+    def want(self, number: int, steps: int) -> None:
+        """Have a company take so many steps in the next march."""
+        self.stage.wanted[number] = 1
+        self.stage.words[self._steps_at[number]] = steps
