@@ -29,7 +29,8 @@ class RandomTree:
 
     Every joint has one to three triples; a third of them weighted points held exactly, a third by springs, and the
     others arbitrary linear rows, with an idle one here and there. With `common`, the joints are of the kinds for which
-    there is emitted code: "balls" in binary trees, "hinges" in chains, a "rope" of balls, or six "ropes" on one body.
+    there is emitted code: "balls" in binary trees, "hinges" in chains, "driven" ones with a row more, a "rope" of
+    balls, or six "ropes" on one body.
     """
 
     def __init__(self, rng: np.random.Generator, bodies: int = 12, common: str = "") -> None:
@@ -44,10 +45,12 @@ class RandomTree:
         parents = [(free[k], free[self._parent(rng, k, begins[k])]) for k in range(1, bodies) if k != half]
         pairs = [p if rng.random() < 0.5 else p[::-1] for p in parents]
         pairs += [(free[0], 2), (n - 1, free[1]), (free[0], n - 1)]
-        counts = np.full(len(pairs), 1 + (common == "hinges")) if common else rng.integers(1, 4, len(pairs))
+        each = {"hinges": 2, "driven": 3}.get(common, 1)
+        counts = np.full(len(pairs), each) if common else rng.integers(1, 4, len(pairs))
         # a body offers twelve rows; what it shares with fixed bodies must stay below
         counts[-3:] = 1
-        triples = rng.permutation(np.repeat(np.arange(len(pairs)), counts))
+        triples = np.repeat(np.arange(len(pairs)), counts)
+        triples = triples if common == "driven" else rng.permutation(triples)
         self.left, self.right = np.array(pairs)[triples].T
         self.is_free = 1 - fixed
         self.island = island = np.full(n, -1)
@@ -58,7 +61,10 @@ class RandomTree:
         assert trees.all()
         self.forest = plant(self.is_free, joined, island, trees, grounded)
         self._kind = rng.integers(0, 2 if common else 3, len(self.left))
-        lengths = np.where(self._kind == 2, rng.integers(1, 4, len(self.left)), 3)
+        if common == "driven":  # the last triple of every joint but those to fixed bodies
+            self._kind[2 : -3 : 3] = 2
+        some = 1 if common == "driven" else rng.integers(1, 4, len(self.left))
+        lengths = np.where(self._kind == 2, some, 3)
         self.rows = Rows(self.forest, self.left, self.right, lengths)
         self._draw_bodies(rng)
         self._draw_rows(rng)

@@ -1,7 +1,8 @@
-"""Vectors and 3×3 matrices of emitted numbers, as Python lists; symmetric ones as xx, yy, zz, xy, xz, yz."""
+"""Vectors and small matrices of emitted numbers, as Python lists; symmetric 3×3 as xx, yy, zz, xy, xz, yz."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail.kernel.emit import Matrix, Vector3
@@ -12,8 +13,12 @@ SYMMETRIC = {(0, 0): 0, (1, 1): 1, (2, 2): 2, (0, 1): 3, (1, 0): 3, (0, 2): 4, (
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
-def dot(a: Vector3, b: Vector3) -> Any:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """Σ aᵢ bᵢ, from the first on."""
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
 
 
 def cross(a: Vector3, b: Vector3) -> list[Any]:
@@ -39,15 +44,15 @@ def times(s: Vector3, v: Vector3) -> list[Any]:
 
 
 def product(A: Matrix, B: Matrix) -> Matrix:
-    return [[dot(A[i], [B[0][j], B[1][j], B[2][j]]) for j in range(len(B[0]))] for i in range(3)]
+    return [[dot(row, column) for column in transposed(B)] for row in A]
 
 
 def difference(A: Matrix, B: Matrix, C: Matrix, symmetric: bool) -> Matrix:
     """A − B C; of a symmetric result one half is computed."""
-    out: Matrix = [[None] * 3 for _ in range(3)]
-    for i in range(3):
-        for j in range(i if symmetric else 0, 3):
-            out[i][j] = A[i][j] - dot(B[i], [C[0][j], C[1][j], C[2][j]])
+    out: Matrix = [[None] * len(A[0]) for _ in A]
+    for i in range(len(A)):
+        for j in range(i if symmetric else 0, len(A[0])):
+            out[i][j] = A[i][j] - dot(B[i], [row[j] for row in C])
             if symmetric:
                 out[j][i] = out[i][j]
     return out

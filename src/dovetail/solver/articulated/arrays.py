@@ -24,6 +24,7 @@ class SweepArrays(Record):
     """Order, rows and scratch of a forest.
 
     upwards … lane_body      chunks, see chunks.py; lane_child, lane_own: where the forces of their triples begin
+    lane_law (24 · chunks)   of driven chunks: covectors of their laws, those of the laws below, and residuals
     body, children (m, ·)    bodies by place, and their children, see tree.py
     upward, ground (m + 1)   triples to the parent and to fixed bodies by place; other (t) the far body
     row_at (t + 1)           rows before a triple, which has up to three
@@ -51,6 +52,7 @@ class SweepArrays(Record):
     lane_body: Indices = i8(1)
     lane_child: Indices = i8(1)
     lane_own: Indices = i8(1)
+    lane_law: Indices = i8(1)
     points: Array = f8(1)
     body: Indices = i8(1)
     children: Indices = i8(1)

@@ -43,13 +43,13 @@ class Articulated:
         self.arrays = SweepArrays(
             upwards=n.upwards, case=n.case, first=n.first, size=n.size, known=n.known, store=n.store,
             points_at=n.points_at, lanes_at=n.lanes_at, rigid=n.rigid, lane_body=forest.body[n.lane],
-            lane_child=3 * rows.upward[forest.children[n.lane]], lane_own=3 * rows.upward[n.lane], points=n.points,
+            lane_child=3 * rows.upward[forest.children[n.lane]], lane_own=3 * rows.upward[n.lane], lane_law=n.laws, points=n.points,
             body=forest.body, children=forest.children, upward=rows.upward, ground=rows.ground, other=rows.other,
             row_at=rows.row_at, phi_start=rows.phi_start, y_start=rows.y_start, widest=rows.widest, weights=weights,
             special=special, covectors=np.zeros((specials, 2, 3, 4, 3)), residual=np.zeros((specials, 3)),
             compliance=np.concatenate([compliance, np.zeros((_SPARE, 3))]),
             C=aligned(entries(4) + 12 if n.fast_chunks else 0, LANES),
-            lines=aligned(12 if n.hinges else 0, LANES, LANES),
+            lines=aligned(14 if n.hinges or n.driven else 0, LANES, LANES),
             starts=np.zeros((PLACES, LANES), np.int64), frame=frame, kept=frame[:0], R=np.zeros((plain, 3, 3)),
             L=np.zeros((plain, 3, 3)), u=np.zeros((plain, 2, 12)),
             Phi=aligned(rows.phi_size), Y=Y, multiplier=np.zeros((rows.count + _SPARE, 3)), second=np.zeros((0, 3)),
@@ -74,22 +74,22 @@ class Articulated:
 
     def direction(self, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> int:
         """y (n, 12) ← Newton step (Q − y) of active bodies (n,); −1, or a body whose rows depend on each other."""
-        return int(sweep(*self._kinds, self.weights, active, Q, Q_tilde, 0, Q, y, y))
+        return int(sweep(*self._kinds, self.weights, active, Q, Q_tilde, 0, Q, (y, y)))
 
     def respond(self, Q: Array, Q_tilde: Array, push: Array, active: Indices, y: Array, y_push: Array) -> int:
-        """Like `direction` for bodies without stress, and y_push ← P⁻¹ M push, P the same matrix.
+        """Like `direction` for bodies without stress in trees without laws; y_push ← P⁻¹ M push, P the same matrix.
 
         Gaps count in y, and with the other sign in y_push: there joints pull bodies together.
         """
         self._make_room_for_response()
-        return int(sweep(*self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, y, y_push))
+        return int(sweep(*self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, (y, y_push)))
 
     def bind_response(
         self, program: Program, Q: Array, Q_tilde: Array, push: Array, active: Indices, y: Array, y_push: Array
     ) -> int:
         """The place of `respond` with these arrays and the present weights."""
         self._make_room_for_response()
-        return program.add(sweep, *self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, y, y_push)
+        return program.add(sweep, *self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, (y, y_push))
 
     def _make_room_for_response(self) -> None:
         if not len(self.arrays.second):
@@ -97,10 +97,10 @@ class Articulated:
             self.arrays.second = np.zeros_like(self.arrays.multiplier)  # the last one: its length tells of both
 
     @property
-    def _kinds(self) -> tuple[int | None, int | None, SweepArrays, Bodies]:
-        return self.chunks.balls, self.chunks.hinges, self.arrays, self._bodies
+    def _kinds(self) -> tuple[int | None, int | None, int | None, SweepArrays, Bodies]:
+        return self.chunks.balls, self.chunks.hinges, self.chunks.driven, self.arrays, self._bodies
 
     def bind(self, program: Program, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> tuple[int, int]:
         """The place of `direction` with these arrays in a program, and that of the weights, as they are now."""
-        place = program.add(sweep, *self._kinds, self.weights, active, Q, Q_tilde, 0, Q, y, y)
+        place = program.add(sweep, *self._kinds, self.weights, active, Q, Q_tilde, 0, Q, (y, y))
         return place, program.argument(place, len(self._kinds))

@@ -4,7 +4,8 @@ upwards (n,)                 the order in which the way up takes the chunks
 case, first, size (n,)       kind of joints (sweeps.CASES or PLAIN), first place and number of places of a chunk
 store (n,)                   where the frames of a chunk lie between the sweeps, among those of its sort
 lanes_at (n,)                where Y and y of a chunk of cousins lie
-balls, hinges                1 where there are chunks of these cases, else None
+balls, hinges, driven        1 where there are chunks of these cases, else None
+laws (24n,)                  of driven chunks, by lane: rows of covectors, those of the child, and of the residual
 points, points_at            x̄ − α c̄ of every row (3·triples × 8 lanes) of a chunk, c̄ the centre of mass
 rigid (n,)                   1 where the joints to the parents are exact
 known (n,)                   which of the tables of constants is that of a chunk: one for all whose lanes are alike
@@ -23,7 +24,7 @@ from dovetail.kernel.emit import LANES
 from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.articulated.layout import CONSTANTS
 from dovetail.solver.articulated.rows import Rows
-from dovetail.solver.articulated.sweeps import BALLS, CASES, COUSINS, HINGES, PLAIN, ROPE, ROPES
+from dovetail.solver.articulated.sweeps import BALLS, CASES, COUSINS, DRIVEN, HINGES, PLAIN, ROPE, ROPES
 from dovetail.solver.articulated.tree import Forest
 from dovetail.typing import Array, Flags, Indices
 
@@ -74,15 +75,21 @@ def _cases(forest: Forest, rows: Rows, special: Indices) -> Indices:
     """The case of every place."""
     mine, fixed = np.diff(rows.upward), np.diff(rows.ground)
     children, below = np.diff(forest.children), np.diff(rows.upward[forest.children])
-    odd = np.concatenate([[0], np.cumsum(special >= 0)])
-    mine_odd = odd[rows.upward[1:]] - odd[rows.upward[:-1]]
-    below_odd = odd[rows.upward[forest.children[1:]]] - odd[rows.upward[forest.children[:-1]]]
-    common = (fixed == 0) & (mine_odd == 0) & (below_odd == 0)
+    odd = np.concatenate([[0], np.cumsum(special >= 0)])[rows.upward]
+    mine_odd, below_odd = np.diff(odd), np.diff(odd[forest.children])
+    size = rows.row_at[rows.upward]
+    # a law on one coordinate, behind the points; everything else has other rows
+    mine_law = (mine_odd == 1) & (np.diff(size) == 3 * mine - 2)
+    below_law = (below_odd == 1) & (np.diff(size[forest.children]) == 3 * below - 2)
     case = np.full(forest.count, PLAIN)
-    for number, (triples, own) in enumerate(CASES):
-        # with as many children as triples below, each has one
+    for number, (points, own) in enumerate(CASES):
+        # with as many children as points below, each has one
         if number != ROPES:
-            case[common & (mine == own) & (children == len(triples)) & (below == sum(triples))] = number
+            law = number in DRIVEN
+            odd_ones = mine_law & (below_law | (children == 0)) if law else (mine_odd == 0) & (below_odd == 0)
+            triples = sum(points) + (law and len(points) > 0)
+            fits = (mine == own + law) & (children == len(points)) & (below == triples)
+            case[(fixed == 0) & odd_ones & fits] = number
     rope = case == ROPE
     beside = np.bincount(forest.level[rope], minlength=1)
     case[rope] = np.where(beside[forest.level[rope]] >= _SIDE_BY_SIDE, ROPES, ROPE)
@@ -140,7 +147,9 @@ class Chunks:
         size = np.where(np.isin(self.case, COUSINS), LANES * 12 * below, 0)
         behind = int(rows.y_start[-1])
         self.lanes_at, self.y_size = behind + np.cumsum(size) - size, behind + int(size.sum())
-        self.balls, self.hinges = (1 if np.isin(cases, self.case).any() else None for cases in (BALLS, HINGES))
+        sorts = BALLS, HINGES, DRIVEN
+        self.balls, self.hinges, self.driven = (1 if np.isin(cases, self.case).any() else None for cases in sorts)
+        self.laws = self._laws(forest, rows, special)
         alpha = np.zeros((m, _MOST))
         centre = mass[:, 0, 1:] / mass[:, :1, 0]
         for number, (children, own) in enumerate(CASES):
@@ -160,6 +169,16 @@ class Chunks:
 
     def _lanes_of(self, chosen: Flags) -> Indices:
         return self.lane.reshape(-1, LANES)[chosen]
+
+    def _laws(self, forest: Forest, rows: Rows, special: Indices) -> Indices:
+        """The array `laws`: rows of covectors (·, 12) are those of special triples, near and far, of three each."""
+        found: Indices = np.zeros((len(self.case), 3, LANES), np.int64)
+        chosen = np.isin(self.case, DRIVEN)
+        place = self._lanes_of(chosen)
+        own = special[rows.upward[place + 1] - 1]
+        child = special[rows.upward[forest.children[place + 1]] - 1]  # of leaves it is not asked
+        found[chosen] = np.stack([6 * own, 6 * child + 3, 3 * own], axis=1)
+        return found.ravel()
 
     def _fill(
         self, at: Indices, place: Indices, below: int, own: int, forest: Forest, rows: Rows, weights: Array,

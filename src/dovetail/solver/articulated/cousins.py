@@ -23,7 +23,7 @@ def up_of(children: int) -> Any:
     )
     def emit(e: Emitter) -> None:
         triples = children + 1
-        body = Local(e, triples, two=9, push=10, caused=11, far=20)
+        body = Local(e, triples, far=20, two=9, push=10, caused=11)
         A, r, s = body.blocks, body.right, body.second
         for a in range(children):
             told = e.listed(13, 14, LANES * (FIRST_CHILD + a), 12)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from dovetail.kernel.emit import LANES, Emitter, Matrix, Memory, Number, emitted
 from dovetail.kernel.emit_algebra import difference, dot, full, inverse, product, transposed
-from dovetail.solver.articulated.layout import entry, right_side, room_for_second, second_side, stride
+from dovetail.solver.articulated.layout import entry, right_side, room_for_second, second_side, stride, upper
 
 __all__ = ["Blocks", "carry", "eliminate_of", "eliminate_wide_of", "reduced", "solved_columns", "substitute_of"]
 
@@ -129,83 +129,88 @@ def eliminate_of(children: tuple[int, ...], own: int) -> Any:
     return emit
 
 
-def eliminate_wide_of(below: int, own: int) -> Any:
-    """The same for one child; rows of eight: those of the joint to the parent, and the right-hand sides."""
+def eliminate_wide_of(below: tuple[int, ...], own: int) -> Any:
+    """The same for one child with blocks of these sizes, or none; rows of eight: `own` rows, and right-hand sides."""
+    rows = sum(below)
+    first = [sum(below[:p]) for p in range(len(below))]
 
-    @emitted("C, rows, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far")
+    @emitted("C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far")
     def emit(e: Emitter) -> None:
-        triples, width = below + own, stride(3 * own)
+        width, told = stride(own), stride(rows)
         C, child = e.scalars(0, e.index(2), LANES), e.scalars(3, e.index(4))
         lines, weights = e.rows(1, e.times(e.index(2), LANES), LANES * LANES), e.scalars(1, e.times(e.index(2), LANES))
         Phi, Y, K = e.rows(3, e.index(5), width), e.rows(6, e.index(7), width), e.scalars(8, e.index(9))
-        told = stride(3 * below)
-        A: dict[tuple[int, int], Matrix] = {}
-        for a in range(below):
-            for b in range(a, below):
-                A[a, b] = [[None] * 3 for _ in range(3)]
-                for i in range(3):
-                    for j in range(i if a == b else 0, 3):
-                        value = C.at(entry(triples, a, b, i, j)) + child.at(told * (3 * a + i) + 3 * b + j)
-                        A[a, b][i][j] = value
-                        if a == b:
-                            A[a, b][j][i] = value
-        X = [lines.at(r) for r in range(3 * below)]
-        sides = e.pairs(3, e.plus(e.index(4), e.integer(3 * below)), told)
-        for r in range(3 * below):
-            X[r] = X[r] + e.last(sides.at(r))
+        S: Matrix = [[None] * rows for _ in range(rows)]
+        for r in range(rows):
+            for s in range(r, rows):
+                S[r][s] = S[s][r] = C.at(upper(rows, r, s)) + child.at(told * r + s)
+        A = {
+            (a, b): [[S[first[a] + i][first[b] + j] for j in range(below[b])] for i in range(below[a])]
+            for a in range(len(below))
+            for b in range(a, len(below))
+        }
+        X = [lines.at(r) for r in range(rows)]
+        sides = e.pairs(3, e.plus(e.index(4), e.integer(rows)), told)
+        for r in range(rows):
+            X[r] = X[r] + (e.last(sides.at(r)) if room_for_second(own) else e.only(own, child.at(told * r + rows)))
         P: list[Matrix] = []
         M: dict[tuple[int, int], Matrix] = {}
-        for p in range(below):
+        for p in range(len(below)):
             D = A[p, p]
-            P.append(full(inverse([D[0][0], D[1][1], D[2][2], D[0][1], D[0][2], D[1][2]])))
-            for a in range(p + 1, below):
+            P.append([[1.0 / D[0][0]]])
+            if below[p] == 3:
+                P[p] = full(inverse([D[0][0], D[1][1], D[2][2], D[0][1], D[0][2], D[1][2]]))
+            for a in range(p + 1, len(below)):
                 M[a, p] = product(transposed(A[p, a]), P[p])
-                for i in range(3):
-                    for j in range(3):
-                        X[3 * a + i] = X[3 * a + i] - e.wide(M[a, p][i][j]) * X[3 * p + j]
-                for b in range(a, below):
+                for i in range(below[a]):
+                    for j in range(below[p]):
+                        X[first[a] + i] = X[first[a] + i] - e.wide(M[a, p][i][j]) * X[first[p] + j]
+                for b in range(a, len(below)):
                     A[a, b] = difference(A[a, b], M[a, p], A[p, b], symmetric=a == b)
-        solved: list[Any] = [None] * (3 * below)
-        for p in range(below - 1, -1, -1):
-            for i in range(3):
-                row = dot([e.wide(x) for x in P[p][i]], X[3 * p : 3 * p + 3])
-                for a in range(p + 1, below):
-                    for j in range(3):
-                        row = row - e.wide(M[a, p][j][i]) * solved[3 * a + j]
-                solved[3 * p + i] = row
+        solved: list[Any] = [None] * rows
+        for p in range(len(below) - 1, -1, -1):
+            for i in range(below[p]):
+                row = dot([e.wide(x) for x in P[p][i]], X[first[p] : first[p] + below[p]])
+                for a in range(p + 1, len(below)):
+                    for j in range(below[a]):
+                        row = row - e.wide(M[a, p][j][i]) * solved[first[a] + j]
+                solved[first[p] + i] = row
         e.put_all(14, Y, dict(enumerate(solved)))
-        rows = []
-        for s in range(3 * own):
-            row = lines.at(3 * below + s) + e.only(s, K.at(s))
-            for r in range(3 * below):
+        told_up = []
+        for s in range(own):
+            row = lines.at(rows + s) + e.only(s, K.at(s))
+            for r in range(rows):
                 row = row - e.wide(weights.at(LANES * LANES * r + s)) * solved[r]
             Phi.put(s, row)
-            rows.append(row)
+            told_up.append(row)
 
         def respond() -> list[Number]:
             theirs, ours = e.scalars(11, e.index(12)), e.scalars(11, e.index(13))
-            for r in range(3 * below):
+            for r in range(rows):
                 theirs.put(r, e.lane(LANES - 1, solved[r]))
-            for s in range(3 * own):
-                ours.put(s, e.lane(LANES - 1, rows[s]))
+            for s in range(own):
+                ours.put(s, e.lane(LANES - 1, told_up[s]))
             return []
 
-        e.when(10, respond)
+        if room_for_second(own):
+            e.when(10, respond)
 
     return emit
 
 
 def substitute_of(below: int, own: int) -> Any:
+    """Forces of so many rows below a body, from those of its own."""
+
     @emitted("Y, y_at, multiplier, own_at, child_at, two, second")
     def emit(e: Emitter) -> None:
-        Y, width = e.scalars(0, e.index(1)), stride(3 * own)
+        Y, width = e.scalars(0, e.index(1)), stride(own)
 
         def substitute(k: int) -> list[Number]:
             mine, theirs = e.scalars(k, e.index(3)), e.scalars(k, e.index(4))
-            force = mine.list(0, 3 * own)
-            for r in range(3 * below):
-                value = Y.at(width * r + 3 * own) if k == 2 else theirs.at(r)
-                for s in range(3 * own):
+            force = mine.list(0, own)
+            for r in range(below):
+                value = Y.at(width * r + own) if k == 2 else theirs.at(r)
+                for s in range(own):
                     value = value - Y.at(width * r + s) * force[s]
                 theirs.put(r, value)
             return []

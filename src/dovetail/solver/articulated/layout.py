@@ -22,6 +22,7 @@ __all__ = [
     "room_for_second",
     "second_side",
     "stride",
+    "upper",
 ]
 
 CONSTANTS = 12
@@ -64,6 +65,11 @@ def right_side(triples: int, a: int, i: int) -> int:
 def second_side(triples: int, a: int, i: int) -> int:
     """The same of the second right-hand side, which follows."""
     return entries(triples) + 3 * a + i
+
+
+def upper(rows: int, r: int, s: int) -> int:
+    """Place of entry (r, s), r ≤ s, of a symmetric matrix of so many rows."""
+    return r * rows - r * (r - 1) // 2 + s - r
 
 
 def stride(rows: Any) -> Any:
