@@ -62,7 +62,7 @@ class RandomTree:
         self.forest = plant(self.is_free, joined, island, trees, grounded)
         self._kind = rng.integers(0, 2 if common else 3, len(self.left))
         if common == "driven":  # the last triple of every joint but those to fixed bodies
-            self._kind[2 : -3 : 3] = 2
+            self._kind[2:-3:3] = 2
         some = 1 if common == "driven" else rng.integers(1, 4, len(self.left))
         lengths = np.where(self._kind == 2, some, 3)
         self.rows = Rows(self.forest, self.left, self.right, lengths)

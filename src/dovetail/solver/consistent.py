@@ -33,6 +33,7 @@ from dovetail.solver.assembly.start import (
     assemble_shapes,
     close_start,
     mark_turning,
+    push_ahead,
     scatter,
     set_momentum,
     turn_to_acceleration,
@@ -97,38 +98,56 @@ def consistent_start(
 
 
 def _sweep(model: Model, start: Start, active: Indices, a: Array, total: Array, inner: Array) -> Indices | None:
-    """The start of bodies in trees, by a dual sweep; 1 for these (n,), or None if there is no such start.
+    """The start of bodies in trees, by dual sweeps; 1 for these (n,), or None if there is no such start.
 
-    A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃; accelerations are its second right-hand side.
-    Trees with laws are left out: their rates ask for V̂ before Â, and such places are not swept faster than blocks are
-    solved. So nothing but points that coincide acts: no targets, no curvature but that of shapes.
+    A sweep gives P⁻¹ M (Q − Q̃), so velocities are asked for by an aim Q̃. In trees of points alone no targets move, and
+    there is no curvature but that of shapes: accelerations are the second right-hand side of the same sweep. Laws are
+    rows of it, and those of rates ask for V̂ before Â, so it takes two then. Slides are left to the blocks.
     """
     sweep, weights = model.directions.sweep, model.potential.weights
     assert isinstance(sweep, Sweep)
-    chosen = active * sweep.lawless * (1 - start.held)  # of what is held, forces in joints are asked for
+    chosen = active * sweep.starts * (1 - start.held)  # of what is held, forces in joints are asked for
     Q, V, h, room, mechanism = start.Q, start.V, start.h, model.start_buffers, model.islands.mechanism
     turning = np.zeros_like(chosen)
     if mark_turning(mechanism, chosen, V, WILD / h, turning):
         chosen -= turning
-    if not np.count_nonzero(chosen):
-        return None
+    lawless = chosen * sweep.lawless
+    lawful = chosen - lawless
     aims = room.spare(inner, total)
     push = room.spare(inner, total, aims)
-    fast = mark_turning(mechanism, chosen, V, FAST / h, turning)
-    aim_at_start(weights, chosen, h, FAR, a, Q, V, aims, push)
-    found = sweep.filter(Q, aims, push, chosen)
-    if found is None:
-        return None
-    scatter(chosen, found[0], 1.0 / FAR, V)
-    if fast:
-        # the curvature along the filtered velocity
-        slowly = found[1].copy()
-        aim_at_start(weights, turning, h, FAR, a, Q, V, aims, push)
-        found = sweep.filter(Q, aims, push, turning)
+    found = None
+    if np.count_nonzero(lawless):
+        fast = mark_turning(mechanism, lawless, V, FAST / h, turning)
+        aim_at_start(weights, lawless, h, FAR, a, Q, V, aims, push)
+        found = sweep.filter(Q, aims, push, lawless)
         if found is None:
             return None
-        copy_active(chosen - turning, slowly, found[1])
-    close_start(chosen, h, found[1], 1.0, model.loads.at_end(h, Q, V), total, inner)
+        scatter(lawless, found[0], 1.0 / FAR, V)
+        if fast:
+            # the curvature along the filtered velocity
+            slowly = found[1].copy()
+            aim_at_start(weights, turning, h, FAR, a, Q, V, aims, push)
+            found = sweep.filter(Q, aims, push, turning)
+            if found is None:
+                return None
+            copy_active(lawless - turning, slowly, found[1])
+    under_laws = None
+    if np.count_nonzero(lawful):
+        aim_at_start(weights, lawful, h, FAR, a, Q, V, aims, push)
+        under_laws = sweep.filter_lawful(start, aims, lawful, False)
+        if under_laws is None:
+            return None
+        scatter(lawful, under_laws, 1.0 / FAR, V)
+        aim_at_start(weights, lawful, h, FAR, a, Q, V, aims, push)
+        push_ahead(Q, push)
+        under_laws = sweep.filter_lawful(start, push, lawful, True)
+        if under_laws is None:
+            return None
+    a_end = model.loads.at_end(h, Q, V)
+    if found is not None:
+        close_start(lawless, h, found[1], 1.0, a_end, total, inner)
+    if under_laws is not None:
+        close_start(lawful, h, under_laws, -1.0, a_end, total, inner)
     return chosen
 
 

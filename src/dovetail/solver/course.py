@@ -31,8 +31,9 @@ class Course(Record):
     words, results           a program, also as floats, with the places of its calls:
     loads                    accelerations by gravity and loads
     wild, fast               of a start by sweeps, consistent.py: which bodies turn so; −1 without one
-    aim, respond, scatter    of all, and
+    aim, respond, scatter    of trees without laws, and
     aim_again, respond_again of those that turn fast
+    velocity, acceleration   of trees with laws: calls that follow each other, and a sweep
     close                    the end of it, calls that follow each other
     predict                  Q̃, and where rotors would go: calls that follow each other
     guess                    the first guess
@@ -41,7 +42,8 @@ class Course(Record):
     V, A (n, 4, 3)           velocity and inner acceleration; Q is that of the descent
     Q_before, V_before       one step earlier
     Q_new, V_new, A_new      the new state
-    responses (2, n, 12)     what a sweep responds with
+    responses (2, n, 12)     what a sweep responds with, and
+    lawful (2, n, 12)        what those of trees with laws do
     turning (n,), slowly     which bodies turn fast, and room for the accelerations (n, 12) of the others
     """
 
@@ -57,6 +59,8 @@ class Course(Record):
     scatter: int = integer()
     aim_again: int = integer()
     respond_again: int = integer()
+    velocity: Indices = i8(1)
+    acceleration: Indices = i8(1)
     close: Indices = i8(1)
     predict: Indices = i8(1)
     guess: int = integer()
@@ -71,8 +75,20 @@ class Course(Record):
     V_new: Array = f8(3)
     A_new: Array = f8(3)
     responses: Array = f8(3)
+    lawful: Array = f8(3)
     turning: Indices = i8(1)
     slowly: Array = f8(2)
+
+
+@kernel
+def _is_fine(words: Indices, sweep: int, responses: Array) -> bool:
+    """Whether a sweep has found what it was asked for."""
+    total = 0.0
+    for k in range(responses.shape[0]):
+        for b in range(responses.shape[1]):
+            for i in range(12):
+                total += responses[k, b, i]
+    return words[sweep + RESULT] < 0 and abs(total) < math.inf
 
 
 @kernel
@@ -80,21 +96,15 @@ def _responds(c: Course, aim: int, respond: int) -> bool:
     """Aim and sweep; False where there is no start."""
     call(c.words, aim)
     call(c.words, respond)
-    total = 0.0
-    for k in range(2):
-        for b in range(c.responses.shape[1]):
-            for i in range(12):
-                total += c.responses[k, b, i]
-    return c.words[respond + RESULT] < 0 and abs(total) < math.inf
+    return _is_fine(c.words, respond, c.responses)
 
 
 @kernel
-def _start(c: Course) -> bool:
-    """V_start and accelerations ← those of a consistent start by sweeps; False if there is none."""
-    call(c.words, c.wild)
+def _start_lawless(c: Course) -> bool:
+    """V_start, and responses[1] ← accelerations, of trees without laws; False if there are none."""
     call(c.words, c.fast)
     fast = c.words[c.fast + RESULT] != 0
-    if c.words[c.wild + RESULT] != 0 or not _responds(c, c.aim, c.respond):
+    if not _responds(c, c.aim, c.respond):
         return False
     call(c.words, c.scatter)
     if fast:
@@ -105,6 +115,24 @@ def _start(c: Course) -> bool:
             if not c.turning[b]:
                 for i in range(12):
                     c.responses[1, b, i] = c.slowly[b, i]
+    return True
+
+
+@kernel
+def _start(c: Course) -> bool:
+    """V_start and accelerations ← those of a consistent start by sweeps; False if there is none."""
+    call(c.words, c.wild)
+    if c.words[c.wild + RESULT] != 0 or (c.aim >= 0 and not _start_lawless(c)):
+        return False
+    if len(c.velocity) > 0:
+        for place in c.velocity:
+            call(c.words, place)
+        if not _is_fine(c.words, c.velocity[-1], c.lawful[:1]):
+            return False
+        for place in c.acceleration:
+            call(c.words, place)
+        if not _is_fine(c.words, c.acceleration[-1], c.lawful[1:]):
+            return False
     for place in c.close:
         call(c.words, place)
     return True

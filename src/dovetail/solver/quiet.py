@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.kernel.kernel import is_awaited, jit_enabled
 from dovetail.kernel.program import RESULT, Program
 from dovetail.solver.articulated.arrays import SweepWeights
-from dovetail.solver.assembly.start import FAR, FAST, WILD, aim_at_start, close_start, mark_turning, scatter
+from dovetail.solver.assembly.start import FAR, FAST, WILD, aim_at_start, close_start, mark_turning, push_ahead, scatter
 from dovetail.solver.contact.motion import COVERED, EVERYTHING, Books, commit_steps, look_at_chunk, record_chunk
 from dovetail.solver.course import Course, take
 from dovetail.solver.descent import FREE, IS_OPEN, TRIALS, Descent, descend
@@ -23,6 +23,7 @@ from dovetail.solver.floor import PATIENCE
 from dovetail.solver.footing import Footing, footing_of
 from dovetail.solver.integrator import Methods
 from dovetail.solver.islands import Islands
+from dovetail.solver.joint.law_start import accept_start
 from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
 from dovetail.solver.predict import first_guess, predict
@@ -192,9 +193,9 @@ class Quiet:
         model, sweep = self._model, self._model.directions.sweep
         if sweep is not None and sweep.lawless is not self._lawless:
             self._lawless, self._made_for = sweep.lawless, None
-            self._starts_by_sweep = np.array_equal(sweep.lawless, model.islands.is_free)
-            self._starts_by_blocks = not sweep.lawless.any()
-        if self._starts_by_sweep and model.potential.laws is None:
+            self._starts_by_sweep = np.array_equal(sweep.starts, model.islands.is_free)
+            self._starts_by_blocks = not sweep.starts.any()
+        if self._starts_by_sweep:
             return True
         return self._starts_by_blocks and model.directions.in_one_call(model.islands.is_free)
 
@@ -308,10 +309,10 @@ class Quiet:
         V, A, Q_before, V_before, Q_new, V_new, A_new, total, inner, aims, push, a, a_end = np.zeros((13, n, 4, 3))
         Q, V_start, sweep = d.Q[0], V, model.directions.sweep
         wild = fast = aim = respond = first = again = respond_again = -1
-        last: list[int] = []
+        last, velocity, acceleration = list[int](), list[int](), list[int]()
         turning: Indices = np.zeros(n, np.int64)
         loaded = loads.bind(program, Q, a)
-        responses = np.zeros((0, 0, 0))
+        responses = lawful = np.zeros((0, 0, 0))
         self._footing = None
         if methods.is_consistent:
             V_start = model.start.V
@@ -319,19 +320,30 @@ class Quiet:
             self._footing = footing_of(model, program, h, methods, Q, a, a_end, total, inner)
         elif methods.is_consistent:
             assert sweep is not None
+            some, others = sweep.lawless, sweep.starts - sweep.lawless
             wild, fast = (
-                program.add(mark_turning, model.islands.mechanism, free, V_start, turn / h, turning)
-                for turn in (WILD, FAST)
+                program.add(mark_turning, model.islands.mechanism, bodies_of, V_start, turn / h, turning)
+                for bodies_of, turn in ((free, WILD), (some, FAST))
             )
-            aim, again = (
-                program.add(aim_at_start, potential.weights, some, h, FAR, a, Q, V_start, aims, push)
-                for some in (free, turning)
-            )
-            respond, responses = sweep.bind_filter(program, Q, aims, push, free)
-            respond_again, _ = sweep.bind_filter(program, Q, aims, push, turning)
-            first = program.add(scatter, free, responses[0], 1.0 / FAR, V_start)
             last = loads.bind_end(program, h, Q, V_start, a_end)
-            last.append(program.add(close_start, free, h, responses[1], 1.0, a_end, total, inner))
+            aiming = h, FAR, a, Q, V_start, aims, push
+            if some.any():
+                aim, again = (
+                    program.add(aim_at_start, potential.weights, chosen, *aiming) for chosen in (some, turning)
+                )
+                respond, responses = sweep.bind_filter(program, Q, aims, push, some)
+                respond_again, _ = sweep.bind_filter(program, Q, aims, push, turning)
+                first = program.add(scatter, some, responses[0], 1.0 / FAR, V_start)
+                last.append(program.add(close_start, some, h, responses[1], 1.0, a_end, total, inner))
+            if others.any():
+                aims_at = program.add(aim_at_start, potential.weights, others, *aiming)
+                to_velocity, to_acceleration, lawful = sweep.bind_lawful(program, model.start, h, aims, push, others)
+                velocity = [aims_at, *to_velocity]
+                acceleration = [program.add(scatter, others, lawful[0], 1.0 / FAR, V_start), aims_at]
+                acceleration += [program.add(push_ahead, Q, push), *to_acceleration]
+                last.append(program.add(close_start, others, h, lawful[1], -1.0, a_end, total, inner))
+            if potential.laws is not None:
+                last.append(program.add(accept_start, potential.laws, h, V_start, methods.smooth))
         else:
             total, inner = a, A
         table, is_dynamic = methods.prediction, bodies.is_dynamic
@@ -355,7 +367,9 @@ class Quiet:
         return Course(
             h=h, words=words, results=words.view(np.float64), is_consistent=int(methods.is_consistent),
             loads=np.array(loaded), wild=wild, fast=fast, aim=aim, respond=respond, scatter=first, aim_again=again,
-            respond_again=respond_again, close=np.array(last, np.int64), predict=np.array(ahead), guess=guess,
-            commit=commits[0], other=commits[1], rotors=rotors, V=V, A=A, Q_before=Q_before, V_before=V_before,
-            Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses, turning=turning, slowly=np.zeros((n, 12)),
+            respond_again=respond_again, velocity=np.array(velocity, np.int64),
+            acceleration=np.array(acceleration, np.int64), close=np.array(last, np.int64), predict=np.array(ahead),
+            guess=guess, commit=commits[0], other=commits[1], rotors=rotors, V=V, A=A, Q_before=Q_before,
+            V_before=V_before, Q_new=Q_new, V_new=V_new, A_new=A_new, responses=responses, lawful=lawful,
+            turning=turning, slowly=np.zeros((n, 12)),
         )  # fmt: skip

@@ -43,8 +43,9 @@ class Articulated:
         self.arrays = SweepArrays(
             upwards=n.upwards, case=n.case, first=n.first, size=n.size, known=n.known, store=n.store,
             points_at=n.points_at, lanes_at=n.lanes_at, rigid=n.rigid, lane_body=forest.body[n.lane],
-            lane_child=3 * rows.upward[forest.children[n.lane]], lane_own=3 * rows.upward[n.lane], lane_law=n.laws, points=n.points,
-            body=forest.body, children=forest.children, upward=rows.upward, ground=rows.ground, other=rows.other,
+            lane_child=3 * rows.upward[forest.children[n.lane]], lane_own=3 * rows.upward[n.lane], lane_law=n.laws,
+            points=n.points, body=forest.body, children=forest.children, upward=rows.upward, ground=rows.ground,
+            other=rows.other,
             row_at=rows.row_at, phi_start=rows.phi_start, y_start=rows.y_start, widest=rows.widest, weights=weights,
             special=special, covectors=np.zeros((specials, 2, 3, 4, 3)), residual=np.zeros((specials, 3)),
             compliance=np.concatenate([compliance, np.zeros((_SPARE, 3))]),
@@ -90,6 +91,14 @@ class Articulated:
         """The place of `respond` with these arrays and the present weights."""
         self._make_room_for_response()
         return program.add(sweep, *self._kinds, self._free_weights, active, Q, Q_tilde, 1, push, (y, y_push))
+
+    def direct_freely(self, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> int:
+        """Like `direction` for bodies without stress."""
+        return int(sweep(*self._kinds, self._free_weights, active, Q, Q_tilde, 0, Q, (y, y)))
+
+    def bind_freely(self, program: Program, Q: Array, Q_tilde: Array, active: Indices, y: Array) -> int:
+        """The place of `direct_freely` with these arrays and the present weights."""
+        return program.add(sweep, *self._kinds, self._free_weights, active, Q, Q_tilde, 0, Q, (y, y))
 
     def _make_room_for_response(self) -> None:
         if not len(self.arrays.second):

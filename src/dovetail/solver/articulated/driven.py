@@ -58,7 +58,7 @@ def local_driven_of(children: int) -> Any:
                 found = dot(z[a], v[b]) if j is None else moved[a][b][j]
             else:
                 found = moved[b][a][i] if j is None else body.compliance(a, i, b, j)
-            return found  # type: ignore[no-any-return]
+            return found
 
         gap = e.picked(12, 13, e.plus(place, e.integer(2 * LANES)), 1)[0]
         sides = []

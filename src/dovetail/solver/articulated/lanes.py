@@ -145,7 +145,7 @@ class Local:
 
     def compliance(self, a: int, i: int, b: int, j: int) -> Number:
         """Entry (i, j) of C_ab."""
-        return self.blocks[a, b][i][j] if a <= b else self.blocks[b, a][j][i]  # type: ignore[no-any-return]
+        return self.blocks[a, b][i][j] if a <= b else self.blocks[b, a][j][i]
 
 
 def local_of(triples: int, below: int | None = None) -> Any:

@@ -28,9 +28,25 @@ from dovetail.solver.joint.rows import Rows, cross
 from dovetail.solver.joint.stencil import gather
 from dovetail.typing import Array, Indices
 
-__all__ = ["SpecialRows"]
+__all__ = ["SpecialRows", "place_row"]
 
 _TINY = 1e-10
+
+
+@kernel
+def place_row(
+    J: Array, resists: float, slope: float, bend: float, at: tuple[int, int, int], flipped: Indices, s: SweepArrays
+) -> None:
+    """Row of a coordinate with a slope φ′ and φ″ = bend along J = ∇x; at: its triple, number, and which of its rows."""
+    t, n, x = at
+    acts = slope != 0.0 or bend > 0.0
+    for side in range(2):
+        own = 1 - side if flipped[t] else side
+        for e in range(12):
+            s.covectors[n, side, x, e // 3, e % 3] = J[own, e] if acts else 0.0
+    stiffness = max(bend, _TINY / resists) if resists > 0.0 else 1.0
+    s.residual[n, x] = slope / stiffness if acts else 0.0
+    s.compliance[t, x] = 1.0 / stiffness if acts else 1.0
 
 
 @kernel
@@ -40,19 +56,10 @@ def _place_laws(
     """Rows of the laws as linearised; triple (a,) is −1 for those in no tree."""
     c = laws.coordinates
     for i in range(len(laws.acting)):
-        t, k = triple[i], laws.acting[i]
-        if t < 0:
-            continue
-        n, x, J, slope, bend = number[i], row[i], laws.J[i], laws.slope[i], laws.bend[i]
-        acts = slope != 0.0 or bend > 0.0
-        for side in range(2):
-            own = 1 - side if flipped[t] else side
-            for e in range(12):
-                s.covectors[n, side, x, e // 3, e % 3] = J[own, e] if acts else 0.0
-        resists = yields_of(J, c.left[k], c.right[k], mass_inverse)
-        stiffness = max(bend, _TINY / resists) if resists > 0.0 else 1.0
-        s.residual[n, x] = slope / stiffness if acts else 0.0
-        s.compliance[t, x] = 1.0 / stiffness if acts else 1.0
+        if triple[i] >= 0:
+            k = laws.acting[i]
+            resists = yields_of(laws.J[i], c.left[k], c.right[k], mass_inverse)
+            place_row(laws.J[i], resists, laws.slope[i], laws.bend[i], (triple[i], number[i], row[i]), flipped, s)
 
 
 @kernel
@@ -142,6 +149,7 @@ class SpecialRows:
         self._law_triples = len(pairs)
         self.pairs = np.concatenate([pairs, slides.pairs])
         lengths = np.where(np.arange(slides.count) < slides.exact, 3, 2)
+        self.under_slides: Indices = slides.pairs
         self.lengths: Indices = np.concatenate([np.bincount(self._number, minlength=len(pairs)), lengths])
         self._directions = np.zeros((slides.count, 3, 3))
 
@@ -160,6 +168,14 @@ class SpecialRows:
         exact = self._slide_triple[self._slides.exact :]
         self.are_curved = bool((exact >= 0).any())  # a whole step leaves exact slides open
 
+    @property
+    def placed_laws(self) -> tuple[Any, ...] | None:
+        """Laws in trees, with triples, numbers, rows, and what else placing them takes; None if there are none."""
+        if not self._with_laws:
+            return None
+        places = self._law_triple, self._number, self._row, self._flipped
+        return self._laws, *places, self._mass_inverse, self._arrays
+
     def linearise(self, Q: Array) -> None:
         """Take the rows at Q."""
         for one, *args in self.linearising(Q):
@@ -169,8 +185,7 @@ class SpecialRows:
         """The calls that take the rows at Q: kernels with their arguments."""
         calls: list[tuple[Any, ...]] = []
         if self._with_laws:
-            placed = self._law_triple, self._number, self._row, self._flipped, self._mass_inverse, self._arrays
-            calls += [(linearise_laws, self._laws, Q), (_place_laws, self._laws, *placed)]
+            calls += [(linearise_laws, self._laws, Q), (_place_laws, *(self.placed_laws or ()))]
         if self._with_slides:
             rows = self._slides, self._slide_triple, self._law_triples, self._flipped
             calls.append((_place_slides, *rows, Q, self._directions, self._arrays))

@@ -1,7 +1,7 @@
 """The two sweeps over all places: emitted code where eight bodies have joints of a common kind, else plain loops.
 
-Arguments `balls`, `hinges` and `driven` are None where no chunk has the cases of that name. Their code is then not compiled:
-conditions on them stand alone, so that Numba sees it. A first run waits for little else.
+Arguments `balls`, `hinges` and `driven` are None where no chunk has the cases of that name. Their code is then not
+compiled: conditions on them stand alone, so that Numba sees it. A first run waits for little else.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ in which a soft transform acts on it, and in iterations in which it touches anyt
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,13 @@ from dovetail.kernel.buffers import aligned
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.program import Program
 from dovetail.solver.articulated.articulated import Articulated
+from dovetail.solver.articulated.law_starts import LawStarts
 from dovetail.solver.articulated.rows import Rows
 from dovetail.solver.articulated.special_rows import SpecialRows
 from dovetail.solver.articulated.tree import plant, tree_islands
 from dovetail.solver.blocks import copy_active
 from dovetail.solver.bodies import ORTHO
+from dovetail.solver.contribution import Start
 from dovetail.solver.islands import Islands
 from dovetail.solver.joint.rows import Rows as JointRows
 from dovetail.solver.potential import Evaluation, Potential
@@ -123,8 +126,9 @@ def _independent(near: Indices, rows: Array, count: int) -> Flags:
 class Sweep:
     """Which bodies the sweep can solve, and the sweep itself.
 
-    in_trees (n,) says which bodies are in trees, fits (n,) which of these are swept in the present step, lawless (n,)
-    which of those are in trees of points alone, and stiff enough for a start by a sweep.
+    in_trees (n,) says which bodies are in trees, fits (n,) which of these are swept in the present step, starts (n,)
+    which of those are in trees without slides, and stiff enough for a start by sweeps; lawless (n,) which of those have
+    no laws in their tree.
     """
 
     def __init__(self, potential: Potential, islands: Islands, always: bool = False) -> None:
@@ -141,14 +145,17 @@ class Sweep:
         self._excluded = np.zeros(n, np.bool_)
         self._under_special = np.zeros(n, np.bool_)
         self._under_special[points.pairs[points.special_from :]] = True
+        self._under_slides = np.zeros(n, np.bool_)
+        self._under_slides[self._special.under_slides] = True
         self._drawn: Indices | None = None
         self._unfit = np.zeros(n, np.bool_)
         self._swept = np.zeros(n, np.int64)
         self._not_exported = False
         self.in_trees = (self.forest.place >= 0).astype(np.int64)
-        self._found = aligned(3, n, 12) if self.count else np.zeros((3, 0, 12))
+        self._found = aligned(5, n, 12) if self.count else np.zeros((5, 0, 12))
         self._found.fill(0.0)
         self.fits: Indices = self.in_trees
+        self.starts: Indices = self.in_trees
         self.lawless: Indices = self.in_trees
         if self.count:
             number = self._number[self._rows.source]
@@ -193,10 +200,17 @@ class Sweep:
         return chosen
 
     def _have_many_special(self, points: _Points, chosen: Flags, exact: Flags) -> Flags:
-        """Mechanisms with so many laws and slides, which plain loops take, that blocks are faster."""
-        of = self._mechanism
+        """Mechanisms with so many laws and slides, which plain loops take, that blocks are faster.
+
+        Those of driven hinges, two points and a law (driven.py), do not count.
+        """
+        of, first = self._mechanism, points.special_from
+        pairs = np.sort(points.pairs)
+        between = pairs[:, 0] * len(of) + pairs[:, 1]
+        _, joint, triples = np.unique(between, return_inverse=True, return_counts=True)
+        plain = (points.lengths[first:] != 1) | (triples[joint[first:]] != 3)
         special = np.zeros(len(of), np.bool_)
-        special[points.pairs[points.special_from :].max(axis=1)] = True
+        special[pairs[first:, 1][plain]] = True
         bodies = np.bincount(of[of >= 0], minlength=self._mechanisms)
         odd = np.bincount(of[special & (of >= 0)], minlength=self._mechanisms)
         many: Flags = odd * np.where(exact, _PER_SPECIAL[1], _PER_SPECIAL[0]) > bodies
@@ -260,7 +274,8 @@ class Sweep:
         if (excluded != self._excluded).any():
             self._excluded = excluded
             self.fits = self._in_trees_without(excluded)
-        self.lawless = self.fits * self._in_trees_without(self._under_special | self._coupled)
+        self.starts = self.fits * self._in_trees_without(self._under_slides | self._coupled)
+        self.lawless = self.starts * self._in_trees_without(self._under_special)
 
     def renew(self) -> None:
         """A step was broken off: who fits is found out anew before the next one, and nothing is to be told."""
@@ -306,8 +321,21 @@ class Sweep:
 
     def bind_filter(self, program: Program, Q: Array, aims: Array, push: Array, active: Indices) -> tuple[int, Array]:
         """The place of `filter` in a program, and the array (2, n, 12) that it writes to."""
-        found = self._found[1:]
+        found = self._found[1:3]
         return self.sweep.bind_response(program, Q, aims, push, active, found[0], found[1]), found
+
+    def bind_lawful(
+        self, program: Program, start: Start, h: float, aims: Array, ahead: Array, active: Indices
+    ) -> tuple[list[int], list[int], Array]:
+        """The places of `filter_lawful` for V̂ and for Â, the last ones those of sweeps; and what it writes to."""
+        found, laws, places = self._found[3:], self._law_starts, []
+        for calls, at, y in (
+            (laws.for_velocity(start, h), aims, found[0]),
+            (laws.for_acceleration(start), ahead, found[1]),
+        ):
+            before = [program.add(*one) for one in calls]
+            places.append([*before, self.sweep.bind_freely(program, start.Q, at, active, y)])
+        return places[0], places[1], found
 
     @property
     def found(self) -> Array:
@@ -325,12 +353,29 @@ class Sweep:
         They are in arrays that are used again. P = M + h²K with K of joints and unstrained bodies. Gaps of joints count
         in the first too, so aims should be far away.
         """
-        y, y_push = self._found[1:]
+        y, y_push = self._found[1:3]
         bad = self.sweep.respond(Q, aims, push, active, y, y_push)
-        if bad < 0 and math.isfinite(self._found[1:].sum()):
+        if bad < 0 and math.isfinite(self._found[1:3].sum()):
             return y, y_push
-        self._found[1:] = 0.0
+        self._found[1:3] = 0.0
         return None
+
+    def filter_lawful(self, start: Start, aims: Array, active: Indices, moves: bool) -> Array | None:
+        """P⁻¹(M (Q − aims) − FAR drift/h) of active bodies (n, 12) in trees with laws, or None if there is none.
+
+        If it `moves`, V̂ is known: P⁻¹(M (Q − aims) + ∇V of joints and laws) with its curvature, which is −h²Â.
+        """
+        laws, y = self._law_starts, self._found[4 if moves else 3]
+        for one, *args in laws.for_acceleration(start) if moves else laws.for_velocity(start, start.h):
+            one(*args)
+        if self.sweep.direct_freely(start.Q, aims, active, y) < 0 and math.isfinite(y.sum()):
+            return y
+        y.fill(0.0)
+        return None
+
+    @cached_property
+    def _law_starts(self) -> LawStarts:
+        return LawStarts(self._special)
 
     def export_multipliers(self) -> None:
         """Hand the multipliers of the last direction over to the exact joints."""

@@ -47,6 +47,7 @@ __all__ = [
     "assemble_shapes",
     "close_start",
     "mark_turning",
+    "push_ahead",
     "scatter",
     "set_momentum",
     "spin_of",
@@ -264,6 +265,15 @@ def aim_at_start(
             for x in range(3):
                 aims[b, i, x] = Q[b, i, x]
                 push[b, i, x] = 0.0
+
+
+@kernel
+def push_ahead(Q: Array, push: Array) -> None:
+    """push ← Q + push, which a sweep answers with P⁻¹ M (−push)."""
+    for b in range(len(Q)):
+        for i in range(4):
+            for x in range(3):
+                push[b, i, x] += Q[b, i, x]
 
 
 @kernel

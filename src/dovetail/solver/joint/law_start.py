@@ -35,7 +35,7 @@ from dovetail.solver.joint.function import call_law
 from dovetail.solver.joint.laws import EXCESS, Laws, linearise_laws
 from dovetail.typing import Array, Flags
 
-__all__ = ["accept_start", "curve_laws", "rate_slope", "start_laws", "start_of"]
+__all__ = ["accept_start", "curve_laws", "rate_along", "rate_slope", "start_laws", "start_of"]
 
 
 @kernel
@@ -75,7 +75,7 @@ def _call(laws: Laws, m: int, p: Array, x: float, start: float, step: float, roo
 
 
 @kernel
-def _rate(J: Array, left: int, right: int, V: Array) -> float:
+def rate_along(J: Array, left: int, right: int, V: Array) -> float:
     """∇x·V."""
     total = 0.0
     for i in range(4):
@@ -155,7 +155,7 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
         held = max(start.held[left], start.held[right])
-        rate = _rate(J, left, right, start.V)
+        rate = rate_along(J, left, right, start.V)
         yields = compliance(J, left, right, start.mass_inverse)
         weight[i], slope, moved = start_of(laws, i, x, rate, yields, held, h, start.ratio, room, d)
         if weight[i] == 0.0 and slope == 0.0 and moved == 0.0:
@@ -185,7 +185,7 @@ def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
             coordinate_at(c, k, 1.0, F, n, dx, d2x)
             slope += h * h * weight[i] * second_rate(n, d2x, dF)
         if not (start.held[left] or start.held[right]):
-            slope += rate_slope(laws, i, x, _rate(J, left, right, start.V), h, room, d)
+            slope += rate_slope(laws, i, x, rate_along(J, left, right, start.V), h, room, d)
         if slope != 0.0:
             for e in range(12):
                 g[left, e] += slope * J[0, e]
@@ -204,7 +204,7 @@ def accept_start(laws: Laws, h: float, V: Array, smooth: Flags) -> None:
         left, right = c.left[k], c.right[k]
         value, step, scale = c.value[k], h, 1.0
         if smooth[left] and smooth[right]:
-            value += 0.5 * h * _rate(laws.J[i], left, right, V)
+            value += 0.5 * h * rate_along(laws.J[i], left, right, V)
             step, scale = 0.5 * h, 4.0
         for n in range(laws.first[i], laws.first[i + 1]):
             m = laws.law[n]
