@@ -113,22 +113,26 @@ def subtract_transposed_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
 @operation(plain.subtract_times, 3)
 def subtract_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
     x = [X.lanes(0, g) for g in range(GROUPS)]
-    for i in range(N):
-        total = e.ir.fmul(A.lanes(i, 0), x[0])
-        for g in range(1, GROUPS):
-            total = e.multiply_add(A.lanes(i, g), x[g], total)
-        Y.set_scalar(0, i, e.ir.fsub(Y.scalar(0, i), e.lane_sum(total)))
+    for panel in range(GROUPS):
+        totals = []
+        for i in range(LANES * panel, LANES * panel + LANES):
+            total = e.ir.fmul(A.lanes(i, 0), x[0])
+            for g in range(1, GROUPS):
+                total = e.multiply_add(A.lanes(i, g), x[g], total)
+            totals.append(total)
+        Y.set_lanes(0, panel, e.ir.fsub(Y.lanes(0, panel), e.lane_sums(totals)))
 
 
 @operation(plain.upper_transposed_solve, 3)
 def upper_transposed_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
-    y = [Y.lanes(0, g) for g in range(GROUPS)]
+    # one entry after the other waits for the last: no lanes to be taken apart and filled again
+    y = [Y.scalar(0, p) for p in range(N)]
     for p in range(N):
-        value = e.ir.fmul(e.entry(y, p), R.scalar(0, p))
-        Y.set_scalar(0, p, value)
-        weight = e.spread(e.ir.fneg(value))
-        for g in range((p + 1) // LANES, GROUPS):
-            y[g] = e.multiply_add(weight, U.lanes(p, g), y[g])
+        y[p] = e.ir.fmul(y[p], R.scalar(0, p))
+        Y.set_scalar(0, p, y[p])
+        weight = e.ir.fneg(y[p])
+        for i in range(p + 1, N):
+            y[i] = e.multiply_add(weight, U.scalar(p, i), y[i])
 
 
 @operation(plain.upper_solve, 3)
@@ -136,10 +140,12 @@ def upper_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
     y = [Y.scalar(0, p) for p in range(N)]
     for p in range(N - 1, -1, -1):
         y[p] = e.ir.fmul(y[p], R.scalar(0, p))
-        Y.set_scalar(0, p, y[p])
         weight = e.ir.fneg(y[p])
         for i in range(p):
             y[i] = e.multiply_add(weight, U.scalar(i, p), y[i])
+    for g in range(GROUPS):
+        # which is read in lanes next: those of single stores would have to wait for the cache
+        Y.set_lanes(0, g, e.together(y[LANES * g : LANES * g + LANES]))
 
 
 add_gram = operation(plain.add_gram, 2)(_gram(+1.0))
