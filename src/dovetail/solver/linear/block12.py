@@ -17,6 +17,7 @@ from dovetail.solver.linear import block12_plain as plain
 from dovetail.solver.linear.vector_code import DOUBLE, GROUPS, LANES, Block, Emitter, N, operation
 
 __all__ = [
+    "add_dyad",
     "add_gram",
     "cholesky",
     "signed_cholesky",
@@ -97,6 +98,15 @@ def upper_transposed_solve_block(e: Emitter, U: Block, R: Block, X: Block) -> No
             weight = e.spread(e.ir.fneg(U.scalar(p, i)))
             for g in range(GROUPS):
                 row[i][g] = e.multiply_add(weight, row[p][g], row[i][g])
+
+
+@operation(plain.add_dyad, 3)
+def add_dyad(e: Emitter, C: Block, X: Block, Y: Block) -> None:
+    y = [Y.lanes(0, g) for g in range(GROUPS)]
+    weights = [e.spread(X.scalar(0, i)) for i in range(N)]
+    for i in range(N):
+        for g in range(GROUPS):
+            C.set_lanes(i, g, e.multiply_add(weights[i], y[g], C.lanes(i, g)))
 
 
 @operation(plain.subtract_transposed_times, 3)
