@@ -32,6 +32,7 @@ __all__ = [
     "ALONG",
     "CLOSED",
     "GAP",
+    "STILL",
     "Constraints",
     "add_bends",
     "add_merits",
@@ -46,6 +47,7 @@ __all__ = [
 
 ALONG = 1e-10  # |J x| over |x| of a start or an adjoint that is not; the error of its μ is this times K: 1e-4 and more
 CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
+STILL = 1e-16  # [m, –] h |J V̂| that is lost in the round-off of positions: a machine that stands has no velocity
 GAP = 1e-11  # [m, –] a residual at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
 
 _MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
@@ -207,22 +209,21 @@ def _correct(
     c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, parts: tuple[Indices, Indices],
     open_by: Array, y: Array, mu: Array,
 ) -> bool:  # fmt: skip
-    """y ← y + A⁻¹Jᵀμ with J A⁻¹Jᵀμ = residual, up to what each part is open by (m,); mu (r, 3) += μ.
+    """y ← y + A⁻¹Jᵀμ with J A⁻¹Jᵀμ = residual, up to what each part is open by (m,); mu (r, 3) += μ, residual ← rest.
 
     Conjugate gradients on J A⁻¹Jᵀ with K as its inverse, of each part: A⁻¹ couples none with another. parts are those
     of rows (r,) and bodies (n,), rest (n,) the active bodies that are in no net. Whether all are closed so far.
     """
     rows, bodies, m = len(c.K), len(y), len(open_by)
     of, body_of = parts
-    r, p, applied, step = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.zeros((bodies, 12))
+    r, p, applied, step = c.residual, np.empty((rows, 3)), np.empty((rows, 3)), np.zeros((bodies, 12))
     rz, past, curvature = np.zeros(m), np.zeros(m), np.zeros(m)
     stiff, alpha, left = np.zeros(m), np.zeros(m), np.zeros(m)
-    _spread(c.residual, of, left)
+    _spread(r, of, left)
     for k in range(rows):
         goes = of[k] >= 0 and not left[of[k]] <= open_by[of[k]]
         for a in range(3):
-            r[k, a] = c.residual[k, a] if goes else 0.0
-            p[k, a] = c.K[k] * r[k, a]
+            p[k, a] = c.K[k] * r[k, a] if goes else 0.0
         rz[of[k]] += _dot(r, p, k)
     for _ in range(_CORRECTIONS):
         _pull_back(c, p, step)
@@ -354,16 +355,17 @@ def close_direction(
 
 @kernel
 def restrict_direction(
-    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, closed: float, apart: bool, x: Array,
-    mu: Array,
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, closed: float, least: float, apart: bool,
+    x: Array, mu: Array,
 ) -> None:  # fmt: skip
-    """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend up to `closed` times x; mu (r, 3) ← μ.
+    """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend; mu (r, 3) ← μ.
 
+    J x is that up to `closed` times x, or to `least`, whichever is more.
     `apart` says that no contacts couple mechanisms.
     """
     many, residual = c.mechanisms if apart else 1, c.residual
     of, body_of = (c.of, c.body_of) if apart else (np.zeros(len(c.K), np.int64), np.zeros(len(x), np.int64))
-    size, left = np.zeros(many), np.zeros(many)
+    size, left, open_by = np.zeros(many), np.zeros(many), np.empty(many)
     for k in range(len(mu)):
         mu[k, 0] = mu[k, 1] = mu[k, 2] = 0.0
     for _ in range(2):
@@ -377,6 +379,7 @@ def restrict_direction(
         _spread(residual, of, left)
         some = False
         for m in range(many):
-            some = some or not left[m] <= closed * size[m]
-        if not some or _correct(c, blocks, net, active, rest, (of, body_of), closed * size, x, mu):
+            open_by[m] = max(closed * size[m], least)
+            some = some or not left[m] <= open_by[m]
+        if not some or _correct(c, blocks, net, active, rest, (of, body_of), open_by, x, mu):
             break
