@@ -81,12 +81,12 @@ def _recall(
 ) -> None:
     """The same with the parameters of so many steps before the last one, of a law with φ′, φ″ `now`.
 
-    Most targets rest, so that this is known.
+    Most targets rest, so that this is known. The h of a law that does not depend on the rate is one of its parameters.
     """
-    p, past = laws.p, laws.past[steps]
+    p, past, has_rate = laws.p, laws.past[steps], laws.start[m] >= 0
     at, end = natural(laws.at[m]), laws.at[m + 1] if m + 1 < len(laws.at) else len(p)
     for i in range(at, end):
-        if p[i] != past[i] and i != laws.start[m] and i != laws.step[m]:
+        if p[i] != past[i] and not (has_rate and (i == laws.start[m] or i == laws.step[m])):
             _call(laws, m, past, x, start, step, room, d)
             return
     d[0], d[1] = now[0], now[1]
