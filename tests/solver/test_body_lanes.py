@@ -7,7 +7,7 @@ import pytest
 from plain_bodies import plain_bodies
 
 from dovetail.solver.assembly.bodies import Weights, add_body_energies
-from dovetail.solver.assembly.start import aim_at_start, aim_of_one
+from dovetail.solver.assembly.start import aim_at_start, aim_of_one, turn_of_one, turn_to_acceleration
 from dovetail.solver.bodies import ARAP, ORTHO
 from dovetail.solver.energy.arap import arap_energy
 from dovetail.solver.energy.kinetic import kinetic_energy
@@ -82,6 +82,22 @@ def test_the_starts_of_eight_bodies_are_those_of_each():
     assert (aims[18] == Q[18]).all()
 
 
+def test_the_accelerations_of_eight_bodies_are_those_of_each():
+    rng = np.random.default_rng(9)
+    Q, V, a = states(rng, 0.05), *rng.normal(size=(2, N, 4, 3))
+    rows = rng.normal(size=(N, 6, 4))
+    mass, filtered, active = np.einsum("bri,brj->bij", rows, rows), rng.uniform(1.0, 9.0, N), np.ones(N, np.int64)
+    active[18] = 0
+    before, alone = rng.normal(size=(N, 12)), np.zeros((N, 12))
+    g = before.copy()
+    turn_to_acceleration(mass, active, filtered, 0.1, a, Q, V, g)
+    for b in np.flatnonzero(active):
+        turn_of_one(mass, filtered[b], 0.1, a, Q, V, b, alone)
+        # sums of some twenty terms of 1 … 1e2, in another order
+        np.testing.assert_allclose(g[b], before[b] + alone[b], rtol=1e-12, atol=1e-12 * np.abs(alone[b]).max())
+    assert (g[18] == before[18]).all()
+
+
 @pytest.mark.parametrize("many", [1, 3, 8, 13])
 def test_a_body_has_the_same_bits_whatever_its_neighbours_are(many):
     rng = np.random.default_rng(8)
@@ -93,10 +109,12 @@ def test_a_body_has_the_same_bits_whatever_its_neighbours_are(many):
         n = len(Q[some])
         weights = Weights(bodies=plain_bodies(mass[some]), c=np.ones(n), w=w[some])
         out, aims, push, E = np.empty((n, 4, 3)), np.empty((n, 4, 3)), np.empty((n, 4, 3)), np.zeros(n)
+        g = np.zeros((n, 12))
         first_guess(np.full(n, 1e-4), free[some], Q[some], Q_tilde[some], a[some], out)
         aim_at_start(weights, free[some], 0.1, 1e6, a[some], Q[some], V[some], aims, push)
         add_body_energies(weights, None, Q[some], Q_tilde[some], np.arange(n), E)
-        return [out, aims, push, E]
+        turn_to_acceleration(mass[some], free[some], w[some], 0.1, a[some], Q[some], V[some], g)
+        return [out, aims, push, E, g]
 
     for whole, part in zip(computed(slice(0, N)), computed(slice(5, 5 + many)), strict=True):
         np.testing.assert_array_equal(whole[5 : 5 + many], part)

@@ -12,7 +12,7 @@ from typing import Any
 from dovetail.kernel.emit import Emitter, Matrix, emitted
 from dovetail.kernel.emit_algebra import PAIRS, cross, dot, full, inverse, product, times
 
-__all__ = ["POLAR_SWEEPS", "energy_of_eight", "guess_of_eight", "polar_of_eight", "start_of_eight"]
+__all__ = ["POLAR_SWEEPS", "energy_of_eight", "guess_of_eight", "polar_of_eight", "start_of_eight", "turn_of_eight"]
 
 POLAR_SWEEPS = 3
 """Enough for strains up to a tenth."""
@@ -90,6 +90,41 @@ def _uncoupled(S: Matrix, k: Any, A: Matrix, r: Matrix, w: list[Any]) -> Matrix:
     return [[dot(X[x], row) for x in range(3)] for row in A]
 
 
+def _inertia(M: list[Any], A: Matrix) -> tuple[Matrix, list[Any], Any, list[Any]]:
+    """Second moments in material and in world axes, trace of these, and the inverse of the inertia of turns."""
+    light = 1.0 / M[0]
+    S = full([M[5 + 4 * i + j] - light * (M[1 + i] * M[1 + j]) for i, j in PAIRS])
+    weighed = product(S, A)
+    moments = [dot([A[0][i], A[1][i], A[2][i]], [weighed[0][j], weighed[1][j], weighed[2][j]]) for i, j in PAIRS]
+    trace = moments[0] + moments[1] + moments[2]
+    return S, moments, trace, inverse([trace - m for m in moments[:3]] + [-m for m in moments[3:]])
+
+
+def _turned(yields: list[Any], A: Matrix, r: Matrix) -> list[Any]:
+    """ω = J⁻¹τ, τ the torque of r on the rows of A."""
+    turns = [cross(row, force) for row, force in zip(A, r, strict=True)]
+    return times(yields, [turns[0][x] + turns[1][x] + turns[2][x] for x in range(3)])
+
+
+@emitted("first, last, mass, filtered, squared, a, Q, V, found")
+def turn_of_eight(e: Emitter) -> None:
+    eight = e.neighbours(e.index(0), e.index(1))
+    a, Q, V = (e.of(k, eight, 12) for k in (5, 6, 7))
+    M, squared = e.of(2, eight, 16), e.wide(e.scalars(4, e.integer(0)).at(0))
+    A, rates = [Q[3:6], Q[6:9], Q[9:12]], [V[3:6], V[6:9], V[9:12]]
+    S, _, _, yields = _inertia(M, A)
+    omega = _turned(yields, A, product(S, rates))
+    along, speed, bend = [dot(omega, row) for row in A], dot(omega, omega), 2.0 * e.one_of(3, eight)
+    C = full([bend * (speed * dot(A[i], A[j]) - along[i] * along[j]) for i, j in PAIRS])
+    found = []
+    for i in range(4):
+        for x in range(3):
+            curved = dot(C[i - 1], [row[x] for row in A]) if i else 0.0
+            pushed = M[4 * i] * a[x] + M[4 * i + 1] * a[3 + x] + M[4 * i + 2] * a[6 + x] + M[4 * i + 3] * a[9 + x]
+            found.append(squared * (curved - pushed))
+    e.put_of(8, eight, found)
+
+
 @emitted("first, last, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push")
 def start_of_eight(e: Emitter) -> None:
     eight = e.neighbours(e.index(0), e.index(1))
@@ -97,16 +132,7 @@ def start_of_eight(e: Emitter) -> None:
     M, inverse_M = (e.of(k, eight, 16) for k in (2, 3))
     squared, scale = (e.wide(e.scalars(6, e.integer(0)).at(k)) for k in range(2))
     A, rates = [Q[3:6], Q[6:9], Q[9:12]], [V[3:6], V[6:9], V[9:12]]
-    light = 1.0 / M[0]
-    S = full([M[5 + 4 * i + j] - light * (M[1 + i] * M[1 + j]) for i, j in PAIRS])
-    weighed = product(S, A)
-    moments = [dot([A[0][i], A[1][i], A[2][i]], [weighed[0][j], weighed[1][j], weighed[2][j]]) for i, j in PAIRS]
-    trace = moments[0] + moments[1] + moments[2]
-    yields = inverse([trace - m for m in moments[:3]] + [-m for m in moments[3:]])
-
-    def turned(r: Matrix) -> list[Any]:
-        turns = [cross(row, force) for row, force in zip(A, r, strict=True)]
-        return times(yields, [turns[0][x] + turns[1][x] + turns[2][x] for x in range(3)])
+    S, moments, trace, yields = _inertia(M, A)
 
     def caused(r: Matrix) -> list[Any]:
         """M⁻¹ times forces on rows 1 to 3."""
@@ -119,7 +145,7 @@ def start_of_eight(e: Emitter) -> None:
     k, filtered = e.one_of(4, eight), e.one_of(5, eight)
     world, stiffness = full(moments), 2.0 * filtered + (1.0 / 3.0) * trace
     heavy = product(S, rates)
-    omega = turned(heavy)
+    omega = _turned(yields, A, heavy)
     more = caused(_uncoupled(world, stiffness, A, heavy, omega))
     e.put_of(10, eight, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
     along, speed = [dot(omega, row) for row in A], dot(omega, omega)
@@ -132,6 +158,6 @@ def start_of_eight(e: Emitter) -> None:
     g = [[dot(row, [A[0][x], A[1][x], A[2][x]]) for x in range(3)] for row in full(C)]
     pushed = product(S, [a[3:6], a[6:9], a[9:12]])
     r = [[squared * pushed[i][x] - g[i][x] for x in range(3)] for i in range(3)]
-    extra = _uncoupled(world, stiffness, A, r, turned(r))
+    extra = _uncoupled(world, stiffness, A, r, _turned(yields, A, r))
     forces = [[extra[i][x] - g[i][x] for x in range(3)] for i in range(3)]
     e.put_of(11, eight, [squared * a[n] + value for n, value in enumerate(caused(forces))])

@@ -41,7 +41,7 @@ from dovetail.solver.assembly.start import (
 from dovetail.solver.blocks import Blocks, copy_active
 from dovetail.solver.contribution import Start
 from dovetail.solver.integrator import CARRIED, Methods
-from dovetail.solver.joint.constraints import ALONG, CLOSED, start_rows
+from dovetail.solver.joint.constraints import ALONG, CLOSED, STILL, start_rows
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows, start_forces
 from dovetail.solver.model import Model
@@ -177,10 +177,12 @@ def factor_filter(model: Model, active: Indices, blocks: Blocks) -> None:
         )
 
 
-def solve_filter(model: Model, active: Indices, blocks: Blocks, b: Array, closed: float = ALONG) -> Array:
-    """b (n, 12) ← P⁻¹ b of active bodies (n,), exact joints obeyed up to `closed` times that."""
+def solve_filter(
+    model: Model, active: Indices, blocks: Blocks, b: Array, closed: float = ALONG, least: float = 0.0
+) -> Array:
+    """b (n, 12) ← P⁻¹ b of active bodies (n,), exact joints obeyed up to `closed` times that, or to `least`."""
     if blocks is model.directions.blocks:
-        return model.directions.solve(b, active, closed, apart=True)
+        return model.directions.solve(b, active, closed, True, least)
     return blocks.solve(active, b)
 
 
@@ -215,7 +217,7 @@ def _solve(
     potential, mass = model.potential, model.bodies.mass
     exact, laws, Q, V, h, g = potential.exact, potential.laws, start.Q, start.V, start.h, blocks.g
     set_momentum(mass, active, V, h, start.drift, g)
-    scatter(active, solve_filter(model, active, blocks, g), 1.0, V)
+    scatter(active, solve_filter(model, active, blocks, g, least=STILL / h), 1.0, V)
     np.copyto(g, known.gradient)
     if half is not None:
         V += half

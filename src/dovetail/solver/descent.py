@@ -236,6 +236,8 @@ def _descend(d: Descent, s: Islands) -> tuple[int, int]:
         s.alpha[m] = 1.0
     if d.skip == 0:
         _run(d, d.between[0, 0], ENERGIES)
+    elif len(d.record) > 0 and keep_from_inverting(s, Q[1]):
+        return GIVEN_UP, 0  # of which the general way asks the energy
     _book(d)
     numbers[OPEN] = d.asked[IS_OPEN]
     _run(d, d.at_start, LIMIT)

@@ -267,14 +267,16 @@ class Directions:
         copy_active(active, blocks.g, self.y)
         return self.y
 
-    def solve(self, b: Array, active: Indices, closed: float = CLOSED, apart: bool = False) -> Array:
+    def solve(
+        self, b: Array, active: Indices, closed: float = CLOSED, apart: bool = False, least: float = 0.0
+    ) -> Array:
         """b (n, 12) ← x of H x = b + Jᵀμ, J x = 0, with H as last assembled and factored, J of the exact joints.
 
-        J x is zero up to `closed` times x; `apart` says that there are no contacts in H.
+        J x is zero up to `closed` times x, or to `least`; `apart` says that there are no contacts in H.
         """
         self.blocks.solve(active, b, _ACCURATE)
         if self.potential.exact is not None:
-            self.potential.exact.restrict(self.blocks, active, b, closed, apart)
+            self.potential.exact.restrict(self.blocks, active, b, closed, apart, least)
         return b
 
     def add_force(self, force: Array, y: Array) -> None:

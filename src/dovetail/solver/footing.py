@@ -22,7 +22,7 @@ from dovetail.solver.assembly.start import (
 )
 from dovetail.solver.blocks import clear_resting
 from dovetail.solver.integrator import Methods
-from dovetail.solver.joint.constraints import ALONG, CLOSED, add_bends, restrict_direction, start_rows
+from dovetail.solver.joint.constraints import ALONG, CLOSED, STILL, add_bends, restrict_direction, start_rows
 from dovetail.solver.joint.law_start import accept_start, curve_laws, start_laws
 from dovetail.solver.joint.row_algebra import curve_rows
 from dovetail.solver.linear.cholesky import factor, solve
@@ -96,8 +96,8 @@ def footing_of(
         if not exact.is_linear:
             curved.append(program.add(add_bends, known, h, Q, V, g))
         restricted = [
-            [program.add(restrict_direction, known, blocks, None, free, free, closed, True, g, exact.restraint)]
-            for closed in (ALONG, CLOSED if held else ALONG)
+            [program.add(restrict_direction, known, blocks, None, free, free, closed, least, True, g, exact.restraint)]
+            for closed, least in ((ALONG, STILL / h), (CLOSED if held else ALONG, 0.0))
         ]
     to_velocity = [program.add(set_momentum, mass, free, V, h, start.drift, g), *solved, *restricted[0]]
     to_velocity.append(program.add(scatter, free, g, 1.0, V))

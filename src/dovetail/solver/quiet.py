@@ -297,7 +297,7 @@ class Quiet:
             direct=np.array(direct), close=np.array(close), export=np.array(export, np.int64),
             watching=self._watching.words(), **places, present=np.ones(len(self.watched), np.int64),
             numbers=potential.numbers, Q=Q, E=E, y=y, found=found, swept=swept, sweeps=int(sweep is not None),
-            stays=np.zeros(n), waits=np.zeros(n, np.int64), skip=int(model.all_exact and not self.watched),
+            stays=np.zeros(n), waits=np.zeros(n, np.int64), skip=int(model.all_exact),
             asked=np.zeros(3), worst=np.zeros(1),
         )  # fmt: skip
 

@@ -12,6 +12,7 @@ from dovetail.solver.linear import block12, block12_plain
 # which operands an operation takes: D block to be factored, I the same but indefinite, U factored block, B any block,
 # R reciprocal diagonal, v vector
 OPERANDS = {
+    "add_dyad": "Bvv",
     "add_gram": "BB",
     "cholesky": "DR",
     "signed_cholesky": "IRv",
@@ -94,6 +95,7 @@ def test_vector_code_does_what_the_plain_loops_do(name, rng):
 
 
 DEFINITIONS = {
+    "add_dyad": lambda C, x, y: {0: C + np.outer(x, y)},
     "add_gram": lambda C, A: {0: C + A.T @ A},
     "cholesky": lambda D, R: {0: np.linalg.cholesky(D).T, 1: 1 / np.diag(np.linalg.cholesky(D))},
     "subtract_gram": lambda C, A: {0: C - A.T @ A},

@@ -19,9 +19,9 @@ from dovetail.solver.articulated.arrays import SweepArrays
 from dovetail.solver.articulated.special_rows import SpecialRows, place_row
 from dovetail.solver.assembly.start import FAR
 from dovetail.solver.contribution import Start
-from dovetail.solver.joint.coordinates import compliance, coordinate_at, gather_rows, second_rate
-from dovetail.solver.joint.law_start import rate_along, rate_slope, start_of
-from dovetail.solver.joint.laws import Laws, linearise_laws
+from dovetail.solver.joint.coordinates import compliance
+from dovetail.solver.joint.law_start import bend_of, rate_along, start_of
+from dovetail.solver.joint.laws import Laws, locate_law
 from dovetail.typing import Array, Indices
 
 __all__ = ["Calls", "LawStarts"]
@@ -35,11 +35,13 @@ _WEIGHT, _SLOPE, _MOVED = range(3)
 
 @kernel
 def _measure(laws: Laws, start: Start, triple: Indices, measured: Array) -> None:
-    """measured (3, a) ← those of acting coordinates with a triple (a,), linearised at the start."""
+    """measured (3, a) ← those of acting coordinates with a triple (a,), located at the start."""
     c, h = laws.coordinates, start.h
-    linearise_laws(laws, start.Q)
+    size = 3 * c.widest
+    F, dx, d2x = np.empty(size), np.empty(size), np.zeros(size * size)
     room, d = np.empty(laws.longest + 1), np.zeros((4, 3))
     for i in range(len(laws.acting)):
+        locate_law(laws, i, start.Q, F, dx, d2x)
         if triple[i] < 0:
             continue
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
@@ -51,22 +53,13 @@ def _measure(laws: Laws, start: Start, triple: Indices, measured: Array) -> None
 
 @kernel
 def _bend(laws: Laws, start: Start, triple: Indices, measured: Array) -> None:
-    """Slopes += h² weight (Ḟ·∇²x Ḟ) along V̂, and that of rate laws with the targets of the last step."""
-    c, h = laws.coordinates, start.h
-    size = 3 * c.widest
-    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
+    """Slopes += h² weight (Ḟ·∇²x Ḟ) along V̂, and those of rate laws with the targets of the last step."""
+    size = 3 * laws.coordinates.widest
+    F, dx, d2x = (np.empty(size), np.empty(size)), np.empty(size), np.empty(size * size)
     room, d = np.empty(laws.longest + 1), np.zeros((2, 3))
     for i in range(len(laws.acting)):
-        if triple[i] < 0:
-            continue
-        k, x, J, weight, slope = laws.acting[i], laws.x[i], laws.J[i], measured[_WEIGHT, i], 0.0
-        if weight != 0.0:
-            n = gather_rows(c, k, start.Q, F)
-            gather_rows(c, k, start.V, dF)
-            coordinate_at(c, k, 1.0, F, n, dx, d2x)
-            slope += h * h * weight * second_rate(n, d2x, dF)
-        slope += rate_slope(laws, i, x, rate_along(J, c.left[k], c.right[k], start.V), h, room, d)
-        measured[_SLOPE, i] += slope
+        if triple[i] >= 0:
+            measured[_SLOPE, i] += bend_of(laws, start, i, measured[_WEIGHT, i], 0, F, dx, d2x, room, d)
 
 
 @kernel

@@ -31,7 +31,7 @@ from dovetail.kernel.emit import LANES
 from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.bodies import ORTHO, Bodies
-from dovetail.solver.body_lanes import start_of_eight
+from dovetail.solver.body_lanes import start_of_eight, turn_of_eight
 from dovetail.solver.contribution import Start
 from dovetail.solver.energy.arap import add_arap_gradient
 from dovetail.solver.energy.kinetic import add_kinetic_hessian
@@ -52,6 +52,7 @@ __all__ = [
     "set_momentum",
     "spin_of",
     "turn_of",
+    "turn_of_one",
     "turn_to_acceleration",
 ]
 
@@ -217,6 +218,16 @@ def aim_of_one(
             push[b, i, x] = value
 
 
+def turn_of_one(mass: Array, filtered: float, h: float, a: Array, Q: Array, V: Array, b: int, change: Array) -> None:
+    """change[b] ← −h² M a + h² curvature of one body."""
+    for i in range(4):
+        for x in range(3):
+            change[b, 3 * i + x] = 0.0
+            for j in range(4):
+                change[b, 3 * i + x] -= h * h * mass[b, i, j] * a[b, j, x]
+    _add_curvature(filtered, h, mass, Q, V, b, change, b)
+
+
 @kernel
 def mark_turning(mechanism: Indices, active: Indices, V: Array, least: float, out: Indices) -> int:
     """out (n,) ← 1 for active bodies of mechanisms in which A of one changes by more than `least` [1/s]; how many."""
@@ -232,6 +243,15 @@ def mark_turning(mechanism: Indices, active: Indices, V: Array, least: float, ou
         out[b] = 1 if active[b] and turns[mechanism[b]] else 0
         count += out[b]
     return count
+
+
+@kernel
+def _some_act(active: Indices, first: int) -> bool:
+    """Whether any of eight bodies is active."""
+    acting = 0
+    for k in range(first, min(first + LANES, len(active))):
+        acting += active[k]
+    return acting != 0
 
 
 @kernel
@@ -251,10 +271,7 @@ def aim_at_start(
         filtered[b] = _share(stiffness[b], bodies.largest_moment[b])
     mass, inverse, last = bodies.mass, bodies.mass_inverse, len(Q) - 1
     for b in range(0, len(Q) if jit_enabled else 0, LANES):
-        acting = 0
-        for k in range(b, min(b + LANES, len(Q))):
-            acting += active[k]
-        if acting:
+        if _some_act(active, b):
             start_of_eight(b, last, mass, inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
     for b in range(len(Q)):
         if active[b]:
@@ -295,14 +312,18 @@ def turn_to_acceleration(
     mass: Array, active: Indices, filtered: Array, h: float, a: Array, Q: Array, V: Array, g: Array
 ) -> None:
     """g ← g − h² M a + h² curvature of the shapes along V, of active bodies."""
+    change, squared, last = np.empty((len(V), 12)), np.empty(1), len(V) - 1
+    squared[0] = h * h
+    for b in range(0, len(V) if jit_enabled else 0, LANES):
+        if _some_act(active, b):
+            turn_of_eight(b, last, mass, filtered, squared, a, Q, V, change)
     for b in range(len(V)):
         if not active[b]:
             continue
-        for i in range(4):
-            for x in range(3):
-                for j in range(4):
-                    g[b, 3 * i + x] -= h * h * mass[b, i, j] * a[b, j, x]
-        _add_curvature(filtered[b], h, mass, Q, V, b, g, b)
+        if not jit_enabled:
+            turn_of_one(mass, filtered[b], h, a, Q, V, b, change)
+        for i in range(12):
+            g[b, i] += change[b, i]
 
 
 @kernel

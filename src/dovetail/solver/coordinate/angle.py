@@ -44,12 +44,9 @@ def angle(F: Array, exact: float, dx: Array, d2x: Array) -> float:
     if exact == 0.0:
         return math.atan2(s, c)
     for k in range(11, -1, -1):
-        for m in range(11, -1, -1):
-            if k > 0:
-                d2x[12 * k + m] = -(d2x[k] * dx[m] + dx[k] * d2x[m])
-    first = d2x[0]
-    for m in range(11, -1, -1):
-        d2x[m] = -(first * dx[m] + dx[0] * d2x[m])
+        real, imaginary = d2x[k], dx[k]
+        for m in range(12):
+            d2x[12 * k + m] = -(real * dx[m] + imaginary * d2x[m])
     for a in range(3):
         # d²z/z between the bodies: c couples n–n and b–b, s couples b_i–n_j and n_i–b_j
         for left, right, value in ((a, 6 + a, v), (3 + a, 9 + a, v), (3 + a, 6 + a, u), (a, 9 + a, -u)):

@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8, integer, nested
-from dovetail.solver.blocks import Blocks
+from dovetail.solver.blocks import Blocks, clear_resting
 from dovetail.solver.joint.combined import (
     Combined,
     apply_combined,
@@ -25,12 +25,14 @@ from dovetail.solver.joint.row_algebra import apply_rows, bend_rows, measure_row
 from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_merits
 from dovetail.solver.linear.cholesky import solve
 from dovetail.solver.linear.dual import solve_points
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = [
     "ALONG",
     "CLOSED",
     "GAP",
+    "STILL",
     "Constraints",
     "add_bends",
     "add_merits",
@@ -45,6 +47,7 @@ __all__ = [
 
 ALONG = 1e-10  # |J x| over |x| of a start or an adjoint that is not; the error of its μ is this times K: 1e-4 and more
 CLOSED = 1e-13  # [m, –] a residual that is not worth a correction, for a scene of the size of a metre
+STILL = 1e-16  # [m, –] h |J V̂| that is lost in the round-off of positions: a machine that stands has no velocity
 GAP = 1e-11  # [m, –] a residual at which a joint does not count as closed: 1e-9 rad on a hinge of a centimetre
 
 _MERIT = 1e-4  # K_m / K, the strength of a usual penalty: a stiff one would only let a slider creep along its curve
@@ -176,78 +179,96 @@ def set_closing_gradient(c: Constraints, g: Array) -> None:
 
 
 @kernel
+def _largest(values: Array, k: int) -> float:
+    """The largest entry of a row."""
+    largest = 0.0
+    for a in range(values.shape[1]):
+        if not abs(values[k, a]) <= largest:
+            largest = abs(values[k, a])
+    return largest
+
+
+@kernel
 def _spread(values: Array, of: Indices, out: Array) -> None:
     """out (m,) ← the larger of it and the largest entries of the rows of each part, of (r,); −1 is none."""
     for r in range(len(values)):
         if of[r] >= 0:
-            for a in range(values.shape[1]):
-                if not abs(values[r, a]) <= out[of[r]]:
-                    out[of[r]] = abs(values[r, a])
+            n, largest = natural(of[r]), _largest(values, r)
+            if not largest <= out[n]:
+                out[n] = largest
+
+
+@kernel
+def _dot(a: Array, b: Array, k: int) -> float:
+    """a · b of rows k (3)."""
+    return a[k, 0] * b[k, 0] + a[k, 1] * b[k, 1] + a[k, 2] * b[k, 2]
 
 
 @kernel
 def _correct(
     c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, parts: tuple[Indices, Indices],
     open_by: Array, y: Array, mu: Array,
-) -> None:  # fmt: skip
-    """y ← y + A⁻¹Jᵀμ with J A⁻¹Jᵀμ = residual, up to what each part is open by (m,); mu (r, 3) += μ.
+) -> bool:  # fmt: skip
+    """y ← y + A⁻¹Jᵀμ with J A⁻¹Jᵀμ = residual, up to what each part is open by (m,); mu (r, 3) += μ, residual ← rest.
 
     Conjugate gradients on J A⁻¹Jᵀ with K as its inverse, of each part: A⁻¹ couples none with another. parts are those
-    of rows (r,) and bodies (n,), rest (n,) the active bodies that are in no net.
+    of rows (r,) and bodies (n,), rest (n,) the active bodies that are in no net. Whether all are closed so far.
     """
     rows, bodies, m = len(c.K), len(y), len(open_by)
     of, body_of = parts
-    r, p, applied, step = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((bodies, 12))
+    r, p, applied, step = c.residual, np.empty((rows, 3)), np.empty((rows, 3)), np.zeros((bodies, 12))
     rz, past, curvature = np.zeros(m), np.zeros(m), np.zeros(m)
     stiff, alpha, left = np.zeros(m), np.zeros(m), np.zeros(m)
-    _spread(c.residual, of, left)
+    _spread(r, of, left)
     for k in range(rows):
         goes = of[k] >= 0 and not left[of[k]] <= open_by[of[k]]
         for a in range(3):
-            r[k, a] = c.residual[k, a] if goes else 0.0
-            p[k, a] = c.K[k] * r[k, a]
-            rz[of[k]] += r[k, a] * p[k, a]
+            p[k, a] = c.K[k] * r[k, a] if goes else 0.0
+        rz[of[k]] += _dot(r, p, k)
     for _ in range(_CORRECTIONS):
-        step[:] = 0.0
         _pull_back(c, p, step)
         if net is not None:
             solve_points(net, active, blocks.D, step)
         span = (0, 0, len(blocks.order))
         solve(blocks.order, blocks.row_start, blocks.column, rest, blocks.D, blocks.U, blocks.R, step, span)
-        for b in range(bodies):
-            if not active[b]:
-                for i in range(12):
-                    step[b, i] = 0.0
+        clear_resting(active, step)
         _apply(c, active, step, applied)
-        curvature[:] = 0.0
-        stiff[:] = 0.0
+        for n in range(m):
+            curvature[n] = stiff[n] = 0.0
         for k in range(rows):
-            for a in range(3):
-                curvature[of[k]] += p[k, a] * applied[k, a]
-                stiff[of[k]] += c.yields[k] * p[k, a] * p[k, a]
+            curvature[of[k]] += _dot(p, applied, k)
+            stiff[of[k]] += c.yields[k] * _dot(p, p, k)
         for n in range(m):
             alpha[n] = rz[n] / curvature[n] if curvature[n] > _LOST * stiff[n] else 0.0
             past[n], rz[n], left[n] = rz[n], 0.0, 0.0
         for b in range(bodies):
-            if body_of[b] >= 0 and alpha[body_of[b]] != 0.0:
+            share = alpha[natural(body_of[b])] if body_of[b] >= 0 else 0.0
+            if share != 0.0:
                 for i in range(12):
-                    y[b, i] += alpha[body_of[b]] * step[b, i]
+                    y[b, i] += share * step[b, i]
+            for i in range(12):
+                step[b, i] = 0.0
         for k in range(rows):
             n = of[k]
             for a in range(3):
                 mu[k, a] += alpha[n] * p[k, a]
                 r[k, a] -= alpha[n] * applied[k, a]
-                rz[n] += c.K[k] * r[k, a] * r[k, a]
+            rz[n] += c.K[k] * _dot(r, r, k)
         _spread(r, of, left)
-        some = False
-        for k in range(rows):
-            n = of[k]
-            goes = alpha[n] != 0.0 and not left[n] <= open_by[n]
-            some = some or goes
-            for a in range(3):
-                p[k, a] = c.K[k] * r[k, a] + (rz[n] / past[n]) * p[k, a] if goes else 0.0
+        some = opens = False
+        for n in range(m):
+            is_open = not left[n] <= open_by[n]
+            goes = alpha[n] != 0.0 and is_open
+            some, opens = some or goes, opens or is_open
+            alpha[n] = rz[n] / past[n] if goes else math.inf
         if not some:
-            break
+            return not opens
+        for k in range(rows):
+            share = alpha[of[k]]
+            goes = share < math.inf
+            for a in range(3):
+                p[k, a] = c.K[k] * r[k, a] + share * p[k, a] if goes else 0.0
+    return False
 
 
 @kernel
@@ -334,28 +355,31 @@ def close_direction(
 
 @kernel
 def restrict_direction(
-    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, closed: float, apart: bool, x: Array,
-    mu: Array,
+    c: Constraints, blocks: Blocks, net: Any, active: Indices, rest: Indices, closed: float, least: float, apart: bool,
+    x: Array, mu: Array,
 ) -> None:  # fmt: skip
-    """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend up to `closed` times x; mu (r, 3) ← μ.
+    """x = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend; mu (r, 3) ← μ.
 
+    J x is that up to `closed` times x, or to `least`, whichever is more.
     `apart` says that no contacts couple mechanisms.
     """
     many, residual = c.mechanisms if apart else 1, c.residual
     of, body_of = (c.of, c.body_of) if apart else (np.zeros(len(c.K), np.int64), np.zeros(len(x), np.int64))
-    size, left = np.zeros(many), np.zeros(many)
-    mu[:] = 0.0
-    for n in range(3):
+    size, left, open_by = np.zeros(many), np.zeros(many), np.empty(many)
+    for k in range(len(mu)):
+        mu[k, 0] = mu[k, 1] = mu[k, 2] = 0.0
+    for _ in range(2):
         _apply(c, active, x, residual)
         for k in range(len(residual)):
             for a in range(3):
                 residual[k, a] = c.bend[k, a] - residual[k, a]
         _spread(x, body_of, size)  # what is left of a sum is as inexact as its largest part
-        left[:] = 0.0
+        for m in range(many):
+            left[m] = 0.0
         _spread(residual, of, left)
         some = False
-        for m in range(len(size)):
-            some = some or not left[m] <= closed * size[m]
-        if not some or n == 2:
+        for m in range(many):
+            open_by[m] = max(closed * size[m], least)
+            some = some or not left[m] <= open_by[m]
+        if not some or _correct(c, blocks, net, active, rest, (of, body_of), open_by, x, mu):
             break
-        _correct(c, blocks, net, active, rest, (of, body_of), closed * size, x, mu)

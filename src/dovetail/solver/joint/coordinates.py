@@ -15,8 +15,10 @@ from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.kernel.record import f8, i8, integer
 from dovetail.solver.joint.function import Coordinate, call_coordinate, nearest
-from dovetail.solver.joint.stencil import Pairs, Stencils
+from dovetail.solver.joint.stencil import Pairs, Stencils, image
+from dovetail.solver.linear.block12 import add_dyad
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = [
@@ -98,18 +100,18 @@ class Coordinates(Pairs):
 @kernel
 def gather_rows(c: Coordinates, k: int, Q: Array, F: Array) -> int:
     """F ← W Q of coordinate k; how many numbers that are."""
-    left, right, start, end, W, sides = c.left[k], c.right[k], c.first[k], c.first[k + 1], c.W, c.sides
+    left, right, start, end = natural(c.left[k]), natural(c.right[k]), natural(c.first[k]), c.first[k + 1]
+    W, sides = c.W, c.sides
     for r in range(start, end):
-        at = 3 * (r - start)
-        for a in range(3):
-            value = 0.0
-            if sides[r, 0]:
-                for i in range(4):
-                    value += W[r, i] * Q[left, i, a]
-            if sides[r, 1]:
-                for i in range(4):
-                    value += W[r, 4 + i] * Q[right, i, a]
-            F[at + a] = value
+        r = natural(r)
+        at = natural(3 * (r - start))
+        x = y = z = 0.0
+        if sides[r, 0]:
+            x, y, z = image(W[r], 0, Q, left)
+        if sides[r, 1]:
+            u, v, w = image(W[r], 4, Q, right)
+            x, y, z = x + u, y + v, z + w
+        F[at], F[at + 1], F[at + 2] = x, y, z
     return 3 * (end - start)
 
 
@@ -127,34 +129,33 @@ def coordinate_at(c: Coordinates, k: int, exact: float, F: Array, n: int, dx: Ar
 @kernel
 def pull_back_slope(c: Coordinates, k: int, dx: Array, J: Array) -> None:
     """J (2, 12) ← ∇x on the left and on the right body."""
-    for i in range(12):
-        J[0, i] = 0.0
-        J[1, i] = 0.0
-    start, end, W = c.first[k], c.first[k + 1], c.W
-    for r in range(start, end):
-        at = 3 * (r - start)
-        for side in range(2):
-            if c.sides[r, side]:
-                for i in range(4):
-                    for a in range(3):
-                        J[side, 3 * i + a] += W[r, 4 * side + i] * dx[at + a]
+    start, W = natural(c.first[k]), c.W
+    rows = c.first[k + 1] - start
+    for side in range(2):
+        for i in range(4):
+            x = y = z = 0.0
+            for r in range(rows):
+                w = W[start + r, 4 * side + i]
+                x += w * dx[3 * r]
+                y += w * dx[3 * r + 1]
+                z += w * dx[3 * r + 2]
+            J[side, 3 * i] = x
+            J[side, 3 * i + 1] = y
+            J[side, 3 * i + 2] = z
 
 
 @kernel
-def add_outer(weight: float, left: int, right: int, block: int, J: Array, D: Array, U: Array) -> None:
-    """D, U += weight ∇x∇xᵀ with J (2, 12) on two bodies."""
+def add_outer(weight: float, left: int, right: int, block: int, J: Array, weighed: Array, D: Array, U: Array) -> None:
+    """D, U += weight ∇x∇xᵀ with J (2, 12) on two bodies; weighed (2, 12) is scratch."""
     for i in range(12):
-        for j in range(i, 12):
-            D[left, i, j] += weight * J[0, i] * J[0, j]
-            D[right, i, j] += weight * J[1, i] * J[1, j]
+        weighed[0, i] = weight * J[0, i]
+        weighed[1, i] = weight * J[1, i]
+    add_dyad(D, left, weighed, 0, J, 0)
+    add_dyad(D, right, weighed, 1, J, 1)
     if block >= 0:
-        for i in range(12):
-            for j in range(12):
-                U[block, i, j] += weight * J[0, i] * J[1, j]
+        add_dyad(U, block, weighed, 0, J, 1)
     elif block != NO_BLOCK:
-        for i in range(12):
-            for j in range(12):
-                U[flipped(block), i, j] += weight * J[1, i] * J[0, j]
+        add_dyad(U, flipped(block), weighed, 1, J, 0)
 
 
 @kernel
@@ -218,9 +219,11 @@ def compliance(J: Array, left: int, right: int, mass_inverse: Array) -> float:
     """∇x M⁻¹ ∇xᵀ over two bodies by themselves."""
     total = 0.0
     for side in range(2):
-        b = right if side else left
+        b = natural(right if side else left)
         for i in range(4):
-            for j in range(4):
-                for a in range(3):
-                    total += J[side, 3 * i + a] * mass_inverse[b, i, j] * J[side, 3 * j + a]
+            for a in range(3):
+                moved = 0.0
+                for j in range(4):
+                    moved += mass_inverse[b, i, j] * J[side, 3 * j + a]
+                total += J[side, 3 * i + a] * moved
     return total

@@ -132,14 +132,17 @@ class ExactJoints:
         c.of, c.body_of = mechanism[self.pairs].max(axis=1, initial=-1), mechanism
         c.mechanisms = max(int(mechanism.max(initial=-1)) + 1, 1)
 
-    def restrict(self, blocks: Blocks, active: Indices, x: Array, closed: float = CLOSED, apart: bool = False) -> None:
+    def restrict(
+        self, blocks: Blocks, active: Indices, x: Array, closed: float = CLOSED, apart: bool = False, least: float = 0.0
+    ) -> None:
         """x (n, 12) = A⁻¹b becomes the solution of H x = b + Jᵀμ with J x = bend, J as last linearised.
 
-        bend is zero, or what `add_curvature` has asked for, up to `closed` times x. `restraint` ← μ. `apart` says that
-        no contacts couple mechanisms.
+        bend is zero, or what `add_curvature` has asked for, up to `closed` times x, or to `least`. `restraint` ← μ.
+        `apart` says that no contacts couple mechanisms.
         """
         rest = blocks.by_factor(active)
-        restrict_direction(self.constraints, blocks, blocks.net, active, rest, closed, apart, x, self.restraint)
+        known, net = self.constraints, blocks.net
+        restrict_direction(known, blocks, net, active, rest, closed, least, apart, x, self.restraint)
 
     def begin_start(self) -> None:
         """A consistent start obeys J V̂ = 0, whatever the multipliers are."""

@@ -32,10 +32,11 @@ from dovetail.kernel.kernel import kernel
 from dovetail.solver.contribution import Start, motion
 from dovetail.solver.joint.coordinates import add_outer, compliance, coordinate_at, gather_rows, second_rate
 from dovetail.solver.joint.function import call_law
-from dovetail.solver.joint.laws import EXCESS, Laws, linearise_laws
+from dovetail.solver.joint.laws import EXCESS, Laws, locate_law
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Flags
 
-__all__ = ["accept_start", "curve_laws", "rate_along", "rate_slope", "start_laws", "start_of"]
+__all__ = ["accept_start", "bend_of", "curve_laws", "rate_along", "rate_slope", "start_laws", "start_of"]
 
 
 @kernel
@@ -72,6 +73,23 @@ def _call(laws: Laws, m: int, p: Array, x: float, start: float, step: float, roo
     d[2] = 0.0
     call_law(laws.address[m], x, room, 0, d)
     d[1] = max(d[1], d[2])
+
+
+@kernel
+def _recall(
+    laws: Laws, m: int, steps: int, x: float, start: float, step: float, room: Array, now: Array, d: Array
+) -> None:
+    """The same with the parameters of so many steps before the last one, of a law with φ′, φ″ `now`.
+
+    Most targets rest, so that this is known. The h of a law that does not depend on the rate is one of its parameters.
+    """
+    p, past, has_rate = laws.p, laws.past[steps], laws.start[m] >= 0
+    at, end = natural(laws.at[m]), laws.at[m + 1] if m + 1 < len(laws.at) else len(p)
+    for i in range(at, end):
+        if p[i] != past[i] and not (has_rate and (i == laws.start[m] or i == laws.step[m])):
+            _call(laws, m, past, x, start, step, room, d)
+            return
+    d[0], d[1] = now[0], now[1]
 
 
 @kernel
@@ -116,8 +134,8 @@ def start_of(
             damping *= damping * yields / (1.0 + damping * yields)
         elif now[0] == 0.0 and now[1] == 0.0:
             continue
-        _call(laws, m, laws.past[0], x, before, half, room, last)
-        _call(laws, m, laws.past[1], x, before, half, room, earlier)
+        _recall(laws, m, 0, x, before, half, room, now, last)
+        _recall(laws, m, 1, x, before, half, room, now, earlier)
         last[0] = _with_gain(last, now, now[0])
         earlier[0] = _with_gain(earlier, now, last[0])
         share = stiffness * yields / (1.0 + stiffness * yields)
@@ -137,7 +155,7 @@ def rate_slope(laws: Laws, i: int, x: float, rate: float, h: float, room: Array,
         if laws.start[m] >= 0 and laws.step[m] >= 0:
             before = x - 0.5 * h * rate
             _call(laws, m, laws.p, x, before, 0.5 * h, room, now)
-            _call(laws, m, laws.past[0], x, before, 0.5 * h, room, last)
+            _recall(laws, m, 0, x, before, 0.5 * h, room, now, last)
             slope += 4.0 * _with_gain(last, now, now[0])
     return slope
 
@@ -149,9 +167,11 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
     weight (a,) ← that of ∇x∇xᵀ. The gradient of rate laws needs V̂, and is added by `curve_laws`.
     """
     c, h = laws.coordinates, start.h
-    linearise_laws(laws, start.Q)
+    size = 3 * c.widest
+    F, dx, d2x, weighed = np.empty(size), np.empty(size), np.zeros(size * size), np.empty((2, 12))
     room, d = np.empty(laws.longest + 1), np.zeros((4, 3))
     for i in range(len(laws.acting)):
+        locate_law(laws, i, start.Q, F, dx, d2x)
         k, x, J = laws.acting[i], laws.x[i], laws.J[i]
         left, right = c.left[k], c.right[k]
         held = max(start.held[left], start.held[right])
@@ -160,7 +180,7 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
         weight[i], slope, moved = start_of(laws, i, x, rate, yields, held, h, start.ratio, room, d)
         if weight[i] == 0.0 and slope == 0.0 and moved == 0.0:
             continue
-        add_outer(weight[i], left, right, c.block[k], J, D, U)
+        add_outer(weight[i], left, right, c.block[k], J, weighed, D, U)
         for e in range(12):
             g[left, e] += slope * J[0, e]
             g[right, e] += slope * J[1, e]
@@ -169,23 +189,38 @@ def start_laws(laws: Laws, start: Start, g: Array, D: Array, U: Array, weight: A
 
 
 @kernel
+def bend_of(
+    laws: Laws, start: Start, i: int, weight: float, held: int, F: tuple[Array, Array], dx: Array, d2x: Array,
+    room: Array, d: Array,
+) -> float:  # fmt: skip
+    """h² weight (Ḟ·∇²x Ḟ) along V̂ of acting coordinate i, and its slope of rate laws unless bodies are held.
+
+    The arrays are scratch.
+    """
+    c, k, slope = laws.coordinates, laws.acting[i], 0.0
+    if weight != 0.0:
+        n = gather_rows(c, k, start.Q, F[0])
+        gather_rows(c, k, start.V, F[1])
+        coordinate_at(c, k, 1.0, F[0], n, dx, d2x)
+        slope += start.h * start.h * weight * second_rate(n, d2x, F[1])
+    if not held:
+        rate = rate_along(laws.J[i], c.left[k], c.right[k], start.V)
+        slope += rate_slope(laws, i, laws.x[i], rate, start.h, room, d)
+    return slope
+
+
+@kernel
 def curve_laws(laws: Laws, start: Start, weight: Array, g: Array) -> None:
     """g += h² weight (Ḟ·∇²x Ḟ) ∇x along V̂, and the gradient of rate laws with the targets of the last step."""
-    c, h = laws.coordinates, start.h
+    c = laws.coordinates
     size = 3 * c.widest
-    F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
+    F, dx, d2x = (np.empty(size), np.empty(size)), np.empty(size), np.empty(size * size)
     room, d = np.empty(laws.longest + 1), np.zeros((2, 3))
     for i in range(len(laws.acting)):
-        k, x, J = laws.acting[i], laws.x[i], laws.J[i]
+        k, J = laws.acting[i], laws.J[i]
         left, right = c.left[k], c.right[k]
-        slope = 0.0
-        if weight[i] != 0.0:
-            n = gather_rows(c, k, start.Q, F)
-            gather_rows(c, k, start.V, dF)
-            coordinate_at(c, k, 1.0, F, n, dx, d2x)
-            slope += h * h * weight[i] * second_rate(n, d2x, dF)
-        if not (start.held[left] or start.held[right]):
-            slope += rate_slope(laws, i, x, rate_along(J, left, right, start.V), h, room, d)
+        held = max(start.held[left], start.held[right])
+        slope = bend_of(laws, start, i, weight[i], held, F, dx, d2x, room, d)
         if slope != 0.0:
             for e in range(12):
                 g[left, e] += slope * J[0, e]

@@ -26,7 +26,7 @@ from dovetail.solver.joint.function import Law, call_law
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
-__all__ = ["EXCESS", "LawBatch", "Laws", "assemble_laws", "law_energies", "law_slopes", "linearise_laws"]
+__all__ = ["EXCESS", "LawBatch", "Laws", "assemble_laws", "law_energies", "law_slopes", "linearise_laws", "locate_law"]
 
 EXCESS = 3
 """Places behind the prediction of what is inertia, by which its rate exceeds ∇x·V; see rotors.py."""
@@ -193,16 +193,22 @@ def law_energies(laws: Laws, Q: Array, owner: Indices, E: Array, stored: bool = 
 
 
 @kernel
+def locate_law(laws: Laws, i: int, Q: Array, F: Array, dx: Array, d2x: Array) -> None:
+    """J, x of acting coordinate i ← those at Q; F, dx, d2x are scratch."""
+    c, k = laws.coordinates, laws.acting[i]
+    n = gather_rows(c, k, Q, F)
+    laws.x[i] = coordinate_at(c, k, 0.0, F, n, dx, d2x)
+    pull_back_slope(c, k, dx, laws.J[i])
+
+
+@kernel
 def linearise_laws(laws: Laws, Q: Array) -> None:
     """J, x, slope, bend ← those at Q."""
     c = laws.coordinates
     size = 3 * c.widest
     F, dx, d2x, d = np.empty(size), np.empty(size), np.zeros(size * size), np.zeros(3)
     for i in range(len(laws.acting)):
-        k = laws.acting[i]
-        n = gather_rows(c, k, Q, F)
-        laws.x[i] = coordinate_at(c, k, 0.0, F, n, dx, d2x)
-        pull_back_slope(c, k, dx, laws.J[i])
+        locate_law(laws, i, Q, F, dx, d2x)
         _, laws.slope[i], laws.bend[i] = _evaluate(laws, i, laws.x[i], False, d)
 
 
@@ -212,7 +218,7 @@ def assemble_laws(laws: Laws, exact: bool, Q: Array, g: Array, D: Array, U: Arra
     c = laws.coordinates
     linearise_laws(laws, Q)
     size = 3 * c.widest
-    F, dx, d2x = np.empty(size), np.empty(size), np.empty(size * size)
+    F, dx, d2x, weighed = np.empty(size), np.empty(size), np.empty(size * size), np.empty((2, 12))
     for i in range(len(laws.acting)):
         slope, bend, J = laws.slope[i], laws.bend[i], laws.J[i]
         if slope == 0.0 and bend == 0.0:
@@ -223,7 +229,7 @@ def assemble_laws(laws: Laws, exact: bool, Q: Array, g: Array, D: Array, U: Arra
             g[left, e] += slope * J[0, e]
             g[right, e] += slope * J[1, e]
         if bend != 0.0:
-            add_outer(bend, left, right, c.block[k], J, D, U)
+            add_outer(bend, left, right, c.block[k], J, weighed, D, U)
         if exact and slope != 0.0:
             n = gather_rows(c, k, Q, F)
             coordinate_at(c, k, 1.0, F, n, dx, d2x)

@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.rows import Rows, across, cross, point_gap, set_slope, value_of
 from dovetail.solver.joint.stencil import gather, pull_back_gradient
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = ["add_row_forces", "apply_rows", "bend_rows", "curve_rows", "measure_rows", "pull_back_rows", "start_forces"]
@@ -56,8 +57,9 @@ def apply_rows(rows: Rows, active: Indices, y: Array, first: int, out: Array) ->
     left, right, W, at, step = rows.left, rows.right, rows.W, rows.at, y.reshape((len(y), 4, 3))
     if W.shape[1] == 1:
         for k in range(rows.exact, len(left)):
-            row, moves = first + k - rows.exact, active[left[k]] or active[right[k]]
-            u, v, w = point_gap(W, k, left[k], right[k], step) if moves else (0.0, 0.0, 0.0)
+            k = natural(k)
+            row, i, j = natural(first + k - rows.exact), natural(left[k]), natural(right[k])
+            u, v, w = point_gap(W, k, i, j, step) if active[i] or active[j] else (0.0, 0.0, 0.0)
             out[row, 0], out[row, 1], out[row, 2] = u, v, w
         return
     if rows.exact == len(left):
@@ -95,7 +97,8 @@ def _pull_back_points(rows: Rows, values: Array, first: int, g: Array) -> None:
     """The same of points, in registers: corrections of joints are little else."""
     W = rows.W
     for k in range(rows.exact, len(rows.left)):
-        left, right, row = rows.left[k], rows.right[k], first + k - rows.exact
+        k = natural(k)
+        left, right, row = natural(rows.left[k]), natural(rows.right[k]), natural(first + k - rows.exact)
         x, y, z = values[row, 0], values[row, 1], values[row, 2]
         for i in range(4):
             g[left, 3 * i] += W[k, 0, i] * x

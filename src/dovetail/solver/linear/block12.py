@@ -17,6 +17,7 @@ from dovetail.solver.linear import block12_plain as plain
 from dovetail.solver.linear.vector_code import DOUBLE, GROUPS, LANES, Block, Emitter, N, operation
 
 __all__ = [
+    "add_dyad",
     "add_gram",
     "cholesky",
     "signed_cholesky",
@@ -68,18 +69,19 @@ def _cholesky(e: Emitter, D: Block, R: Block, G: Block | None = None) -> Any:
         else:
             smaller = e.ir.fcmp_unordered("<", size, smallest)
             smallest = e.ir.select(smaller, size, smallest)
-        inverse = e.ir.fdiv(ir.Constant(DOUBLE, 1.0), e.square_root(size))
-        R.set_scalar(0, p, inverse)
+        # rows wait for 1/d of the pivots d above them, not for their roots: A −= r rᵀ/d, U = r/√d
+        inverse = e.ir.fdiv(ir.Constant(DOUBLE, 1.0), pivot)
+        reciprocal = e.ir.fmul(e.square_root(size), inverse if G is None else e.size(inverse))
+        R.set_scalar(0, p, reciprocal)
         sign = None if G is None else e.sign(pivot)
         if G is not None:
             G.set_scalar(0, p, sign)
-        scale = e.spread(inverse if G is None else e.ir.fmul(inverse, sign))
+        scale = e.spread(reciprocal if G is None else e.ir.fmul(reciprocal, sign))
         for g in row[p]:
-            row[p][g] = e.ir.fmul(row[p][g], scale)
-            D.set_lanes(p, g, row[p][g])
+            D.set_lanes(p, g, e.ir.fmul(row[p][g], scale))
+        downward = e.ir.fneg(inverse)
         for i in range(p + 1, N):
-            entry = e.entry(row[p], i)
-            weight = e.spread(e.ir.fneg(entry if G is None else e.ir.fmul(sign, entry)))
+            weight = e.spread(e.ir.fmul(e.entry(row[p], i), downward))
             for g in row[i]:
                 row[i][g] = e.multiply_add(weight, row[p][g], row[i][g])
     return smallest
@@ -99,6 +101,15 @@ def upper_transposed_solve_block(e: Emitter, U: Block, R: Block, X: Block) -> No
                 row[i][g] = e.multiply_add(weight, row[p][g], row[i][g])
 
 
+@operation(plain.add_dyad, 3)
+def add_dyad(e: Emitter, C: Block, X: Block, Y: Block) -> None:
+    y = [Y.lanes(0, g) for g in range(GROUPS)]
+    weights = [e.spread(X.scalar(0, i)) for i in range(N)]
+    for i in range(N):
+        for g in range(GROUPS):
+            C.set_lanes(i, g, e.multiply_add(weights[i], y[g], C.lanes(i, g)))
+
+
 @operation(plain.subtract_transposed_times, 3)
 def subtract_transposed_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
     total = [Y.lanes(0, g) for g in range(GROUPS)]
@@ -113,22 +124,26 @@ def subtract_transposed_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
 @operation(plain.subtract_times, 3)
 def subtract_times(e: Emitter, Y: Block, A: Block, X: Block) -> None:
     x = [X.lanes(0, g) for g in range(GROUPS)]
-    for i in range(N):
-        total = e.ir.fmul(A.lanes(i, 0), x[0])
-        for g in range(1, GROUPS):
-            total = e.multiply_add(A.lanes(i, g), x[g], total)
-        Y.set_scalar(0, i, e.ir.fsub(Y.scalar(0, i), e.lane_sum(total)))
+    for panel in range(GROUPS):
+        totals = []
+        for i in range(LANES * panel, LANES * panel + LANES):
+            total = e.ir.fmul(A.lanes(i, 0), x[0])
+            for g in range(1, GROUPS):
+                total = e.multiply_add(A.lanes(i, g), x[g], total)
+            totals.append(total)
+        Y.set_lanes(0, panel, e.ir.fsub(Y.lanes(0, panel), e.lane_sums(totals)))
 
 
 @operation(plain.upper_transposed_solve, 3)
 def upper_transposed_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
-    y = [Y.lanes(0, g) for g in range(GROUPS)]
+    # one entry after the other waits for the last: no lanes to be taken apart and filled again
+    y = [Y.scalar(0, p) for p in range(N)]
     for p in range(N):
-        value = e.ir.fmul(e.entry(y, p), R.scalar(0, p))
-        Y.set_scalar(0, p, value)
-        weight = e.spread(e.ir.fneg(value))
-        for g in range((p + 1) // LANES, GROUPS):
-            y[g] = e.multiply_add(weight, U.lanes(p, g), y[g])
+        y[p] = e.ir.fmul(y[p], R.scalar(0, p))
+        Y.set_scalar(0, p, y[p])
+        weight = e.ir.fneg(y[p])
+        for i in range(p + 1, N):
+            y[i] = e.multiply_add(weight, U.scalar(p, i), y[i])
 
 
 @operation(plain.upper_solve, 3)
@@ -136,10 +151,12 @@ def upper_solve(e: Emitter, U: Block, R: Block, Y: Block) -> None:
     y = [Y.scalar(0, p) for p in range(N)]
     for p in range(N - 1, -1, -1):
         y[p] = e.ir.fmul(y[p], R.scalar(0, p))
-        Y.set_scalar(0, p, y[p])
         weight = e.ir.fneg(y[p])
         for i in range(p):
             y[i] = e.multiply_add(weight, U.scalar(i, p), y[i])
+    for g in range(GROUPS):
+        # which is read in lanes next: those of single stores would have to wait for the cache
+        Y.set_lanes(0, g, e.together(y[LANES * g : LANES * g + LANES]))
 
 
 add_gram = operation(plain.add_gram, 2)(_gram(+1.0))

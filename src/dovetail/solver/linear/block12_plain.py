@@ -13,6 +13,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
 __all__ = [
+    "add_dyad",
     "add_gram",
     "cholesky",
     "signed_cholesky",
@@ -93,6 +94,14 @@ def subtract_gram(C: Array, c: int, A: Array, a: int) -> None:
         for i in range(12):
             for j in range(i, 12):
                 C[c, i, j] -= A[a, p, i] * A[a, p, j]
+
+
+@kernel
+def add_dyad(C: Array, c: int, X: Array, x: int, Y: Array, y: int) -> None:
+    """C[c] += X[x] Y[y]ᵀ."""
+    for i in range(12):
+        for j in range(12):
+            C[c, i, j] += X[x, i] * Y[y, j]
 
 
 @kernel

@@ -92,6 +92,13 @@ class Emitter:
         first = self.ir.insert_element(empty, x, ir.Constant(_LANE, 0))
         return self.ir.shuffle_vector(first, empty, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))
 
+    def together(self, scalars: list[Any]) -> Any:
+        """Four scalars in the lanes of a vector."""
+        vector: Any = ir.Constant(_VECTOR, ir.Undefined)
+        for k, x in enumerate(scalars):
+            vector = self.ir.insert_element(vector, x, ir.Constant(_LANE, k))
+        return vector
+
     def lane(self, vector: Any, k: int) -> Any:
         return self.ir.extract_element(vector, ir.Constant(_LANE, k))
 
@@ -99,9 +106,16 @@ class Emitter:
         """Entry of a row held as a list or dict of lane groups."""
         return self.lane(row[column // LANES], column % LANES)
 
-    def lane_sum(self, v: Any) -> Any:
-        left = self.ir.fadd(self.lane(v, 0), self.lane(v, 1))
-        return self.ir.fadd(left, self.ir.fadd(self.lane(v, 2), self.lane(v, 3)))
+    def lane_sums(self, rows: list[Any]) -> Any:
+        """The sum over the lanes of each of four vectors, (v₀ + v₁) + (v₂ + v₃), as one vector."""
+        pairs = [self._added(rows[k], rows[k + 1], (0, 4, 2, 6), (1, 5, 3, 7)) for k in (0, 2)]
+        return self._added(pairs[0], pairs[1], (0, 1, 4, 5), (2, 3, 6, 7))
+
+    def _added(self, a: Any, b: Any, some: tuple[int, ...], others: tuple[int, ...]) -> Any:
+        """Sum of two choices of the lanes of a and b."""
+        kind = ir.VectorType(_LANE, LANES)
+        chosen = [self.ir.shuffle_vector(a, b, ir.Constant(kind, list(lanes))) for lanes in (some, others)]
+        return self.ir.fadd(*chosen)
 
 
 def operation(
