@@ -189,7 +189,10 @@ def _step_apart(c: Company) -> None:
 
 @plain_kernel
 def march_together(c: Company, steps: int) -> int:
-    """Take so many steps, until a member has something to tell; `told` is what `march` returns, of each."""
+    """Take so many steps, until a member has something to tell; `told` is what `march` returns, of each.
+
+    Returns 0 where nobody has.
+    """
     apart, ends = c.apart, 0
     _carry(c.constants, 0, len(c.constants))
     for k in range(len(c.present)):
@@ -222,7 +225,7 @@ def march_together(c: Company, steps: int) -> int:
                     ends += reason != DONE
         if ends:
             break
-    return 1 if has_failed(c.words) else 0
+    return 1 if has_failed(c.words) or ends else 0
 
 
 @kernel
@@ -233,7 +236,7 @@ def fetch_company(c: Company) -> None:
 
 @plain_kernel
 def march_stage(stage: Stage, steps: int) -> int:
-    """March of all companies that are wanted; how many steps is said of each."""
+    """March of all companies that are wanted, by as many steps as is said of each; 0 where nobody has more to tell."""
     failed = 0
     for k in range(len(stage.calls)):
         if stage.wanted[k]:
