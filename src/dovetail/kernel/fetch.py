@@ -15,7 +15,7 @@ from dovetail.kernel.program import Program
 from dovetail.kernel.record import Record
 from dovetail.typing import Indices
 
-__all__ = ["fetch", "held_by", "lines_of"]
+__all__ = ["fetch", "held_by", "lines_at", "lines_of"]
 
 _LINE = 64  # bytes
 _LONGEST = 2**15  # bytes of an array from which on the machine sees by itself what is read next
@@ -65,12 +65,19 @@ def held_by(things: Iterable[Any]) -> list[Record | np.ndarray[Any, Any]]:
 
 def lines_of(things: Iterable[Any]) -> Indices:
     """Runs of lines (k, 2) in which records, arrays and programs lie, with all that they hold."""
-    found: set[int] = set()
+    spans = []
     for thing in held_by(things):
         if isinstance(thing, Record):
-            address, size = thing._pointer, 8 * thing._size
+            spans.append((thing._pointer, 8 * thing._size))
         else:
-            address, size = thing.__array_interface__["data"][0], thing.nbytes
+            spans.append((thing.__array_interface__["data"][0], thing.nbytes))
+    return lines_at(spans)
+
+
+def lines_at(spans: Iterable[tuple[int, int]]) -> Indices:
+    """Runs of lines (k, 2) that so many bytes from addresses on lie in; not of those that are too long."""
+    found: set[int] = set()
+    for address, size in spans:
         if 0 < size <= _LONGEST:
             found |= set(range(address // _LINE, (address + size - 1) // _LINE + 1))
     lines = np.array(sorted(found), np.int64)

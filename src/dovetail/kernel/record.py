@@ -142,6 +142,11 @@ class Record:
 
     _words: Any
 
+    def place_of(self, name: str) -> int:
+        """The address at which kernels find a number, or how long an array is."""
+        field = self.fields[name]
+        return self._pointer + 8 * (self._at[name] + (_HEAD if field.dimensions else 0))
+
     def __setattr__(self, name: str, value: Any) -> None:
         field = self.fields.get(name)
         if field is not None:

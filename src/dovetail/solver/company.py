@@ -19,25 +19,14 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from dovetail.kernel.copy import copy
 from dovetail.kernel.fetch import fetch
 from dovetail.kernel.kernel import kernel, plain_kernel
 from dovetail.kernel.program import RESULT, call, has_failed
-from dovetail.kernel.record import Record, i8, nested
+from dovetail.kernel.record import Record, i8, integer, nested
 from dovetail.solver.islands import Islands
-from dovetail.solver.load import BodyForces
-from dovetail.solver.march import (
-    DONE,
-    ITERATIONS,
-    LAST_RATE,
-    LAST_STEP,
-    REASON,
-    March,
-    begin,
-    end,
-    keep_books,
-    land,
-    refresh,
-)
+from dovetail.solver.march import DONE, REASON, STRAINED, March, begin, has_strain, keep_books, land, refresh
+from dovetail.solver.members import Members, is_as_known, may_join, tell
 from dovetail.typing import Indices
 
 __all__ = [
@@ -46,6 +35,7 @@ __all__ = [
     "begin_member",
     "end_member",
     "fetch_company",
+    "is_strained",
     "march_stage",
     "march_together",
     "rehearse",
@@ -60,8 +50,11 @@ class Company(Record):
 
     together             the march of their common model
     islands              those of it
+    members              what is asked of them, and told to them
     words                a program with calls of each member (k,):
-    look, begin, end     before a march, before and after a step
+    look                 before a march, where anything has changed
+    begin, end           before and after a step; −1 where there is nothing to do
+    strain, every        what looks for strains, and the frames from one time to the next
     give_up, alone       for a step that is given up, and then taken alone
     inward, outward      copies (·, 3) into the common model and out of it: from, to, how many words
     inward_from, outward_from (k + 1,)   where those of a member begin
@@ -74,10 +67,13 @@ class Company(Record):
 
     together: March = nested(March)
     islands: Islands = nested(Islands)
+    members: Members = nested(Members)
     words: Indices = i8(1)
     look: Indices = i8(1)
     begin: Indices = i8(1)
     end: Indices = i8(1)
+    strain: Indices = i8(1)
+    every: int = integer()
     give_up: Indices = i8(1)
     alone: Indices = i8(1)
     inward: Indices = i8(2)
@@ -128,29 +124,23 @@ def _carry(copies: Indices, start: int, stop: int) -> None:
         _move(copies[k, 0], copies[k, 1], copies[k, 2])
 
 
-@kernel
-def begin_member(m: March, forces: BodyForces, pushes: BodyForces) -> int:
-    """Parameters of the step that begins, and the books; 0 where it must be taken alone.
-
-    The common model knows of no forces on bodies, and that exact joints are closed.
-    """
+@plain_kernel
+def begin_member(m: March) -> None:
+    """Parameters of the step that begins, and the books."""
     refresh(m)
     keep_books(m)
-    return 1 if m.is_open == 0.0 and len(forces.body) == 0 and len(pushes.body) == 0 else 0
 
 
-@kernel
-def end_member(m: March, s: Islands, islands: tuple[int, int]) -> int:
-    """The step was taken in company, this world being some of the islands; DONE, or STRAINED."""
-    most = 0
-    for k in range(islands[0], islands[1]):
-        most = max(most, s.taken[k])
-    step = rate = 0.0
-    for k in range(islands[0], islands[1]):
-        if s.taken[k] == most:
-            step, rate = max(step, s.step[k]), max(rate, s.rate[k])
-    m.told[ITERATIONS], m.told[LAST_STEP], m.told[LAST_RATE] = most, step, rate
-    return end(m)
+@plain_kernel
+def end_member(m: March) -> None:
+    """The step was taken: its parameters are those of the last one."""
+    copy(m.p, m.before)
+
+
+@plain_kernel
+def is_strained(m: March) -> bool:
+    """Whether a body is strained, which is to be told."""
+    return has_strain(m.Q, m.strain)
 
 
 @plain_kernel
@@ -159,8 +149,9 @@ def _step_together(c: Company) -> bool:
     m, fine = c.together, True
     for k in range(len(c.present)):
         if c.present[k]:
-            call(c.words, c.begin[k])
-            fine = fine and c.words[c.begin[k] + RESULT] != 0
+            fine = fine and may_join(c.members, k)
+            if c.begin[k] >= 0:
+                call(c.words, c.begin[k])
             _carry(c.inward, c.inward_from[k], c.inward_from[k + 1])
     if fine:
         begin(m)
@@ -179,6 +170,17 @@ def _step_together(c: Company) -> bool:
 
 
 @plain_kernel
+def _end_of(c: Company, k: int) -> int:
+    """A step of a member was taken; DONE, or STRAINED."""
+    if c.end[k] >= 0:
+        call(c.words, c.end[k])
+    if tell(c.members, k, c.islands, c.together.h) % c.every != 0:
+        return DONE
+    call(c.words, c.strain[k])
+    return STRAINED if c.words[c.strain[k] + RESULT] != 0 else DONE
+
+
+@plain_kernel
 def _step_apart(c: Company) -> None:
     """One step of each alone; told ← of those that cannot go on why, with none of the steps before."""
     for k in range(len(c.present)):
@@ -189,12 +191,15 @@ def _step_apart(c: Company) -> None:
 
 @plain_kernel
 def march_together(c: Company, steps: int) -> int:
-    """Take so many steps, until a member has something to tell; `told` is what `march` returns, of each."""
+    """Take so many steps, until a member has something to tell; `told` is what `march` returns, of each.
+
+    Returns 0 where nobody has.
+    """
     apart, ends = c.apart, 0
     _carry(c.constants, 0, len(c.constants))
     for k in range(len(c.present)):
         c.told[k] = 0
-        if c.present[k]:
+        if c.present[k] and not is_as_known(c.members, k):
             call(c.words, c.look[k])
             if c.words[c.look[k] + RESULT] != DONE:
                 c.told[k] = c.words[c.look[k] + RESULT] << REASON
@@ -205,8 +210,7 @@ def march_together(c: Company, steps: int) -> int:
             apart[_NEXT] = 1
             for k in range(len(c.present)):
                 if c.present[k]:
-                    call(c.words, c.end[k])
-                    reason = c.words[c.end[k] + RESULT]
+                    reason = _end_of(c, k)
                     c.told[k] = (reason << REASON) + taken + 1
                     ends += reason != DONE
         else:
@@ -222,7 +226,7 @@ def march_together(c: Company, steps: int) -> int:
                     ends += reason != DONE
         if ends:
             break
-    return 1 if has_failed(c.words) else 0
+    return 1 if has_failed(c.words) or ends else 0
 
 
 @kernel
@@ -233,7 +237,7 @@ def fetch_company(c: Company) -> None:
 
 @plain_kernel
 def march_stage(stage: Stage, steps: int) -> int:
-    """March of all companies that are wanted; how many steps is said of each."""
+    """March of all companies that are wanted, by as many steps as is said of each; 0 where nobody has more to tell."""
     failed = 0
     for k in range(len(stage.calls)):
         if stage.wanted[k]:

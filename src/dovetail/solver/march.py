@@ -23,6 +23,7 @@ __all__ = [
     "CHANGED",
     "DISTURBED",
     "DONE",
+    "FRAME",
     "GIVEN_UP",
     "ITERATIONS",
     "LAST_RATE",
@@ -30,10 +31,12 @@ __all__ = [
     "REASON",
     "STRAINED",
     "TOLD",
+    "VERSION",
     "March",
     "begin",
     "end",
     "give_up",
+    "has_strain",
     "keep_books",
     "land",
     "look",
@@ -53,7 +56,8 @@ quiet; something else has happened to the world.
 REASON = 32
 """Bits of what `march` returns that are the number of steps; those above are the reason."""
 
-_FRAME, _VERSION = range(2)  # entries of `counters`
+FRAME, VERSION = range(2)
+"""Entries of `counters`."""
 
 
 class March(Record):
@@ -218,15 +222,15 @@ def end(m: March) -> int:
     m.time[1] += m.h - (time - m.time[0])
     m.time[0] = time
     counters = m.counters
-    counters[_FRAME] += 1
-    counters[_VERSION] += 1
-    m.seen[0] = counters[_VERSION]
+    counters[FRAME] += 1
+    counters[VERSION] += 1
+    m.seen[0] = counters[VERSION]
     m.ages[0] += 1
-    return STRAINED if counters[_FRAME] % m.every == 0 and _has_strain(m.Q, m.strain) else DONE
+    return STRAINED if counters[FRAME] % m.every == 0 and has_strain(m.Q, m.strain) else DONE
 
 
 @plain_kernel
-def _has_strain(Q: Array, least: float) -> bool:
+def has_strain(Q: Array, least: float) -> bool:
     """Whether an entry of AᵀA − 1 is as large as that for any body."""
     for b in range(len(Q)):
         for i in range(1, 4):
@@ -252,7 +256,7 @@ def _has_changed(m: March) -> bool:
 @plain_kernel
 def look(m: March) -> int:
     """DONE, or why there can be no march now."""
-    if m.counters[_VERSION] != m.seen[0]:
+    if m.counters[VERSION] != m.seen[0]:
         return DISTURBED
     return CHANGED if _has_changed(m) else DONE
 

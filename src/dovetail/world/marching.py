@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,21 @@ _PARTS = 8  # chunks for each thread: the last ones end together
 _COST = 10.0  # [µs] of a step of a world, at least
 
 
+class _Plan(NamedTuple):
+    """A march: who goes by how many steps, and with whom.
+
+    units, expected    rows of words that are called, and what each returns where all has gone as planned
+    """
+
+    going: Indices
+    steps: Indices
+    together: list[tuple[int, Companions, Indices]]
+    units: Indices
+    expected: Indices
+    spans: Spans
+    standing: list[Marcher]
+
+
 class Marching:
     """Many simulations, some of which take part.
 
@@ -49,11 +64,13 @@ class Marching:
         self._waiting: dict[str, list[int]] = {}  # for company, by structure
         self._known = np.zeros(count, np.bool_)
         self._taken: Indices = np.zeros(count, np.int64)  # steps so far
+        self._plan: _Plan | None = None  # of the last march, if it has all been as planned since
 
     def join(self, number: int, marcher: Marcher) -> bool:
         """Have a simulation take part, if it can; whether it does."""
         if not marcher.join():
             return False
+        self._plan = None
         self._words[number], self._marchers[number], self._joined[number] = marcher.program.words(), marcher, True
         self._stands[number] = marcher.stands
         self._generation[number] = marcher.generation  # others may have moved theirs meanwhile, in other threads
@@ -101,6 +118,7 @@ class Marching:
 
     def _put_together(self, structure: str, chosen: list[int]) -> bool:
         """Have worlds march together, on the stage that has the fewest companies, or on a new one."""
+        self._plan = None
         marchers = [self._marcher(k) for k in chosen]
         worlds, marches = [m.simulation for m in marchers], [m.march for m in marchers if m.march is not None]
         common = Common(worlds)
@@ -150,20 +168,37 @@ class Marching:
             found.append((number, companions, some))
         return found
 
+    def _planned(self, going: Indices, left: Indices) -> _Plan:
+        """Who is to march with whom; the same as for the last march, where that was the same."""
+        plan, steps, worlds = self._plan, left[going], len(self._marchers)
+        if plan is not None and np.array_equal(plan.going, going) and np.array_equal(plan.steps, steps):
+            return plan
+        together = self._in_company(going[~self._stands[going]], left)
+        accompanied = np.concatenate([going[:0], *(members for _, _, members in together)])
+        alone = np.setdiff1d(going, accompanied) if len(accompanied) else going
+        self._words[alone, _STEPS] = left[alone]
+        stages = np.unique([worlds + number for number, _, _ in together]).astype(np.int64)
+        units, expected = np.concatenate([stages, alone]), np.concatenate([0 * stages, left[alone]])
+        parts = min(len(units), MOST, _PARTS * self._threads) if self._threads > 1 else 1
+        spans = Spans(len(units), parts, _COST * float(steps.sum()))
+        standing = [self._marcher(k) for k in going[self._stands[going]].tolist()]
+        return _Plan(going, steps, together, units, expected, spans, standing)
+
     def _march(self, going: Indices, left: Indices) -> Indices:
         """One march of these; those that go on after it."""
-        together, threads = self._in_company(going[~self._stands[going]], left), self._threads
+        plan, self._plan = self._planned(going, left), None
         words, worlds = self._words, len(self._marchers)
-        accompanied = np.concatenate([going[:0], *(members for _, _, members in together)])
-        units = np.setdiff1d(going, accompanied) if len(accompanied) else going
-        words[units, _STEPS] = left[units]
-        units = np.concatenate([np.unique([worlds + number for number, _, _ in together]).astype(np.int64), units])
-        parts = min(len(units), MOST, _PARTS * threads) if threads > 1 else 1
-        spans = Spans(len(units), parts, _COST * float(left[going].sum()))
-        with Timer("Pipeline"), using(threads):
-            map_chunks(march_all, spans, words, units, _FETCH)
+        with Timer("Pipeline"), using(self._threads):
+            map_chunks(march_all, plan.spans, words, plan.units, _FETCH)
+        if np.array_equal(words[plan.units, _MARCH + RESULT], plan.expected):
+            for marcher in plan.standing:
+                marcher.settle()
+            left[going] = 0
+            self._taken[going] += plan.steps
+            self._plan = plan
+            return going[:0]
         told_of: Indices = words[:worlds, _MARCH + RESULT].copy()
-        for _, companions, members in together:
+        for _, companions, members in plan.together:
             told_of[members] = companions.told[self._place[members]]
         told = told_of[going]
         reason = told >> REASON

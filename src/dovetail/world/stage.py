@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dovetail.kernel.fetch import fetch, lines_of
+from dovetail.kernel.fetch import fetch, lines_at, lines_of
 from dovetail.kernel.program import Program
 from dovetail.solver.company import (
     Company,
@@ -20,14 +20,17 @@ from dovetail.solver.company import (
     begin_member,
     end_member,
     fetch_company,
+    is_strained,
     march_stage,
     march_together,
     rehearse,
 )
 from dovetail.solver.march import March, give_up, look, march
+from dovetail.solver.members import BOOKS, Members
 from dovetail.solver.quiet import watching
 from dovetail.typing import Indices
 from dovetail.world.company import Common
+from dovetail.world.strain import EVERY
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -42,6 +45,18 @@ def _copy(source: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> list[in
     return [source.__array_interface__["data"][0], target.__array_interface__["data"][0], source.nbytes // 8]
 
 
+def _looked_at(looked_up: Sequence[Any]) -> Indices:
+    """Numbers that readers look at, which are told as (address, kind, start, values) each: see `Members`."""
+    rows = [_NO_COPIES]
+    for address, kind, start, values in zip(*(looked_up[k::4] for k in range(4)), strict=True):
+        count = np.diff(start)
+        of, numbers = np.repeat(np.arange(len(count)), count), np.arange(len(values))
+        size = np.array([8, 4, 8, 4])[kind[of]]  # by KINDS
+        places = address[of] + size * (numbers - start[of])
+        rows.append(np.stack([places, kind[of], values.__array_interface__["data"][0] + 8 * numbers], axis=1))
+    return np.concatenate(rows)
+
+
 class Companions:
     """Worlds of one structure that march together on a stage."""
 
@@ -51,11 +66,17 @@ class Companions:
         n = len(worlds)
         self._members: list[March | None] = [None] * n
         self._copies = [(_NO_COPIES, _NO_COPIES)] * n
+        self._attributes = [_NO_COPIES] * n
         self._lines: list[Indices] = [np.zeros((0, 2), np.int64)] * n
         self._program = Program()
-        by_member = ("look", "begin", "end", "give_up", "alone", "present", "told")
+        by_member = ("look", "begin", "end", "strain", "give_up", "alone", "present", "told")
+        self.members = Members(
+            attributes=_NO_COPIES, attributes_from=np.zeros(n + 1, np.int64), books=np.zeros((n, len(BOOKS)), np.int64),
+            islands=np.array(common.islands, np.int64),
+        )  # fmt: skip
         self.company = Company(
-            together=common.march, islands=common.model.islands, words=np.zeros(0, np.int64),
+            together=common.march, islands=common.model.islands, members=self.members, every=EVERY,
+            words=np.zeros(0, np.int64),
             **{name: np.zeros(n, np.int64) for name in by_member}, inward=_NO_COPIES, outward=_NO_COPIES,
             inward_from=np.zeros(n + 1, np.int64), outward_from=np.zeros(n + 1, np.int64), apart=np.array([0, 1]),
             constants=_NO_COPIES, lines=np.zeros((0, 2), np.int64),
@@ -85,29 +106,49 @@ class Companions:
         for k, m in joined:
             self._members[k] = m
             self._copies[k] = common.copies(k, self.worlds[k], m)
+            self._attributes[k] = _looked_at(self.worlds[k].marcher.looked_up)
+            self.members.books[k] = self._books_of(k, m)
             self._lines[k] = self._lines_of(k, m)
             self.worlds[k].model.islands.alpha.fill(1.0)  # whole steps, as they are booked
         for k, member in enumerate(self._members):
             if member is not None:
                 c.look[k] = program.add(look, member)
-                c.begin[k] = program.add(begin_member, member, self.worlds[k].forces, self.worlds[k].pushes)
-                c.end[k] = program.add(end_member, member, common.model.islands, common.islands[k])
+                c.begin[k] = program.add(begin_member, member) if len(member.p) + len(member.used) else -1
+                c.end[k] = program.add(end_member, member) if len(member.p) else -1
+                c.strain[k] = program.add(is_strained, member)
                 c.give_up[k] = program.add(give_up, member)
                 c.alone[k] = program.add(march, member, 1)
         self._program, c.words = program, program.words()
-        c.lines = np.ascontiguousarray(np.concatenate(self._lines))
-        for n, name in enumerate(("inward", "outward")):
-            tables = [both[n] for both in self._copies]
-            setattr(c, name, np.ascontiguousarray(np.concatenate(tables)))
-            getattr(c, f"{name}_from")[1:] = np.cumsum([len(table) for table in tables])
+        inward, outward = ([both[n] for both in self._copies] for n in range(2))
+        for owner, name, tables in (
+            (c, "inward", inward),
+            (c, "outward", outward),
+            (self.members, "attributes", self._attributes),
+        ):
+            setattr(owner, name, np.ascontiguousarray(np.concatenate(tables)))
+            getattr(owner, f"{name}_from")[1:] = np.cumsum([len(table) for table in tables])
+        tables = [c.inward, c.outward, self.members.attributes, self.members.books]
+        c.lines = np.ascontiguousarray(np.concatenate([lines_of(tables), *self._lines]))
+
+    def _books_of(self, k: int, m: March) -> list[int]:
+        """See BOOKS."""
+        arrays = [getattr(m, name).__array_interface__["data"][0] for name in BOOKS[:5]]
+        world = self.worlds[k]
+        return [*arrays, m.place_of("is_open"), world.forces.place_of("body"), world.pushes.place_of("body")]
 
     def _lines_of(self, k: int, m: March) -> Indices:
         """Where all lies that is read of a member in a step."""
-        world, own = self.worlds[k], [getattr(m, name) for name in m.fields if name not in ("descent", "start")]
-        needed: list[Any] = [*own, *world.marcher.looked_up, m.words, world.forces, world.pushes]
+        world, spans = self.worlds[k], [(place, 8) for place in self.members.books[k].tolist()]
+        spans += [(place, 8) for place in self._attributes[k][:, [0, 2]].ravel().tolist()]
+        spans += [(place, 8 * words) for place, _, words in self._copies[k][0].tolist()]
+        spans += [(place, 8 * words) for _, place, words in self._copies[k][1].tolist()]
+        needed: list[Any] = []
+        if len(m.p) + len(m.used):
+            needed += [getattr(m, name) for name in ("before", "kept_past", "now", "rates", "steps", "approaches")]
+            spans.append((m._pointer, 8 * m._size))
         if world.contact is not None:
             needed += [world.contact.watch, world.model.islands.of, world.model.whole]
-        return np.concatenate([lines_of(needed), np.array([[m._pointer & -64, m._size // 8 + 1]])])
+        return np.concatenate([lines_of(needed), lines_at(spans)])
 
     def bring(self, numbers: Iterable[int], common: dict[int, np.ndarray[Any, Any]]) -> None:
         """Bring these constants along, which are those of the stage where there are no own ones."""
