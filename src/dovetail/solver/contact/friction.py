@@ -373,17 +373,16 @@ def size_by_rest(f: Frictions, start: int, stop: int, s: Islands, step_tol: floa
 def friction_terms(
     f: Frictions, Q_start: Array, Q: Array, active: Indices, start: int, stop: int, terms: Terms
 ) -> None:
-    """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); none where no body is active.
+    """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); not where no body is active.
 
     Gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ), e = u/|u|, with secants in place of f₀″ (secant.py).
     """
     epsilon, xi, tangent, bodies, carried, aim = f.epsilon, f.xi, f.tangent, f.bodies, f.carried, f.aim
-    number, force, s, roll, law = terms.number, terms.force, terms.s, f.roll, f.law
+    force, S, roll, law = terms.force, terms.S, f.roll, f.law
     for k in range(start, stop):
         k = natural(k)
         a, b = natural(bodies[k, 0]), bodies[k, 1]
         if not (active[a] or (b >= 0 and active[b])):
-            number[k] = -1
             continue
         u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
         u, v = u + carried[k, 0], v + carried[k, 1]
@@ -391,10 +390,11 @@ def friction_terms(
         f1, f2 = stiffness(f.load[k], epsilon, u, v, aim[k])
         law[k, 0], law[k, 1], law[k, 2], law[k, 3] = u, v, f1, f2
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
-        # across the slip, then along it
-        number[k] = 2 if f2 > 0.0 else 1
-        across, along = math.sqrt(f1), math.sqrt(max(f2, 0.0))
-        for x in range(3):
-            t0, t1 = tangent[k, 0, x], tangent[k, 1, x]
-            force[k, x] = f1 * (u * t0 + v * t1)
-            s[k, 0, x], s[k, 1, x] = across * (cu * t1 - cv * t0), along * (cu * t0 + cv * t1)
+        along, t, push = max(f2, 0.0), tangent[k], f1 * y
+        e0, e1, e2 = cu * t[0, 0] + cv * t[1, 0], cu * t[0, 1] + cv * t[1, 1], cu * t[0, 2] + cv * t[1, 2]
+        c0, c1, c2 = cu * t[1, 0] - cv * t[0, 0], cu * t[1, 1] - cv * t[0, 1], cu * t[1, 2] - cv * t[0, 2]
+        force[k, 0], force[k, 1], force[k, 2] = push * e0, push * e1, push * e2
+        # across the slip, and along it
+        S[k, 0], S[k, 3] = f1 * c0 * c0 + along * e0 * e0, f1 * c1 * c1 + along * e1 * e1
+        S[k, 1], S[k, 4] = f1 * c0 * c1 + along * e0 * e1, f1 * c1 * c2 + along * e1 * e2
+        S[k, 2], S[k, 5] = f1 * c0 * c2 + along * e0 * e2, f1 * c2 * c2 + along * e2 * e2
