@@ -114,9 +114,9 @@ def _gradient(
             add_mollifiers(s, candidates, scene, runs, b, g)
 
 
-def add_normal_gradient(s: ActiveContacts, scene: ContactScene, g: Array) -> None:
-    """g += gradient of the barrier alone."""
-    terms, runs, everybody = Terms(), Runs(len(g)), np.ones(len(g), np.int64)
+def add_normal_gradient(s: ActiveContacts, scene: ContactScene, terms: Terms, runs: Runs, g: Array) -> None:
+    """g += gradient of the barrier alone; terms and runs are room to work in."""
+    everybody = np.ones(len(g), np.int64)
     terms.make_room(s.count)
     runs.make_room(s.count)
     arguments = (s, s.candidates, scene, everybody, terms, runs, s.count, g)

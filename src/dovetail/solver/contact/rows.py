@@ -42,7 +42,7 @@ class Terms(Record):
     def make_room(self, size: int) -> None:
         """Room for so many contacts."""
         if size + 2 > len(self.force):
-            self.force, self.S = np.zeros((2 * size + 2, 3)), np.zeros((2 * size + 2, 6))
+            self.force, self.S = np.empty((2 * size + 2, 3)), np.empty((2 * size + 2, 6))
 
 
 @kernel
