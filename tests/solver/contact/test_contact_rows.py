@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from dovetail.kernel.kernel import kernel
-from dovetail.solver.contact.rows import between, between_plain, own, own_plain, put_own, put_own_plain
+from dovetail.solver.contact.rows import between, own, put_own
+from dovetail.solver.contact.rows_plain import between as between_plain
+from dovetail.solver.contact.rows_plain import own as own_plain
+from dovetail.solver.contact.rows_plain import put_own as put_own_plain
 
 
 @kernel

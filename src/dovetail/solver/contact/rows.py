@@ -18,6 +18,8 @@ from dovetail.kernel.emit import LANES, Emitter, Number, emitted
 from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.kernel.record import Record, f8
 from dovetail.solver.blocks import Blocks
+from dovetail.solver.contact import rows_plain as plain
+from dovetail.solver.contact.rows_plain import own as own_with_itself
 from dovetail.solver.contact.runs import Runs
 from dovetail.solver.linear.ordering import find_block
 from dovetail.solver.natural import natural
@@ -43,50 +45,6 @@ class Terms(Record):
         """Room for so many contacts."""
         if size + 2 > len(self.force):
             self.force, self.S = np.empty((2 * size + 2, 3)), np.empty((2 * size + 2, 6))
-
-
-@kernel
-def own_plain(xi: Array, bodies: Indices, S: Array, force: Array, first: int, last: int, b: int, T: Array) -> None:
-    """T (14, 8) += Σ ξ_i ξ_j S, i ≤ j, then Σ ξ_i force, over some rows; ξ is that of body b, −ξ_b if it is the second.
-
-    Of a body with itself it is ξ_a − ξ_b.
-    """
-    for k in range(first, last):
-        row, is_first, is_second = 0, bodies[k, 0] == b, bodies[k, 1] == b
-        for i in range(4):
-            left = (xi[k, i] if is_first else 0.0) - (xi[k, 4 + i] if is_second else 0.0)
-            for j in range(i, 4):
-                right = (xi[k, j] if is_first else 0.0) - (xi[k, 4 + j] if is_second else 0.0)
-                for entry in range(6):
-                    T[row, entry] += left * right * S[k, entry]
-                row += 1
-            for x in range(3):
-                T[10 + i, x] += left * force[k, x]
-
-
-@kernel
-def put_own_plain(T: Array, D: Array, b: int) -> None:
-    """D[b] += Σ (ξ ξᵀ) ⊗ S, of which T has the sums."""
-    for i in range(4):
-        for j in range(4):
-            low, high = min(i, j), max(i, j)
-            row = 4 * low - low * (low - 1) // 2 + high - low
-            for x in range(3):
-                for y in range(3):
-                    D[b, 3 * i + x, 3 * j + y] += T[row, x + y + (1 if x > 0 and y > 0 else 0)]
-
-
-@kernel
-def between_plain(xi: Array, bodies: Indices, S: Array, first: int, last: int, b: int, U: Array, block: int) -> None:
-    """U[block] −= Σ (ξ ηᵀ) ⊗ S over some rows of body b and another one, to which η belongs."""
-    for k in range(first, last):
-        mine = 0 if bodies[k, 0] == b else 4
-        for i in range(4):
-            for j in range(4):
-                w = xi[k, mine + i] * xi[k, 4 - mine + j]
-                for x in range(3):
-                    for y in range(3):
-                        U[block, 3 * i + x, 3 * j + y] -= w * S[k, x + y + (1 if x > 0 and y > 0 else 0)]
 
 
 @emitted("xi, bodies, S, force, first, last, b, T")
@@ -141,9 +99,9 @@ def between_in_lanes(e: Emitter) -> None:
     _put_parts(e, 6, first, parts)
 
 
-own = own_in_lanes if jit_enabled else own_plain
-put_own = put_own_in_lanes if jit_enabled else put_own_plain
-between = between_in_lanes if jit_enabled else between_plain
+own = own_in_lanes if jit_enabled else plain.own
+put_own = put_own_in_lanes if jit_enabled else plain.put_own
+between = between_in_lanes if jit_enabled else plain.between
 
 
 @kernel
@@ -162,7 +120,7 @@ def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, bloc
         low, high = first[run], first[run + 1]
         other = bodies[low, 0] if bodies[low, 1] == b else bodies[low, 1]
         if other == b:
-            own_plain(xi, bodies, S, terms.force, low, high, b, T)
+            own_with_itself(xi, bodies, S, terms.force, low, high, b, T)
             continue
         own(xi, bodies, S, terms.force, low, high, b, T)
         there = position[other] if other >= 0 else -1
