@@ -157,6 +157,19 @@ class Emitter:
             merged.append(Number(builder, phi))
         return merged
 
+    def sums(
+        self, first: Any, last: Any, start: Sequence[Number], terms: Callable[[Any], Sequence[Number]]
+    ) -> list[Number]:
+        """Numbers, and added to each what is emitted for every index from `first` up to `last`."""
+        builder = self._builder
+        places = [cgutils.alloca_once(builder, number.value.type) for number in start]
+        for place, number in zip(places, start, strict=True):
+            builder.store(number.value, place)
+        with cgutils.for_range_slice(builder, first, last, ir.Constant(_INDEX, 1), _INDEX) as (index, _):
+            for place, number in zip(places, terms(index), strict=True):
+                builder.store((Number(builder, builder.load(place)) + number).value, place)
+        return [Number(builder, builder.load(place)) for place in places]
+
     def put_all(self, far: int, rows: Memory, numbers: dict[int, Number]) -> None:
         """Write rows of eight, past the caches where integer argument `far` is not zero."""
         wanted = self._builder.icmp_signed("!=", self.index(far), ir.Constant(_INDEX, 0))
@@ -200,6 +213,10 @@ class Emitter:
         """Array argument k from `offset` doubles on, two neighbours as one number, `stride` apart."""
         return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _PAIR, stride)
 
+    def fours(self, k: int, offset: Any, stride: int) -> Memory:
+        """Array argument k from `offset` doubles on, four neighbours as one number, `stride` apart."""
+        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _QUAD, stride)
+
     def rows(self, k: int, offset: Any, stride: int) -> Memory:
         """Array argument k from `offset` doubles on, eight neighbours as one number, `stride` apart."""
         return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _WIDE, stride)
@@ -212,6 +229,14 @@ class Emitter:
 
     def plus(self, index: Any, other: Any) -> Any:
         return self._builder.add(index, other)
+
+    def side(self, k: int, index: Any, b: int, far: int) -> tuple[Any, Number]:
+        """0 and 1 where entry `index` of the integer array k is integer argument b, else `far` and −1."""
+        found = self._builder.load(self._builder.gep(self._data(k), [index]))
+        same = self._builder.icmp_signed("==", found, self.index(b))
+        at = self._builder.select(same, ir.Constant(_INDEX, 0), ir.Constant(_INDEX, far))
+        sign = self._builder.select(same, ir.Constant(_DOUBLE, 1.0), ir.Constant(_DOUBLE, -1.0))
+        return at, Number(self._builder, sign)
 
     def constant(self, value: float) -> Number:
         """The same number in all lanes."""
@@ -228,6 +253,10 @@ class Emitter:
 
     def _shuffle(self, a: Any, b: Any, order: list[int]) -> Any:
         return self._builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_LANE, len(order)), order))
+
+    def shuffled(self, a: Number, b: Number, order: list[int]) -> Number:
+        """Lanes of two numbers, those of the second counted on from the first's."""
+        return Number(self._builder, self._shuffle(a.value, b.value, order))
 
     def _transposed(self, rows: list[Any]) -> list[Any]:
         """Four vectors of four ↔ their columns."""

@@ -34,7 +34,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed", "run"]
+__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed", "kind_of", "run"]
 
 ADDRESS = 4
 """Words from the place of an array among arguments to its address."""
@@ -127,11 +127,11 @@ def entry(kernel: Any, signature: tuple[Any, ...], kinds: str, level: int = _LEV
         return [_thunk(kinds, level), _function(kernel, signature), *[0] * (_ARGUMENTS - RESULT)]
 
 
-def _kind(value: Any) -> Any:
+def kind_of(value: Any) -> Any:
     """Equal for arguments of the same type, and found in a hundredth of the time that Numba takes for that."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num
-    return tuple(map(_kind, value)) if isinstance(value, tuple) else type(value)
+    return tuple(map(kind_of, value)) if isinstance(value, tuple) else type(value)
 
 
 _entries: dict[Any, list[int]] = {}  # of kernels for arguments of some kinds
@@ -149,7 +149,7 @@ class Program:
         """A call of a kernel with these arguments; its place."""
         place = len(self._words)
         words, kinds = described(args)
-        if (first := _entries.get(key := (kernel, _kind(args)))) is None:
+        if (first := _entries.get(key := (kernel, kind_of(args)))) is None:
             first = _entries[key] = entry(kernel, tuple(typeof(value) for value in args), kinds)
         self._words += first + words
         self._kept.append((kernel, args))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from struct import pack_into as pack
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +22,16 @@ from dovetail.kernel.record import Record, i8, integer
 from dovetail.kernel.spin import add, load, pass_time, store
 from dovetail.typing import Indices
 
-__all__ = ["MOST", "ROOM", "Crew", "Team", "drive", "drive_phases", "run_chunks"]
+__all__ = ["MOST", "ROOM", "SPAN", "SPARE", "Crew", "Team", "drive", "drive_phases", "run_chunks"]
 
 SPAN = 4
 """Words of a span, at most."""
 
 MOST = 32
 """Chunks of one job: enough for the last ones of many threads to end together."""
+
+_PHASES = 8  # jobs that follow each other, at most
+_TOLD = 3 * _PHASES  # words that say what they are, before those for what they return
 
 # what threads share; what they write while others look at it is in lines of the cache of its own
 _JOB, _NEXT, _BUSY, _FAILED = 0, 8, 16, 24  # number, odd while open; next chunk; helpers at work; who has failed
@@ -36,7 +40,8 @@ _BOUNDS, _RESULTS = 40, 80
 _CALL = 120
 ROOM = 500
 """Words of a call, at most."""
-_SPARE = 24  # of these, after a call: its span, and what its thunk may read beyond it
+SPARE = 24
+"""Of these, after a call: what its thunk may read beyond it."""
 _OWN = ROOM + 8  # words that each thread has for itself: the call, and after it
 _TIME, _CREDIT, _WORKED, _WAITED = ROOM, ROOM + 2, ROOM + 3, ROOM + 4  # [ns] but the first two, room for the clock
 
@@ -87,18 +92,19 @@ def drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, job:
 
 
 @mapped
-def drive_phases(shared: Indices, own: Indices, program: Indices, even: Indices, jobs: Indices, found: Indices) -> int:
-    """Run a call for one job (k, 4) after the other: items, chunks, helpers that there may be, phase; `even` is empty.
+def drive_phases(shared: Indices, own: Indices, program: Indices, jobs: Indices, count: int, helpers: int) -> int:
+    """Run a call for one job after the other; jobs has items, chunks and phase of each, then ← what chunks return.
 
-    found (k, MOST) ← what chunks return; −1, or MOST for each job before the one that has failed, and its chunk.
+    −1, or MOST for each job before the one that has failed, and its chunk.
     """
-    for k in range(len(jobs)):
-        items, parts, helpers, phase = jobs[k, 0], jobs[k, 1], jobs[k, 2], jobs[k, 3]
+    even = jobs[:0]
+    for k in range(count):
+        items, parts, phase = jobs[3 * k], jobs[3 * k + 1], jobs[3 * k + 2]
         failed = drive(shared, own, program, even, (items, parts, min(helpers, parts - 1), phase, 0, parts))
         if failed >= 0:
             return k * MOST + failed
         for part in range(parts):
-            found[k, part] = shared[_RESULTS + part]
+            jobs[_TOLD + k * MOST + part] = shared[_RESULTS + part]
     return -1
 
 
@@ -185,14 +191,9 @@ class Team:
         """Without helpers: in a fork they stay with the parent."""
         self.lock, self.helpers = threading.RLock(), list[_Helper]()
         self._shared, self._own = self.words = np.zeros(_CALL + ROOM, np.int64), np.zeros(_OWN, np.int64)
-        self._program = np.zeros(ROOM, np.int64)
-
-    def program(self, words: list[int]) -> Indices:
-        """A call in words (program.py) with room for a span at its end; the next one takes its place."""
-        if len(words) + _SPARE > ROOM:
-            raise ValueError(f"a call of {len(words)} words is longer than {ROOM - _SPARE}; see kernel/team.py")
-        pack(f"{len(words)}q", self._program.data, 0, *words)
-        return self._program[: len(words) + SPAN]
+        self.jobs = np.zeros(_TOLD + _PHASES * MOST, np.int64)
+        self._told = {"q": self._shared.data, "d": self._shared.view(np.float64).data}
+        self._jobs = self.jobs.data
 
     def call(self, helpers: int, wakes: bool) -> None:
         """Have so many helpers; those that sleep may be woken up."""
@@ -202,9 +203,21 @@ class Team:
             for helper in self.helpers[:helpers]:
                 helper.wake()
 
-    def results(self, count: int) -> Indices:
-        """What so many chunks of the last job have returned, as words."""
-        return self._shared[_RESULTS : _RESULTS + count]
+    def say(self, jobs: list[int]) -> Indices:
+        """Words for `drive_phases`: items, chunks and phase of each job."""
+        pack(f"{len(jobs)}q", self.jobs.data, 0, *jobs)
+        return self.jobs
+
+    def results(self, count: int, kind: str) -> list[Any]:
+        """What so many chunks of the last job have returned, integers "q", floats "d" or nothing."""
+        found: list[Any] = self._told[kind][_RESULTS : _RESULTS + count].tolist() if kind else [None] * count
+        return found
+
+    def told(self, job: int, count: int) -> list[int]:
+        """What so many chunks of one of the last jobs have returned."""
+        first = _TOLD + job * MOST
+        found: list[int] = self._jobs[first : first + count].tolist()
+        return found
 
     def times(self) -> list[tuple[float, float]]:
         """Seconds that each helper has worked, and has waited awake."""

@@ -27,10 +27,10 @@ from numba import typeof, types
 
 from dovetail.errors import ConfigError
 from dovetail.kernel.machine import processors
-from dovetail.kernel.program import described, entry
+from dovetail.kernel.program import described, entry, kind_of
 from dovetail.kernel.record import Record
 from dovetail.kernel.spin import can_spin
-from dovetail.kernel.team import MOST, Crew, Team, drive, drive_phases, run_chunks
+from dovetail.kernel.team import MOST, ROOM, SPAN, SPARE, Crew, Team, drive, drive_phases, run_chunks
 from dovetail.typing import Indices
 
 __all__ = [
@@ -58,7 +58,7 @@ GRAIN = 500.0  # [µs] of work from which on it is cut: a pile of 125 at rest ta
 FINE = 0.2
 """Of it, in steps that are large: threads are awake there."""
 _LIKE = 16  # words: calls of up to so many more integers share a thunk, which hands over what nobody takes
-_MANY = 1000  # arrays that are known
+_MANY = 1000  # calls that are known
 _WAKES = 150.0  # [µs] of work for which threads are woken up
 
 
@@ -174,13 +174,12 @@ def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: An
     if not (can_spin and type(spans) is Spans and _team.lock.acquire(blocking=False)):
         return [kernel(*arguments, span) for span in spans]
     try:
-        words, is_float = _program(kernel, arguments, 3)
-        program, threads, parts = _team.program(words), _threads(spans.parts, spans.work), spans.parts
-        failed = drive(*_team.words, program, spans.bounds, (spans.items, parts, threads - 1, -1, 0, parts))
+        call, parts = _known(kernel, arguments, 3), spans.parts
+        helpers = _threads(parts, spans.work) - 1
+        failed = drive(*_team.words, call.program, spans.bounds, (spans.items, parts, helpers, -1, 0, parts))
         if failed >= 0:
             _raise(kernel, *arguments, spans[failed])
-        found: list[Any] = _team.results(parts).view(np.float64 if is_float else np.int64).tolist()
-        return found
+        return _team.results(parts, call.kind)
     finally:
         _team.lock.release()
 
@@ -190,27 +189,24 @@ def map_phases(
 ) -> list[list[int]]:
     """[[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]: each after the one before.
 
-    The kernel returns whole numbers, or nothing. Phases of which one chunk is all, and those that are shared, follow
-    each other without Python in between.
+    The kernel returns whole numbers, or nothing, and then this may be empty. Phases of which one chunk is all, and
+    those that are shared, follow each other without Python in between.
     """
     if not (can_spin and _team.lock.acquire(blocking=False)):
         return [[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]
     try:
-        program, most, work, cut = _team.program(_program(kernel, arguments, 4)[0]), 1, 0.0, list[tuple[int, int]]()
-        for spans, _ in phases:
+        call, most, work, jobs = _known(kernel, arguments, 4), 1, 0.0, list[int]()
+        for spans, phase in phases:
             if type(spans) is Spans:
                 most, work = max(most, spans.parts), max(work, spans.work)
-                cut.append((spans.items, spans.parts))
+                jobs += (spans.items, spans.parts, phase)
             else:
-                cut.append((spans[0][2], 1))
-        helpers = _threads(most, work) - 1
-        jobs = np.array([(*each, helpers, phase) for each, (_, phase) in zip(cut, phases, strict=True)], np.int64)
-        found = np.empty((len(jobs), MOST), np.int64)
-        failed = drive_phases(*_team.words, program, _EVEN, jobs, found)
+                jobs += (spans[0][2], 1, phase)
+        failed = drive_phases(*_team.words, call.program, _team.say(jobs), len(phases), _threads(most, work) - 1)
         if failed >= 0:
             spans, phase = phases[failed // MOST]
             _raise(kernel, *arguments, (*spans[failed % MOST], phase))
-        return [row[:parts] for row, (_, parts) in zip(found.tolist(), cut, strict=True)]
+        return [_team.told(k, parts) for k, parts in enumerate(jobs[1::3])] if call.kind else []
     finally:
         _team.lock.release()
 
@@ -242,64 +238,89 @@ def crew(kernel: Callable[..., Any], spans: Spans, *arguments: Any) -> Iterator[
         threads = min(_setting.threads or threads_by_default(), spans.parts) if team is _team else 1
         team.call(threads - 1, True)
         shared, own = team.words
-        program = team.program(_program(kernel, arguments, 4)[0]).copy()
+        program = _known(kernel, arguments, 4).program
         yield Crew(shared=shared, own=own, program=program, bounds=spans.bounds, helpers=threads - 1)
     finally:
         if team is _team:
             team.lock.release()
 
 
-def _program(kernel: Any, arguments: tuple[Any, ...], width: int) -> tuple[list[int], bool]:
-    """A call of a kernel in words, a span of so many of which is to follow, and whether it returns a float."""
-    words, kinds = list[int](), [kernel, width]
-    _describe(arguments, words, kinds)
-    if (entry := _entries.get(key := tuple(kinds))) is None:
-        entry = _entries[key] = _entry(kernel, (*arguments, (0,) * width))
-    return entry[0] + words, entry[1]
+class _Call:
+    """A call of a kernel in words (program.py) with room for a span at its end.
+
+    kind      of its result, as the words of a memoryview; nothing where none is returned
+    numbers   places of the words of arguments that are neither arrays nor records
+    """
+
+    __slots__ = ("kind", "numbers", "program", "refs", "words")
+
+    def __init__(self, program: Indices, kind: str, numbers: list[int]) -> None:
+        self.program, self.kind, self.numbers, self.refs = program, kind, numbers, list[Any]()
+        self.words = memoryview(program.data)  # which Python writes to in a third of the time
 
 
-def _describe(values: tuple[Any, ...], words: list[int], kinds: list[Any]) -> None:
-    """Add the words of arguments, and what tells their types from others, sooner than Numba tells which they are."""
-    for value in values:
-        kind: Any = type(value)
-        if kind is np.ndarray:
-            known = _arrays.get(id(value))
-            if known is None or known[0]() is not value:
-                known = _seen(value)
-            words += known[1]
-            kind = known[2]
-        elif isinstance(value, Record):
-            words.append(value._pointer)
-        elif kind is tuple:
-            kind = len(value)
-            _describe(value, words, kinds)
-        elif kind is int:
-            words.append(value)
-        else:
-            words += described(value)[0]
-        kinds.append(kind)
+def _known(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
+    """A call with a span of so many words.
+
+    Most are made again and again with the same arrays and records, and these stay where they are: a call is known as
+    long as all of them live. Numbers are written into it each time.
+    """
+    key = (kernel, *[id(value) if type(value) in _living else _told_apart(value) for value in arguments])
+    call = _calls.get(key)
+    if call is None:
+        return _described(kernel, arguments, width, key)
+    if call.numbers:
+        words = described(tuple([value for value in arguments if type(value) not in _living]))[0]
+        for place, word in zip(call.numbers, words, strict=True):
+            call.words[place] = word
+    return call
 
 
-def _seen(array: Any) -> tuple[Any, list[int], Any]:
-    """An array that lives, its words and its kind: most are handed over again and again, and stay where they are."""
-    if len(_arrays) >= _MANY:
-        _arrays.clear()
-    kind = array.dtype.num, array.ndim, array.flags.num
-    _arrays[id(array)] = known = ref(array), described(array)[0], kind
-    return known
+def _told_apart(value: Any) -> Any:
+    """What tells an argument from others that is not known by where it is."""
+    if isinstance(value, Record):
+        _living.add(type(value))
+        return id(value)
+    return kind_of(value)
 
 
-def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[list[int], bool]:
-    """The words that a call of a kernel begins with, and whether it returns a float."""
+def _described(kernel: Any, arguments: tuple[Any, ...], width: int, key: tuple[Any, ...]) -> _Call:
+    """`_known` of a call that was not."""
+    kinds = (kernel, width, *map(kind_of, arguments))
+    if (entry := _entries.get(kinds)) is None:
+        entry = _entries[kinds] = _entry(kernel, (*arguments, (0,) * width))
+    words, numbers = entry[0].copy(), list[int]()
+    for value in arguments:
+        first = len(words)
+        words += described(value)[0]
+        numbers += [] if type(value) in _living else range(first, len(words))
+    if len(words) + SPARE > ROOM:
+        raise ValueError(f"a call of {len(words)} words is longer than {ROOM - SPARE}; see kernel/team.py")
+    call = _Call(np.array([*words, *[0] * SPAN], np.int64), entry[1], numbers)
+    if len(_calls) >= _MANY:
+        _calls.clear()
+
+    def forget(_: Any, known: dict[Any, _Call] = _calls) -> None:
+        known.pop(key, None)
+
+    call.refs += [ref(value, forget) for value in arguments if isinstance(value, np.ndarray | Record)]
+    _calls[key] = call
+    return call
+
+
+def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[list[int], str]:
+    """The words that a call of a kernel begins with, and the kind of its result."""
     signature, kinds = tuple(typeof(value) for value in arguments), described(arguments)[1]
     if "f" not in kinds:
         kinds += "i" * (-len(kinds) % _LIKE)
     head = entry(kernel, signature, kinds, 0)
-    return head, kernel.overloads[signature].signature.return_type == types.float64
+    return head, _RESULTS.get(kernel.overloads[signature].signature.return_type, "q")
 
 
-_arrays: dict[int, tuple[Any, list[int], Any]] = {}
-_entries: dict[tuple[Any, ...], tuple[list[int], bool]] = {}
+_RESULTS = {types.float64: "d", types.none: ""}
+_living: set[type] = {np.ndarray, type(None), bool}
+_calls: dict[tuple[Any, ...], _Call] = {}
+_entries: dict[tuple[Any, ...], tuple[list[int], str]] = {}
 _team = Team()
 atexit.register(_team.end)
 if hasattr(os, "register_at_fork"):

@@ -86,10 +86,11 @@ def _is_exact(newton: Iteration) -> bool:
 
 
 def _way(newton: Iteration, Q_guess: Array) -> Array:
-    """y (n, 12) of the step from the last state to the guess."""
-    y: Array = (newton.Q_start - Q_guess).reshape(-1, 12)
-    y[newton.model.bodies.is_fixed != 0] = 0.0
-    return y
+    """y (n, 12) of the step from the last state to the guess; an array that is used again."""
+    model = newton.model
+    np.subtract(newton.Q_start, Q_guess, out=model.way.reshape(Q_guess.shape))
+    model.way[model.bodies.is_fixed != 0] = 0.0
+    return model.way
 
 
 def _within_limits(newton: Iteration, Q_guess: Array) -> Array:
@@ -131,7 +132,8 @@ def _go(newton: Iteration, start: Evaluation, Q_guess: Array) -> None:
     if alpha.min(initial=1.0) < 1.0:
         share = np.append(alpha, 0.0)[islands.of]
         goes = np.flatnonzero(share)
-        Q = Q_start.copy()
+        Q = newton.model.buffers.spare(Q_guess)
+        Q[:] = Q_start
         Q[goes] += share[goes, None, None] * (Q_guess[goes] - Q_start[goes])
     newton.at = newton.potential.at(Q, start)
 

@@ -142,9 +142,16 @@ class Islands(Record):
         rest = {name: np.zeros(n, field.dtype) for name, field in self.fields.items() if name not in given}
         super().__init__(**given, **rest)
         self.are_by_joints = False
+        self._rows = np.empty((0, n))
         restart_islands(self)
         self.by_joints()
         self.mechanism[:] = self.of
+
+    def rows(self, count: int) -> Array:
+        """Room for at least so many numbers of each island, with arbitrary contents."""
+        if count > len(self._rows):
+            self._rows = np.empty((count, len(self.of)))
+        return self._rows
 
     def separate(self) -> Indices:
         """Start from the joints alone; the parents of the sets, to be united further before `number`."""

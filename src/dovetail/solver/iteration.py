@@ -92,7 +92,10 @@ class Iteration:
             assert contact is not None
             revived = bound(contact, self.at, y, islands, numbers, commits, LOOK | phases)
         if revived is None:
-            share = self.model.whole if whole else np.where(islands.marks != 0, LOW, 1.0)
+            share = self.model.whole if whole else self.model.share
+            if not whole:
+                share.fill(1.0)
+                share[islands.marks != 0] = LOW
             for guard in self.guards:
                 guard.cover(self.at, y, islands, share, commits)
             if self._is_small:

@@ -60,7 +60,8 @@ class Model:
         self.without_inertia = np.flatnonzero(bodies.external_kinetic != 0)
         self.buffers, self.start_buffers = Buffers(bodies.count, 4, 3), Buffers(bodies.count, 4, 3)
         self.start = Start(bodies.mass_inverse, potential.row_count)
-        self.whole = np.ones(bodies.count)  # of a step, by body
+        self.whole, self.share = np.ones(bodies.count), np.ones(bodies.count)  # of a step, by body
+        self.way = np.zeros((bodies.count, 12))  # to the guess
         without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
         without_start[np.concatenate([other.needs_bdf1() for other in potential.others])] = True
         if potential.laws is not None:

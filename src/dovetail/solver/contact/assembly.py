@@ -49,7 +49,7 @@ def assemble_phases(
     if phases & RUNS:
         list_runs(s.bodies, contacts, room.runs)
     if phases & GATHER:
-        W = np.empty((2, 12, 12))
+        T = np.empty((14, 8))
         start, stop = (span[1], span[2]) if phases == GATHER else (0, len(active))
         for part in range(2):  # one call, of long code
             if counts[part] == 0:
@@ -59,9 +59,9 @@ def assemble_phases(
             for b in range(start, stop):
                 if not active[b]:
                     continue  # it is coupled to no active one
-                add_terms(xi, bodies, terms, runs, b, blocks, W)
+                add_terms(xi, bodies, terms, runs, b, blocks, T)
                 if part == 0:
-                    add_mollifiers(s, candidates, scene, terms, runs, b, blocks.g)
+                    add_mollifiers(s, candidates, scene, runs, b, blocks.g)
 
 
 def assemble(

@@ -382,7 +382,7 @@ class Contact:
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        return Survey(self.scene, self._look(Q, h), float(self.E_found.sum()), self.friction, Q, Q_start)
+        return Survey(self.scene, self._look(Q, h), float(self.E_found.sum()), self.friction, Q, Q_start, self.assembly)
 
     def _look(self, Q: Array, h: float) -> ActiveContacts:
         """All contacts at Q for steps of length h; who asks for the same again finds them."""

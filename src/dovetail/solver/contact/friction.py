@@ -29,6 +29,7 @@ from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.secant import foreseen, stiffness
+from dovetail.solver.contact.slip import motion, slip
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
@@ -72,10 +73,11 @@ class Frictions(Record):
     candidate: Indices = i8(1)
     runs: Runs = nested(Runs)
     epsilon: float = real()
+    pairs_of_runs: Indices | None  # once they are asked for
 
     def __init__(self, mass: Array) -> None:
         self.count = 0
-        self.candidates = Candidates.none()
+        self.candidates, self.pairs_of_runs = Candidates.none(), None
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
@@ -103,11 +105,14 @@ class Frictions(Record):
         self.candidates = s.candidates
         self.count = sum(map_chunks(freeze_friction, spans, s, s.candidates, scene, Q, turning, self, first))
         self.runs.list(self.bodies, self.count)
+        self.pairs_of_runs = None
 
     @property
     def pairs(self) -> Indices:
         """The bodies (p, 2) of each run."""
-        return self.bodies[self.runs.first[: self.runs.count if self.count else 0]]
+        if (found := self.pairs_of_runs) is None:
+            self.pairs_of_runs = found = self.bodies[self.runs.first[: self.runs.count]]
+        return found if self.count else found[:0]
 
     def add_energy(self, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array) -> None:
         """E[owner] += μλ f₀(|u|) where a body runs."""
@@ -216,36 +221,17 @@ def freeze_friction(
 
 
 @kernel
-def _slip(xi: Array, t: Array, roll: Array, bodies: Indices, k: int, Q: Array, Q_start: Array) -> tuple[float, float]:
-    """u − u₀ (2): how far the contact has slid since the start of the step [m]."""
-    a, b = natural(bodies[k, 0]), bodies[k, 1]
-    x = y = z = 0.0
-    for i in range(4):
-        w = xi[k, i]
-        x += w * (Q[a, i, 0] - Q_start[a, i, 0])
-        y += w * (Q[a, i, 1] - Q_start[a, i, 1])
-        z += w * (Q[a, i, 2] - Q_start[a, i, 2])
-        if b >= 0:
-            w = xi[k, 4 + i]
-            x -= w * (Q[b, i, 0] - Q_start[b, i, 0])
-            y -= w * (Q[b, i, 1] - Q_start[b, i, 1])
-            z -= w * (Q[b, i, 2] - Q_start[b, i, 2])
-    return (
-        t[k, 0, 0] * x + t[k, 0, 1] * y + t[k, 0, 2] * z - roll[k, 0],
-        t[k, 1, 0] * x + t[k, 1, 1] * y + t[k, 1, 2] * z - roll[k, 1],
-    )
-
-
-@kernel
 def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Array) -> None:
     """carried += what has slid from Q_before to Q, of contacts that slide: a step would go on like that.
 
     aim ← the slip at Q, for a step that begins there: stiffnesses are those of the law itself.
     """
+    d = np.empty((8, 3))
     for k in range(count):
         u, v = f.carried[k, 0], f.carried[k, 1]
         if not has_memory or u * u + v * v > _SLIDES * f.epsilon * f.epsilon:
-            du, dv = _slip(f.xi, f.tangent, f.roll, f.bodies, k, Q, Q_before)
+            motion(Q, Q_before, natural(f.bodies[k, 0]), f.bodies[k, 1], d)
+            du, dv = slip(f.xi, f.tangent, f.roll, k, d)
             f.carried[k, 0], f.carried[k, 1] = u + du, v + dv
         f.aim[k, 0], f.aim[k, 1] = f.carried[k, 0] - f.roll[k, 0], f.carried[k, 1] - f.roll[k, 1]
 
@@ -254,7 +240,7 @@ def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Arr
 def energies(f: Frictions, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array, span: Span) -> None:
     """E of some bodies += energies of the rows that they own, where a body runs."""
     epsilon, xi, tangent, bodies, load, carried, roll = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried, f.roll
-    begin, of, first = f.runs.start, f.runs.of, f.runs.first
+    begin, of, first, d = f.runs.start, f.runs.of, f.runs.first, np.empty((8, 3))
     for own in range(span[1], span[2]):
         own = natural(own)
         for e in range(begin[own], begin[own + 1]):
@@ -263,9 +249,13 @@ def energies(f: Frictions, Q_start: Array, Q: Array, runs: Indices, owner: Indic
             a, b = natural(bodies[start, 0]), bodies[start, 1]
             if own != (owner[a] if b < 0 else max(owner[a], owner[b])) or not (runs[a] or (b >= 0 and runs[b])):
                 continue
+            one = -2
             for k in range(start, first[run + 1]):
                 k = natural(k)
-                u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
+                if bodies[k, 0] != one:  # either body may be the first
+                    one = bodies[k, 0]
+                    motion(Q, Q_start, natural(one), bodies[k, 1], d)
+                u, v = slip(xi, tangent, roll, k, d)
                 u, v = u + carried[k, 0], v + carried[k, 1]
                 y = math.sqrt(u * u + v * v)
                 f0 = y if y >= epsilon else y * y * (epsilon - y / 3.0) / (epsilon * epsilon) + epsilon / 3.0
@@ -276,10 +266,13 @@ def energies(f: Frictions, Q_start: Array, Q: Array, runs: Indices, owner: Indic
 def slips(f: Frictions, Q_start: Array, Q: Array, force: Array, span: Span) -> float:
     """force (k, 3) ← friction force on body a, times h²; returns the work done against it in the step, times h²."""
     lost, epsilon, xi, tangent, bodies = 0.0, f.epsilon, f.xi, f.tangent, f.bodies
-    roll, carried, load = f.roll, f.carried, f.load
+    roll, carried, load, d, one, other = f.roll, f.carried, f.load, np.empty((8, 3)), -2, -2
     for k in range(span[1], span[2]):
         k = natural(k)
-        slid, aside = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
+        if bodies[k, 0] != one or bodies[k, 1] != other:
+            one, other = bodies[k, 0], bodies[k, 1]
+            motion(Q, Q_start, natural(one), other, d)
+        slid, aside = slip(xi, tangent, roll, k, d)
         u, v = slid + carried[k, 0], aside + carried[k, 1]
         y = math.sqrt(u * u + v * v)
         scale = load[k] * (1.0 / y if y >= epsilon else (2.0 - y / epsilon) / epsilon)
@@ -373,28 +366,31 @@ def size_by_rest(f: Frictions, start: int, stop: int, s: Islands, step_tol: floa
 def friction_terms(
     f: Frictions, Q_start: Array, Q: Array, active: Indices, start: int, stop: int, terms: Terms
 ) -> None:
-    """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); none where no body is active.
+    """Terms of some rows ← gradient and Hessian (positive semi-definite by nature); not where no body is active.
 
     Gradient μλ f₁ u, f₁ = f₀′/y; Hessian μλ (f₁ e⊥e⊥ᵀ + f₀″ e eᵀ), e = u/|u|, with secants in place of f₀″ (secant.py).
     """
     epsilon, xi, tangent, bodies, carried, aim = f.epsilon, f.xi, f.tangent, f.bodies, f.carried, f.aim
-    number, force, s, roll, law = terms.number, terms.force, terms.s, f.roll, f.law
+    force, S, roll, law, d, one, other = terms.force, terms.S, f.roll, f.law, np.empty((8, 3)), -2, -2
     for k in range(start, stop):
         k = natural(k)
         a, b = natural(bodies[k, 0]), bodies[k, 1]
         if not (active[a] or (b >= 0 and active[b])):
-            number[k] = -1
             continue
-        u, v = _slip(xi, tangent, roll, bodies, k, Q, Q_start)
+        if a != one or b != other:
+            one, other = a, b
+            motion(Q, Q_start, a, b, d)
+        u, v = slip(xi, tangent, roll, k, d)
         u, v = u + carried[k, 0], v + carried[k, 1]
         y = math.sqrt(u * u + v * v)
         f1, f2 = stiffness(f.load[k], epsilon, u, v, aim[k])
         law[k, 0], law[k, 1], law[k, 2], law[k, 3] = u, v, f1, f2
         cu, cv = (u / y, v / y) if y > 0.0 else (1.0, 0.0)
-        # across the slip, then along it
-        number[k] = 2 if f2 > 0.0 else 1
-        across, along = math.sqrt(f1), math.sqrt(max(f2, 0.0))
-        for x in range(3):
-            t0, t1 = tangent[k, 0, x], tangent[k, 1, x]
-            force[k, x] = f1 * (u * t0 + v * t1)
-            s[k, 0, x], s[k, 1, x] = across * (cu * t1 - cv * t0), along * (cu * t0 + cv * t1)
+        along, t, push = max(f2, 0.0), tangent[k], f1 * y
+        e0, e1, e2 = cu * t[0, 0] + cv * t[1, 0], cu * t[0, 1] + cv * t[1, 1], cu * t[0, 2] + cv * t[1, 2]
+        c0, c1, c2 = cu * t[1, 0] - cv * t[0, 0], cu * t[1, 1] - cv * t[0, 1], cu * t[1, 2] - cv * t[0, 2]
+        force[k, 0], force[k, 1], force[k, 2] = push * e0, push * e1, push * e2
+        # across the slip, and along it
+        S[k, 0], S[k, 3] = f1 * c0 * c0 + along * e0 * e0, f1 * c1 * c1 + along * e1 * e1
+        S[k, 1], S[k, 4] = f1 * c0 * c1 + along * e0 * e1, f1 * c1 * c2 + along * e1 * e2
+        S[k, 2], S[k, 5] = f1 * c0 * c2 + along * e0 * e2, f1 * c2 * c2 + along * e2 * e2

@@ -306,20 +306,22 @@ def pair_motion(w: Books, island: Indices) -> None:
 
 
 @kernel
-def _least(shares: Array, out: Array) -> None:
-    """out ← the least of each column."""
-    for part in range(len(shares)):
-        for m in range(len(out)):
-            out[m] = shares[part, m] if part == 0 else min(out[m], shares[part, m])
+def _least(shares: Array, parts: int, islands: Islands) -> None:
+    """alpha of islands ← the least of the first rows."""
+    alpha = islands.alpha
+    for part in range(parts):
+        for m in range(islands.count):
+            alpha[m] = shares[part, m] if part == 0 else min(alpha[m], shares[part, m])
 
 
 def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[Span], *arguments: Any) -> None:
     """alpha of islands ← the least of what chunks write into rows of their own, which `kernel` takes as an argument."""
-    alpha = islands.alpha[: islands.count]
-    shares = alpha[None] if len(spans) == 1 else np.empty((len(spans), islands.count))
+    if len(spans) == 1:
+        kernel(*arguments, islands.alpha[None], spans[0])
+        return
+    shares = islands.rows(len(spans))
     map_chunks(kernel, spans, *arguments, shares)
-    if len(spans) > 1:
-        _least(shares, alpha)
+    _least(shares, len(spans), islands)
 
 
 def tightest(w: Books, islands: Islands) -> None:

@@ -9,8 +9,6 @@ the gradient of their mollifier, κ b m′ ∂|u × v|².
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
@@ -57,14 +55,14 @@ def _add_mollifier(
 
 @kernel
 def add_mollifiers(
-    s: ActiveContacts, candidates: Candidates, scene: ContactScene, terms: Terms, runs: Runs, b: int, g: Array
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, runs: Runs, b: int, g: Array
 ) -> None:
     """g[b] += gradients of the mollifiers of its contacts."""
-    slope, number = s.slope, terms.number
+    slope = s.slope
     for e in range(runs.start[b], runs.start[b + 1]):
         for n in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
             n = natural(n)
-            if slope[n] > 0.0 and number[n] >= 0:
+            if slope[n] > 0.0:
                 _add_mollifier(s, n, s.energy[n] * slope[n] / s.weight[n], candidates, scene, b, g)  # κ b m′
 
 
@@ -72,23 +70,24 @@ def add_mollifiers(
 def normal_terms(
     s: ActiveContacts, candidates: Candidates, active: Indices, start: int, stop: int, terms: Terms
 ) -> None:
-    """Terms of some contacts ← gradient and Hessian of the barrier; none where neither body is active."""
+    """Terms of some contacts ← gradient and Hessian of the barrier; not where neither body is active."""
     bodies, candidate, numbers, r = s.bodies, s.candidate, candidates.numbers, s.r
-    number, force, direction = terms.number, terms.force, terms.s
+    force, S = terms.force, terms.S
     squares, weights, kappas = s.squared, s.weight, s.kappa
     for n in range(start, stop):
         n = natural(n)
         a, b, k = natural(bodies[n, 0]), bodies[n, 1], natural(candidate[n])
         if not (active[a] or (b >= 0 and active[b])):
-            number[n] = -1
             continue
         squared, scale = squares[n], weights[n] * kappas[n]
         _, first, second = barrier(squared, numbers[k, THICKNESS], numbers[k, D_HAT])
         # b_dd n nᵀ = (4 b″ + 2 b′/D) r rᵀ
-        q = math.sqrt(max(scale * (4.0 * second + 2.0 * first / squared), 0.0))
-        number[n] = 1 if weights[n] >= _WEAK else 0
-        for x in range(3):
-            force[n, x], direction[n, 0, x] = 2.0 * scale * first * r[n, x], q * r[n, x]
+        q = max(scale * (4.0 * second + 2.0 * first / squared), 0.0) if weights[n] >= _WEAK else 0.0
+        r0, r1, r2, push = r[n, 0], r[n, 1], r[n, 2], 2.0 * scale * first
+        force[n, 0], force[n, 1], force[n, 2] = push * r0, push * r1, push * r2
+        S[n, 0], S[n, 1], S[n, 2], S[n, 3], S[n, 4], S[n, 5] = (
+            q * r0 * r0, q * r0 * r1, q * r0 * r2, q * r1 * r1, q * r1 * r2, q * r2 * r2
+        )  # fmt: skip
 
 
 _TERMS, _RUNS, _GATHER = (1 << phase for phase in range(3))
@@ -112,12 +111,12 @@ def _gradient(
             for e in range(begin[b], begin[b + 1]):
                 for n in range(first[of[e]], first[of[e] + 1]):
                     add_force(xi, bodies, natural(n), force, 1.0, b, g)
-            add_mollifiers(s, candidates, scene, terms, runs, b, g)
+            add_mollifiers(s, candidates, scene, runs, b, g)
 
 
-def add_normal_gradient(s: ActiveContacts, scene: ContactScene, g: Array) -> None:
-    """g += gradient of the barrier alone."""
-    terms, runs, everybody = Terms(), Runs(len(g)), np.ones(len(g), np.int64)
+def add_normal_gradient(s: ActiveContacts, scene: ContactScene, terms: Terms, runs: Runs, g: Array) -> None:
+    """g += gradient of the barrier alone; terms and runs are room to work in."""
+    everybody = np.ones(len(g), np.int64)
     terms.make_room(s.count)
     runs.make_room(s.count)
     arguments = (s, s.candidates, scene, everybody, terms, runs, s.count, g)

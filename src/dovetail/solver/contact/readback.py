@@ -14,6 +14,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.assembly import Assembly
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, POINT_TRIANGLE, SHAPE, THICKNESS, X0, B
@@ -71,6 +72,7 @@ class Survey:
     friction: Frictions
     Q: Array
     Q_start: Array
+    room: Assembly
 
     @property
     def candidates(self) -> Candidates:
@@ -89,7 +91,7 @@ class Survey:
     def generalised_forces(self) -> Array:
         """G h² (n, 12) on every body, fixed ones included."""
         g = np.zeros((len(self.Q), 12))
-        add_normal_gradient(self.active, self.scene, g)
+        add_normal_gradient(self.active, self.scene, self.room.normal, self.room.runs, g)
         force, _ = self.friction.slips(self.Q_start, self.Q)
         self.friction.add_gradient(force, g)
         return -g
