@@ -15,7 +15,7 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["Damping", "damp"]
 
-_BLOCKED = 0.1  # share of a step below which it counts as blocked
+_BLOCKED = 0.25  # share of a step below which it counts as blocked; at 0.15 the wrecking ball creeps
 _FREE = 0.5  # and above which it counts as free
 _FIRST = 1.0  # σ after the first blocked step: as much inertia again as a step of bdf1 has
 _GROWTH = 4.0

@@ -22,7 +22,7 @@ def edges_of(mesh: Mesh) -> list[list[int]]:
 
 def landing(gap: float) -> float:
     """Gap below which no step ends, as the solver's rule has it."""
-    return max(0.1 * gap, min(0.3 * D_HAT, 0.5 * gap))
+    return max(0.1 * gap, min(0.3 * D_HAT, 0.5 * gap, max(0.2 * gap, 0.02 * D_HAT)))
 
 
 def times_of_impact(

@@ -2,8 +2,10 @@
 
 Additive CCD: along a straight step the distance of two features shrinks at most as fast as their vertices move
 towards each other. Advancing by (gap − landing gap)/speed is therefore always safe, and repeating it converges to
-the largest safe step. Common motion is taken out first. A step never lands below max(g/10, min(0.3 d̂, g/2)) of a
-gap g = distance − thickness: a gap that is squeezed to nothing would take many iterations to open again.
+the largest safe step. Common motion is taken out first. A step never lands below a part of a gap g = distance −
+thickness: one that is squeezed to nothing would take many iterations to open again. That is min(0.3 d̂, g/5), for a blow
+closes gap after gap, and halving each takes many iterations, too; below 0.1 d̂ it is d̂/50, then g/2, so that no series
+of steps gets to round-off; and g/10 of what is far.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _COST = 16.0  # [ns] of a candidate
 
 @kernel
 def _landing(gap: float, d_hat: float) -> float:
-    return max(0.1 * gap, min(0.3 * d_hat, 0.5 * gap))
+    return max(0.1 * gap, min(0.3 * d_hat, 0.5 * gap, max(0.2 * gap, 0.02 * d_hat)))
 
 
 @kernel
