@@ -32,7 +32,6 @@ from dovetail.solver.joint.stencil import (
     pull_back_hessian,
 )
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
-from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = [
@@ -201,21 +200,9 @@ def row_merits(rows: Rows, share: float, Q: Array, owner: Indices, E: Array) -> 
 @kernel
 def linearise_rows(rows: Rows, active: Indices, Q: Array) -> float:
     """at ← W Q, C ← C(Q), 0 for exact rows whose bodies do not move; the largest component of exact ones."""
+    F = np.empty(3 * rows.W.shape[1])
     left, right, W, at, C, exact = rows.left, rows.right, rows.W, rows.at, rows.C, rows.exact
     largest = 0.0
-    if W.shape[1] == 1:
-        for k in range(len(left)):
-            i, j = natural(left[k]), natural(right[k])
-            x, y, z = point_gap(W, k, i, j, Q)
-            at[k, 0], at[k, 1], at[k, 2] = x, y, z
-            if k >= exact and not (active[i] or active[j]):
-                x = y = z = 0.0
-            C[k, 0], C[k, 1], C[k, 2] = x, y, z
-            size = max(abs(x), max(abs(y), abs(z)))
-            if k >= exact and not size <= largest:
-                largest = size
-        return largest
-    F = np.empty(3 * rows.W.shape[1])
     for k in range(len(left)):
         gather(W, k, left[k], right[k], Q, F)
         for i in range(len(F)):

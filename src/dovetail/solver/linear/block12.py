@@ -69,19 +69,18 @@ def _cholesky(e: Emitter, D: Block, R: Block, G: Block | None = None) -> Any:
         else:
             smaller = e.ir.fcmp_unordered("<", size, smallest)
             smallest = e.ir.select(smaller, size, smallest)
-        # rows wait for 1/d of the pivots d above them, not for their roots: A −= r rᵀ/d, U = r/√d
-        inverse = e.ir.fdiv(ir.Constant(DOUBLE, 1.0), pivot)
-        reciprocal = e.ir.fmul(e.square_root(size), inverse if G is None else e.size(inverse))
-        R.set_scalar(0, p, reciprocal)
+        inverse = e.ir.fdiv(ir.Constant(DOUBLE, 1.0), e.square_root(size))
+        R.set_scalar(0, p, inverse)
         sign = None if G is None else e.sign(pivot)
         if G is not None:
             G.set_scalar(0, p, sign)
-        scale = e.spread(reciprocal if G is None else e.ir.fmul(reciprocal, sign))
+        scale = e.spread(inverse if G is None else e.ir.fmul(inverse, sign))
         for g in row[p]:
-            D.set_lanes(p, g, e.ir.fmul(row[p][g], scale))
-        downward = e.ir.fneg(inverse)
+            row[p][g] = e.ir.fmul(row[p][g], scale)
+            D.set_lanes(p, g, row[p][g])
         for i in range(p + 1, N):
-            weight = e.spread(e.ir.fmul(e.entry(row[p], i), downward))
+            entry = e.entry(row[p], i)
+            weight = e.spread(e.ir.fneg(entry if G is None else e.ir.fmul(sign, entry)))
             for g in row[i]:
                 row[i][g] = e.multiply_add(weight, row[p][g], row[i][g])
     return smallest
