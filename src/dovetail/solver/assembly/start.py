@@ -141,7 +141,6 @@ def _uncouple(S: Array, w: Array, k: float, Q: Array, b: int, r: Array) -> None:
             r[i, x] = X[x, 0] * Q[b, 1 + i, 0] + X[x, 1] * Q[b, 1 + i, 1] + X[x, 2] * Q[b, 1 + i, 2]
 
 
-@kernel
 def _add_curvature(weight: float, h: float, mass: Array, Q: Array, V: Array, b: int, g: Array, k: int) -> None:
     """g[k] += h² curvature of the shape of body b along the spin of V, which has the angular momentum of V."""
     S, w = np.empty((3, 3)), np.empty(3)
