@@ -13,6 +13,7 @@ from dovetail.solver.march import CHANGED, GIVEN_UP, STRAINED
 from dovetail.world import marcher
 from dovetail.world.attribute_writer import AttributeWriter
 from dovetail.world.marcher import Marcher
+from dovetail.world.push import AffineBodyPushFeature
 
 
 def table(sim, rng):
@@ -117,6 +118,9 @@ def test_machines_that_stand_march_and_what_is_read_and_done_in_between_is_as_al
         lambda one: setattr(one.joints[0], "torque", 0.5),
         lambda one: setattr(one.joints[0], "torque", 0.0),
         lambda one: setattr(one.joints[1].drive, "target", 0.02),
+        lambda one: pushing(one).set([one.bodies[0].number], [[0, 0, -1e-6]], [[0, 0, 0]]),
+        lambda one: pushing(one).clear(),
+        look_elsewhere,
         lambda one: one.reset(),
     ):
         for one in (worlds[1], sim):
@@ -125,6 +129,17 @@ def test_machines_that_stand_march_and_what_is_read_and_done_in_between_is_as_al
         sim.step(28)
         require_equal(worlds[1], sim)
     assert all(taking_part(worlds))
+
+
+def pushing(sim):
+    return sim.world.features().find(AffineBodyPushFeature)
+
+
+def look_elsewhere(sim):
+    """Have contacts be looked for in another state, which is hardly another one."""
+    simulation = sim.world._simulation
+    Q = simulation.state.Q + np.eye(4)[0][:, None] * (0.0, 0.0, 1e-9)
+    simulation.contact.survey(Q, simulation.state.Q, simulation.dt)
 
 
 def test_attributes_that_move_while_another_world_joins_are_found_again(monkeypatch):

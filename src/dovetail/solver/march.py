@@ -16,6 +16,7 @@ from dovetail.kernel.threads import Span
 from dovetail.solver.contribution import Start
 from dovetail.solver.descent import IS_OPEN, Descent
 from dovetail.solver.joint.approach import Approaches, approach
+from dovetail.solver.load.body_force import BodyForces
 from dovetail.solver.phases import RATE, STEP
 from dovetail.typing import Array, Indices
 
@@ -31,6 +32,7 @@ __all__ = [
     "REASON",
     "STRAINED",
     "TOLD",
+    "TOUCHED",
     "VERSION",
     "March",
     "begin",
@@ -48,9 +50,9 @@ __all__ = [
 ITERATIONS, LAST_STEP, LAST_RATE, TOLD = range(4)
 """Entries of `told`, and how many there are."""
 
-DONE, CHANGED, STRAINED, GIVEN_UP, DISTURBED = range(5)
+DONE, CHANGED, STRAINED, GIVEN_UP, DISTURBED, TOUCHED = range(6)
 """Why a march has ended: it is done; attributes have changed; bodies are strained, which is to be told; a step is not
-quiet; something else has happened to the world.
+quiet; something else has happened to the world; it is done, and a machine that stands has other contacts than before.
 """
 
 REASON = 32
@@ -79,7 +81,10 @@ class March(Record):
     used, spent, planes     books of motion, and room for them; of contact, empty without it
     time (2,)               simulated time and what rounding has lost of it [s]
     counters, ages          frame and version; age of the blocks
-    seen (1,)               version after the last step
+    seen (2,)               version after the last step, and uses
+    uses (1,)               how often others than marches have looked for contacts; empty where no machine stands
+    counts, settled         of contacts of a machine that stands, now, and as Python has them
+    pushes                  forces on it from outside
     every, strain           frames from one look for strains to the next, and from which strain on that is told
     told (3,)               of the last step: iterations, step and rate
     """
@@ -125,6 +130,10 @@ class March(Record):
     counters: Indices = i8(1)
     ages: Indices = i8(1)
     seen: Indices = i8(1)
+    uses: Indices = i8(1)
+    counts: Indices = i8(1)
+    settled: Indices = i8(1)
+    pushes: BodyForces = nested(BodyForces)
     every: int = integer()
     strain: float = real()
     told: Array = f8(1)
@@ -258,7 +267,18 @@ def look(m: March) -> int:
     """DONE, or why there can be no march now."""
     if m.counters[VERSION] != m.seen[0]:
         return DISTURBED
+    if len(m.uses) and (m.uses[0] != m.seen[1] or len(m.pushes.body)):
+        return DISTURBED
     return CHANGED if _has_changed(m) else DONE
+
+
+@plain_kernel
+def _is_touched(m: March) -> bool:
+    """Whether Python has other numbers of contacts than there are."""
+    touched = False
+    for k in range(len(m.counts)):
+        touched = touched or m.counts[k] != m.settled[k]
+    return touched
 
 
 @plain_kernel
@@ -281,7 +301,7 @@ def march(m: March, steps: int) -> int:
         told[ITERATIONS], told[LAST_STEP], told[LAST_RATE] = iterations, numbers[STEP], numbers[RATE]
         if end(m) == STRAINED:
             return (STRAINED << REASON) + taken + 1
-    return steps
+    return (TOUCHED << REASON) + steps if _is_touched(m) else steps
 
 
 @mapped

@@ -165,9 +165,10 @@ class Still:
         r.carried, r.dissipated = state.carried, dissipated
         r.asked[OPEN] = exact is not None and not exact.stay_closed
 
-    def may_march(self, state: State) -> bool:
-        """Whether contact is as the last step has left it: others may have looked for contacts elsewhere since."""
-        return self._contact.is_ready(state.Q, self._repose.h) and not self._model.loads.act
+    @property
+    def counts(self) -> Indices:
+        """Of contacts at the end of the last step: see `settle`."""
+        return self._repose.counts
 
     def settle(self, state: State) -> None:
         """A march has ended in the present state."""

@@ -21,6 +21,7 @@ from dovetail.solver.course import take
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.approach import Approaches
 from dovetail.solver.joint.coordinates import commit_coordinates
+from dovetail.solver.load.body_force import BodyForces
 from dovetail.solver.march import March
 from dovetail.solver.model import Model
 from dovetail.solver.potential import Potential
@@ -182,7 +183,8 @@ class Common:
             is_open=0.0, **room, p=empty, past=np.zeros((2, 0)), before=empty, kept_past=empty, now=none, rates=none,
             steps=none, approaches=Approaches(none, none), value=empty, **forces, used=empty, spent=empty, planes=empty,
             kept_used=empty, kept_spent=empty, kept_planes=empty, time=np.zeros(2), counters=np.zeros(2, np.int64),
-            ages=model.directions.ages, seen=np.zeros(1, np.int64), every=1, strain=0.0, told=np.zeros(3),
+            ages=model.directions.ages, seen=np.zeros(2, np.int64), uses=none, counts=none, settled=none,
+            pushes=BodyForces(), every=1, strain=0.0, told=np.zeros(3),
         )  # fmt: skip
         self._kept = within, found  # which words alone would not keep alive
         course, _, descent = found

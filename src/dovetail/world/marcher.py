@@ -19,10 +19,10 @@ from dovetail.kernel.peek import gather_numbers
 from dovetail.kernel.program import ADDRESS, RESULT, Program
 from dovetail.solver.course import Course, take
 from dovetail.solver.joint.coordinates import commit_coordinates
-from dovetail.solver.march import CHANGED, ITERATIONS, LAST_RATE, LAST_STEP, STRAINED, TOLD, March, march
+from dovetail.solver.march import CHANGED, ITERATIONS, LAST_RATE, LAST_STEP, STRAINED, TOLD, TOUCHED, March, march
 from dovetail.solver.repose import Repose, stand
 from dovetail.solver.step import StepReport
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 from dovetail.world.attribute_reader import AttributeReader
 from dovetail.world.strain import EVERY, LARGE, StrainWatch
 
@@ -157,8 +157,8 @@ class Marcher:
             rates=none if laws is None else laws.of[rates],
             steps=none if laws is None else laws.step[laws.step >= 0], approaches=s.joints.refreshing.approaches,
             value=coordinates.value, **forces, **books, time=s.clock, counters=s.counters,
-            ages=model.directions.ages, seen=np.zeros(1, np.int64), every=EVERY, strain=_NEARLY,
-            told=self._told,
+            ages=model.directions.ages, seen=np.zeros(2, np.int64), **self._standing(stands), pushes=s.pushes,
+            every=EVERY, strain=_NEARLY, told=self._told,
         )  # fmt: skip
         self._aim(made)
         self._within, self.program = within, Program()
@@ -166,6 +166,14 @@ class Marcher:
         self.program.add(march, made, 0)
         self.program.add(fetch, self._lines)
         return made
+
+    def _standing(self, stands: bool) -> dict[str, Indices]:
+        """What marches look at of the contacts of a machine that stands."""
+        contact, none = self.simulation.contact, np.zeros(0, np.int64)
+        if not stands or contact is None:
+            return {"uses": none, "counts": none, "settled": none}
+        counts = self.simulation.model.still.counts
+        return {"uses": contact.uses, "counts": counts, "settled": np.full_like(counts, -1)}
 
     def _aim(self, m: March) -> None:
         """Have the march begin in the present state."""
@@ -182,6 +190,8 @@ class Marcher:
                 words[place + ADDRESS] = array.__array_interface__["data"][0]
                 words[place + _LENGTH] = len(array)
             s.model.still.aim(state, s.friction_dissipated)
+            m.settled.fill(-1)
+            m.seen[1] = m.uses[0]
         if contact is not None:
             for name in _BOOKS:
                 now = getattr(contact.watch, name)
@@ -210,6 +220,8 @@ class Marcher:
 
     def goes_on(self, reason: int) -> bool:
         """After a march that has ended early, or has more to tell: whether another one may follow."""
+        if reason == TOUCHED:
+            return True
         if reason == STRAINED:
             self._strain.look(self.simulation.last[0], self.simulation.state.Q)
             return True
@@ -231,14 +243,12 @@ class Marcher:
             return s.model.potential.soft_transforms.count == 0 and not (self.stands and s.model.loads.act)
         return False
 
-    @property
-    def may_march(self) -> bool:
-        """Whether a machine that stands goes on standing, by what is known in Python."""
-        return self.simulation.model.still.may_march(self.simulation.state)
-
     def settle(self) -> None:
         """Take over what a march has left in the contacts of a machine that stands."""
+        m = self.march
+        assert m is not None
         self.simulation.model.still.settle(self.simulation.state)
+        m.settled[:], m.seen[1] = m.counts, m.uses[0]
 
     def leave(self) -> None:
         """Leave further steps to Python, which reads all parameters anew."""

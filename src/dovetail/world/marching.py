@@ -12,7 +12,7 @@ from dovetail.kernel.emit import LANES
 from dovetail.kernel.program import RESULT
 from dovetail.kernel.team import MOST
 from dovetail.kernel.threads import Spans, map_chunks, using
-from dovetail.solver.march import DONE, REASON, STRAINED, march_all
+from dovetail.solver.march import REASON, STRAINED, TOUCHED, march_all
 from dovetail.timer import Timer
 from dovetail.typing import Indices
 from dovetail.world.company import LARGEST, Common, structure_of
@@ -41,7 +41,6 @@ class _Plan(NamedTuple):
     units: Indices
     expected: Indices
     spans: Spans
-    standing: list[Marcher]
 
 
 class Marching:
@@ -86,9 +85,6 @@ class Marching:
             self._joined[:] = False
             return
         try:
-            for k in np.flatnonzero(self._joined & self._stands & (left > 0)).tolist():
-                if not self._marcher(k).may_march:
-                    self._leave(k)
             self._find_company()
             going: Indices = np.flatnonzero(self._joined & (left > 0))
             while len(going):
@@ -181,8 +177,7 @@ class Marching:
         units, expected = np.concatenate([stages, alone]), np.concatenate([0 * stages, left[alone]])
         parts = min(len(units), MOST, _PARTS * self._threads) if self._threads > 1 else 1
         spans = Spans(len(units), parts, _COST * float(steps.sum()))
-        standing = [self._marcher(k) for k in going[self._stands[going]].tolist()]
-        return _Plan(going, steps, together, units, expected, spans, standing)
+        return _Plan(going, steps, together, units, expected, spans)
 
     def _march(self, going: Indices, left: Indices) -> Indices:
         """One march of these; those that go on after it."""
@@ -191,8 +186,6 @@ class Marching:
         with Timer("Pipeline"), using(self._threads):
             map_chunks(march_all, plan.spans, words, plan.units, _FETCH)
         if np.array_equal(words[plan.units, _MARCH + RESULT], plan.expected):
-            for marcher in plan.standing:
-                marcher.settle()
             left[going] = 0
             self._taken[going] += plan.steps
             self._plan = plan
@@ -205,7 +198,7 @@ class Marching:
         taken = told - (reason << REASON)
         left[going] -= taken
         self._taken[going] += taken
-        for k in going[self._stands[going] & ((reason == DONE) | (reason == STRAINED))].tolist():
+        for k in going[self._stands[going] & ((reason == TOUCHED) | (reason == STRAINED))].tolist():
             self._marcher(k).settle()
         further = going[(reason == 0) & (left[going] > 0)].tolist()  # of a company that was broken off
         for k, why in zip(going[reason != 0].tolist(), reason[reason != 0].tolist(), strict=True):

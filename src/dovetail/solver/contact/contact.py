@@ -30,6 +30,7 @@ from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
 from dovetail.solver.contact.threat import Threats, unite_threatened
+from dovetail.solver.contact.uses import Counted
 from dovetail.solver.contact.watch import Watch
 from dovetail.solver.islands import Islands, mark_pairs, unite_pairs
 from dovetail.typing import Array, Flags, Indices
@@ -46,19 +47,15 @@ _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, befo
 class Contact:
     """All contacts of a system: constants, the watch over candidates, and friction of the present step."""
 
+    found_for: tuple[Array | None, float] = Counted()  # type: ignore[assignment]  # before a step begins
+    frozen: tuple[object, float, int] = Counted()  # type: ignore[assignment]
+
     def __init__(
-        self,
-        scene: ContactScene,
-        is_fixed: Indices,
-        mass: Array,
-        centre: Array,
-        half: Array,
-        eps_velocity: float,
-        friction: bool,
-        memory: bool = False,
-        ease: Ease | None = None,
-    ) -> None:
+        self, scene: ContactScene, is_fixed: Indices, mass: Array, centre: Array, half: Array, eps_velocity: float,
+        friction: bool, memory: bool = False, ease: Ease | None = None,
+    ) -> None:  # fmt: skip
         self.scene, bodies = scene, len(is_fixed)
+        self.uses: Indices = np.zeros(1, np.int64)
         self.is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self.owner = np.where(self.is_free != 0, np.arange(bodies), -1)
         self.mass = np.where(self.is_free != 0, mass, 0.0)
@@ -71,8 +68,7 @@ class Contact:
         self.Q_start: Array = np.zeros((bodies, 4, 3))
         self.gone_to: object = None  # what the watch has gone to
         self.found, self.E_found = self.contacts(), np.zeros(bodies)
-        self.found_for: tuple[Array | None, float] = None, 0.0  # for whom, before a step begins
-        self.frozen: tuple[object, float, int] = _UNKNOWN
+        self.found_for, self.frozen = (None, 0.0), _UNKNOWN
         self.everything, self.whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self.whole  # share of the last step of each island that budgets covered, 1 if none is short
 
