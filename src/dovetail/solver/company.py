@@ -25,7 +25,7 @@ from dovetail.kernel.kernel import kernel, plain_kernel
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, i8, integer, nested
 from dovetail.solver.islands import Islands
-from dovetail.solver.march import DONE, REASON, STRAINED, March, begin, has_strain, keep_books, land, refresh
+from dovetail.solver.march import DONE, REASON, STRAINED, March, begin, conclude, has_strain, keep_books, refresh
 from dovetail.solver.members import Members, is_as_known, may_join, tell
 from dovetail.typing import Indices
 
@@ -162,7 +162,7 @@ def _step_together(c: Company) -> bool:
             if c.present[k]:
                 call(c.words, c.give_up[k])
         return False
-    land(m)
+    conclude(m)
     for k in range(len(c.present)):
         if c.present[k]:
             _carry(c.outward, c.outward_from[k], c.outward_from[k + 1])
@@ -255,5 +255,5 @@ def rehearse(c: Company) -> None:
         _carry(c.inward, c.inward_from[k], c.inward_from[k + 1])
     begin(c.together)
     call(c.together.words, c.together.take)
-    land(c.together)
+    conclude(c.together)
     has_failed(c.together.words)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.kernel.copy import copy, copy_rows
+from dovetail.kernel.copy import copy, hand_over
 from dovetail.kernel.kernel import kernel, spared
 from dovetail.kernel.program import RESULT, call, has_failed
 from dovetail.kernel.record import Record, f8, i8, integer, real
@@ -145,14 +145,14 @@ def take(
 ) -> int:  # fmt: skip
     """Q_new, V_new, A_new ← the state after a step; returns the iterations it took, or −1.
 
-    f is the footing of a start by blocks, or None.
+    f is the footing of a start by blocks, or None. States may be those that the course works on.
     """
     has_failed(c.words)  # in a step that was given up
-    copy_rows(Q, d.Q[0])
-    copy_rows(V, c.V)
-    copy_rows(A, c.A)
-    copy_rows(Q_before, c.Q_before)
-    copy_rows(V_before, c.V_before)
+    hand_over(Q, d.Q[0])
+    hand_over(V, c.V)
+    hand_over(A, c.A)
+    hand_over(Q_before, c.Q_before)
+    hand_over(V_before, c.V_before)
     for place in c.loads:
         call(c.words, place)
     if c.is_consistent:
@@ -172,7 +172,7 @@ def take(
         return GIVEN_UP
     if c.rotors >= 0:
         call(c.words, c.rotors)
-    copy_rows(c.Q_new, Q_new)
-    copy_rows(c.V_new, V_new)
-    copy_rows(c.A_new, A_new)
+    hand_over(c.Q_new, Q_new)
+    hand_over(c.V_new, V_new)
+    hand_over(c.A_new, A_new)
     return GIVEN_UP if has_failed(c.words) else iterations

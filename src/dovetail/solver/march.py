@@ -36,6 +36,7 @@ __all__ = [
     "VERSION",
     "March",
     "begin",
+    "conclude",
     "end",
     "give_up",
     "has_strain",
@@ -213,6 +214,12 @@ def land(m: March) -> None:
     copy_rows(m.Q_new, m.Q)
     copy_rows(m.V_new, m.V)
     copy_rows(m.A_new, m.A)
+    conclude(m)
+
+
+@plain_kernel
+def conclude(m: March) -> None:
+    """The same of forces and coordinates alone."""
     for place in m.descent.export:
         call(m.descent.words, place)
     scale = m.h * m.h

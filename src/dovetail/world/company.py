@@ -18,7 +18,7 @@ from dovetail.kernel.program import Program
 from dovetail.scene import Scene
 from dovetail.solver.bodies import ORTHO
 from dovetail.solver.course import take
-from dovetail.solver.integrator import Methods
+from dovetail.solver.integrator import Integrator, Methods
 from dovetail.solver.joint.approach import Approaches
 from dovetail.solver.joint.coordinates import commit_coordinates
 from dovetail.solver.load.body_force import BodyForces
@@ -41,6 +41,8 @@ LARGEST = 16
 """Worlds that share a model: two of them in each lane, and the model still fits into the nearest caches."""
 
 _STATE = "Q", "V", "A", "Q_before", "V_before"
+_AFTER = {"Q": "Q_new", "V": "V_new", "A": "A_new", "Q_before": "Q", "V_before": "V"}
+"""Where the state after a step is found."""
 
 
 def structure_of(s: Simulation) -> str:
@@ -133,7 +135,15 @@ class Common:
         if all(self._is_like(k, world) for k, world in enumerate(worlds)):
             of = model.islands.of
             self.islands = [(int(of[b][of[b] >= 0].min()), int(of[b].max()) + 1) for b in self.bodies]
+            self._read = self._needed(first.scheme.integrator)
             self._make(found, first.dt)
+
+    def _needed(self, method: Integrator) -> set[str]:
+        """What of a state is read in a step."""
+        laws = self.lowered.laws
+        if method.looks_back or (laws is not None and len(laws.rotors)):
+            return set(_STATE)
+        return {"Q", "V"} if method.is_consistent else {"Q", "V", "A"}
 
     def watched_by(self, worlds: Sequence[Simulation]) -> list[Watched]:
         """The books of each world that has contact."""
@@ -166,11 +176,13 @@ class Common:
 
     def _make(self, found: tuple[Any, ...], h: float) -> None:
         model, lowered, within, none = self.model, self.lowered, Program(), np.zeros(0, np.int64)
-        n, exact = model.bodies.count, lowered.exact
-        room = dict(zip((*_STATE, "Q_new", "V_new", "A_new"), np.zeros((8, n, 4, 3)), strict=True))
+        exact = lowered.exact
+        course, _, descent = found
+        room = {name: getattr(course, name) for name in (*_STATE[1:], "Q_new", "V_new", "A_new")}
+        room = {"Q": descent.Q[0], **room}  # what the course works on, so that nothing is copied
         step, commit = within.add(take, *found, model.islands, *room.values()), -1
         if lowered.coordinates.count:
-            commit = within.add(commit_coordinates, lowered.coordinates, room["Q"], room["V"])
+            commit = within.add(commit_coordinates, lowered.coordinates, room["Q_new"], room["V_new"])
         empty, no_rows = np.zeros(0), np.zeros((0, 3))
         forces = {
             f"{name}_{what}": no_rows if exact is None else getattr(getattr(exact, name), what)
@@ -187,7 +199,6 @@ class Common:
             pushes=BodyForces(), every=1, strain=0.0, told=np.zeros(3),
         )  # fmt: skip
         self._kept = within, found  # which words alone would not keep alive
-        course, _, descent = found
         told = [id(words) for words in (self.march.words, course.words, course.results, descent.words, descent.results)]
         told += [id(descent.watching), id(descent.present)]
         descending, _, plot = model.quiet.programs
@@ -229,7 +240,9 @@ class Common:
         maps, lowered, theirs = self._maps, self.lowered, world.joints.lowered
         everybody = np.arange(self.bodies[k].start, self.bodies[k].stop)
         for name in _STATE:
-            add(getattr(m, name), getattr(self.march, name), everybody, 12)
+            if name in self._read:
+                add(getattr(m, name), getattr(self.march, name), everybody, 12, out=False)
+            add(getattr(m, name), getattr(self.march, _AFTER[name]), everybody, 12, into=False)
         for name in ("value", "reference", "rate"):
             one, other = getattr(theirs.coordinates, name), getattr(lowered.coordinates, name)
             add(one, other, maps["coordinates"][k], 1, into=name != "rate")
