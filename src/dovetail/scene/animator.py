@@ -15,7 +15,16 @@ from dovetail.scene.object import Object
 if TYPE_CHECKING:
     from dovetail.scene.scene import Scene
 
-__all__ = ["Animation", "Animator"]
+__all__ = ["Animation", "Animator", "begun"]
+
+
+class _Begun:
+    """Counts animations and recordings: who has seen that there is none need not look again before it has changed."""
+
+    count = 0
+
+
+begun = _Begun()
 
 
 class UpdateHint:
@@ -120,6 +129,7 @@ class Animator:
                 f"call animator.erase({object.id()}) first, or do both in one function."
             )
         self._animations[object.id()] = Animation(object, callback)
+        begun.count += 1
 
     @checked(SceneError)
     def erase(self, id: int) -> None:

@@ -15,6 +15,7 @@ from dovetail.geometry import SimplicialComplexSlot
 from dovetail.io.recorder import each
 from dovetail.messages import counted
 from dovetail.picture import Camera
+from dovetail.scene.animator import begun
 from dovetail.sim.body import Body
 from dovetail.sim.changes import Changes
 from dovetail.sim.energy import Energy
@@ -324,6 +325,7 @@ class Sim(Changes, RobotMaking):
         """
         recording = Recording(self, self._recorders, path, each(every, "Sim.record", SceneError), overwrite)
         self._recorders.append(recording)
+        begun.count += 1
         if self.started:
             recording.begin()
         return recording

@@ -83,12 +83,12 @@ class Course(Record):
 @kernel
 def _is_fine(words: Indices, sweep: int, responses: Array) -> bool:
     """Whether a sweep has found what it was asked for."""
-    total = 0.0
+    fine = words[sweep + RESULT] < 0
     for k in range(responses.shape[0]):
         for b in range(responses.shape[1]):
             for i in range(12):
-                total += responses[k, b, i]
-    return words[sweep + RESULT] < 0 and abs(total) < math.inf
+                fine &= abs(responses[k, b, i]) < math.inf
+    return fine
 
 
 @kernel

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import math
 
-from dovetail.kernel.kernel import kernel
+import numpy as np
+
+from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.assembly.bodies import Weights
+from dovetail.solver.body_rows import move_of_one
 from dovetail.solver.islands import Islands
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array
@@ -153,10 +156,14 @@ def move(s: Islands, y: Array, Q: Array, out: Array) -> None:
     takes it out, and turns no body inside out. Points move by terms of second order, so that joints open by these:
     it is for steps that another one follows.
     """
+    factors = np.empty(1)
     for b in range(len(s.of)):
         m = s.of[b]
         share = s.alpha[m] if m >= 0 else 0.0
-        for i in range(4):
+        if jit_enabled:
+            factors[0] = share
+            move_of_one(b, factors, y, Q, out)
+        for i in range(0 if jit_enabled else 4):
             for x in range(3):
                 out[b, i, x] = Q[b, i, x] - share * y[b, 3 * i + x]
         if m >= 0 and s.curved[m]:

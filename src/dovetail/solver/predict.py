@@ -8,6 +8,7 @@ from dovetail.kernel.emit import LANES
 from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.body_lanes import guess_of_eight
+from dovetail.solver.body_rows import predict_of_one
 from dovetail.solver.polar import polar
 from dovetail.typing import Array, Flags, Indices
 
@@ -35,6 +36,7 @@ def predict(
 
     A fixed body stays where it is. A quasi-static one (is_dynamic = 0) forgets its velocity and history.
     """
+    factors = np.empty(3)
     for b in range(len(Q)):
         a0, a1, b0, b1, s = table[method[b]]
         if not is_free[b]:
@@ -44,8 +46,10 @@ def predict(
             continue
         if not is_dynamic[b]:
             a0, a1, b0, b1 = 1.0, 0.0, 0.0, 0.0
-        # loops without branches over entries, which compilers turn into vector code
-        for i in range(4):
+        if jit_enabled:
+            factors[0], factors[1], factors[2] = s * h * h, a0, h * b0
+            predict_of_one(b, factors, a, Q, V, Q_tilde)
+        for i in range(0 if jit_enabled else 4):
             for x in range(3):
                 Q_tilde[b, i, x] = s * h * h * a[b, i, x] + (a0 * Q[b, i, x] + h * b0 * V[b, i, x])
         if a1 != 0.0 or b1 != 0.0:

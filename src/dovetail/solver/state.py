@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import jit_enabled, kernel
+from dovetail.solver.body_rows import commit_of_one
 from dovetail.solver.integrator import Methods
 from dovetail.typing import Array, Flags, Indices
 
@@ -22,26 +23,24 @@ def commit_state(
     """out ← the new positions, their rates, and the internal acceleration."""
     Q_out, V_out, A_out = out
     V_start, a = start
+    per_step, factors = 1.0 / h, np.empty(5)
     for b in range(len(Q)):
         d, d0, d1, carry, push = table[method[b]]
         if not is_free[b]:
             d, d0, d1, carry, push = 0.0, 0.0, 0.0, 0.0, 0.0
-        # loops without branches over entries, which compilers turn into vector code
-        for i in range(4):
+        stiff = weight[b] * (per_step * per_step)
+        if jit_enabled:
+            factors[0], factors[1], factors[2], factors[3], factors[4] = d, d0, per_step, carry, stiff
+            commit_of_one(b, factors, new, Q, Q_tilde, V_start, Q_out, V_out, A_out)
+        for i in range(0 if jit_enabled else 4):
             for x in range(3):
-                V_out[b, i, x] = (d * new[b, i, x] + d0 * Q[b, i, x]) / h
-                A_out[b, i, x] = weight[b] * (new[b, i, x] - Q_tilde[b, i, x]) / (h * h)
-        if d1 != 0.0 or carry != 0.0:
-            for i in range(4):
-                for x in range(3):
-                    V_out[b, i, x] += d1 * Q_before[b, i, x] / h + carry * V_start[b, i, x]
-        if push != 0.0:
-            for i in range(4):
-                for x in range(3):
-                    V_out[b, i, x] += h * push * a[b, i, x]
-        for i in range(4):
-            for x in range(3):
+                V_out[b, i, x] = (d * new[b, i, x] + d0 * Q[b, i, x]) * per_step + carry * V_start[b, i, x]
+                A_out[b, i, x] = stiff * (new[b, i, x] - Q_tilde[b, i, x])
                 Q_out[b, i, x] = new[b, i, x]
+        if d1 != 0.0 or push != 0.0:
+            for i in range(4):
+                for x in range(3):
+                    V_out[b, i, x] += d1 * Q_before[b, i, x] * per_step + h * push * a[b, i, x]
 
 
 def rates_after(methods: Methods, h: float, is_free: Indices, Q_before: Array, Q: Array, Q_end: Array) -> Array:

@@ -12,6 +12,7 @@ from dovetail.kernel.emit import LANES
 from dovetail.kernel.program import RESULT
 from dovetail.kernel.team import MOST
 from dovetail.kernel.threads import Spans, map_chunks, using
+from dovetail.scene.animator import begun
 from dovetail.solver.march import REASON, STRAINED, TOUCHED, march_all
 from dovetail.timer import Timer
 from dovetail.typing import Indices
@@ -54,6 +55,7 @@ class Marching:
         self._joined, self._stands = np.zeros((2, count), np.bool_)
         self._words: Indices = np.zeros((count, _WORDS), np.int64)
         self._threads, self._steered = threads, steered
+        self._begun = -1  # as it was when nothing steered
         self._generation: Indices = np.zeros(count, np.int64)  # of the addresses of attributes, see `moved`
         self._stages: list[tuple[str, SharedStage]] = []  # with the structure of the worlds on it
         self._companies: list[tuple[int, int]] = []  # on which stage, and which of those there
@@ -81,9 +83,11 @@ class Marching:
         self._joined &= self._generation == moved.count
         if not self._joined.any():
             return
-        if any(self._steered):
-            self._joined[:] = False
-            return
+        if self._begun != begun.count:
+            if any(self._steered):
+                self._joined[:] = False
+                return
+            self._begun = begun.count
         try:
             self._find_company()
             going: Indices = np.flatnonzero(self._joined & (left > 0))

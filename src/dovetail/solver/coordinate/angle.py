@@ -27,20 +27,13 @@ def angle(F: Array, exact: float, dx: Array, d2x: Array) -> float:
     # 1/z = u + i v
     size = 1.0 / (c * c + s * s)
     u, v = c * size, -s * size
-    for k in range(12):
-        a = k % 3
-        # dc, ds by entry k: the other body's rows, see c and s above
-        if k < 3:
-            dc, ds = 0.5 * F[6 + a], -0.5 * F[9 + a]
-        elif k < 6:
-            dc, ds = 0.5 * F[9 + a], 0.5 * F[6 + a]
-        elif k < 9:
-            dc, ds = 0.5 * F[a], 0.5 * F[3 + a]
-        else:
-            dc, ds = 0.5 * F[3 + a], -0.5 * F[a]
-        # dz/z = real + i imaginary; the real part waits in the first row of d2x, which is overwritten last
-        dx[k] = u * ds + v * dc
-        d2x[k] = u * dc - v * ds
+    for a in range(3):
+        n_i, b_i, n_j, b_j = 0.5 * F[a], 0.5 * F[3 + a], 0.5 * F[6 + a], 0.5 * F[9 + a]
+        # dc and ds by an entry are the other body's rows, see c and s above; dz/z = real + i imaginary, and the real
+        # part waits in the first row of d2x, which is overwritten last
+        for k, dc, ds in ((a, n_j, -b_j), (3 + a, b_j, n_j), (6 + a, n_i, b_i), (9 + a, b_i, -n_i)):
+            dx[k] = u * ds + v * dc
+            d2x[k] = u * dc - v * ds
     if exact == 0.0:
         return math.atan2(s, c)
     for k in range(11, -1, -1):

@@ -33,12 +33,14 @@ class BodyForces(Record, Load):
     def acts(self) -> bool:
         return len(self.body) > 0
 
-    def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
-        return _add, self, F
+    def adding(self, Q: Array, F: Array, loaded: Indices) -> tuple[Any, ...]:
+        return _add, self, F, loaded
 
 
 @kernel
-def _add(forces: BodyForces, F: Array) -> None:
+def _add(forces: BodyForces, F: Array, loaded: Indices) -> None:
+    if len(forces.body):
+        loaded[0] = 1
     for k in range(len(forces.body)):
         for i in range(4):
             for x in range(3):

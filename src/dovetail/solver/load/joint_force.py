@@ -14,17 +14,18 @@ import numpy as np
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.joint.stencil import Stencils, gather
 from dovetail.solver.load.load import Load
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 
 __all__ = ["JointForces"]
 
 
 @kernel
-def _add(s: Stencils, f: Array, Q: Array, F: Array) -> None:
+def _add(s: Stencils, f: Array, Q: Array, F: Array, loaded: Indices) -> None:
     t = np.empty(3)
     for k in range(len(s.left)):
         if f[k] == 0.0:
             continue
+        loaded[0] = 1
         gather(s.W, k, s.left[k], s.right[k], Q, t)
         for a in range(3):
             F[s.left[k], 0, a] -= f[k] * t[a]
@@ -42,5 +43,5 @@ class JointForces(Load):
     def acts(self) -> bool:
         return bool(np.count_nonzero(self.values))
 
-    def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
-        return _add, self.stencils, self.values, Q, F
+    def adding(self, Q: Array, F: Array, loaded: Indices) -> tuple[Any, ...]:
+        return _add, self.stencils, self.values, Q, F, loaded

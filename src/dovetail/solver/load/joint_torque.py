@@ -46,7 +46,7 @@ def twist_body(b: int, half: float, e: Array, Q: Array, F: Array) -> bool:
 
 
 @kernel
-def _add(s: Stencils, tau: Array, Q: Array, F: Array, dropped: Indices) -> None:
+def _add(s: Stencils, tau: Array, Q: Array, F: Array, dropped: Indices, loaded: Indices) -> None:
     """dropped (1,) ← how many torques were dropped because a body is flat."""
     axes = np.empty(6)
     e = np.empty(3)
@@ -54,6 +54,7 @@ def _add(s: Stencils, tau: Array, Q: Array, F: Array, dropped: Indices) -> None:
     for k in range(len(s.left)):
         if tau[k] == 0.0:
             continue
+        loaded[0] = 1
         gather(s.W, k, s.left[k], s.right[k], Q, axes)
         li = math.sqrt(axes[0] ** 2 + axes[1] ** 2 + axes[2] ** 2)
         lj = math.sqrt(axes[3] ** 2 + axes[4] ** 2 + axes[5] ** 2)
@@ -82,5 +83,5 @@ class JointTorques(Load):
     def acts(self) -> bool:
         return self.dropped > 0 or bool(np.count_nonzero(self.values))
 
-    def adding(self, Q: Array, F: Array) -> tuple[Any, ...]:
-        return _add, self.stencils, self.values, Q, F, self._dropped
+    def adding(self, Q: Array, F: Array, loaded: Indices) -> tuple[Any, ...]:
+        return _add, self.stencils, self.values, Q, F, self._dropped, loaded

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dovetail.kernel.copy import copy_rows
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.program import Program
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.load.load import Load
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 
 __all__ = ["Loads", "accelerate"]
 
@@ -36,8 +35,29 @@ def accelerate(bodies: Bodies, F: Array, a: Array) -> None:
 
 
 @kernel
-def _reach(h: float, Q: Array, V: Array, out: Array) -> None:
-    """out ← Q + hV."""
+def _clear(loaded: Indices, F: Array) -> None:
+    """F ← 0, loaded ← 0 where it is not so already."""
+    if loaded[0]:
+        loaded[0] = 0
+        for b in range(len(F)):
+            for i in range(4):
+                for x in range(3):
+                    F[b, i, x] = 0.0
+
+
+@kernel
+def _fall(bodies: Bodies, F: Array, loaded: Indices, falls: Indices, a: Array) -> None:
+    """a ← those of `accelerate`, as it is already where nothing is loaded and falls (1,) tells of free fall."""
+    if loaded[0] or not falls[0]:
+        accelerate(bodies, F, a)
+        falls[0] = 1 - loaded[0]
+
+
+@kernel
+def _reach(loaded: Indices, h: float, Q: Array, V: Array, out: Array) -> None:
+    """out ← Q + hV where anything is loaded: loads are the same at both ends of a step."""
+    if not loaded[0]:
+        return
     for b in range(len(Q)):
         for i in range(4):
             for x in range(3):
@@ -52,7 +72,8 @@ class Loads:
 
     def __init__(self, loads: Sequence[Load], bodies: Bodies) -> None:
         self._loads, self._bodies, free = loads, bodies, bodies.is_free != 0
-        self._nothing, self._forces, self._accelerations, self._end, self.free_fall = np.zeros((5, bodies.count, 4, 3))
+        self._forces, self._bound, self._accelerations, self._end, self.free_fall = np.zeros((5, bodies.count, 4, 3))
+        self._everywhere, self._loaded = np.ones(1, np.int64), np.zeros(1, np.int64)
         self.free_fall[free, 0] = bodies.gravity[free]
 
     @property
@@ -78,15 +99,17 @@ class Loads:
         """Those at Q + hV."""
         if not self.act:
             return self.free_fall
-        _reach(h, Q, V, self._end)
+        _reach(self._everywhere, h, Q, V, self._end)
         return self.accelerations(self._end)
 
     def bind(self, program: Program, Q: Array, out: Array) -> list[int]:
-        """The places of `accelerations` in a program, to out (n, 4, 3)."""
-        places = [program.add(copy_rows, self._nothing, self._forces)]
-        places += [program.add(*load.adding(Q, self._forces)) for load in self._loads]
-        return [*places, program.add(accelerate, self._bodies, self._forces, out)]
+        """The places of `accelerations` in a program, to out (n, 4, 3), which nothing else writes to."""
+        np.copyto(out, self.free_fall)
+        F, loaded, falls = self._bound, self._loaded, np.ones(1, np.int64)
+        places = [program.add(_clear, loaded, F)]
+        places += [program.add(*load.adding(Q, F, loaded)) for load in self._loads]
+        return [*places, program.add(_fall, self._bodies, F, loaded, falls, out)]
 
     def bind_end(self, program: Program, h: float, Q: Array, V: Array, out: Array) -> list[int]:
         """The places of `at_end` in a program, to out (n, 4, 3)."""
-        return [program.add(_reach, h, Q, V, self._end), *self.bind(program, self._end, out)]
+        return [program.add(_reach, self._loaded, h, Q, V, self._end), *self.bind(program, self._end, out)]
