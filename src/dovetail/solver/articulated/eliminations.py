@@ -15,7 +15,16 @@ from dovetail.kernel.emit import LANES, Emitter, Matrix, Memory, Number, emitted
 from dovetail.kernel.emit_algebra import difference, dot, full, inverse, product, transposed
 from dovetail.solver.articulated.layout import entry, right_side, room_for_second, second_side, stride, upper
 
-__all__ = ["Blocks", "carry", "eliminate_of", "eliminate_wide_of", "reduced", "solved_columns", "substitute_of"]
+__all__ = [
+    "Blocks",
+    "carry",
+    "eliminate_of",
+    "eliminate_wide_of",
+    "reduced",
+    "root_of",
+    "solved_columns",
+    "substitute_of",
+]
 
 
 Blocks: TypeAlias = dict[tuple[int, int], Matrix]
@@ -194,6 +203,57 @@ def eliminate_wide_of(below: tuple[int, ...], own: int) -> Any:
 
         if room_for_second(own):
             e.when(10, respond)
+
+    return emit
+
+
+def root_of(blocks: tuple[int, ...]) -> Any:
+    """Φ λ = ρ of a root and fixed bodies, by blocks of these sizes, for two right-hand sides.
+
+    sides (rows, 2) ← λ for ρ; beyond them, by row, ← minors of the pivots, which are all positive if Φ is.
+    """
+    rows = sum(blocks)
+    first = [sum(blocks[:p]) for p in range(len(blocks))]
+
+    @emitted("Phi, mine, sides")
+    def emit(e: Emitter) -> None:
+        Phi, sides, told = e.scalars(0, e.index(1)), e.scalars(2, e.integer(0)), e.scalars(2, e.integer(2 * rows))
+        width = stride(rows)
+        A = {
+            (a, b): [
+                [Phi.at(width * min(first[a] + i, first[b] + j) + max(first[a] + i, first[b] + j)) for j in range(n)]
+                for i in range(m)
+            ]
+            for a, m in enumerate(blocks)
+            for b, n in enumerate(blocks)
+            if a <= b
+        }
+        P: list[Matrix] = []
+        M: Blocks = {}
+        for p, size in enumerate(blocks):
+            D = A[p, p]
+            told.put(first[p], D[0][0])
+            if size == 3:
+                P.append(full(inverse([D[0][0], D[1][1], D[2][2], D[0][1], D[0][2], D[1][2]])))
+                told.put(first[p] + 1, dot(D[0][:2], [D[1][1], -D[0][1]]))
+                told.put(first[p] + 2, P[p][2][2])
+            else:
+                P.append([[1.0 / D[0][0]]])
+            for a in range(p + 1, len(blocks)):
+                M[a, p] = product(transposed(A[p, a]), P[p])
+                for b in range(a, len(blocks)):
+                    A[a, b] = difference(A[a, b], M[a, p], A[p, b], symmetric=a == b)
+        for side in range(2):
+            r = [[sides.at(2 * (first[p] + i) + side) for i in range(size)] for p, size in enumerate(blocks)]
+            for a in range(len(blocks)):
+                for p in range(a):
+                    r[a] = [r[a][i] - dot(M[a, p][i], r[p]) for i in range(blocks[a])]
+            for p in range(len(blocks) - 1, -1, -1):
+                r[p] = [dot(row, r[p]) for row in P[p]]
+                for a in range(p + 1, len(blocks)):
+                    r[p] = [r[p][i] - dot([row[i] for row in M[a, p]], r[a]) for i in range(blocks[p])]
+                for i in range(blocks[p]):
+                    sides.put(2 * (first[p] + i) + side, r[p][i])
 
     return emit
 

@@ -25,7 +25,7 @@ These are the plain loops that define what is computed. `lanes.py` says the comm
 from __future__ import annotations
 
 from dovetail.kernel.emit import LANES
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.articulated.arrays import SweepArrays, SweepWeights
 from dovetail.solver.articulated.compliance import (
     body_gradient,
@@ -37,6 +37,7 @@ from dovetail.solver.articulated.compliance import (
     whiten_point,
 )
 from dovetail.solver.articulated.eights import multiply_eight, subtract_eight
+from dovetail.solver.articulated.eliminations import root_of
 from dovetail.solver.articulated.layout import room_for_second as _room_for_second
 from dovetail.solver.articulated.layout import stride as _stride
 from dovetail.solver.bodies import Bodies
@@ -44,6 +45,9 @@ from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = ["eliminate_place", "hold_root", "substitute_place"]
+
+if jit_enabled:
+    _root_3, _root_6, _root_7 = root_of((3,)), root_of((3, 3)), root_of((3, 3, 1))
 
 stride = kernel(_stride)
 room_for_second = kernel(_room_for_second)
@@ -211,31 +215,51 @@ def eliminate_place(
 
 
 @kernel
-def hold_root(i: int, s: SweepArrays, Q: Array, two: int, A: Array) -> bool:
+def _solve_root(Phi: Array, mine: int, size: int, sides: Array) -> bool:
+    """sides (·) ← Φ⁻¹ of two right-hand sides, entry by entry; Φ lies at Phi[mine:]. False if it is not positive."""
+    if size == 3:
+        _root_3(Phi, mine, sides)
+    elif size == 6:
+        _root_6(Phi, mine, sides)
+    else:
+        _root_7(Phi, mine, sides)
+    fine = True
+    for k in range(2 * size, 3 * size):
+        fine = fine and sides[k] > 0.0
+    return fine
+
+
+@kernel
+def hold_root(i: int, s: SweepArrays, Q: Array, two: int, A: Array, small: Array) -> bool:
     """multiplier, second ← λ between the root at place i and fixed bodies. False if a pivot is not positive.
 
-    A is scratch.
+    A and small (3, 4, 3) are scratch.
     """
-    upward, row_at, Phi = s.upward, s.row_at, s.Phi
+    upward, row_at, Phi, mine = s.upward, s.row_at, s.Phi, s.phi_start[i]
     size = row_at[upward[i + 1]] - row_at[upward[i]]
-    width = LANES * ((size + 2 + LANES - 1) // LANES)
-    r = 0
+    sides, r = small.reshape(small.size), 0
+    is_common = jit_enabled and (size == 3 or size == 6 or size == 7)
     for t in range(upward[i], upward[i + 1]):
         for x in range(row_at[t + 1] - row_at[t]):
-            at = s.phi_start[i] + r * stride(size)
             gap = _image(s.weights, t, 1, Q, s.other[t], x) if s.special[t] < 0 else 0.0
-            for q in range(size):
-                A[r, q] = Phi[at + q]
-            A[r, size] = Phi[at + size] + gap
-            A[r, size + 1] = s.second[t, x] - gap if two else 0.0
+            first, second = Phi[mine + r * stride(size) + size] + gap, s.second[t, x] - gap if two else 0.0
+            if is_common:
+                sides[2 * r], sides[2 * r + 1] = first, second
+            else:
+                A[r, size], A[r, size + 1] = first, second
+                for q in range(size):
+                    A[r, q] = Phi[mine + r * stride(size) + q]
             r += 1
-    fine = _gauss_jordan(A, size, size, width)
+    if is_common:
+        fine = _solve_root(Phi, mine, size, sides)
+    else:
+        fine = _gauss_jordan(A, size, size, LANES * ((size + 2 + LANES - 1) // LANES))
     r = 0
     for t in range(upward[i], upward[i + 1]):
         for x in range(row_at[t + 1] - row_at[t]):
-            s.multiplier[t, x] = A[r, size]
+            s.multiplier[t, x] = sides[2 * r] if is_common else A[r, size]
             if two:
-                s.second[t, x] = A[r, size + 1]
+                s.second[t, x] = sides[2 * r + 1] if is_common else A[r, size + 1]
             r += 1
     return fine
 

@@ -188,7 +188,7 @@ def sweep(
                         C, lines, lane, Phi, child, mine, Y, y_at, compliance, own_at, two, second, theirs, ours, far
                     )
     for i in range(children[0] if len(body) else 0):
-        if active[body[i]] and not hold_root(i, s, Q, two, A):
+        if active[body[i]] and not hold_root(i, s, Q, two, A, small):
             bad = body[i]
     if bad >= 0:
         return bad
