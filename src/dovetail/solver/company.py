@@ -61,7 +61,7 @@ class Company(Record):
     present (k,)         1 for members that take part
     told (k,)            what `march` would tell of each
     apart (2,)           for how many steps they stay apart, and for how many the next time
-    constants            copies (·, 3) of what is constant of these worlds into the model, which other companies use too
+    constants            copies (·, 3) into the model, which others use too: of where constants of these worlds lie
     lines                runs of lines (·, 2) that all this lies in, see kernel/fetch.py
     """
 

@@ -15,6 +15,7 @@ import numpy as np
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.kernel.fetch import held_by
 from dovetail.kernel.program import Program
+from dovetail.kernel.record import Record
 from dovetail.scene import Scene
 from dovetail.solver.bodies import ORTHO
 from dovetail.solver.course import take
@@ -204,6 +205,18 @@ class Common:
         descending, _, plot = model.quiet.programs
         held = held_by([self.march, within, descending, plot, *found, model.islands])
         self.arrays = [thing for thing in held if isinstance(thing, np.ndarray) and id(thing) not in told]
+        records = [(thing._pointer, np.array(thing._words)) for thing in held if isinstance(thing, Record)]
+        programs = (self.march.words, course.words, descent.words)
+        self._words = records + [(words.__array_interface__["data"][0], words.copy()) for words in programs]
+
+    def pointers_to(self, number: int) -> list[tuple[int, int]]:
+        """Addresses of words that say where an array lies, or a part of it, and by how much that begins later."""
+        array = self.arrays[number]
+        start, size, found = array.__array_interface__["data"][0], array.nbytes, list[tuple[int, int]]()
+        for place, words in self._words:
+            hits = np.flatnonzero((words >= start) & (words < start + size))
+            found += zip((place + 8 * hits).tolist(), (words[hits] - start).tolist(), strict=True)
+        return found
 
     # ---- whose numbers are whose -------------------------------------------------------------------------------
 

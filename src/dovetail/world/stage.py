@@ -2,7 +2,7 @@
 
 A model of sixteen worlds is mostly room to work in: a hundred kilobytes for each, of which a tenth are numbers of that
 world. Companies of one structure share it, so that it stays in the nearest caches, and bring along what they differ by.
-What a rehearsed step leaves as it was is constant.
+What a rehearsed step leaves as it was is constant: of that they only tell where theirs lies.
 """
 
 from __future__ import annotations
@@ -38,11 +38,21 @@ if TYPE_CHECKING:
 __all__ = ["Companions", "SharedStage"]
 
 _NO_COPIES: Indices = np.zeros((0, 3), np.int64)
+_LINE = 64  # bytes
 
 
 def _copy(source: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> list[int]:
     """From, to, and how many words."""
     return [source.__array_interface__["data"][0], target.__array_interface__["data"][0], source.nbytes // 8]
+
+
+def _kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that begins with a cache line, so that registers full of it do not straddle two."""
+    room = np.zeros(array.nbytes + _LINE, np.uint8)
+    first = -room.__array_interface__["data"][0] % _LINE
+    found: np.ndarray[Any, Any] = room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    found[...] = array
+    return found
 
 
 def _looked_at(looked_up: Sequence[Any]) -> Indices:
@@ -64,6 +74,7 @@ class Companions:
         assert common.march is not None
         self.worlds, self._common = list(worlds), common
         n = len(worlds)
+        self.own: dict[int, np.ndarray[Any, Any]] = {}  # constants that are not those of the stage, by their number
         self._members: list[March | None] = [None] * n
         self._copies = [(_NO_COPIES, _NO_COPIES)] * n
         self._attributes = [_NO_COPIES] * n
@@ -84,7 +95,6 @@ class Companions:
         descent = common.march.descent
         self._watching, _ = watching(common.watched_by(worlds), descent.Q, descent.y)
         self._watching_words = self._watching.words()
-        self.own: dict[int, np.ndarray[Any, Any]] = {}  # constants that are not those of the stage, by their number
 
     @property
     def told(self) -> Indices:
@@ -127,7 +137,12 @@ class Companions:
         ):
             setattr(owner, name, np.ascontiguousarray(np.concatenate(tables)))
             getattr(owner, f"{name}_from")[1:] = np.cumsum([len(table) for table in tables])
-        tables = [c.inward, c.outward, self.members.attributes, self.members.books]
+        self._list_lines()
+
+    def _list_lines(self) -> None:
+        """Say anew where all lies that a march reads."""
+        c, constants = self.company, list(self.own.values())
+        tables = [c.inward, c.outward, self.members.attributes, self.members.books, *constants]
         c.lines = np.ascontiguousarray(np.concatenate([lines_of(tables), *self._lines]))
 
     def _books_of(self, k: int, m: March) -> list[int]:
@@ -151,14 +166,22 @@ class Companions:
         return np.concatenate([lines_of(needed), lines_at(spans)])
 
     def bring(self, numbers: Iterable[int], common: dict[int, np.ndarray[Any, Any]]) -> None:
-        """Bring these constants along, which are those of the stage where there are no own ones."""
+        """Say where these constants lie, which are those of the stage where there are no own ones."""
         assert self._common.march is not None
-        arrays, descent = self._common.arrays, self._common.march.descent
-        copies = [_copy(self.own.get(k, common[k]), arrays[k]) for k in numbers]
+        descent, places, addresses = self._common.march.descent, list[int](), list[int]()
+        for k in numbers:
+            own = self.own.get(k, common[k]).__array_interface__["data"][0]
+            for place, further in self._common.pointers_to(k):
+                places.append(place)
+                addresses.append(own + further)
+        self._addresses = np.array(addresses, np.int64)
+        first = self._addresses.__array_interface__["data"][0]
+        copies = [[first + 8 * n, place, 1] for n, place in enumerate(places)]
         if len(descent.record):
             copies.append(_copy(self._watching_words, descent.watching))
             copies.append(_copy(self.company.present, descent.present))
         self.company.constants = np.array(copies, np.int64).reshape(-1, 3)
+        self._list_lines()
 
 
 class SharedStage:
@@ -169,7 +192,7 @@ class SharedStage:
     """
 
     def __init__(self, common: Common) -> None:
-        self._common, self.size, self._first = common, len(common.bodies), [array.copy() for array in common.arrays]
+        self._common, self.size, self._first = common, len(common.bodies), [_kept(a) for a in common.arrays]
         self._constant: list[int] | None = None
         self.companies: list[Companions] = []
         self._varying: set[int] = set()
@@ -195,7 +218,7 @@ class SharedStage:
             if self._first[k].tobytes() != new[k].tobytes():
                 if not mine[k].flags.c_contiguous or mine[k].itemsize != 8:
                     return False
-                company.own[k] = new[k].copy()
+                company.own[k] = _kept(new[k])
         self._varying |= company.own.keys()
         self.companies.append(company)
         self._program = Program()
