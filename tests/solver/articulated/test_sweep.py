@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from articulated_trees import RandomTree
 
+from dovetail.solver.articulated.layout import stride
+from dovetail.solver.articulated.sweep import _solve_root
 from dovetail.solver.articulated.sweeps import DRIVEN, ROPE, ROPES
 
 # pivots of the sweep are compliances of 1e-1 … 1e3, so that round-off grows by about 1e4
@@ -79,3 +81,20 @@ def test_rows_that_depend_on_each_other_are_reported_with_their_body():
     tree = RandomTree(np.random.default_rng(3), bodies=6)
     tree.double_first_row()
     assert tree.sweep_status() >= 0
+
+
+@pytest.mark.parametrize("size", [3, 6, 7])
+def test_the_forces_on_a_root_solve_its_equations_and_a_pivot_that_is_not_positive_is_told(size, rng):
+    width = stride(size)
+    root = rng.normal(size=(size, size))
+    Phi, sides = np.zeros((size, width)), rng.normal(size=(size, 2))
+    Phi[:, :size] = root @ root.T + 0.1 * np.eye(size)
+    room = np.append(sides.ravel(), np.zeros(size))
+    assert _solve_root(np.append(np.zeros(5), Phi.ravel()), 5, size, room)
+    found = room[: 2 * size].reshape(size, 2)
+    # rounding, magnified by the condition of Φ, some 1e3
+    assert np.allclose(Phi[:, :size] @ found, sides, rtol=0.0, atol=1e-11)
+    for k in range(size):
+        bad = Phi.copy()
+        bad[k, k] = -1.0
+        assert not _solve_root(bad.ravel(), 0, size, np.append(sides.ravel(), np.zeros(size)))
