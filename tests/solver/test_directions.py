@@ -248,6 +248,28 @@ def test_conjugate_gradients_and_factor_find_the_same_direction(name):
 
 
 @mechanisms
+def test_conjugate_gradients_are_rough_only_where_all_islands_have_far_to_go(name):
+    """The first step of all, and one after a step of less than ten tolerances, may be the last."""
+    model, Q = lowered(name, "conjugate", 1e-3)
+    directions, islands = model.directions, model.islands
+    if not takes_part(model, "conjugate"):
+        return
+    asked, at, solve = [], model.potential.bare(Q), directions.blocks.solve
+
+    def spy(active, b, tolerance):
+        asked.append(tolerance)
+        return solve(active, b, tolerance)
+
+    directions.blocks.solve = spy
+    chosen = np.flatnonzero(directions.blocks.iterative)[0]
+    for iteration, size in ((0, 1e3), (1, 1e3), (1, 9.9)):
+        islands.size[: islands.count] = 1e3
+        islands.size[islands.of[chosen]] = size
+        directions.newton(at, True, iteration)
+    assert asked == [1e-2, 0.1, 1e-2]
+
+
+@mechanisms
 @pytest.mark.parametrize("direction", ["sweep", "auto"])
 def test_sweep_and_factor_find_the_same_direction_where_bodies_are_not_strained(name, direction):
     assert_same(newton(name, direction, 0.0), newton(name, "factor", 0.0))

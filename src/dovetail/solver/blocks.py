@@ -8,7 +8,6 @@ they are factored by the forces in their points.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,7 +18,7 @@ from dovetail.kernel.record import Record, f8, i8
 from dovetail.kernel.threads import FINE, Span, Spans, as_cut, chunks, is_little, map_chunks
 from dovetail.solver.islands import components
 from dovetail.solver.linear.cholesky import factor, solve
-from dovetail.solver.linear.conjugate import conjugate_gradients, symmetrise
+from dovetail.solver.linear.conjugate import System, conjugate_gradients, factor_incompletely
 from dovetail.solver.linear.dual import solve_points
 from dovetail.solver.linear.ordering import (
     Structure,
@@ -46,7 +45,6 @@ _COST = 0.06  # [ns] of a multiply–add of the factor
 _COST_OF_ROUND = 130.0  # [ns] of a block, in a round of conjugate gradients
 _LEAVES = 4  # of these, for two and four threads: more of them have a larger separator
 _NONE: Indices = np.zeros((0, 2), np.int64)
-_SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 1.0)  # of the diagonal, where an incomplete factor breaks down
 
 
 @kernel
@@ -114,6 +112,7 @@ class Blocks(Record):
             in_net=np.zeros(n, np.int64), iterative=np.zeros(n, np.int64),
         )  # fmt: skip
         self.net: Net | None = None
+        self._system: System | None = None
         self.laid_out = self._iterates = False
         self._spans: Sequence[Span] = [(0, 0, 0)]
         self._leaves: Indices = np.zeros(2, np.int64)
@@ -149,6 +148,8 @@ class Blocks(Record):
         self.order, self.row_start, self.column = order, structure.row_start, structure.column
         self.U = np.zeros((len(structure.column), 12, 12))
         self.base_U = np.zeros_like(self.U)
+        rows = (order, structure.row_start, structure.column)
+        self._system = System(rows, (self.D, self.U, self.R), self._leaves) if self._iterates else None
         self.in_net[:] = 0
         self.in_net[joined] = 1
         self.in_net[self.position < 0] = 0
@@ -157,7 +158,7 @@ class Blocks(Record):
     def take_up(self) -> None:
         """Have no blocks any more."""
         self.laid_out = self._iterates = False
-        self.net = None
+        self.net = self._system = None
         self.position[:] = self._node
         self.in_net[:] = self.iterative[:] = 0
 
@@ -210,21 +211,8 @@ class Blocks(Record):
             rest = self.by_factor(active)
             rows = (self.order, self.row_start, self.column)
             bad = int(max(map_chunks(factor, as_cut(self._spans), *rows, rest, self.D, self.U, self.R)))
-        if bad < 0 and self.iterates(active):
-            bad = self._factor_incomplete(active * self.iterative)
-        return bad
-
-    def _factor_incomplete(self, active: Indices) -> int:
-        symmetrise(self.D)
-        diagonal = np.einsum("kii->ki", self.D)
-        bad = -1
-        for shift in _SHIFTS:
-            self._factor_D, self._factor_U = self.D.copy(), self.U.copy()
-            np.einsum("kii->ki", self._factor_D)[:] += shift * diagonal
-            rows, last = (self.order, self.row_start, self.column), (0, int(self._leaves[0]), len(self.order))
-            bad = int(factor(*rows, active, self._factor_D, self._factor_U, self.R, last))
-            if bad < 0:
-                return -1
+        if bad < 0 and self._system is not None and self.iterates(active):
+            bad = factor_incompletely(self._system, active * self.iterative)
         return bad
 
     def solve(self, active: Indices, b: Array, tolerance: float = _TOLERANCE) -> Array:
@@ -245,10 +233,8 @@ class Blocks(Record):
 
     def iterate(self, active: Indices, tolerance: float, most: int, b: Array) -> int:
         """b (n, 12) ← H⁻¹ b of active bodies that are iterative, by so many rounds at most; how many there were."""
-        leaves = Spans(len(self.order), len(self._leaves) - 1, math.inf, bounds=self._leaves)
-        factors = (self._factor_D, self._factor_U, self.R)
-        rows = (self.order, self.row_start, self.column)
-        return conjugate_gradients(rows, leaves, (self.D, self.U), factors, active, tolerance, most, b)
+        assert self._system is not None
+        return conjugate_gradients(self._system, active, tolerance, most, b)
 
 
 def _cut(structure: Structure, rows: int) -> tuple[Structure, Sequence[Span]]:

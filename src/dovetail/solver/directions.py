@@ -12,6 +12,7 @@ its matrix; where it has had its chances it is not asked any more. `newton/direc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -37,6 +38,8 @@ _SWEEPS = 8  # in one step, before an island that has not converged is left to t
 STRUCTURE_LIFE = 20  # steps after which the block structure is laid out anew, to drop pairs that no longer touch
 _ACCURATE = 1e-10  # relative residual of conjugate gradients that no Newton iteration follows
 _ROUGH = 1e-2  # and of those that one does: it takes as many iterations as with 1e-4 (wrecking ball)
+_ROUGHEST = 0.1  # and of those that several do, as many as well: where the last step was
+_FAR = 10.0  # tolerances long, or longer
 
 
 @kernel
@@ -60,6 +63,16 @@ def _split(
         few += swept[b]
         many += rest[b]
     return few, many
+
+
+@kernel
+def _shortest(s: Islands, active: Indices, iterative: Indices) -> float:
+    """The least size of the last steps of islands with active bodies (n,) that conjugate gradients solve for."""
+    found = math.inf
+    for b in range(len(active)):
+        if active[b] and iterative[b]:
+            found = min(found, s.size[s.of[b]])
+    return found
 
 
 class Directions:
@@ -198,7 +211,7 @@ class Directions:
         y, active = self.y, self._islands.unconverged
         if self.sweep is None:
             y.fill(0.0)
-            self._by_blocks(at, exact, active, y)
+            self._by_blocks(at, exact, active, y, iteration)
             return y
         few, many = self.split_active(at, active, iteration < _SWEEPS)
         all_bodies = few == self._free
@@ -206,7 +219,7 @@ class Directions:
             y.fill(0.0)
         if many:
             self.export_multipliers()
-            self._by_blocks(at, exact, self._rest, y)
+            self._by_blocks(at, exact, self._rest, y, iteration)
         if few:
             assert self.sweep is not None
             if not self.sweep.direction(at, self._swept, y, all_bodies):
@@ -217,7 +230,12 @@ class Directions:
                 self.potential.exact.survey(at.Q, y, active)
         return y
 
-    def _by_blocks(self, at: Evaluation, exact: bool, active: Indices, y: Array) -> None:
+    def _rigour(self, active: Indices, iteration: int) -> float:
+        """The relative residual that is asked of conjugate gradients for active bodies; sizes are of this step only."""
+        islands, iterative = self._islands, self.blocks.iterative
+        return _ROUGHEST if iteration and _shortest(islands, active, iterative) >= _FAR else _ROUGH
+
+    def _by_blocks(self, at: Evaluation, exact: bool, active: Indices, y: Array, iteration: int = 0) -> None:
         """y ← the directions of these bodies by the block system."""
         blocks, potential, self.filtered = self.blocks, self.potential, None
         self._fit_contacts(at)
@@ -234,7 +252,7 @@ class Directions:
             self.damping.add(active, blocks.D)
             bad = blocks.factor(active)
             if bad < 0:
-                blocks.solve(active, blocks.g, _ROUGH)
+                blocks.solve(active, blocks.g, self._rigour(active, iteration))
                 if potential.exact is not None:
                     potential.exact.direction(at.Q, blocks, active, blocks.g)
                 copy_active(active, blocks.g, y)

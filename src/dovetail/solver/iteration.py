@@ -255,12 +255,15 @@ class Iteration:
         self.model.directions.damping.update(islands.of, free, islands.size)
 
     def _swing(self, y: Array, found: bool) -> None:
-        """Let y turn bodies without stretching them; no more in this step once no share of such a step was found."""
-        contact, contacts, mass = self.model.contact, self.at.contacts, self.model.bodies.mass
+        """Let y turn bodies without stretching them; no more in this step once no share of such a step was found.
+
+        What of it is free is asked once more for these alone: it was asked for the others.
+        """
+        contact, contacts, mass, turns = self.model.contact, self.at.contacts, self.model.bodies.mass, self.model.turns
         assert contact is not None and contacts is not None
         self._swings = self._swings and found
-        if self._swings and swing(self.islands, mass, contacts, contacts.count, self.at.Q, y):
-            contact.keep_apart(self.at, y, self.islands)
+        if self._swings and swing(self.islands, mass, contacts, contacts.count, self.at.Q, y, turns):
+            contact.keep_apart(self.at, y, self.islands, turns)
 
     def end_early(self, not_taken: Array, left: int) -> int:
         """Semi-implicit steps: end islands of which enough was taken; not_taken (n,) is the share that was not."""

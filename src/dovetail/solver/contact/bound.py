@@ -73,7 +73,8 @@ def bound_phases(
         shares = alpha.reshape((1, len(alpha)))
         tighten(watch, islands, shares, (0, 0, len(watch.near)))
         all_of_them = (0, 0, len(candidates.pairs))
-        keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, shares, all_of_them)
+        everyone = islands.is_free
+        keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, everyone, shares, all_of_them)
         for m in range(count):
             if alpha[m] < 1.0:
                 islands.guarded[m] = 1

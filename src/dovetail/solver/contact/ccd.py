@@ -91,9 +91,9 @@ def _advance(kind: int, P: Array, dP: Array, thickness: float, landing: float, r
 @mapped
 def keep_open(
     candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array,
-    shares: Array, span: Span,
+    chosen: Indices, shares: Array, span: Span,
 ) -> None:  # fmt: skip
-    """shares[part] ← alpha of islands, at most what keeps the gaps of some candidates open."""
+    """shares[part] ← alpha of islands, at most what keeps the gaps of some candidates with a chosen body open."""
     P, dP = np.empty((4, 3)), np.empty((4, 3))
     pairs, numbers, known = candidates.pairs, candidates.numbers, candidates.known
     V, x_base, plane_point, plane_normal = scene.V, scene.x_base, scene.plane_point, scene.plane_normal
@@ -103,6 +103,8 @@ def keep_open(
     for k in range(span[1], span[2]):
         k = natural(k)
         kind, a, b = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B]
+        if not (chosen[a] or (b >= 0 and chosen[b])):
+            continue
         m = island[a]
         if b >= 0 and island[b] >= 0:
             if m >= 0 and m != island[b]:
@@ -137,11 +139,12 @@ def keep_open(
 
 
 def free_share(
-    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array
-) -> None:
-    """alpha of islands ← at most the share of the step −y that keeps every gap of the island open.
+    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array,
+    chosen: Indices,
+) -> None:  # fmt: skip
+    """alpha of islands ← at most the share of the step −y that keeps every gap of a chosen body (n,) open.
 
     Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
     """
     spans = chunks(candidates.count, _COST)
-    limit_shares(islands, keep_open, spans, candidates, scene, X, path, need, islands, y)
+    limit_shares(islands, keep_open, spans, candidates, scene, X, path, need, islands, y, chosen)

@@ -300,13 +300,13 @@ class Contact:
         watch = self.watch
         tightest(watch, islands)
         self.covered = islands.alpha[: islands.count].copy() if watch.is_short else self.whole[: islands.count]
-        self.keep_apart(at, y, islands)
+        self.keep_apart(at, y, islands, islands.is_free)
 
-    def keep_apart(self, at: Evaluation, y: Array, islands: Islands) -> None:
-        """islands.alpha ← at most what of the step −y keeps all gaps open."""
+    def keep_apart(self, at: Evaluation, y: Array, islands: Islands, chosen: Indices) -> None:
+        """islands.alpha ← at most what of the step −y keeps all gaps of chosen bodies (n,) open."""
         s, watch = self.go_to(at), self.watch
         if watch.candidates.count:
-            free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y)
+            free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y, chosen)
 
     def record_motion(self, islands: Islands) -> None:
         record_motion(self.watch, islands)

@@ -3,8 +3,15 @@
     ∂E/∂Q_a = 2 m κ b′ ξ_a ⊗ r        Hessian  m κ b_dd (ξ ⊗ n)(ξ ⊗ n)ᵀ,   b_dd = 4D b″ + 2b′ > 0
 
 The derivative of the closest points does not enter the gradient (envelope theorem). Of the Hessian only the part
-along n is kept: it is positive, and the full projected one took no fewer iterations. Nearly parallel edges add
-the gradient of their mollifier, κ b m′ ∂|u × v|².
+along n is kept: it is positive. With ρ = ξ_a δQ_a − ξ_b δQ_b, T the directions along the features in which closest
+points slide (none for two points, an edge, two edges or a face) and δT how these turn, the whole of it is
+
+    b_dd (n·ρ)² + 2b′ (|ρ_t|² − |ρ_T + τ|²),   ρ_t across n, ρ_T along T,   τ = T (TᵀT)⁻¹ (r·δT)
+
+What is left out softens contacts of two points, and elsewhere is indefinite, of the size of force by length. Its
+positive part is felt in the last steps of a blow alone, where few bodies still move: over the wrecking ball it took
+between 2 % less and 1 % more iterations, with the curvature of mollifiers 2 % more. Nearly parallel edges add the
+gradient of their mollifier, κ b m′ ∂|u × v|².
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import unstretch
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array, Indices
 
 __all__ = ["swing"]
 
@@ -28,7 +28,7 @@ _WILD = 1.0  # tr yᵀy, above which the books do not tell how far a share of th
 
 
 @kernel
-def _pivots(contacts: ActiveContacts, count: int, mass: Array, turns: Flags) -> Array:
+def _pivots(contacts: ActiveContacts, count: int, mass: Array, turns: Indices) -> Array:
     """Σ w (1, ξ̄) (n, 4) of bodies that turn over their contacts."""
     pivot, kappa, squared, bodies = np.zeros((len(mass), 4)), contacts.kappa, contacts.squared, contacts.bodies
     for k in range(count):
@@ -46,19 +46,25 @@ def _pivots(contacts: ActiveContacts, count: int, mass: Array, turns: Flags) -> 
 
 
 @kernel
-def swing(s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Array, y: Array) -> bool:
-    """y (n, 12) of guarded islands, of which α is free, as above; whether there are any. Exact joints stay closed."""
-    turned, turns = np.empty((1, 4, 3)), np.zeros(len(s.of), np.bool_)
+def swing(
+    s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Array, y: Array, turns: Indices
+) -> bool:  # fmt: skip
+    """y (n, 12) of guarded islands, of which α is free, as above; whether there are any. Exact joints stay closed.
+
+    turns (n,) ← 1 for bodies whose step has changed.
+    """
+    turned, some = np.empty((1, 4, 3)), False
     for b in range(len(s.of)):
-        m = s.of[b]
+        m, turns[b] = s.of[b], 0
         if m < 0 or not s.running[m] or not s.guarded[m] or s.has_exact[m] or s.size[m] <= 1.0:
             continue
         turn, trace = 0.0, 0.0
         for i in range(3, 12):
             turn = max(turn, s.alpha[m] * abs(y[b, i]))
             trace += y[b, i] * y[b, i]
-        turns[b] = turn > _STRAIGHT and trace <= _WILD
-    if not turns.any():
+        if turn > _STRAIGHT and trace <= _WILD:
+            turns[b], some = 1, True
+    if not some:
         return False
     pivot = _pivots(contacts, count, mass, turns)
     for b in range(len(s.of)):

@@ -17,33 +17,29 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, integer
-from dovetail.kernel.threads import Crew, Spans, crew, run_chunks
+from dovetail.kernel.threads import Crew, Span, Spans, chunks, crew, map_chunks, run_chunks
 from dovetail.solver.linear.block12 import (
     subtract_times,
     subtract_transposed_times,
     upper_solve,
     upper_transposed_solve,
 )
+from dovetail.solver.linear.cholesky import factor
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["System", "conjugate_gradients", "symmetrise"]
+__all__ = ["System", "conjugate_gradients", "factor_incompletely"]
 
 _FORWARD, _BACKWARD, _DIRECTION, _PRODUCT = (1 << phase for phase in range(4))
 _ALPHA, _RATIO = range(2)
-
-
-@kernel
-def symmetrise(D: Array) -> None:
-    """Copy the upper triangle of every block into the lower one."""
-    for k in range(len(D)):
-        for i in range(12):
-            for j in range(i):
-                D[k, i, j] = D[k, j, i]
+_SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 1.0)  # of the diagonal, where an incomplete factor breaks down
+_COST = 400.0  # [ns] of a row that is copied
 
 
 class System(Record):
     """H, its incomplete factor, and the vectors of a solution, by rows in the order of elimination.
+
+    It lives as long as the structure, so that calls with it are known (threads.py) and no room is made anew.
 
     bounds (leaves + 2,)        where the rows of leaves begin, those of the separator, and where these end
     active (n,)                 bodies that take part; vectors are 0 in the rows of others
@@ -71,6 +67,57 @@ class System(Record):
     product: Array = f8(2)
     share: Array = f8(1)
     numbers: Array = f8(1)
+
+    def __init__(self, rows: tuple[Indices, Indices, Indices], H: tuple[Array, Array, Array], bounds: Indices) -> None:
+        """rows are order, row_start and column of the structure (cholesky.py), H the blocks D, U and room R."""
+        (order, row_start, column), (D, U, R), leaves, m = rows, H, len(bounds) - 2, len(rows[0])
+        beyond = m + leaves * int(bounds[-1] - bounds[-2])
+        super().__init__(
+            order=order, row_start=row_start, column=column, D=D, U=U, R=R, factor_D=np.empty_like(D),
+            factor_U=np.empty_like(U), bounds=bounds, leaves=leaves, active=np.zeros(len(D), np.int64),
+            r=np.zeros((m, 12)), x=np.zeros((m, 12)), p=np.zeros((m, 12)), z=np.zeros((beyond, 12)),
+            product=np.zeros((beyond, 12)), share=np.zeros(leaves + 1), numbers=np.zeros(2),
+        )  # fmt: skip
+        self.spans = Spans(m, leaves + 1, math.inf, bounds=bounds)
+
+
+@mapped
+def _copy(s: System, shift: float, span: Span) -> None:
+    """The factor ← some rows of H, with a share of its diagonal more; H ← all of its diagonal blocks, not half."""
+    first = s.bounds[0]
+    order, row_start, active, D, U, factor_D, factor_U = (
+        s.order, s.row_start, s.active, s.D, s.U, s.factor_D, s.factor_U
+    )  # fmt: skip
+    for k in range(first + span[1], first + span[2]):
+        k = natural(k)
+        body = natural(order[k])
+        if not active[body]:
+            continue
+        for i in range(12):
+            for j in range(i):
+                D[body, i, j] = D[body, j, i]
+        for i in range(12):
+            for j in range(12):
+                factor_D[body, i, j] = D[body, i, j]
+            factor_D[body, i, i] += shift * D[body, i, i]
+        for b in range(row_start[k], row_start[k + 1]):
+            b = natural(b)
+            for i in range(12):
+                for j in range(12):
+                    factor_U[b, i, j] = U[b, i, j]
+
+
+def factor_incompletely(s: System, active: Indices) -> int:
+    """The incomplete factor ← that of the rows of active bodies; −1, or one at which it is not positive definite."""
+    s.active[:] = active
+    bad, last = -1, (0, int(s.bounds[0]), int(s.bounds[-1]))
+    spans = chunks(last[2] - last[1], _COST)
+    for shift in _SHIFTS:
+        map_chunks(_copy, spans, s, shift)
+        bad = int(factor(s.order, s.row_start, s.column, s.active, s.factor_D, s.factor_U, s.R, last))
+        if bad < 0:
+            break
+    return bad
 
 
 @kernel
@@ -211,26 +258,40 @@ def _iterate(team: Crew | None, s: System, tolerance: float, most: int) -> int:
     return rounds
 
 
-def conjugate_gradients(
-    rows: tuple[Indices, Indices, Indices], spans: Spans, H: tuple[Array, Array], factor: tuple[Array, Array, Array],
-    active: Indices, tolerance: float, most: int, y: Array,
-) -> int:  # fmt: skip
-    """y (n, 12) ← H⁻¹ y of the active bodies, to a relative residual; returns the number of rounds.
+@kernel
+def _begin(s: System, active: Indices, y: Array) -> None:
+    """Residual ← y (n, 12) of active bodies (n,), solution and direction ← 0."""
+    order, r, x, p, product = s.order, s.r, s.x, s.p, s.product
+    for b in range(len(active)):
+        s.active[b] = active[b]
+    for k in range(len(order)):
+        k = natural(k)
+        body = natural(order[k])
+        for i in range(12):
+            r[k, i] = y[body, i] if active[body] else 0.0
+            x[k, i] = p[k, i] = product[k, i] = 0.0
+    s.numbers[_ALPHA] = s.numbers[_RATIO] = 0.0
 
-    rows are order, row_start and column of the structure (cholesky.py), spans the leaves and the separator in it, H the
-    blocks D and U, all of them and not only upper triangles, factor those of the incomplete factor, with R. The
-    residual is measured as √(rᵀ P⁻¹ r), P the product of the incomplete factors.
+
+@kernel
+def _end(s: System, y: Array) -> None:
+    """y (n, 12) of active bodies ← the solution."""
+    order, active, x = s.order, s.active, s.x
+    for k in range(len(order)):
+        k = natural(k)
+        body = natural(order[k])
+        if active[body]:
+            for i in range(12):
+                y[body, i] = x[k, i]
+
+
+def conjugate_gradients(s: System, active: Indices, tolerance: float, most: int, y: Array) -> int:
+    """y (n, 12) ← H⁻¹ y of active bodies, to a relative residual, with the factor in place; the number of rounds.
+
+    The residual is measured as √(rᵀ P⁻¹ r), P the product of the incomplete factors.
     """
-    leaves, (order, row_start, column) = len(spans) - 1, rows
-    taken = active[order] != 0
-    r, m = np.where(taken[:, None], y[order], 0.0), len(order)
-    beyond = m + leaves * int(spans.bounds[-1] - spans.bounds[-2])
-    system = System(
-        order=order, row_start=row_start, column=column, D=H[0], U=H[1], factor_D=factor[0], factor_U=factor[1],
-        R=factor[2], bounds=spans.bounds, leaves=leaves, active=active, r=r, x=np.zeros((m, 12)), p=np.zeros((m, 12)),
-        z=np.zeros((beyond, 12)), product=np.zeros((beyond, 12)), share=np.zeros(leaves + 1), numbers=np.zeros(2),
-    )  # fmt: skip
-    with crew(_chunk, spans, system) as team:
-        rounds = int(_iterate(team, system, tolerance, most))
-    y[order[taken]] = system.x[taken]
+    _begin(s, active, y)
+    with crew(_chunk, s.spans, s) as team:
+        rounds = int(_iterate(team, s, tolerance, most))
+    _end(s, y)
     return rounds
