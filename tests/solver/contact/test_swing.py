@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from contact_scenes import Stage, box
 
+from dovetail.kernel.kernel import jit_enabled
+
 SIZES = 0.1, 0.2, 0.1
 
 
@@ -67,3 +69,13 @@ def test_the_books_know_how_far_a_swung_step_departs_from_a_straight_one():
             bend = float(probe.contact.watch.bend[0])
             departs = np.linalg.norm(corners @ (share * (swung - y)).reshape(4, 3), axis=1).max()
             assert 0.1 * share * bend < departs / share <= bend  # departures go with the square of the share
+
+
+@pytest.mark.skipif(not jit_enabled, reason="of compiled kernels")
+def test_what_turns_bodies_needs_no_scipy():
+    """Numba's sums over arrays bring SciPy along: a tenth of a second in the step of the first contact."""
+    from dovetail.solver.contact.swing import swing
+
+    tilted(0.2, 1.0)
+    files = [swing._cache.find(signature) for signature in swing.overloads]
+    assert files and not any(b"numba.np.arraymath" in path.read_bytes() for path in files if path is not None)

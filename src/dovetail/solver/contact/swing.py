@@ -48,7 +48,7 @@ def _pivots(contacts: ActiveContacts, count: int, mass: Array, turns: Flags) -> 
 @kernel
 def swing(s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Array, y: Array) -> bool:
     """y (n, 12) of guarded islands, of which α is free, as above; whether there are any. Exact joints stay closed."""
-    turned, turns = np.empty((1, 4, 3)), np.zeros(len(s.of), np.bool_)
+    turned, turns, some = np.empty((1, 4, 3)), np.zeros(len(s.of), np.bool_), False
     for b in range(len(s.of)):
         m = s.of[b]
         if m < 0 or not s.running[m] or not s.guarded[m] or s.has_exact[m] or s.size[m] <= 1.0:
@@ -58,7 +58,8 @@ def swing(s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Arra
             turn = max(turn, s.alpha[m] * abs(y[b, i]))
             trace += y[b, i] * y[b, i]
         turns[b] = turn > _STRAIGHT and trace <= _WILD
-    if not turns.any():
+        some = some or turns[b]
+    if not some:
         return False
     pivot = _pivots(contacts, count, mass, turns)
     for b in range(len(s.of)):
