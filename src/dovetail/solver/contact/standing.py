@@ -178,7 +178,7 @@ class StandingContact:
             f.candidates = self._candidates
         if f.count != frictions or f.runs.count != runs:
             f.count, f.runs.count = frictions, runs
-        f.pairs_of_runs = None
+        f.pairs_of_runs, f.slid = None, (None, None, 0.0)
         c.Q_start, c.gone_to, c.found_for, c.frozen = Q_before, s, (Q, h), (None, 0.0, 0)
 
     def take_over(self, Q_before: Array, Q: Array, h: float, *counts: int) -> None:
