@@ -27,6 +27,15 @@ def test_a_pool_gives_memory_again_once_nobody_has_any_of_it():
     assert place(pool.rows(100_000, 2, np.float64)) not in (at, place(second))
 
 
+def test_a_small_array_costs_a_pool_no_large_one():
+    pool = Pool()
+    large = pool.rows(2_000_000, 8, np.int64)
+    at = place(large)
+    del large
+    small = pool.rows(20_000, 8, np.int64)
+    assert place(small) != at and place(pool.rows(2_000_000, 8, np.int64)) == at
+
+
 def test_a_pool_keeps_neither_what_is_far_too_large_nor_many_arrays():
     pool = Pool()
     large = pool.rows(1_000_000, 8, np.int64)

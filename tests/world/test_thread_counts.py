@@ -132,7 +132,7 @@ def test_kernels_over_chunks_agree_with_one_chunk():
             force, work = rub.slips(Q, moved)
             gradient, rubbed, E = np.zeros((len(Q), 12)), np.zeros((len(Q), 12)), np.zeros(len(Q))
             add_normal_gradient(s, contact.scene, contact.assembly.normal, contact.assembly.runs, gradient)
-            rub.add_gradient(force, rubbed)
+            rub.add_gradient(Q, moved, rubbed)
             contact.add_friction_energy(moved, np.ones(len(Q), np.int64), E)
             budget, reach = np.full(len(Q), 0.2), reaching(contact.candidates, s.X, contact.watch.path, 2.0)
             fixed = probe.model.bodies.is_fixed
@@ -141,7 +141,7 @@ def test_kernels_over_chunks_agree_with_one_chunk():
                 "pairs": contact.candidates.pairs, "numbers": contact.candidates.numbers, "share": np.array(share),
                 "islands": probe.model.islands.of.copy(), "marks": probe.model.islands.marks.copy(),
                 "load": rub.load[: rub.count], "force": force, "gradient": gradient, "rubbed": rubbed, "E": E,
-                "on bodies": rub.on_bodies(Q, moved, force, probe.h),
+                "on bodies": rub.on_bodies(Q, moved, probe.h),
                 "near": near_bodies(contact.scene, Room(contact.scene), fixed, budget, Q),
                 "soon": np.unique(contact.touching(s), axis=0), "work": np.array(work),
                 "reach": np.unique(contact.candidates.pairs[reach, PAIR]),

@@ -17,7 +17,7 @@ __all__ = ["Buffers", "Pool", "aligned"]
 
 _LINE = 64  # bytes
 _LARGE = 1 << 17  # words, from which on the system gives memory page by page, and takes it back
-_MORE, _MOST = 2.0, 16.0  # room that is made, and the most that is taken, by what is asked for
+_MORE, _MOST = 4.0, 32.0  # room that is made, and the most that is taken, by what is asked for
 _COUNT = 8  # arrays of one width that are kept: a step has two or three lists, and some are handed out
 
 
@@ -63,7 +63,7 @@ class Pool:
         if fits:
             room = kept[min(fits, key=lambda k: len(kept[k]))]
         else:
-            room = np.empty(int(_MORE * words), np.int64)
-            had = [array for k, array in enumerate(kept) if k not in free]
-            kept[:] = [*had[1 - _COUNT :], room]
+            room = np.empty(int(_MORE * words), np.int64)  # of which nothing is there before it is written to
+            stay = [array for k, array in enumerate(kept) if k not in free or len(array) > words]
+            kept[:] = [*stay[1 - _COUNT :], room]
         return room[:words].view(dtype).reshape(size, columns)

@@ -31,7 +31,7 @@ MOST = 32
 """Chunks of one job: enough for the last ones of many threads to end together."""
 
 _PHASES = 8  # jobs that follow each other, at most
-_TOLD = 3 * _PHASES  # words that say what they are, before those for what they return
+_TOLD = 3 * _PHASES  # words that say what they are, before those for what they tell
 
 # what threads share; what they write while others look at it is in lines of the cache of its own
 _JOB, _NEXT, _BUSY, _FAILED = 0, 8, 16, 24  # number, odd while open; next chunk; helpers at work; who has failed
@@ -40,7 +40,7 @@ _BOUNDS, _RESULTS = 40, 80
 _CALL = 120
 ROOM = 500
 """Words of a call, at most."""
-SPARE = 24
+SPARE = 72
 """Of these, after a call: what its thunk may read beyond it."""
 _OWN = ROOM + 8  # words that each thread has for itself: the call, and after it
 _TIME, _CREDIT, _WORKED, _WAITED = ROOM, ROOM + 2, ROOM + 3, ROOM + 4  # [ns] but the first two, room for the clock
@@ -93,7 +93,7 @@ def drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, job:
 
 @mapped
 def drive_phases(shared: Indices, own: Indices, program: Indices, jobs: Indices, count: int, helpers: int) -> int:
-    """Run a call for one job after the other; jobs has items, chunks and phase of each, then ← what chunks return.
+    """Run a call for one job after the other; jobs has items, chunks and phase of each, then ← the most it returns.
 
     −1, or MOST for each job before the one that has failed, and its chunk.
     """
@@ -103,8 +103,10 @@ def drive_phases(shared: Indices, own: Indices, program: Indices, jobs: Indices,
         failed = drive(shared, own, program, even, (items, parts, min(helpers, parts - 1), phase, 0, parts))
         if failed >= 0:
             return k * MOST + failed
-        for part in range(parts):
-            jobs[_TOLD + k * MOST + part] = shared[_RESULTS + part]
+        most = shared[_RESULTS]
+        for part in range(1, parts):
+            most = max(most, shared[_RESULTS + part])
+        jobs[_TOLD + k] = most
     return -1
 
 
@@ -191,7 +193,7 @@ class Team:
         """Without helpers: in a fork they stay with the parent."""
         self.lock, self.helpers = threading.RLock(), list[_Helper]()
         self._shared, self._own = self.words = np.zeros(_CALL + ROOM, np.int64), np.zeros(_OWN, np.int64)
-        self.jobs = np.zeros(_TOLD + _PHASES * MOST, np.int64)
+        self.jobs = np.zeros(_TOLD + _PHASES, np.int64)
         self._told = {"q": self._shared.data, "d": self._shared.view(np.float64).data}
         self._jobs = self.jobs.data
 
@@ -213,10 +215,9 @@ class Team:
         found: list[Any] = self._told[kind][_RESULTS : _RESULTS + count].tolist() if kind else [None] * count
         return found
 
-    def told(self, job: int, count: int) -> list[int]:
-        """What so many chunks of one of the last jobs have returned."""
-        first = _TOLD + job * MOST
-        found: list[int] = self._jobs[first : first + count].tolist()
+    def told(self, jobs: int) -> list[int]:
+        """The most that chunks of each of the last jobs have returned."""
+        found: list[int] = self._jobs[_TOLD : _TOLD + jobs].tolist()
         return found
 
     def times(self) -> list[tuple[float, float]]:

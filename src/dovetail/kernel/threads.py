@@ -17,8 +17,10 @@ import atexit
 import os
 import sys
 import threading
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 from weakref import ref
 
@@ -55,9 +57,10 @@ Span = tuple[int, int, int]
 """A chunk: its number, and the items that it begins with and ends before."""
 
 GRAIN = 500.0  # [µs] of work from which on it is cut: a pile of 125 at rest takes 1.4 times as long in chunks of 100
-FINE = 0.2
+FINE = 0.1
 """Of it, in steps that are large: threads are awake there."""
-_LIKE = 16  # words: calls of up to so many more integers share a thunk, which hands over what nobody takes
+_CHUNK = 0.2  # of it: work that is more than four chunks is in chunks of at least half of that
+_LIKE = 64  # words: calls of up to so many more integers share a thunk, which hands over what nobody takes
 _MANY = 1000  # calls that are known
 _WAKES = 150.0  # [µs] of work for which threads are woken up
 
@@ -89,12 +92,11 @@ _EVEN: Indices = np.zeros(0, np.int64)
 class _Setting(threading.local):
     """How many threads the calling one may use, itself included, and the least work that is cut [µs].
 
-    is_fine: less than that is enough, see `cut_finely`.
+    least: in the present step, see `cut_finely`.
     """
 
     threads: int | None = None
-    grain = GRAIN
-    is_fine = False
+    grain = least = GRAIN
 
 
 _setting = _Setting()
@@ -108,11 +110,12 @@ class using:  # noqa: N801 - reads as what it does
 
     def __enter__(self) -> None:
         threads, grain = self._wanted
-        self._before = before = _setting.threads, _setting.grain, _setting.is_fine
-        _setting.threads, _setting.grain, _setting.is_fine = threads or before[0], grain or before[1], False
+        self._before = before = _setting.threads, _setting.grain, _setting.least
+        _setting.threads, _setting.grain = threads or before[0], grain or before[1]
+        _setting.least = _setting.grain
 
     def __exit__(self, *_: object) -> None:
-        _setting.threads, _setting.grain, _setting.is_fine = self._before
+        _setting.threads, _setting.grain, _setting.least = self._before
 
 
 def threads_by_default() -> int:
@@ -139,7 +142,7 @@ def is_little(work: float) -> bool:
 
 def cut_finely(is_large: bool) -> None:
     """Until the present `using` ends: whether a step is large, so that threads are awake and little work is cut too."""
-    _setting.is_fine = is_large
+    _setting.least = _setting.grain * (FINE if is_large else 1.0)
 
 
 def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
@@ -147,23 +150,19 @@ def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
 
     Not `finely` where what comes of it outlives the step: large or not, it is cut the same way.
     """
-    work, grain = 1e-3 * items * cost, _grain() if finely else _setting.grain
+    work, grain = 1e-3 * items * cost, _setting.least if finely else _setting.grain
     if work < grain or items < 2:
         return [(0, 0, items)]
-    many = 4 * (1 + int(0.5 * work / grain)) if work < MOST * grain else MOST
+    size = max(grain, _CHUNK * _setting.grain)
+    many = 4 * (1 + int(0.5 * work / size)) if work < MOST * size else MOST
     return Spans(items, min(MOST, items, many), work)
 
 
 def as_cut(spans: Sequence[Span]) -> Sequence[Span]:
     """Chunks that were made before, as one where all of them are too little work in the present step."""
-    if isinstance(spans, Spans) and spans.work < _grain():
+    if isinstance(spans, Spans) and spans.work < _setting.least:
         return [(0, 0, spans.items)]
     return spans
-
-
-def _grain() -> float:
-    """The least work that is cut in the present step [µs]."""
-    return _setting.grain * (FINE if _setting.is_fine else 1.0)
 
 
 def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: Any) -> list[Any]:
@@ -184,16 +183,15 @@ def map_chunks(kernel: Callable[..., Any], spans: Sequence[Span], *arguments: An
         _team.lock.release()
 
 
-def map_phases(
-    kernel: Callable[..., Any], phases: Sequence[tuple[Sequence[Span], int]], *arguments: Any
-) -> list[list[int]]:
-    """[[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]: each after the one before.
+def map_phases(kernel: Callable[..., Any], phases: Sequence[tuple[Sequence[Span], int]], *arguments: Any) -> list[int]:
+    """[max(kernel(*arguments, (*span, phase)) for span in spans) for spans, phase in phases]: one after the other.
 
-    The kernel returns whole numbers, or nothing, and then this may be empty. Phases of which one chunk is all, and
+    The kernel returns whole numbers, or nothing, and then this is empty. Phases of which one chunk is all, and
     those that are shared, follow each other without Python in between.
     """
     if not (can_spin and _team.lock.acquire(blocking=False)):
-        return [[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]
+        found = [[kernel(*arguments, (*span, phase)) for span in spans] for spans, phase in phases]
+        return [max(told) for told in found if told[0] is not None]
     try:
         call, most, work, jobs = _known(kernel, arguments, 4), 1, 0.0, list[int]()
         for spans, phase in phases:
@@ -206,7 +204,7 @@ def map_phases(
         if failed >= 0:
             spans, phase = phases[failed // MOST]
             _raise(kernel, *arguments, (*spans[failed % MOST], phase))
-        return [_team.told(k, parts) for k, parts in enumerate(jobs[1::3])] if call.kind else []
+        return _team.told(len(phases)) if call.kind else []
     finally:
         _team.lock.release()
 
@@ -252,23 +250,26 @@ class _Call:
     numbers   places of the words of arguments that are neither arrays nor records
     """
 
-    __slots__ = ("kind", "numbers", "program", "refs", "words")
+    __slots__ = ("kind", "numbers", "program", "words")
 
-    def __init__(self, program: Indices, kind: str, numbers: list[int]) -> None:
-        self.program, self.kind, self.numbers, self.refs = program, kind, numbers, list[Any]()
-        self.words = memoryview(program.data)  # which Python writes to in a third of the time
+    def __init__(self, words: list[int], kind: str, numbers: list[int]) -> None:
+        self.program, self.kind, self.numbers = np.frombuffer(array("q", words), np.int64), kind, numbers
+        self.words = memoryview(self.program.data)  # which Python writes to in a third of the time
 
 
 def _known(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
     """A call with a span of so many words.
 
-    Most are made again and again with the same arrays and records, and these stay where they are: a call is known as
-    long as all of them live. Numbers are written into it each time.
+    Most are made again and again with the same arrays and records, and these stay where they are: calls are known by
+    the numbers of these, of which none is given twice. Other arguments are written into it each time.
     """
-    key = (kernel, *[id(value) if type(value) in _living else _told_apart(value) for value in arguments])
-    call = _calls.get(key)
+    try:
+        key = (kernel, *[_number[id(value)] if type(value) in _living else kind_of(value) for value in arguments])
+        call = _calls.get(key)
+    except KeyError:
+        call = None
     if call is None:
-        return _described(kernel, arguments, width, key)
+        return _described(kernel, arguments, width)
     if call.numbers:
         words = described(tuple([value for value in arguments if type(value) not in _living]))[0]
         for place, word in zip(call.numbers, words, strict=True):
@@ -276,35 +277,46 @@ def _known(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
     return call
 
 
-def _told_apart(value: Any) -> Any:
-    """What tells an argument from others that is not known by where it is."""
-    if isinstance(value, Record):
-        _living.add(type(value))
-        return id(value)
-    return kind_of(value)
+def _see(value: Any) -> tuple[int, Any, list[int], Any]:
+    """Number, kind and words of an array or a record; found once, and forgotten when nobody has it any more."""
+    place = id(value)
+    if (found := _seen.get(place)) is not None:
+        return found
+
+    def forget(_: Any) -> None:
+        _number.pop(place, None)
+        _seen.pop(place, None)
+
+    lives = None if value is None or type(value) is bool else ref(value, forget)
+    _seen[place] = found = next(_count), kind_of(value), described(value)[0], lives
+    _number[place] = found[0]
+    return found
 
 
-def _described(kernel: Any, arguments: tuple[Any, ...], width: int, key: tuple[Any, ...]) -> _Call:
+def _described(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
     """`_known` of a call that was not."""
-    kinds = (kernel, width, *map(kind_of, arguments))
-    if (entry := _entries.get(kinds)) is None:
-        entry = _entries[kinds] = _entry(kernel, (*arguments, (0,) * width))
-    words, numbers = entry[0].copy(), list[int]()
+    kinds, words, numbers, key = [kernel, width], list[int](), list[int](), [kernel]
     for value in arguments:
         first = len(words)
-        words += described(value)[0]
-        numbers += [] if type(value) in _living else range(first, len(words))
-    if len(words) + SPARE > ROOM:
-        raise ValueError(f"a call of {len(words)} words is longer than {ROOM - SPARE}; see kernel/team.py")
-    call = _Call(np.array([*words, *[0] * SPAN], np.int64), entry[1], numbers)
+        if isinstance(value, Record):
+            _living.add(type(value))
+        if type(value) in _living:
+            number, kind, told, _ = _see(value)
+            key.append(number)
+        else:
+            kind, told = kind_of(value), described(value)[0]
+            key.append(kind)
+            numbers += range(first, first + len(told))
+        kinds.append(kind)
+        words += told
+    if (entry := _entries.get(known := tuple(kinds))) is None:
+        entry = _entries[known] = _entry(kernel, (*arguments, (0,) * width))
+    head, result = entry
+    if len(head) + len(words) + SPARE > ROOM:
+        raise ValueError(f"a call of {len(head) + len(words)} words is longer than {ROOM - SPARE}; see kernel/team.py")
     if len(_calls) >= _MANY:
         _calls.clear()
-
-    def forget(_: Any, known: dict[Any, _Call] = _calls) -> None:
-        known.pop(key, None)
-
-    call.refs += [ref(value, forget) for value in arguments if isinstance(value, np.ndarray | Record)]
-    _calls[key] = call
+    call = _calls[tuple(key)] = _Call([*head, *words, *[0] * SPAN], result, [len(head) + k for k in numbers])
     return call
 
 
@@ -319,6 +331,9 @@ def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[list[int], str]:
 
 _RESULTS = {types.float64: "d", types.none: ""}
 _living: set[type] = {np.ndarray, type(None), bool}
+_seen: dict[int, tuple[int, Any, list[int], Any]] = {}  # by where they are
+_number: dict[int, int] = {}
+_count = count()
 _calls: dict[tuple[Any, ...], _Call] = {}
 _entries: dict[tuple[Any, ...], tuple[list[int], str]] = {}
 _team = Team()

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import kernel, plain_kernel
 from dovetail.solver import phases
 from dovetail.solver.bodies import Bodies
 from dovetail.solver.convergence import begin_trials
@@ -127,15 +127,25 @@ def _closed(newton: Iteration, Q_guess: Array) -> Array:
 
 def _go(newton: Iteration, start: Evaluation, Q_guess: Array) -> None:
     """Move to Q_start + α (Q_guess − Q_start), α by island."""
-    islands, Q_start, Q = newton.islands, newton.Q_start, Q_guess
-    alpha = islands.alpha[: islands.count]
-    if alpha.min(initial=1.0) < 1.0:
-        share = np.append(alpha, 0.0)[islands.of]
-        goes = np.flatnonzero(share)
-        Q = newton.model.buffers.spare(Q_guess)
-        Q[:] = Q_start
-        Q[goes] += share[goes, None, None] * (Q_guess[goes] - Q_start[goes])
-    newton.at = newton.potential.at(Q, start)
+    Q = newton.model.buffers.spare(Q_guess)
+    is_held = _go_towards(newton.islands, newton.Q_start, Q_guess, Q)
+    newton.at = newton.potential.at(Q if is_held else Q_guess, start)
+
+
+@plain_kernel
+def _go_towards(s: Islands, Q_start: Array, Q_guess: Array, out: Array) -> bool:
+    """out ← Q_start + α (Q_guess − Q_start), where any α is less than 1; whether that is so."""
+    is_held = False
+    for m in range(s.count):
+        is_held = is_held or s.alpha[m] < 1.0
+    for b in range(len(s.of) if is_held else 0):
+        share = s.alpha[s.of[b]] if s.of[b] >= 0 else 0.0
+        for i in range(4):
+            for x in range(3):
+                out[b, i, x] = Q_start[b, i, x]
+                if share != 0.0:
+                    out[b, i, x] += share * (Q_guess[b, i, x] - Q_start[b, i, x])
+    return is_held
 
 
 def _agree(newton: Iteration, Q_guess: Array) -> None:

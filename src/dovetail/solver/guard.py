@@ -23,8 +23,8 @@ class Guard(Protocol):
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         """Get ready to judge a share (n,) of the step −y, at least. Bodies that commit (n,) will take it whole."""
 
-    def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
-        """Unite bodies (`parent`, see islands.py) that the step −y might bring together; guarded (n,) ← 1 for all that
+    def couple(self, at: Evaluation, y: Array, islands: Islands) -> None:
+        """Unite bodies (`parent` of islands) that the step −y might bring together; `marks` of islands ← 1 for all that
         it might lead to what must not be.
         """
 

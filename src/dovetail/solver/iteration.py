@@ -12,7 +12,16 @@ import math
 import numpy as np
 
 from dovetail.errors import NotFinite, SolverError
-from dovetail.solver.contact.bound import COUPLE, FORESEE, FREE, LOOK, LOW, bound, is_small
+from dovetail.solver.contact.bound import (
+    COUPLE,
+    FORESEE,
+    FREE,
+    LOOK,
+    ask_for_share,
+    bound,
+    guard_what_is_held,
+    is_small,
+)  # fmt: skip
 from dovetail.solver.contact.swing import swing
 from dovetail.solver.convergence import close_finished
 from dovetail.solver.floor import PATIENCE, Floor
@@ -73,10 +82,12 @@ class Iteration:
             return False  # joints alone make islands, and hard limits guard the same ones always
         if self._is_small:
             return bool(bound(contact, self.at, y, islands, self.numbers, None, COUPLE))
+        if self.model.stops is None and not contact.is_clear:
+            return contact.number(self.at, y, islands)
         islands.marks.fill(0)
-        parent = islands.separate()
+        islands.separate()
         for guard in self.guards:
-            guard.couple(self.at, y, islands, parent, islands.marks)
+            guard.couple(self.at, y, islands)
         return islands.number()
 
     def bound(self, y: Array, commits: Indices | None = None, foresees: bool = False) -> bool:
@@ -94,8 +105,7 @@ class Iteration:
         if revived is None:
             share = self.model.whole if whole else self.model.share
             if not whole:
-                share.fill(1.0)
-                share[islands.marks != 0] = LOW
+                ask_for_share(islands.marks, False, share)
             for guard in self.guards:
                 guard.cover(self.at, y, islands, share, commits)
             if self._is_small:
@@ -107,7 +117,7 @@ class Iteration:
             if self.some_guarded:  # else all of it was covered
                 for guard in self.guards:
                     guard.free_share(self.at, y, islands)
-                islands.guarded[: islands.count] |= islands.alpha[: islands.count] < 1.0
+                guard_what_is_held(islands)
                 if foresees and contact is not None:
                     contact.friction.foresee(y, islands, numbers[STEP_TOL])
         return revived
@@ -282,16 +292,12 @@ class Iteration:
     def begin_contacts(self, y: Array) -> None:
         """`at` ← the start of the step, which is expected to be −y; raises where surfaces intersect."""
         start, contact = self.potential.bare(self.Q_start), self.model.contact
-        E_barrier = np.zeros(0)
-        if contact is not None:
-            E_barrier = np.zeros(len(y))
-            if not contact.begin(start, y, self.h, self.islands, E_barrier):
-                raise SolverError(
-                    "surfaces intersect or touch at the start of the step; bodies were placed into each other from "
-                    "outside"
-                )
+        if contact is not None and not contact.begin(start, y, self.h, self.islands):
+            raise SolverError(
+                "surfaces intersect or touch at the start of the step; bodies were placed into each other from outside"
+            )
         self.potential.run(ENERGIES, self.potential.no_step, start, start)
-        self.potential.add_others(start, E_barrier)
+        self.potential.add_others(start, is_start=True)
         if not math.isfinite(np.add.reduce(start.E)):
             name = self.model.bodies.name(int(np.argmin(np.isfinite(start.E))))
             raise NotFinite(

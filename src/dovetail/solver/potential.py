@@ -169,15 +169,15 @@ class Potential:
             self.add_others(found)
         return found
 
-    def add_others(self, at: Evaluation, E_barrier: Array | None = None) -> None:
+    def add_others(self, at: Evaluation, is_start: bool = False) -> None:
         """Add what the kernels' energies do not have: contributions and contact.
 
-        At the start of a step, where contact has begun, its contacts are known, and E_barrier (n,) their energies.
+        At the start of a step contact has begun, so that its contacts are known, and their energies.
         """
         for other in self.others:
             other.add_energy(at.Q, self.owner, at.E)
-        if self.contact is not None and E_barrier is not None:
-            at.E += E_barrier
+        if self.contact is not None and is_start:
+            at.E += self.contact.E_start
             self.contact.add_friction_energy(at.Q, self.bodies.is_free, at.E)
         elif self.contact is not None:
             assert at.contacts is not None

@@ -162,7 +162,7 @@ class Still:
     def aim(self, state: State, dissipated: Array) -> None:
         """Have marches begin in the present state; they add to what friction has dissipated [J]."""
         r, exact = self._repose, self._model.potential.exact
-        r.carried, r.dissipated = state.carried, dissipated
+        r.carried, r.dissipated, r.friction.in_place = state.carried, dissipated, True
         r.asked[OPEN] = exact is not None and not exact.stay_closed
 
     @property

@@ -306,7 +306,7 @@ def find_active(
     others, last = max(len(watch.near), len(watch.vertices)), ((spans, _WRITE), (_WHOLE, _SUM))
     bodies, followers = chunks(len(Q), COST_OF_BODY), chunks(others, COST_OF_PAIR)
     phases = ((bodies, _GO), (followers, _FOLLOW), (spans, _CHOOSE), (_WHOLE, _COUNT), *last)
-    (count,) = map_phases(find_phases, phases, *arguments)[3]
+    count = map_phases(find_phases, phases, *arguments)[3]
     if count > len(active.energy):
         active.make_room(count)
         map_phases(find_phases, last, *arguments)

@@ -14,12 +14,13 @@ from dovetail.kernel.threads import is_little
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.ccd import keep_open
-from dovetail.solver.contact.friction import Frictions, foresee, size_by_rest
+from dovetail.solver.contact.friction import Frictions, foresee
 from dovetail.solver.contact.known import Watched
 from dovetail.solver.contact.motion import COVERED, EVERYTHING, look_at_chunk, tighten
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.contact.threat import AT_ONCE, Threats, threatened
-from dovetail.solver.islands import Islands, mark_pairs, number_islands, separate_islands, unite_pairs
+from dovetail.solver.contact.secant import size_by_rest
+from dovetail.solver.contact.threat import EVERY_PHASE, Threats, couple_phases
+from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import measure
 from dovetail.solver.phases import RATE, RATE_TOL, STEP, STEP_TOL
 from dovetail.typing import Array, Indices
@@ -28,13 +29,31 @@ if TYPE_CHECKING:
     from dovetail.solver.contact.contact import Contact
     from dovetail.solver.potential import Evaluation
 
-__all__ = ["COUPLE", "FORESEE", "FREE", "LOOK", "bound", "bound_phases", "is_large", "is_small"]
+__all__ = [
+    "COUPLE", "FORESEE", "FREE", "LOOK", "ask_for_share", "bound", "bound_phases", "guard_what_is_held", "is_large",
+    "is_small",
+]  # fmt: skip
 
 LOOK, COUPLE, FREE, FORESEE = (1 << phase for phase in range(4))
 LOW = 0.25
 """Contacts are looked for anew when less than this share of a guarded step fits into what they were found for."""
 _COST_OF_BODY, _COST_OF_CANDIDATE = 100.0, 20.0  # [ns]
 _REVIVED, _RENUMBERED, _SPENT = 1, 2, 4  # what `bound_phases` finds
+
+
+@kernel
+def ask_for_share(marks: Indices, whole: bool, share: Array) -> None:
+    """share (n,) ← what of a step is to be covered: all of it, but for bodies that a guard is concerned with."""
+    for b in range(len(marks)):
+        share[b] = 1.0 if whole or marks[b] == 0 else LOW
+
+
+@kernel
+def guard_what_is_held(islands: Islands) -> None:
+    """Islands that may not take all of a step count as guarded."""
+    for m in range(islands.count):
+        if islands.alpha[m] < 1.0:
+            islands.guarded[m] = 1
 
 
 @kernel
@@ -47,24 +66,15 @@ def bound_phases(
     It ends where the step is not covered, or if there are not as many islands as before: what is by island comes next.
     """
     contacts, frictions, phases, commits = asked
-    count, found, marks = islands.count, 0, islands.marks
+    count, found = islands.count, 0
     if phases & LOOK:
-        for b in range(len(marks)):
-            share[b] = 1.0 if commits or marks[b] == 0 else LOW
+        ask_for_share(islands.marks, commits, share)
     if phases & LOOK and look_at_chunk(watch, Q, y, commits, islands.of, share, EVERYTHING) != COVERED:
         return _SPENT, count
     if phases & COUPLE:
-        parent = islands.parent
-        for b in range(len(marks)):
-            marks[b] = 0
-        separate_islands(islands)
-        unite_pairs(parent, islands.is_free, f.bodies, frictions)
-        mark_pairs(s.bodies, contacts, marks)
-        mark_pairs(f.bodies, frictions, marks)
-        everything = (0, 0, len(candidates.pairs), AT_ONCE)
-        threatened(candidates, scene, s.X, watch, islands, y, parent, marks, threats, everything)
-        count, revived = number_islands(islands)
-        found = _REVIVED if revived else 0
+        everything, counts = (0, 0, len(candidates.pairs), EVERY_PHASE), (contacts, frictions, False)
+        told = couple_phases(candidates, scene, s, watch, islands, y, f.bodies, threats, counts, everything)
+        count, found = told // 2, _REVIVED if told % 2 else 0
         if count != islands.count:
             return found | _RENUMBERED, count
     if phases & FREE:
@@ -75,9 +85,7 @@ def bound_phases(
         all_of_them = (0, 0, len(candidates.pairs))
         everyone = islands.is_free
         keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, everyone, shares, all_of_them)
-        for m in range(count):
-            if alpha[m] < 1.0:
-                islands.guarded[m] = 1
+        guard_what_is_held(islands)
     if phases & FORESEE:
         foresee(f, y, islands.unconverged, (0, 0, frictions))
         size_by_rest(f, 0, frictions, islands, numbers[STEP_TOL])

@@ -11,21 +11,22 @@ of steps gets to round-off; and g/10 of what is far.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
-from dovetail.kernel.threads import Span, chunks
+from dovetail.kernel.threads import Span, chunks, map_phases
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
-from dovetail.solver.contact.known import at_least, measure, squared_distance
-from dovetail.solver.contact.motion import limit_shares, vertex_step
+from dovetail.solver.contact.known import Watched, at_least, measure, squared_distance
+from dovetail.solver.contact.motion import COST_OF_PAIR, tighten, vertex_step
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["free_share", "keep_open"]
+__all__ = ["KEEP", "TIGHTEN", "free_share", "keep_open"]
 
 _ROUNDS = 200
 _COST = 16.0  # [ns] of a candidate
@@ -138,13 +139,41 @@ def keep_open(
         alpha[m] = min(share, _advance(kind, P, dP, thickness, landing, gap - landing, share))
 
 
-def free_share(
-    candidates: Candidates, scene: ContactScene, X: Array, path: Array, need: Array, islands: Islands, y: Array,
-    chosen: Indices,
+TIGHTEN, KEEP = 1, 2
+"""What bounds a step: what is covered (motion.py), and gaps."""
+_LEAST = 4
+
+
+@mapped
+def hold_phases(
+    candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, islands: Islands, y: Array, chosen: Indices,
+    shares: Array, span: tuple[int, int, int, int],
 ) -> None:  # fmt: skip
-    """alpha of islands ← at most the share of the step −y that keeps every gap of a chosen body (n,) open.
+    """Phases of `free_share`, of some pairs or candidates; then the least of what as many chunks allow as span ends."""
+    part, start, stop, phase = span
+    if phase == TIGHTEN:
+        tighten(watch, islands, shares, (part, start, stop))
+    elif phase == KEEP:
+        keep_open(candidates, scene, X, watch.path, watch.need, islands, y, chosen, shares, (part, start, stop))
+    else:
+        alpha = islands.alpha
+        for each in range(stop):
+            for m in range(islands.count):
+                alpha[m] = shares[each, m] if each == 0 else min(alpha[m], shares[each, m])
+
+
+def free_share(
+    candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, islands: Islands, y: Array, chosen: Indices,
+    asked: int,
+) -> None:  # fmt: skip
+    """alpha of islands ← at most what of the step −y is covered and keeps every gap of a chosen body (n,) open.
 
     Most candidates are ruled out by what is known of their distances and by the motion of their bodies.
     """
-    spans = chunks(candidates.count, _COST)
-    limit_shares(islands, keep_open, spans, candidates, scene, X, path, need, islands, y, chosen)
+    works = (TIGHTEN, chunks(len(watch.near), COST_OF_PAIR)), (KEEP, chunks(candidates.count, _COST))
+    phases, rows = list[tuple[Sequence[Span], int]](), 1
+    for phase, spans in works:
+        if asked & phase:
+            phases += ((spans, phase), ([(0, 0, len(spans))], _LEAST))
+            rows = max(rows, len(spans))
+    map_phases(hold_phases, phases, candidates, scene, X, watch, islands, y, chosen, islands.rows(rows))

@@ -19,20 +19,20 @@ from dovetail.solver.contact.active import ActiveContacts, Chosen, find_active
 from dovetail.solver.contact.assembly import Assembly, assemble
 from dovetail.solver.contact.barrier import adaptive
 from dovetail.solver.contact.candidates import Candidates, update_positions
-from dovetail.solver.contact.ccd import free_share
+from dovetail.solver.contact.ccd import KEEP, TIGHTEN, free_share
 from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, slide_on
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
-from dovetail.solver.contact.motion import guard_uncovered, record_motion, tightest
+from dovetail.solver.contact.motion import record_motion
 from dovetail.solver.contact.readback import Survey
 from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
-from dovetail.solver.contact.threat import Threats, unite_threatened
+from dovetail.solver.contact.threat import NUMBER, SEPARATE, Threats, couple
 from dovetail.solver.contact.uses import Counted
 from dovetail.solver.contact.watch import Watch
-from dovetail.solver.islands import Islands, mark_pairs, unite_pairs
+from dovetail.solver.islands import Islands, mark_pairs
 from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
@@ -54,21 +54,19 @@ class Contact:
         self, scene: ContactScene, is_fixed: Indices, mass: Array, centre: Array, half: Array, eps_velocity: float,
         friction: bool, memory: bool = False, ease: Ease | None = None,
     ) -> None:  # fmt: skip
-        self.scene, bodies = scene, len(is_fixed)
-        self.uses: Indices = np.zeros(1, np.int64)
+        self.scene, bodies, self.uses = scene, len(is_fixed), np.zeros(1, np.int64)
         self.is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self.owner = np.where(self.is_free != 0, np.arange(bodies), -1)
-        self.mass = np.where(self.is_free != 0, mass, 0.0)
-        self.eps_velocity, self.has_friction = eps_velocity, friction
+        self.mass, self.eps_velocity = np.where(self.is_free != 0, mass, 0.0), eps_velocity
+        self.has_friction = friction
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
         self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
-        self.h2, self.stiffness, self.count_at_start = 0.0, np.zeros(bodies), 0
+        self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
         self.gone_to: object = None  # what the watch has gone to
-        self.found, self.E_found = self.contacts(), np.zeros(bodies)
-        self.found_for, self.frozen = (None, 0.0), _UNKNOWN
+        self.found, self.stiffness, self.E_found, self.E_start = self.contacts(), *np.zeros((3, bodies))
         self.everything, self.whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self.whole  # share of the last step of each island that budgets covered, 1 if none is short
 
@@ -95,12 +93,13 @@ class Contact:
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
-    def begin(self, at: Evaluation, y: Array, h: float, islands: Islands, E: Array) -> bool:
+    def begin(self, at: Evaluation, y: Array, h: float, islands: Islands) -> bool:
         """Start a step of length h from a state that is expected to be −y; False where surfaces intersect already.
 
-        Its contacts, E (n,) ← those at the state with the energies of the barrier; friction is frozen there.
+        Its contacts, E_start (n,) ← those at the state with the energies of the barrier; friction is frozen there.
         """
-        Q, surveyed = at.Q, self.found_for
+        Q, surveyed, E = at.Q, self.found_for, self.E_start
+        E.fill(0.0)
         self._start(Q, h)
         self.watch.update_candidates(Q, y, islands, self.whole, self.count_at_start, self.everything)
         self._ease(self.watch, 0.0)
@@ -232,7 +231,7 @@ class Contact:
         self.turning.turn.fill(0.0)
         self._freeze(Q, h, s)
         Q_before = Q - h * V
-        found = self.friction.on_bodies(Q_before, Q, self.friction.slips(Q_before, Q)[0], h)
+        found = self.friction.on_bodies(Q_before, Q, h)
         self.friction.count = 0
         return found
 
@@ -285,28 +284,32 @@ class Contact:
         self.watch.forget()
         self.watch.update_candidates(Q, np.zeros((len(Q), 12)), islands, self.whole, self.count_at_start)
 
-    def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
-        if self.is_clear:
-            return
+    def couple(self, at: Evaluation, y: Array, islands: Islands) -> None:
+        if not self.is_clear:
+            self._couple(at, y, islands, 0)
+
+    def number(self, at: Evaluation, y: Array, islands: Islands) -> bool:
+        """Number the islands of the step −y where joints and contact alone make them; as `Islands.number`."""
+        count, revived = divmod(self._couple(at, y, islands, SEPARATE | NUMBER), 2)
+        islands.are_by_joints, islands.count = False, count
+        return revived != 0
+
+    def _couple(self, at: Evaluation, y: Array, islands: Islands, also: int) -> int:
         s, watch, rubbing = self.go_to(at), self.watch, self.friction.pairs
-        unite_pairs(parent, self.is_free, rubbing, len(rubbing))
-        self.acts_on(s, guarded)
-        if watch.is_short:
-            guard_uncovered(watch, guarded)
-        if watch.candidates.count:
-            unite_threatened(watch.candidates, self.scene, s.X, watch, islands, y, parent, guarded, self.threats)
+        counts = s.count, len(rubbing), watch.is_short
+        return couple(watch.candidates, self.scene, s, watch, islands, y, rubbing, self.threats, counts, also)
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
-        watch = self.watch
-        tightest(watch, islands)
-        self.covered = islands.alpha[: islands.count].copy() if watch.is_short else self.whole[: islands.count]
-        self.keep_apart(at, y, islands, islands.is_free)
+        self.covered, asked, everyone = self.whole[: islands.count], TIGHTEN | KEEP, islands.is_free
+        if self.watch.is_short:
+            self.keep_apart(at, y, islands, everyone, TIGHTEN)
+            self.covered, asked = islands.alpha[: islands.count].copy(), KEEP
+        self.keep_apart(at, y, islands, everyone, asked)
 
-    def keep_apart(self, at: Evaluation, y: Array, islands: Islands, chosen: Indices) -> None:
-        """islands.alpha ← at most what of the step −y keeps all gaps of chosen bodies (n,) open."""
+    def keep_apart(self, at: Evaluation, y: Array, islands: Islands, chosen: Indices, asked: int = KEEP) -> None:
+        """islands.alpha ← at most what of the step −y keeps gaps of chosen bodies (n,) open, or is covered (ccd.py)."""
         s, watch = self.go_to(at), self.watch
-        if watch.candidates.count:
-            free_share(watch.candidates, self.scene, s.X, watch.path, watch.need, islands, y, chosen)
+        free_share(watch.candidates, self.scene, s.X, watch, islands, y, chosen, asked)
 
     def record_motion(self, islands: Islands) -> None:
         record_motion(self.watch, islands)
@@ -344,7 +347,7 @@ class Contact:
         many contacts.
         """
         force, work = self.friction.slips(self.Q_start, Q)
-        rubbing = self.friction.on_bodies(self.Q_start, Q, force, h)
+        rubbing = self.friction.on_bodies(self.Q_start, Q, h)
         if self.stick is not None:
             self.stick.commit(self.friction, force, Q, h)
         if self.ease is not None:
@@ -355,6 +358,7 @@ class Contact:
         """What the last step has led to, Q, is the state from now on."""
         if self.found_for[0] is Q:
             self.found_for = state, self.found_for[1]
+        self.friction.arrive(Q, state)
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
@@ -378,7 +382,8 @@ class Contact:
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
-        return Survey(self.scene, self._look(Q, h), float(self.E_found.sum()), self.friction, Q, Q_start, self.assembly)
+        active = self._at(Q, h)
+        return Survey(self.scene, active, float(self.E_found.sum()), self.friction, Q, Q_start, self.assembly)
 
     def _look(self, Q: Array, h: float) -> ActiveContacts:
         """All contacts at Q for steps of length h; who asks for the same again finds them."""

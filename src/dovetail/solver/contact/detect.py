@@ -35,14 +35,16 @@ __all__ = ["detect", "positions"]
 # all of two boxes in any case.
 _PER_ELEMENT = 16
 _ALL_OF_TWO_BOXES = 256
-_COST = 30.0  # [ns] of a candidate that is kept
+_COST, _COST_OF_VERTEX = 30.0, 5.0  # [ns] of a candidate that is kept, of a vertex that is moved
 _COST_OF_ELEMENTS = 200.0  # [ns] to find the candidates of two near elements
 
 
-@kernel
-def positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V: Array, Q: Array, X: Array) -> None:
-    """X ← world positions of all vertices."""
-    for b in range(len(shape_of)):
+@mapped
+def _positions(
+    shape_of: Indices, vertex_start: Indices, x_base: Indices, V: Array, Q: Array, X: Array, span: Span
+) -> None:
+    """X ← world positions of all vertices of some bodies."""
+    for b in range(span[1], span[2]):
         s = shape_of[b]
         if s < 0:
             continue
@@ -50,6 +52,12 @@ def positions(shape_of: Indices, vertex_start: Indices, x_base: Indices, V: Arra
             for a in range(3):
                 x = Q[b, 0, a] + V[v, 0] * Q[b, 1, a] + V[v, 1] * Q[b, 2, a] + V[v, 2] * Q[b, 3, a]
                 X[v + x_base[b], a] = x
+
+
+def positions(scene: ContactScene, Q: Array, X: Array) -> None:
+    """X ← world positions of all vertices."""
+    spans = chunks(len(Q), _COST_OF_VERTEX * scene.x_count / max(len(Q), 1))
+    map_chunks(_positions, spans, scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
 
 
 def detect(

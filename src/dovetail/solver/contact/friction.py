@@ -28,20 +28,18 @@ from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Runs, add_force
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.contact.secant import foreseen, stiffness
+from dovetail.solver.contact.secant import foreseen, size_by_rests, stiffness
 from dovetail.solver.contact.slip import motion, slip
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = [
-    "Frictions", "energies", "foresee", "freeze_friction", "friction_terms", "rub", "size_by_rest",
-    "slide_on", "slips",
-]  # fmt: skip
+__all__ = ["Frictions", "energies", "foresee", "freeze_friction", "friction_terms", "rub", "slide_on", "slips"]
 
 _CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
 _COST, _COST_TO_FREEZE = 25.0, 100.0  # [ns] of a row, of a contact
+_NOWHERE = None, None, 0.0
 
 
 class Frictions(Record):
@@ -74,10 +72,13 @@ class Frictions(Record):
     runs: Runs = nested(Runs)
     epsilon: float = real()
     pairs_of_runs: Indices | None  # once they are asked for
+    slid: tuple[Array | None, Array | None, float]  # from where to where the forces are known, and the work done
 
     def __init__(self, mass: Array) -> None:
-        self.count = 0
-        self.candidates, self.pairs_of_runs = Candidates.none(), None
+        self.count, self.in_place = 0, False  # states may be written over by marches: nothing known of them lasts
+        self.candidates, self.pairs_of_runs, self.slid = Candidates.none(), None, _NOWHERE
+        # arrays that stay are known to those who call kernels (threads.py)
+        self._force, self._on_bodies, self._first = np.empty((0, 3)), np.empty((len(mass), 16)), np.zeros(2, np.int64)
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
@@ -91,13 +92,14 @@ class Frictions(Record):
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll, self.carried, self.aim = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.law = np.empty((size, 5))
+            self.law, self._force = np.empty((size, 5)), np.empty((size, 3))
 
     def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
         """Be the friction of the contacts s at Q."""
         spans = chunks(s.count, _COST_TO_FREEZE)
         size = 2 * s.count if scene.resists_rolling else s.count
-        first = np.zeros(len(spans) + 1, np.int64)
+        if len(first := self._first) != len(spans) + 1:
+            first = self._first = np.zeros(len(spans) + 1, np.int64)
         if len(spans) > 1:
             np.cumsum(map_chunks(_count_friction, spans, s, s.candidates, scene), out=first[1:])
             size = int(first[-1])
@@ -105,12 +107,12 @@ class Frictions(Record):
         self.candidates = s.candidates
         self.count = sum(map_chunks(freeze_friction, spans, s, s.candidates, scene, Q, turning, self, first))
         self.runs.list(self.bodies, self.count)
-        self.pairs_of_runs = None
+        self.pairs_of_runs, self.slid, self.in_place = None, _NOWHERE, False
 
     @property
     def pairs(self) -> Indices:
         """The bodies (p, 2) of each run."""
-        if (found := self.pairs_of_runs) is None:
+        if (found := self.pairs_of_runs) is None or self.in_place:
             self.pairs_of_runs = found = self.bodies[self.runs.first[: self.runs.count]]
         return found if self.count else found[:0]
 
@@ -124,27 +126,40 @@ class Frictions(Record):
         if self.count:
             spans = chunks(self.count, _COST)
             left = map_chunks(foresee, spans, self, y, islands.unconverged)
-            for (_, start, stop), count in zip(spans, left, strict=True):
-                if count:
-                    size_by_rest(self, start, stop, islands, step_tol)
+            if any(left):
+                size_by_rests(self, self.count, np.array(left), islands, step_tol)
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
-        """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h²."""
-        force = np.empty((self.count, 3))
-        lost = map_chunks(slips, chunks(self.count, _COST), self, Q_start, Q, force) if self.count else []
-        return force, float(sum(lost))
+        """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h².
 
-    def add_gradient(self, force: Array, g: Array) -> None:
-        """g (n, 12) += gradient, of which the forces (count, 3) on bodies a are known."""
-        if self.count:
-            map_chunks(_add_gradient, chunks(len(g), _COST * self.count / len(g)), self, force, g)
+        They are found once, and stay until others are asked for.
+        """
+        if not self.count:
+            return self._force[:0], 0.0
+        if self.in_place or not (self.slid[0] is Q_start and self.slid[1] is Q):
+            lost = map_chunks(slips, chunks(self.count, _COST), self, Q_start, Q, self._force)
+            self.slid = Q_start, Q, float(sum(lost))
+        return self._force[: self.count], self.slid[2]
 
-    def on_bodies(self, Q_start: Array, Q: Array, force: Array, h: float) -> Array:
-        """Forces (n, 16) on bodies in a step of length h, by those (count, 3) of contacts, times h²; see `rub`."""
-        found = np.zeros((len(Q), 16))
+    def arrive(self, Q: Array, state: Array) -> None:
+        """What the forces have led to, Q, is now there in another array."""
+        if self.slid[1] is Q:
+            self.slid = self.slid[0], state, self.slid[2]
+
+    def add_gradient(self, Q_start: Array, Q: Array, g: Array) -> None:
+        """g (n, 12) += gradient after a motion from Q_start to Q."""
         if self.count:
-            map_chunks(rub, chunks(len(Q), _COST * self.count / len(Q)), self, h * h, Q_start, Q, force, found)
-        return found
+            self.slips(Q_start, Q)
+            map_chunks(_add_gradient, chunks(len(g), _COST * self.count / len(g)), self, self._force, g)
+
+    def on_bodies(self, Q_start: Array, Q: Array, h: float) -> Array:
+        """Forces (n, 16) on bodies in a step of length h from Q_start to Q; see `rub`."""
+        found = self._on_bodies
+        found.fill(0.0)
+        if self.count:
+            self.slips(Q_start, Q)
+            map_chunks(rub, chunks(len(Q), _COST * self.count / len(Q)), self, h * h, Q_start, Q, self._force, found)
+        return found.copy()
 
 
 @kernel
@@ -349,17 +364,6 @@ def foresee(f: Frictions, y: Array, runs: Indices, span: Span) -> int:
         aim[k, 0], aim[k, 1], law[k, 4] = foreseen(load[k], epsilon, law[k], du, dv, mass)
         left += law[k, 4] != 0.0
     return left
-
-
-@kernel
-def size_by_rest(f: Frictions, start: int, stop: int, s: Islands, step_tol: float) -> None:
-    """size of islands ← at least that by which contacts of some rows would go on to slide, see secant.py."""
-    bodies, xi, law, of, size = f.bodies, f.xi, f.law, s.of, s.size
-    for k in range(start, stop):
-        k = natural(k)
-        m = of[bodies[k, 0]] if bodies[k, 1] < 0 else max(of[bodies[k, 0]], of[bodies[k, 1]])
-        if m >= 0 and law[k, 4] != 0.0 and xi[k, 0] != 0.0:
-            size[m] = max(size[m], law[k, 4] / step_tol)
 
 
 @kernel

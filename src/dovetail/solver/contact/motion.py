@@ -12,8 +12,6 @@ frame and behind committed ones; bodies of one island take the same share.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +25,7 @@ from dovetail.typing import Array, Indices
 __all__ = [
     "BODIES_SPENT",
     "BUDGET",
+    "COST_OF_PAIR",
     "COVERED",
     "EVERYTHING",
     "PAIRS_SPENT",
@@ -35,14 +34,13 @@ __all__ = [
     "Books",
     "carry_over",
     "guard_uncovered",
-    "limit_shares",
     "look_at_chunk",
     "look_at_step",
     "need_of",
     "pair_motion",
     "record_chunk",
     "record_motion",
-    "tightest",
+    "tighten",
     "vertex_step",
 ]
 
@@ -129,7 +127,8 @@ _BODIES, _PAIRS = 1, 2
 EVERYTHING = (0, 0, 1 << 62, _BODIES | _PAIRS)
 """All phases of a look, of all bodies and pairs."""
 
-_COST_OF_BODY, _COST_OF_PAIR = 60.0, 12.0  # [ns] to see how far they move
+_COST_OF_BODY, COST_OF_PAIR = 60.0, 12.0
+"""Of a body and of a near pair [ns], to see how far they move."""
 
 
 def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, share: Array) -> int:
@@ -137,11 +136,10 @@ def look_at_step(w: Books, Q: Array, y: Array, in_frame: bool, of: Indices, shar
 
     `in_frame` sees it from a frame that moves with the mean of all bodies, which are in the islands `of` (n,).
     """
-    bodies, pairs = chunks(len(y), _COST_OF_BODY), chunks(len(w.near), _COST_OF_PAIR)
+    bodies, pairs = chunks(len(y), _COST_OF_BODY), chunks(len(w.near), COST_OF_PAIR)
     if len(bodies) == len(pairs) == 1:
         return int(look_at_chunk(w, Q, y, in_frame, of, share, EVERYTHING))
-    found = map_phases(look_at_chunk, ((bodies, _BODIES), (pairs, _PAIRS)), w, Q, y, in_frame, of, share)
-    return max(max(found[0]), max(found[1]))
+    return max(map_phases(look_at_chunk, ((bodies, _BODIES), (pairs, _PAIRS)), w, Q, y, in_frame, of, share))
 
 
 @kernel
@@ -196,13 +194,18 @@ def look_at_chunk(
     return found
 
 
-@kernel
-def carry_over(
-    place: Indices, spent: Array, path: Array, slack: Array, pair_short: Indices, axis: Array, w: Books
+def carry_over(place: Indices, old: tuple[Array, Array, Array, Indices, Array], w: Books) -> None:
+    """Book what was known of pairs, spent, path, slack, short and axis, where each of them is now, place (k,) ≥ 0."""
+    map_chunks(_carry_over, chunks(len(place), COST_OF_PAIR), place, *old, w)
+
+
+@mapped
+def _carry_over(
+    place: Indices, spent: Array, path: Array, slack: Array, pair_short: Indices, axis: Array, w: Books, span: Span
 ) -> None:
-    """Book what was known of pairs where each of them is now, place (k,) ≥ 0."""
+    """`carry_over` of some pairs."""
     now_spent, now_path, now_slack, now_short, now_axis = w.spent, w.path, w.slack, w.pair_short, w.axis
-    for k in range(len(place)):
+    for k in range(span[1], span[2]):
         if place[k] >= 0:
             to = natural(place[k])
             now_spent[to], now_path[to], now_slack[to], now_short[to] = spent[k], path[k], slack[k], pair_short[k]
@@ -302,31 +305,7 @@ def fill_need(w: Books, island: Indices, span: Span) -> None:
 
 def pair_motion(w: Books, island: Indices) -> None:
     """need ← that of each pair."""
-    map_chunks(fill_need, chunks(len(w.near), _COST_OF_PAIR), w, island)
-
-
-@kernel
-def _least(shares: Array, parts: int, islands: Islands) -> None:
-    """alpha of islands ← the least of the first rows."""
-    alpha = islands.alpha
-    for part in range(parts):
-        for m in range(islands.count):
-            alpha[m] = shares[part, m] if part == 0 else min(alpha[m], shares[part, m])
-
-
-def limit_shares(islands: Islands, kernel: Callable[..., None], spans: Sequence[Span], *arguments: Any) -> None:
-    """alpha of islands ← the least of what chunks write into rows of their own, which `kernel` takes as an argument."""
-    if len(spans) == 1:
-        kernel(*arguments, islands.alpha[None], spans[0])
-        return
-    shares = islands.rows(len(spans))
-    map_chunks(kernel, spans, *arguments, shares)
-    _least(shares, len(spans), islands)
-
-
-def tightest(w: Books, islands: Islands) -> None:
-    """alpha of islands ← at most what the budgets of their bodies and the slacks of their pairs allow."""
-    limit_shares(islands, tighten, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+    map_chunks(fill_need, chunks(len(w.near), COST_OF_PAIR), w, island)
 
 
 @mapped
@@ -356,7 +335,7 @@ def record_motion(w: Books, islands: Islands) -> None:
 
     In the frame of the step, what moves less than it is asked to lags behind by the rest.
     """
-    map_chunks(record_chunk, chunks(len(w.near), _COST_OF_PAIR), w, islands)
+    map_chunks(record_chunk, chunks(len(w.near), COST_OF_PAIR), w, islands)
 
 
 @mapped

@@ -21,7 +21,7 @@ __all__ = ["boxes_apart", "find_pairs", "near_bodies", "near_elements"]
 
 _ORDER_LIFE = 16  # looks after which bodies are put in order along their curve again
 _FEW = 16  # elements of a body, such as a box, that are looked at without a tree
-_COST = 1500.0  # [ns] to find those near a body
+_COST, _COST_OF_BOX = 1500.0, 5.0  # [ns] to find those near a body, to fit a box
 
 
 @kernel
@@ -131,12 +131,12 @@ def find_pairs(some: Indices, among: Indices, place: Indices) -> None:
         place[k] = at if at < len(among) and among[at, 0] == a and among[at, 1] == b else -1
 
 
-@kernel
-def _refit(scene: ContactScene, bodies: Indices, X: Array, box: Array) -> None:
+@mapped
+def _refit(scene: ContactScene, bodies: Indices, X: Array, box: Array, span: Span) -> None:
     """box (m, 2, 3) ← world boxes of the trees of some bodies; leaves beyond the last element are empty."""
     shape_of, leaves, element_start, box_start = scene.shape_of, scene.leaves, scene.element_start, scene.box_start
     element_points, x_base = scene.element_points, scene.x_base
-    for k in range(len(bodies)):
+    for k in range(span[1], span[2]):
         b = bodies[k]
         s = shape_of[b]
         root = box_start[b]
@@ -315,7 +315,7 @@ def near_elements(
     """
     bodies = np.flatnonzero(np.bincount(pairs.reshape(-1), minlength=len(scene.shape_of)))
     box = room.box
-    _refit(scene, bodies, X, box)
+    map_chunks(_refit, chunks(len(bodies), _COST_OF_BOX * len(box) / len(scene.shape_of)), scene, bodies, X, box)
     while True:
         found = room.found
         count = _near_elements(scene, pairs, reach, least, most, axis, X, box, found)

@@ -92,8 +92,7 @@ class Survey:
         """G h² (n, 12) on every body, fixed ones included."""
         g = np.zeros((len(self.Q), 12))
         add_normal_gradient(self.active, self.scene, self.room.normal, self.room.runs, g)
-        force, _ = self.friction.slips(self.Q_start, self.Q)
-        self.friction.add_gradient(force, g)
+        self.friction.add_gradient(self.Q_start, self.Q, g)
         return -g
 
     def net_forces(self, centre: Array, h: float) -> tuple[Array, Array]:

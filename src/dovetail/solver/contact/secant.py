@@ -20,11 +20,17 @@ A step that is short because the secant is steep is no sign of having arrived: w
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from dovetail.kernel.kernel import kernel
-from dovetail.typing import Array
+from dovetail.solver.islands import Islands
+from dovetail.solver.natural import natural
+from dovetail.typing import Array, Indices
 
-__all__ = ["foreseen", "stiffness"]
+if TYPE_CHECKING:
+    from dovetail.solver.contact.friction import Frictions
+
+__all__ = ["foreseen", "size_by_rest", "size_by_rests", "stiffness"]
 
 _NEAR = 1e-3  # slips [ε] that differ by less have the same slope
 
@@ -63,3 +69,23 @@ def foreseen(load: float, epsilon: float, law: Array, du: float, dv: float, mass
     scale = epsilon * (1.0 - math.sqrt(1.0 - min(length / load, 1.0))) / max(length, 1e-300)
     tangent = _tangent(load, epsilon, y)
     return scale * p, scale * q, (f2 - tangent) * abs(slid) / (tangent + mass)
+
+
+@kernel
+def size_by_rest(f: Frictions, start: int, stop: int, s: Islands, step_tol: float) -> None:
+    """size of islands ← at least that by which contacts of some rows would go on to slide."""
+    bodies, xi, law, of, size = f.bodies, f.xi, f.law, s.of, s.size
+    for k in range(start, stop):
+        k = natural(k)
+        m = of[bodies[k, 0]] if bodies[k, 1] < 0 else max(of[bodies[k, 0]], of[bodies[k, 1]])
+        if m >= 0 and law[k, 4] != 0.0 and xi[k, 0] != 0.0:
+            size[m] = max(size[m], law[k, 4] / step_tol)
+
+
+@kernel
+def size_by_rests(f: Frictions, count: int, left: Indices, s: Islands, step_tol: float) -> None:
+    """`size_by_rest` of chunks, `count` rows in equal parts, in which some would: left (parts,) is how many."""
+    parts = len(left)
+    for part in range(parts):
+        if left[part]:
+            size_by_rest(f, part * count // parts, (part + 1) * count // parts, s, step_tol)

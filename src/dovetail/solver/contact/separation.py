@@ -12,14 +12,14 @@ import math
 
 import numpy as np
 
-from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.kernel import kernel, mapped, plain_kernel
 from dovetail.kernel.threads import Span, chunks, map_chunks
 from dovetail.solver.contact.motion import Books, need_of
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["LEAST", "SLOW_HEADROOM", "separate"]
+__all__ = ["LEAST", "SLOW_HEADROOM", "separate", "spent_soon"]
 
 SLOW_HEADROOM = 8.0  # slack by motion, of bodies that move less than d̂/2 or so
 LEAST = 0.5  # of the range: room at least
@@ -29,6 +29,20 @@ _CLEAR = 3.0  # hulls that are so many times farther apart than asked for need n
 _ROUNDS = 8
 _LARGE = 256  # vertices beyond which a look at all of them does not pay
 _COST = 120.0  # [ns] of a pair
+
+
+@plain_kernel
+def spent_soon(w: Books, share: Array, out: Indices) -> int:
+    """out ← pairs whose slack is spent, or soon will be, if bodies take a share (n,) of their step; how many."""
+    near, need, slack, spent, short, count = w.near, w.need, w.slack, w.spent, w.pair_short, 0
+    for k in range(len(near)):
+        wanted = max(share[near[k, 0]], share[near[k, 1]]) * need[k]
+        if short[k] and spent[k] < 0.25 * slack[k]:
+            wanted = 0.0  # it would be given no more
+        if spent[k] + wanted >= 0.5 * slack[k]:
+            out[count] = k
+            count += 1
+    return count
 
 
 @kernel

@@ -95,7 +95,7 @@ class StandingContact:
             assembly.assemble_phases, s, candidates, scene, f, Q, Q, islands.unconverged, blocks, c.assembly, (0, 0),
             (*none, assembly.TERMS | assembly.RUNS | assembly.GATHER),
         )  # fmt: skip
-        swung = -1 if mass is None else self._add(swing, islands, mass, s, 0, Q, y)
+        swung = -1 if mass is None else self._add(swing, islands, mass, s, 0, Q, y, np.zeros(n, np.int64))
         find = self._add(
             active.find_phases, watch, candidates, scene, c.stiffness, h2, Q_end, c.everything, c.owner, c.chosen, s,
             c.E_found, (*none, active.ALL),
@@ -178,7 +178,7 @@ class StandingContact:
             f.candidates = self._candidates
         if f.count != frictions or f.runs.count != runs:
             f.count, f.runs.count = frictions, runs
-        f.pairs_of_runs = None
+        f.pairs_of_runs, f.slid = None, (None, None, 0.0)
         c.Q_start, c.gone_to, c.found_for, c.frozen = Q_before, s, (Q, h), (None, 0.0, 0)
 
     def take_over(self, Q_before: Array, Q: Array, h: float, *counts: int) -> None:

@@ -59,7 +59,7 @@ class Stick:
 
     def commit(self, friction: Frictions, force: Array, Q: Array, h: float) -> None:
         """The step has led to Q, with these forces (k, 3), times h²."""
-        bodies = friction.bodies[: friction.count].copy()
+        bodies, force = friction.bodies[: friction.count].copy(), force.copy()
         by_columns(bodies, h * h, Q, force)
         known = np.empty((friction.count, 4))
         known[:, :3], known[:, 3] = force, self._load[: friction.count] / (h * h)

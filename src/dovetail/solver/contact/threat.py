@@ -9,16 +9,17 @@ import numpy as np
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8
 from dovetail.kernel.threads import chunks, map_phases
+from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import Watched, at_least, measure
-from dovetail.solver.contact.motion import vertex_step
+from dovetail.solver.contact.motion import guard_uncovered, vertex_step
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.islands import Islands, unite
+from dovetail.solver.islands import Islands, mark_pairs, number_islands, separate_islands, unite, unite_pairs
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["AT_ONCE", "Threats", "threatened", "unite_threatened"]
+__all__ = ["EVERY_PHASE", "NUMBER", "SEPARATE", "Threats", "couple", "couple_phases"]
 
 _COST = 8.0  # [ns] of a candidate
 
@@ -139,18 +140,17 @@ def _seek(
 
 
 _PREPARE, _SEEK, _UNITE = (1 << phase for phase in range(3))
-AT_ONCE = _PREPARE | _SEEK | _UNITE
-"""All phases of `threatened`."""
+_AT_ONCE = _PREPARE | _SEEK | _UNITE
 
 
-@mapped
-def threatened(
+@kernel
+def _threatened(
     candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, islands: Islands, y: Array,
     parent: Indices, guarded: Indices, threats: Threats, span: tuple[int, int, int, int],
 ) -> None:  # fmt: skip
-    """Phases of `unite_threatened` over some candidates: span has the part, where it begins and ends, and the phases.
+    """Phases of `couple` over some candidates: span has the part, where it begins and ends, and the phases.
 
-    Uniting is over all.
+    Preparing and uniting is over all.
     """
     part, start, stop, phases = span
     pairs, found, rows, is_free = candidates.pairs, threats.found, threats.rows, islands.is_free
@@ -170,22 +170,55 @@ def threatened(
                         unite(parent, a, b)
 
 
-def unite_threatened(
-    candidates: Candidates, scene: ContactScene, X: Array, watch: Watched, islands: Islands, y: Array,
-    parent: Indices, guarded: Indices, threats: Threats,
-) -> None:  # fmt: skip
-    """Unite bodies that might come within the range of the barrier if each took any share of the step −y.
+SEPARATE, _TOUCH, NUMBER = 8, 16, 32
+"""Of `couple`: to begin with what joints unite; to unite and mark what touches; to number islands."""
+EVERY_PHASE = SEPARATE | _TOUCH | _AT_ONCE | NUMBER
 
-    guarded (n,) ← 1 for them, and for those that might so touch a half-plane or a fixed body. A candidate is ruled out
-    if its distance exceeds the range by more than both bodies move, or if the boxes that its two features sweep stay
-    apart by the range along some axis, also if the step is curved (bend, see motion.py). `threats` is room to work in.
+
+@mapped
+def couple_phases(
+    candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, y: Array,
+    rubbing: Indices, threats: Threats, counts: tuple[int, int, bool], span: tuple[int, int, int, int],
+) -> int:  # fmt: skip
+    """Phases of `couple` over some candidates, or all; counts of contacts and of pairs that rub, whether some is short.
+
+    Returns twice the number of islands, and one more if a body runs that did not, once they are numbered.
     """
-    arguments = (candidates, scene, X, watch, islands, y, parent, guarded, threats)
+    part, start, stop, phases = span
+    parent, marks = islands.parent, islands.marks
+    if phases & SEPARATE:
+        for b in range(len(marks)):
+            marks[b] = 0
+        separate_islands(islands)
+    if phases & _TOUCH:
+        unite_pairs(parent, islands.is_free, rubbing, counts[1])
+        mark_pairs(s.bodies, counts[0], marks)
+        mark_pairs(rubbing, counts[1], marks)
+        if counts[2]:
+            guard_uncovered(watch, marks)
+    _threatened(candidates, scene, s.X, watch, islands, y, parent, marks, threats, (part, start, stop, phases))
+    if phases & NUMBER:
+        count, revived = number_islands(islands)
+        return 2 * count + (1 if revived else 0)
+    return 0
+
+
+def couple(
+    candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, y: Array,
+    rubbing: Indices, threats: Threats, counts: tuple[int, int, bool], also: int,
+) -> int:  # fmt: skip
+    """Unite bodies that rub (p, 2), and those that might come within the range of the barrier in the step −y.
+
+    marks (n,) ← 1 for them, and for those that touch, or that might so touch a half-plane or a fixed body, each taking
+    any share of the step. A candidate is ruled out if its distance exceeds the range by more than both bodies move, or
+    if the boxes that its two features sweep stay apart by the range along some axis, also if the step is curved (bend,
+    see motion.py). `threats` is room to work in; see `couple_phases` for the rest.
+    """
+    arguments = (candidates, scene, s, watch, islands, y, rubbing, threats, counts)
     size = candidates.count
     spans = chunks(size, _COST)
     threats.make_room(size, len(spans))
     if len(spans) == 1:
-        threatened(*arguments, (0, 0, size, AT_ONCE))
-        return
-    whole = [(0, 0, 0)]
-    map_phases(threatened, ((whole, _PREPARE), (spans, _SEEK), (whole, _UNITE)), *arguments)
+        return int(couple_phases(*arguments, (0, 0, size, also | _TOUCH | _AT_ONCE)))
+    whole, first, last = [(0, 0, 0)], _TOUCH | _PREPARE | (also & SEPARATE), _UNITE | (also & NUMBER)
+    return map_phases(couple_phases, ((whole, first), (spans, _SEEK), (whole, last)), *arguments)[2]

@@ -6,7 +6,7 @@ go_to               go to a state: the paths of all pairs up to there
 Budgets cover the step that is expected, unless it is so long that too much would have to be looked at: budgets of
 bodies are cut where more than a constant number of pairs per body would be near, slacks of pairs where more than a
 constant number of elements per element would be (detect.py). Bodies that are not covered to the end of their step are
-guarded, held to what is covered (`tightest` in motion.py), and looked at again from there: a long step is taken in
+guarded, held to what is covered (`tighten` in motion.py), and looked at again from there: a long step is taken in
 parts, one in each Newton iteration. Memory is linear in bodies and elements, and the time of an iteration too.
 """
 
@@ -35,7 +35,7 @@ from dovetail.solver.contact.near import find_pairs, near_bodies
 from dovetail.solver.contact.planes import near_planes, touching_vertices
 from dovetail.solver.contact.room import Room
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.contact.separation import LEAST, SLOW_HEADROOM, separate
+from dovetail.solver.contact.separation import LEAST, SLOW_HEADROOM, separate, spent_soon
 from dovetail.solver.islands import Islands
 from dovetail.typing import Array, Indices
 
@@ -163,7 +163,7 @@ class Watch(Watched):
         place = np.empty(len(before), np.int64)
         find_pairs(before, self.near, place)
         self._make_books()
-        carry_over(place, *old, self)
+        carry_over(place, old, self)
         pair_motion(self, island)
         place_of = np.append(place, -1)
         self._find(Q, island, place_of, self._soon(share), None)
@@ -183,9 +183,8 @@ class Watch(Watched):
 
     def _soon(self, share: Array) -> Indices:
         """Pairs whose slack is spent, or soon will be; new ones have none."""
-        wanted = np.maximum(share[self.near[:, 0]], share[self.near[:, 1]]) * self.need
-        wanted[(self.pair_short != 0) & (self.spent < 0.25 * self.slack)] = 0.0  # they would be given no more
-        return np.flatnonzero(self.spent + wanted >= 0.5 * self.slack)
+        out = np.empty(len(self.near), np.int64)
+        return out[: spent_soon(self, share, out)]
 
     def _renew_planes(self) -> None:
         widest = self.scene.d_hat.max(keepdims=True)
@@ -222,7 +221,7 @@ class Watch(Watched):
         place_of is the new number of each old pair, −1 where it is gone; half-planes, pair −1, read its last entry.
         """
         scene, old, X = self.scene, self.candidates, self._X
-        positions(scene.shape_of, scene.vertex_start, scene.x_base, scene.V, Q, X)
+        positions(scene, Q, X)
         place_of = place_of.copy()
         taken = np.zeros(len(self.near) + 1, bool)
         taken[chosen] = True

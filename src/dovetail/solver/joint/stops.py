@@ -212,9 +212,9 @@ class Stops:
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         """Nothing: bounds do not move."""
 
-    def couple(self, at: Evaluation, y: Array, islands: Islands, parent: Indices, guarded: Indices) -> None:
+    def couple(self, at: Evaluation, y: Array, islands: Islands) -> None:
         """All bodies with hard limits are guarded."""
-        guarded |= self.bodies
+        islands.marks |= self.bodies
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         self.follow(at.Q)
