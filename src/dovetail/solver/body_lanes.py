@@ -125,29 +125,27 @@ def turn_of_eight(e: Emitter) -> None:
     e.put_of(8, eight, found)
 
 
-@emitted("first, last, mass, mass_inverse, stiffness, filtered, lengths, a, Q, V, aims, push")
+@emitted("first, last, mass, stiffness, filtered, lengths, a, Q, V, aims, push")
 def start_of_eight(e: Emitter) -> None:
     eight = e.neighbours(e.index(0), e.index(1))
-    Q, V, a = (e.of(k, eight, 12) for k in (8, 9, 7))
-    M, inverse_M = (e.of(k, eight, 16) for k in (2, 3))
-    squared, scale = (e.wide(e.scalars(6, e.integer(0)).at(k)) for k in range(2))
+    Q, V, a, M = e.of(7, eight, 12), e.of(8, eight, 12), e.of(6, eight, 12), e.of(2, eight, 16)
+    squared, scale = (e.wide(e.scalars(5, e.integer(0)).at(k)) for k in range(2))
     A, rates = [Q[3:6], Q[6:9], Q[9:12]], [V[3:6], V[6:9], V[9:12]]
     S, moments, trace, yields = _inertia(M, A)
+    light = 1.0 / M[0]
+    centre, spread = [light * M[1 + i] for i in range(3)], full(inverse([S[i][j] for i, j in PAIRS]))
 
     def caused(r: Matrix) -> list[Any]:
-        """M⁻¹ times forces on rows 1 to 3."""
-        return [
-            inverse_M[4 * i + 1] * r[0][x] + inverse_M[4 * i + 2] * r[1][x] + inverse_M[4 * i + 3] * r[2][x]
-            for i in range(4)
-            for x in range(3)
-        ]
+        """M⁻¹ times forces on rows 1 to 3: S⁻¹ of them, and minus what that moves the centre of mass by."""
+        axes = product(spread, r)
+        return [-dot(centre, [row[x] for row in axes]) for x in range(3)] + [value for row in axes for value in row]
 
-    k, filtered = e.one_of(4, eight), e.one_of(5, eight)
+    k, filtered = e.one_of(3, eight), e.one_of(4, eight)
     world, stiffness = full(moments), 2.0 * filtered + (1.0 / 3.0) * trace
     heavy = product(S, rates)
     omega = _turned(yields, A, heavy)
     more = caused(_uncoupled(world, stiffness, A, heavy, omega))
-    e.put_of(10, eight, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
+    e.put_of(9, eight, [q - scale * (v + m) for q, v, m in zip(Q, V, more, strict=True)])
     along, speed = [dot(omega, row) for row in A], dot(omega, omega)
     bend = 2.0 * squared * filtered
     G = _strain(A)
@@ -160,4 +158,4 @@ def start_of_eight(e: Emitter) -> None:
     r = [[squared * pushed[i][x] - g[i][x] for x in range(3)] for i in range(3)]
     extra = _uncoupled(world, stiffness, A, r, _turned(yields, A, r))
     forces = [[extra[i][x] - g[i][x] for x in range(3)] for i in range(3)]
-    e.put_of(11, eight, [squared * a[n] + value for n, value in enumerate(caused(forces))])
+    e.put_of(10, eight, [squared * a[n] + value for n, value in enumerate(caused(forces))])

@@ -268,10 +268,10 @@ def aim_at_start(
     for b in range(len(Q)):
         stiffness[b] = 4.0 * weights.w[b]
         filtered[b] = _share(stiffness[b], bodies.largest_moment[b])
-    mass, inverse, last = bodies.mass, bodies.mass_inverse, len(Q) - 1
+    mass, last = bodies.mass, len(Q) - 1
     for b in range(0, len(Q) if jit_enabled else 0, LANES):
         if _some_act(active, b):
-            start_of_eight(b, last, mass, inverse, stiffness, filtered, lengths, a, Q, V, aims, push)
+            start_of_eight(b, last, mass, stiffness, filtered, lengths, a, Q, V, aims, push)
     for b in range(len(Q)):
         if active[b]:
             if not jit_enabled:
