@@ -111,16 +111,23 @@ class State:
     dt_before: float = 0.0
 
     def __post_init__(self) -> None:
-        # room for the new Q, V and A
-        self.spare = np.empty_like(self.Q), np.empty_like(self.Q), np.empty_like(self.Q)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Have the state and room for the new Q, V and A side by side: of a thousand worlds, pages are what is dear."""
+        room = np.empty((8, *self.Q.shape))
+        for array, own in zip(room, (self.Q, self.V, self.Q_before, self.V_before, self.A), strict=False):
+            array[...] = own
+        self.Q, self.V, self.Q_before, self.V_before, self.A, *spare = room
+        self.spare = spare[0], spare[1], spare[2]
 
     @classmethod
     def without_past(cls, Q: Array, V: Array, rows: int = 0) -> State:
         """Bodies at Q with velocity V whose history begins now, with so many rows of joints."""
         nobody = np.zeros(len(Q), np.bool_)
         return cls(
-            Q.copy(), V.copy(), Q.copy(), V.copy(), np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 19)),
-            np.zeros((len(Q), 16)), np.zeros((rows, 3)),
+            Q, V, Q, V, np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 19)), np.zeros((len(Q), 16)),
+            np.zeros((rows, 3)),
         )  # fmt: skip
 
     def velocity(self, mass: Array) -> Array:
@@ -198,3 +205,4 @@ class State:
         """Inverse of `arrays`."""
         for name, value in arrays.items():
             setattr(self, name, float(value) if value.ndim == 0 else value.copy())
+        self._settle()

@@ -63,13 +63,14 @@ class Coordinates(Pairs):
             return np.concatenate([np.zeros(0, np.int64), *(getattr(s, name) for _, s in batches)])
 
         count = len(rows)
+        value, rate, reference = np.zeros((3, count))  # side by side, see `State`
         super().__init__(
             address=np.array(addresses, np.int64) if jit_enabled else addresses,
             period=np.repeat([float(f.period) for f, _ in batches], counts).astype(float),
             left=joined("left"), right=joined("right"), joint=joined("joint"),
             first=np.concatenate([[0], np.cumsum(rows)]).astype(np.int64), W=W,
             sides=(W.reshape(-1, 2, 4) != 0.0).any(axis=2).astype(np.int64), block=np.full(count, NO_BLOCK),
-            widest=int(rows.max(initial=0)), value=np.zeros(count), rate=np.zeros(count), reference=np.zeros(count),
+            widest=int(rows.max(initial=0)), value=value, rate=rate, reference=reference,
         )  # fmt: skip
 
     def commit(self, Q: Array, V: Array) -> None:
