@@ -39,13 +39,13 @@ def assemble_phases(
     s: ActiveContacts, candidates: Candidates, scene: ContactScene, f: Frictions, Q_start: Array, Q: Array,
     active: Indices, blocks: Blocks, room: Assembly, counts: tuple[int, int], span: tuple[int, int, int, int],
 ) -> None:  # fmt: skip
-    """Phases of `assemble`: span has where to begin and to end, among contacts and then frictions, or among bodies."""
+    """Phases of `assemble`: span has where to begin and to end, among contacts and frictions, or among bodies."""
     _, start, stop, phases = span
-    contacts = counts[0]
+    contacts, frictions = counts
     if phases & TERMS:
-        normal_terms(s, candidates, active, min(start, contacts), min(stop, contacts), room.normal)
-        start, stop = max(start - contacts, 0), max(stop - contacts, 0)
-        friction_terms(f, Q_start, Q, active, start, stop, room.rubbing)
+        rows = max(contacts + frictions, 1)  # a chunk has the same share of both: they are of the same bodies
+        normal_terms(s, candidates, active, start * contacts // rows, stop * contacts // rows, room.normal)
+        friction_terms(f, Q_start, Q, active, start * frictions // rows, stop * frictions // rows, room.rubbing)
     if phases & RUNS:
         list_runs(s.bodies, contacts, room.runs)
     if phases & GATHER:
