@@ -3,9 +3,9 @@
 A job is a call of a kernel (program.py) and the bounds of its chunks, in words that all threads share. Whoever works on
 it takes one chunk after the other: the caller, and helpers that are awake. Nobody waits for one that has not begun.
 
-Each thread has a share of the chunks, always the same one, and takes the last chunks of others when it is done with that: what a
-thread has written in one phase it mostly reads itself in the next. Between two processors a line of the cache takes
-150 ns, as long as a contact.
+Each thread has a share of the chunks, always the same one, and takes the last chunks of others when it is done with
+that: what a thread has written in one phase it mostly reads itself in the next. Between two processors a line of the
+cache takes 150 ns, as long as a contact.
 
 A helper waits for the next job awake for as long as it has worked so far, twice, and then sleeps: waking it up takes as
 long as a chunk, and processors that only wait are no use to anyone. Where others take the processor meanwhile, it

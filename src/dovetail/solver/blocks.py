@@ -25,11 +25,11 @@ from dovetail.solver.linear.ordering import (
     by_parts,
     has_blocks,
     locate,
-    separated,
     structure_of,
     without_fill,
 )
 from dovetail.solver.linear.points import Net
+from dovetail.solver.linear.separator import separated
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Blocks", "clear_resting", "copy_active"]
@@ -275,7 +275,7 @@ def _by_parts(
     if not len(nodes):
         return structure, nodes, np.zeros(0, np.int64)
     inner = edges[chosen[edges[:, 0]]]
-    leaves = min(len(chunks(len(inner), _COST_OF_ROUND, False)), _LEAVES)
+    leaves = min(len(chunks(len(inner), _COST_OF_ROUND / FINE, False)), _LEAVES)
     leaf = np.full(n, -1)
     leaf[nodes] = separated(len(nodes), (np.cumsum(chosen) - 1)[inner], leaves) if leaves > 1 else 0
     leaves = int(leaf.max()) if leaves > 1 and leaf.max() > 0 else 1

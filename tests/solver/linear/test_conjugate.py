@@ -9,7 +9,7 @@ import pytest
 
 from dovetail.kernel.threads import using
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.linear.ordering import separated
+from dovetail.solver.linear.separator import separated
 
 
 def structured(bodies: int, pairs: np.ndarray, always: bool = True) -> Blocks:

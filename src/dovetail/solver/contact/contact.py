@@ -33,6 +33,7 @@ from dovetail.solver.contact.threat import NUMBER, SEPARATE, Threats, couple
 from dovetail.solver.contact.uses import Counted
 from dovetail.solver.contact.watch import Watch
 from dovetail.solver.islands import Islands, mark_pairs
+from dovetail.solver.linear.ordering import sorted_rows
 from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
@@ -253,10 +254,9 @@ class Contact:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
         near = reaching(self.candidates, s.X, self.watch.path, _SOON)
         pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], self.friction.pairs])
-        pairs = pairs[pairs[:, 1] >= 0]
-        n = len(self.owner)
-        key = np.unique(np.minimum(*pairs.T) * n + np.maximum(*pairs.T))
-        return np.stack([key // n, key % n], axis=1)
+        one, other = pairs[pairs[:, 1] >= 0].T
+        start, second = sorted_rows(len(self.owner), np.minimum(one, other), np.maximum(one, other))
+        return np.stack([np.repeat(np.arange(len(self.owner)), np.diff(start)), second], axis=1)
 
     def fits(self, s: ActiveContacts, blocks: Blocks) -> bool:
         """Whether the block system has a place for every active contact and lagged friction."""

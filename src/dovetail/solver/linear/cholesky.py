@@ -12,7 +12,7 @@ Parts that no block connects are independent of each other. Where there is enoug
 
 from __future__ import annotations
 
-from dovetail.kernel.kernel import mapped
+from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.threads import Span
 from dovetail.solver.linear.block12 import (
     cholesky,
@@ -27,7 +27,39 @@ from dovetail.solver.linear.block12 import (
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["factor", "solve"]
+__all__ = ["factor", "factor_row", "solve", "subtract_row"]
+
+
+@kernel
+def factor_row(order: Indices, row_start: Indices, D: Array, U: Array, R: Array, k: int) -> bool:
+    """Make row k final, from which all rows before it were subtracted; False where it is not positive definite."""
+    k = natural(k)
+    body = order[k]
+    if not cholesky(D, body, R, body) > 0.0:
+        return False
+    for s in range(row_start[k], row_start[k + 1]):
+        upper_transposed_solve_block(D, body, R, body, U, s)
+    return True
+
+
+@kernel
+def subtract_row(
+    order: Indices, row_start: Indices, column: Indices, D: Array, U: Array, k: int, start: int, stop: int
+) -> None:
+    """Subtract row k, which is final, from those of the rows it touches that are from `start` up to `stop`."""
+    k = natural(k)
+    last = row_start[k + 1]
+    for s in range(row_start[k], last):
+        row = column[s]
+        if not start <= row < stop:
+            continue
+        subtract_gram(D, order[row], U, s)
+        target, end = row_start[row], row_start[row + 1]
+        for t in range(s + 1, last):
+            while target < end and column[target] < column[t]:
+                target += 1
+            if target < end and column[target] == column[t]:
+                subtract_product(U, target, U, s, U, t)
 
 
 @mapped
@@ -41,23 +73,10 @@ def factor(
     """
     for k in range(span[1], span[2]):
         k = natural(k)
-        body = order[k]
-        if not active[body]:
-            continue
-        if not cholesky(D, body, R, body) > 0.0:
-            return body
-        first, last = row_start[k], row_start[k + 1]
-        for s in range(first, last):
-            upper_transposed_solve_block(D, body, R, body, U, s)
-        for s in range(first, last):
-            row = column[s]
-            subtract_gram(D, order[row], U, s)
-            target, end = row_start[row], row_start[row + 1]
-            for t in range(s + 1, last):
-                while target < end and column[target] < column[t]:
-                    target += 1
-                if target < end and column[target] == column[t]:
-                    subtract_product(U, target, U, s, U, t)
+        if active[order[k]]:
+            if not factor_row(order, row_start, D, U, R, k):
+                return order[k]
+            subtract_row(order, row_start, column, D, U, k, span[1], span[2])
     return -1
 
 

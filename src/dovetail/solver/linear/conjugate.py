@@ -4,9 +4,10 @@ Where every body touches all its neighbours, as in a dense pile, the factor of H
 incomplete factor keeps the blocks of H alone and drops the rest: on a tree it is exact, elsewhere it leads conjugate
 gradients to 10⁻⁴ in some tens of rounds. H must be positive definite.
 
-Rows come in leaves that no block connects, and the separator, which lies between them and comes last (separated in
-ordering.py). Leaves are worked on at the same time. What they add to the separator each keeps for itself, until it is
-summed there in their order; so are products of vectors.
+Rows come in leaves that no block connects, and the separator, which lies between them and comes last (separator.py).
+Leaves are worked on at the same time. What they add to the separator each keeps for itself, until it is
+summed there in their order; so are products of vectors. What the factor of leaves subtracts from the separator is
+subtracted when that is factored.
 """
 
 from __future__ import annotations
@@ -17,23 +18,22 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, integer
-from dovetail.kernel.threads import Crew, Span, Spans, chunks, crew, map_chunks, run_chunks
+from dovetail.kernel.threads import Crew, Spans, crew, run_chunks
 from dovetail.solver.linear.block12 import (
     subtract_times,
     subtract_transposed_times,
     upper_solve,
     upper_transposed_solve,
 )
-from dovetail.solver.linear.cholesky import factor
+from dovetail.solver.linear.cholesky import factor_row, subtract_row
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = ["System", "conjugate_gradients", "factor_incompletely"]
 
-_FORWARD, _BACKWARD, _DIRECTION, _PRODUCT = (1 << phase for phase in range(4))
-_ALPHA, _RATIO = range(2)
+_FORWARD, _BACKWARD, _DIRECTION, _PRODUCT, _FACTOR = (1 << phase for phase in range(5))
+_ALPHA, _RATIO, _SHIFT = range(3)
 _SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 1.0)  # of the diagonal, where an incomplete factor breaks down
-_COST = 400.0  # [ns] of a row that is copied
 
 
 class System(Record):
@@ -46,7 +46,8 @@ class System(Record):
     r, x, z, p, product         residual, solution, P⁻¹r, direction, −H p; z and product end with what each leaf adds to
                                 the rows of the separator
     share (leaves + 1,)         of a product of vectors
-    numbers                     step length and ratio of the round at hand
+    bad (leaves + 1,)           −1, or a body at which the factor of a leaf is not positive definite
+    numbers                     step length and ratio of the round at hand; the share that was added to the diagonal
     """
 
     order: Indices = i8(1)
@@ -66,6 +67,7 @@ class System(Record):
     p: Array = f8(2)
     product: Array = f8(2)
     share: Array = f8(1)
+    bad: Indices = i8(1)
     numbers: Array = f8(1)
 
     def __init__(self, rows: tuple[Indices, Indices, Indices], H: tuple[Array, Array, Array], bounds: Indices) -> None:
@@ -76,19 +78,19 @@ class System(Record):
             order=order, row_start=row_start, column=column, D=D, U=U, R=R, factor_D=np.empty_like(D),
             factor_U=np.empty_like(U), bounds=bounds, leaves=leaves, active=np.zeros(len(D), np.int64),
             r=np.zeros((m, 12)), x=np.zeros((m, 12)), p=np.zeros((m, 12)), z=np.zeros((beyond, 12)),
-            product=np.zeros((beyond, 12)), share=np.zeros(leaves + 1), numbers=np.zeros(2),
+            product=np.zeros((beyond, 12)), share=np.zeros(leaves + 1), bad=np.full(leaves + 1, -1),
+            numbers=np.zeros(3),
         )  # fmt: skip
         self.spans = Spans(m, leaves + 1, math.inf, bounds=bounds)
 
 
-@mapped
-def _copy(s: System, shift: float, span: Span) -> None:
+@kernel
+def _copy(s: System, shift: float, start: int, stop: int) -> None:
     """The factor ← some rows of H, with a share of its diagonal more; H ← all of its diagonal blocks, not half."""
-    first = s.bounds[0]
     order, row_start, active, D, U, factor_D, factor_U = (
         s.order, s.row_start, s.active, s.D, s.U, s.factor_D, s.factor_U
     )  # fmt: skip
-    for k in range(first + span[1], first + span[2]):
+    for k in range(start, stop):
         k = natural(k)
         body = natural(order[k])
         if not active[body]:
@@ -107,17 +109,21 @@ def _copy(s: System, shift: float, span: Span) -> None:
                     factor_U[b, i, j] = U[b, i, j]
 
 
-def factor_incompletely(s: System, active: Indices) -> int:
-    """The incomplete factor ← that of the rows of active bodies; −1, or one at which it is not positive definite."""
-    s.active[:] = active
-    bad, last = -1, (0, int(s.bounds[0]), int(s.bounds[-1]))
-    spans = chunks(last[2] - last[1], _COST)
-    for shift in _SHIFTS:
-        map_chunks(_copy, spans, s, shift)
-        bad = int(factor(s.order, s.row_start, s.column, s.active, s.factor_D, s.factor_U, s.R, last))
-        if bad < 0:
-            break
-    return bad
+@kernel
+def _factor(s: System, start: int, stop: int, is_leaf: bool) -> int:
+    """The incomplete factor of the rows of a leaf or of the separator; −1, or a body that is not positive definite."""
+    order, row_start, column, active = s.order, s.row_start, s.column, s.active
+    D, U, R, separator = s.factor_D, s.factor_U, s.R, s.bounds[s.leaves]
+    _copy(s, s.numbers[_SHIFT], start, stop)
+    for k in range(s.bounds[0], 0 if is_leaf else start):
+        if active[order[k]]:
+            subtract_row(order, row_start, column, D, U, k, separator, stop)
+    for k in range(start, stop):
+        if active[order[k]]:
+            if not factor_row(order, row_start, D, U, R, k):
+                return order[k]
+            subtract_row(order, row_start, column, D, U, k, start, separator if is_leaf else stop)
+    return -1
 
 
 @kernel
@@ -156,6 +162,9 @@ def _chunk(s: System, span: tuple[int, int, int, int]) -> None:
     r, x, z, p, product = s.r, s.x, s.z, s.p, s.product
     separator, end, is_leaf = s.bounds[leaves], s.bounds[leaves + 1], part < leaves
     beyond = (part + 1) * (end - separator) if is_leaf else 0
+    if phases == _FACTOR:
+        s.bad[part] = _factor(s, start, stop, is_leaf)
+        return
     if phases & _FORWARD:
         alpha = s.numbers[_ALPHA]
         for k in range(start, stop):
@@ -226,6 +235,32 @@ def _sum(s: System) -> float:
     for part in range(s.leaves + 1):
         total += s.share[part]
     return total
+
+
+@mapped
+def _factor_all(team: Crew | None, s: System, shift: float) -> int:
+    """The incomplete factor with a share of the diagonal more; −1, or a body that is not positive definite."""
+    s.numbers[_SHIFT] = shift
+    _run(team, s, _FACTOR, True)
+    worst = -1
+    for leaf in range(s.leaves):
+        worst = max(worst, s.bad[leaf])
+    if worst < 0 and s.bounds[s.leaves] < s.bounds[s.leaves + 1]:
+        _run(team, s, _FACTOR, False)
+        worst = s.bad[s.leaves]
+    return worst
+
+
+def factor_incompletely(s: System, active: Indices) -> int:
+    """The incomplete factor ← that of the rows of active bodies; −1, or one at which it is not positive definite."""
+    s.active[:] = active
+    bad = -1
+    with crew(_chunk, s.spans, s) as team:
+        for shift in _SHIFTS:
+            bad = int(_factor_all(team, s, shift))
+            if bad < 0:
+                break
+    return bad
 
 
 @mapped

@@ -18,18 +18,17 @@ from dovetail.typing import Array, Indices
 __all__ = [
     "NO_BLOCK",
     "Structure",
+    "adjacency",
     "block_of",
     "by_parts",
     "find_block",
     "flipped",
     "has_blocks",
     "locate",
-    "separated",
+    "sorted_rows",
     "structure_of",
     "without_fill",
 ]
-
-_THIN = 0.25, 0.15  # share of nodes in the separator of two leaves, or of more, beyond which it takes too long itself
 
 NO_BLOCK = -1
 """Where two bodies share no block, as one of them is fixed."""
@@ -54,13 +53,59 @@ class Structure:
         return size**3 * (1.0 / 6.0 + 0.5 * blocks + 0.5 * blocks**2)
 
 
-def _adjacency(node_count: int, pairs: Indices) -> tuple[Indices, Indices]:
+@kernel
+def _count(keys: Indices, others: Indices, start: Indices) -> None:
+    """start (n + 1,) ← where those with each key begin, in the order of keys, of pairs that are not of one node."""
+    start[:] = 0
+    for k in range(len(keys)):
+        if keys[k] != others[k]:
+            start[keys[k] + 1] += 1
+    for node in range(1, len(start)):
+        start[node] += start[node - 1]
+
+
+@kernel
+def _sort_rows(rows: Indices, columns: Indices, row_start: Indices, by_column: Indices, out: Indices) -> int:
+    """As `sorted_rows`: by columns first, then by rows, each pair to where those before it end."""
+    nodes = len(row_start) - 1
+    place = np.empty(nodes + 1, np.int64)
+    _count(columns, rows, place)
+    for k in range(len(rows)):
+        if rows[k] != columns[k]:
+            by_column[place[columns[k]]] = k
+            place[columns[k]] += 1
+    _count(rows, columns, row_start)
+    place[:] = row_start
+    for n in range(row_start[nodes]):
+        k = by_column[n]
+        out[place[rows[k]]] = columns[k]
+        place[rows[k]] += 1
+    kept = 0
+    for row in range(nodes):
+        begin, end, last = row_start[row], place[row], -1
+        row_start[row] = kept
+        for s in range(begin, end):
+            if out[s] != last:
+                last = out[kept] = out[s]
+                kept += 1
+    row_start[nodes] = kept
+    return kept
+
+
+def sorted_rows(nodes: int, rows: Indices, columns: Indices) -> tuple[Indices, Indices]:
+    """Pairs (rows[k], columns[k]) of different nodes, sorted, each once: where rows begin (nodes + 1,), their columns.
+
+    In the time of some rounds over them.
+    """
+    row_start, out = np.empty(nodes + 1, np.int64), np.empty(len(rows), np.int64)
+    kept = _sort_rows(rows, columns, row_start, np.empty(len(rows), np.int64), out)
+    return row_start, out[:kept]
+
+
+def adjacency(node_count: int, pairs: Indices) -> tuple[Indices, Indices]:
     """Sorted neighbour lists without repetition, as (start, neighbour)."""
-    edges = np.asarray(pairs, np.int64).reshape(-1, 2)
-    edges = edges[edges[:, 0] != edges[:, 1]]
-    key = np.unique(np.concatenate([edges @ [node_count, 1], edges @ [1, node_count]]))
-    start = np.searchsorted(key, np.arange(node_count + 1) * node_count)
-    return start, key % max(node_count, 1)
+    one, other = np.asarray(pairs, np.int64).reshape(-1, 2).T
+    return sorted_rows(node_count, np.concatenate([one, other]), np.concatenate([other, one]))
 
 
 @kernel
@@ -179,7 +224,7 @@ def _eliminate(
 
 def structure_of(node_count: int, pairs: Indices) -> Structure:
     """Order the nodes 0 … node_count−1 joined by `pairs` (k, 2); repeated and self pairs are ignored."""
-    start, neighbour = _adjacency(node_count, pairs)
+    start, neighbour = adjacency(node_count, pairs)
     row_start = np.zeros(node_count + 1, np.int64)
     if len(neighbour) == 0:
         return Structure(np.arange(node_count), row_start, np.zeros(0, np.int64))
@@ -193,8 +238,7 @@ def structure_of(node_count: int, pairs: Indices) -> Structure:
             break
         room *= 2
     rows = np.repeat(np.arange(node_count), np.diff(row_start))
-    columns = position[column[: row_start[-1]]]
-    return Structure(position, row_start, columns[np.lexsort((columns, rows))])
+    return Structure(position, *sorted_rows(node_count, rows, position[column[: row_start[-1]]]))
 
 
 def by_parts(structure: Structure, part: Indices) -> tuple[Structure, Indices]:
@@ -214,64 +258,9 @@ def by_parts(structure: Structure, part: Indices) -> tuple[Structure, Indices]:
 
 def without_fill(structure: Structure, pairs: Indices) -> Structure:
     """The same order of the same nodes with blocks for the pairs alone."""
-    n = len(structure.position)
-    place = structure.position[pairs[pairs[:, 0] != pairs[:, 1]]]
-    key = np.unique(place.min(axis=1) * n + place.max(axis=1)) if len(place) else np.zeros(0, np.int64)
-    row_start = np.searchsorted(key, n * np.arange(n + 1))
-    return Structure(structure.position, row_start, key % n)
-
-
-@kernel
-def _breadth_first(start: Indices, neighbour: Indices, first: int, level: Indices, begin: int, queue: Indices) -> int:
-    """level ← those of the nodes around a first one, which has the level `begin`; the last one that is reached."""
-    queue[0], level[first] = first, begin
-    done, seen = 0, 1
-    while done < seen:
-        node = queue[done]
-        done += 1
-        for s in range(start[node], start[node + 1]):
-            if level[neighbour[s]] < begin:
-                level[neighbour[s]] = level[node] + 1
-                queue[seen] = neighbour[s]
-                seen += 1
-    return queue[seen - 1]
-
-
-@kernel
-def _levels(start: Indices, neighbour: Indices, level: Indices, queue: Indices) -> None:
-    """level ← distance from a node at the rim of its part, beyond all levels of the parts before; −1 at first."""
-    most = 0
-    for node in range(len(level)):
-        if level[node] < 0:
-            rim = _breadth_first(start, neighbour, node, level, most, queue)
-            # once more from there, on top of the levels of the first time
-            far = _breadth_first(start, neighbour, rim, level, most + len(level), queue)
-            most = level[far] + 1
-
-
-def separated(node_count: int, pairs: Indices, leaves: int) -> Indices:
-    """Cut the nodes into leaves of like size that no pair connects, and a separator: the leaf of each, or their number.
-
-    Nodes at equal distance from one at the rim, of which a neighbour is farther away, separate the others. Where these
-    are many there are half as many leaves, in the end one with all nodes.
-    """
-    level, queue = np.full(node_count, -1), np.empty(node_count, np.int64)
-    _levels(*_adjacency(node_count, pairs), level, queue)
-    level = np.unique(level, return_inverse=True)[1]
-    between = pairs[level[pairs[:, 0]] != level[pairs[:, 1]]]
-    has_next = np.zeros(node_count, np.bool_)
-    has_next[np.where(level[between[:, 0]] < level[between[:, 1]], between[:, 0], between[:, 1])] = True
-    size, thin = np.bincount(level), np.bincount(level, has_next)
-    middle = np.cumsum(size) - 0.5 * size
-    while leaves > 1:
-        # what takes longest is the separator, and the largest leaf
-        cuts = [int(np.argmin(thin + np.abs(middle - k * node_count / leaves))) for k in range(1, leaves)]
-        leaf = np.searchsorted(cuts, level, side="left")
-        leaf[has_next & np.isin(level, cuts)] = leaves
-        if (np.diff(cuts) > 0).all() and int(thin[cuts].sum()) < _THIN[leaves > 2] * node_count:
-            return leaf
-        leaves //= 2
-    return np.zeros(node_count, np.int64)
+    one, other = structure.position[pairs[:, 0]], structure.position[pairs[:, 1]]
+    rows = sorted_rows(len(structure.position), np.minimum(one, other), np.maximum(one, other))
+    return Structure(structure.position, *rows)
 
 
 @kernel

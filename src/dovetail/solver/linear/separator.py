@@ -1,0 +1,143 @@
+"""Separators: few nodes of a graph without which it falls into parts of like size, to be worked on at the same time.
+
+Nodes in the order in which a search from a root reaches them are cut in the middle. The edges from one half to the
+other form a bipartite graph; the fewest nodes that meet all of them are as many as edges can be matched (König): those
+of the first half that no alternating path from an unmatched one reaches, and those of the second that one does. The
+halves are made equal without them, and of several roots the best one is taken. Halves are cut again in the same way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernel.kernel import kernel
+from dovetail.solver.linear.ordering import adjacency
+from dovetail.typing import Indices
+
+__all__ = ["separated"]
+
+_ROOTS = 6  # that are tried: of a wall of bricks they leave a half of what one at its rim does
+_THIN = 0.25, 0.1  # share of nodes in the separator of two leaves, or of more, beyond which it takes too long itself
+
+
+@kernel
+def _reached(start: Indices, neighbour: Indices, part: Indices, number: int, root: int, place: Indices) -> int:
+    """place ← when each node of a part is reached from a root, those that it does not lead to after it; how many."""
+    nodes = len(part)
+    queue, seen, done = np.empty(nodes, np.int64), 0, 0
+    for node in range(nodes):
+        place[node] = -1
+    for k in range(nodes):
+        first = root + k if root + k < nodes else root + k - nodes
+        if part[first] == number and place[first] < 0:
+            queue[seen], place[first] = first, seen
+            seen += 1
+        while done < seen:
+            node = queue[done]
+            done += 1
+            for s in range(start[node], start[node + 1]):
+                other = neighbour[s]
+                if part[other] == number and place[other] < 0:
+                    queue[seen], place[other] = other, seen
+                    seen += 1
+    return seen
+
+
+@kernel
+def _search(
+    start: Indices, neighbour: Indices, place: Indices, middle: int, first: int, mate: Indices, came: Indices,
+    seen: Indices, search: int, queue: Indices,
+) -> int:  # fmt: skip
+    """Go along alternating paths from a node of the first half; an unmatched one of the second, −1 where there is none.
+
+    Of nodes of the second half, seen ← the number of this search, came ← from where they were reached.
+    """
+    queue[0] = first
+    done, known = 0, 1
+    while done < known:
+        node = queue[done]
+        done += 1
+        for s in range(start[node], start[node + 1]):
+            other = neighbour[s]
+            if place[other] < middle or seen[other] == search:
+                continue
+            seen[other], came[other] = search, node
+            if mate[other] < 0:
+                return other
+            queue[known] = mate[other]
+            known += 1
+    return -1
+
+
+@kernel
+def _cover(start: Indices, neighbour: Indices, place: Indices, middle: int, cover: Indices) -> tuple[int, int]:
+    """cover ← 1 for the fewest nodes that meet all edges between places before and from the middle on.
+
+    How many of the first half, and of the second. Places of nodes that do not take part are negative.
+    """
+    nodes, search = len(place), 0
+    mate, seen, came, queue = np.full(nodes, -1), np.full(nodes, -1), np.full(nodes, -1), np.full(nodes, -1)
+    for node in range(nodes):
+        cover[node] = 0
+        if not 0 <= place[node] < middle:
+            continue
+        end = _search(start, neighbour, place, middle, node, mate, came, seen, search, queue)
+        if end >= 0:  # else what it has reached leads nowhere, until another edge is matched
+            search += 1
+        while end >= 0:
+            one = came[end]
+            mate[end], mate[one], end = one, end, mate[one]
+    search += 1
+    for node in range(nodes):
+        if 0 <= place[node] < middle and mate[node] < 0:
+            _search(start, neighbour, place, middle, node, mate, came, seen, search, queue)
+    first = second = 0
+    for node in range(nodes):
+        other = mate[node]
+        if 0 <= place[node] < middle and other >= 0:
+            if seen[other] == search:
+                cover[other] = 1
+                second += 1
+            else:
+                cover[node] = 1
+                first += 1
+    return first, second
+
+
+@kernel
+def _halve(start: Indices, neighbour: Indices, part: Indices, number: int, new: int, apart: int) -> None:
+    """Cut a part: its second half ← new, nodes that separate the halves ← apart."""
+    nodes = len(part)
+    place, best, cover, least = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64), -1
+    for k in range(_ROOTS):
+        count = _reached(start, neighbour, part, number, k * nodes // _ROOTS, place)
+        middle = count // 2
+        for _ in range(2):
+            first, second = _cover(start, neighbour, place, middle, cover)
+            time = first + second + max(middle - first, count - middle - second)
+            if least < 0 or time < least:
+                least = time
+                for node in range(nodes):
+                    side = number if place[node] < middle else new
+                    best[node] = part[node] if place[node] < 0 else apart if cover[node] else side
+            middle = min(max(middle + (first - second) // 2, 0), count)
+    for node in range(nodes):
+        part[node] = best[node]
+
+
+def separated(node_count: int, pairs: Indices, leaves: int) -> Indices:
+    """Cut the nodes into 2ᵏ leaves of like size that no pair connects, and a separator: the leaf of each, or how many.
+
+    Where the separator is large there are half as many leaves, in the end one with all nodes.
+    """
+    start, neighbour = adjacency(node_count, pairs)
+    while leaves > 1:
+        leaf, parts = np.zeros(node_count, np.int64), 1
+        while parts < leaves:
+            for part in range(parts):
+                _halve(start, neighbour, leaf, part, parts + part, leaves)
+            parts *= 2
+        if (leaf == leaves).sum() < _THIN[leaves > 2] * node_count and len(np.unique(leaf)) > leaves:
+            return leaf
+        leaves //= 2
+    return np.zeros(node_count, np.int64)
