@@ -1,9 +1,10 @@
 """Threads inside a step: python benchmarks/cores.py [--scene "pile 8000" …] [--threads 1 2] [--against PATH] [--write]
 
-Worlds that differ in the number of threads alone take turns, frame by frame, each in a process of its own: what else
-runs on the machine meets all of them, and ratios are those of the sums over frames. They go through the same states,
-bit for bit, which is checked. `--against` another checkout lets that one take turns too, with one thread. Told for
-each scene and number of threads:
+Worlds that differ in the number of threads alone take turns, some frames each, in processes of their own: what else
+runs on the machine meets all of them, and ratios are those of the sums over frames. A turn is of several frames, as
+programs take them, because the first one after others have had the processors finds threads asleep and caches full of
+what is theirs. They go through the same states, bit for bit, which is checked. `--against` another checkout lets that
+one take turns too, with one thread. Told for each scene and number of threads:
 
     wall            mean ms a step, `advance` and `retrieve`
     ratio           time of one thread by time of so many
@@ -37,6 +38,7 @@ from dovetail.kernel.threads import processors
 ROOT = Path(__file__).parents[1]
 RESULTS, PAGE, PLOT = ROOT / "docs/benchmarks/cores.json", ROOT / "docs/choosing.md", ROOT / "docs/benchmarks/cores.svg"
 BEGIN, END = "<!-- cores: begin; written by benchmarks/cores.py -->", "<!-- cores: end -->"
+_TURN = 10  # frames
 _QUIET = 0.1  # share of the processors that others use, beyond which times are not those of this program
 
 
@@ -58,7 +60,7 @@ class Process:
     """A world that takes a step when it is told to."""
 
     def __init__(self, name: str, threads: int, frames: int, source: Path) -> None:
-        self.told: list[dict[str, float]] = []
+        self.told = list[dict[str, float]]()
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("cores_world.py")), name, str(threads), str(frames)],
             env={**os.environ, "PYTHONPATH": str(source), "DOVETAIL_THREADS": "1"},
@@ -92,11 +94,11 @@ def measure(name: str, counts: list[int], against: Path | None, frames: int | No
     worlds = {str(count): Process(name, count, skip + frames, ROOT / "src") for count in counts}
     if against is not None:
         worlds["before"] = Process(name, 0, skip + frames, against.resolve() / "src")
-    for frame in range(skip + frames):
+    for first in range(0, skip + frames, _TURN):
         for world in worlds.values():
-            told = world.ask("step")
-            if frame >= skip:
-                world.told.append(told)
+            world.told += world.ask(f"step {min(_TURN, skip + frames - first)}")["frames"]
+    for world in worlds.values():
+        del world.told[:skip]
     ends = {key: world.ask("end") for key, world in worlds.items()}
     digests = {ends[str(count)]["digest"] for count in counts}
     assert len(digests) == 1, f"{name}: threads have changed the result"

@@ -1,7 +1,7 @@
 """One world of benchmarks/cores.py in a process of its own: python benchmarks/cores_world.py scene threads frames
 
-It takes a step for each line that it reads, and tells of it in one; "end" tells of the whole run. Of dovetail it uses
-only what older checkouts have as well, so that these can be compared: PYTHONPATH says which one runs.
+For a line "step 10" it takes so many, and tells of each of them in one line; "end" tells of the whole run. Of dovetail
+it uses only what older checkouts have as well, so that these can be compared: PYTHONPATH says which one runs.
 """
 
 from __future__ import annotations
@@ -107,12 +107,15 @@ def main() -> None:
     for line in sys.stdin:
         if line.strip() == "end":
             break
-        shared.seconds = 0.0
-        begin, before = time.perf_counter(), time.process_time()
-        world.advance()
-        world.retrieve()
-        told = {"wall": time.perf_counter() - begin, "processor": time.process_time() - before}
-        print(json.dumps({**told, "shared": shared.seconds}), file=out, flush=True)
+        frames = list[dict[str, float]]()
+        for _ in range(int(line.split()[1])):
+            shared.seconds = 0.0
+            begin, before = time.perf_counter(), time.process_time()
+            world.advance()
+            world.retrieve()
+            told = {"wall": time.perf_counter() - begin, "processor": time.process_time() - before}
+            frames.append({**told, "shared": shared.seconds})
+        print(json.dumps({"frames": frames}), file=out, flush=True)
     if world.report is None:
         return  # whoever asked for steps is gone
     Q = np.ascontiguousarray(world.state().arrays["state/Q"])

@@ -15,6 +15,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8, integer
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Flags, Indices
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "components",
     "finish_islands",
     "mark_pairs",
+    "mark_some",
     "number_islands",
     "restart_islands",
     "separate_islands",
@@ -60,11 +62,18 @@ def unite_pairs(parent: Indices, is_free: Indices, pairs: Indices, count: int) -
 @kernel
 def mark_pairs(pairs: Indices, count: int, out: Indices) -> None:
     """out[b] ← 1 for the bodies in the first `count` rows."""
-    for k in range(count):
+    mark_some(pairs, 0, count, out)
+
+
+@kernel
+def mark_some(pairs: Indices, start: int, stop: int, out: Indices) -> None:
+    """out[b] ← 1 for the bodies in rows from `start` up to `stop`; threads may do that at the same time."""
+    for k in range(start, stop):
+        k = natural(k)
         for side in range(2):
             b = pairs[k, side]
-            if b >= 0 and (k == 0 or b != pairs[k - 1, side]):
-                out[b] = 1
+            if b >= 0 and (k == start or b != pairs[k - 1, side]):
+                out[natural(b)] = 1
 
 
 def components(nodes: int, pairs: Indices) -> Indices:

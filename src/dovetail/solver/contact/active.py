@@ -113,20 +113,31 @@ class Chosen(Record):
 
     candidate (k,)    row of the candidates
     measured (k, 8)   u, v, r, D and the mollifier m, m′
+    owner, total (k,)    whose energy those are that follow each other with the same bodies, and their sum
     first (parts + 1,)   the contact that a chunk begins with; 0 where there is one chunk
+    sums (parts, 2)      where the sums of a chunk begin and end
     """
 
     candidate: Indices = i8(1)
     measured: Array = f8(2)
+    owner: Indices = i8(1)
+    total: Array = f8(1)
     first: Indices = i8(1)
+    sums: Indices = i8(2)
 
     def __init__(self) -> None:
-        super().__init__(candidate=np.empty(0, np.int64), measured=np.empty((0, 8)), first=np.zeros(2, np.int64))
+        super().__init__(
+            candidate=np.empty(0, np.int64), measured=np.empty((0, 8)), owner=np.empty(0, np.int64), total=np.empty(0),
+            first=np.zeros(2, np.int64), sums=np.zeros((1, 2), np.int64),
+        )  # fmt: skip
 
-    def make_room(self, size: int) -> None:
-        """Room for so many candidates; what was there is lost."""
+    def make_room(self, size: int, parts: int = 1) -> None:
+        """Room for so many candidates in so many chunks; what was there is lost."""
         if size > len(self.candidate):
             self.measured, self.candidate = np.empty((2 * size, 8)), np.empty(2 * size, np.int64)
+            self.total, self.owner = np.empty(2 * size), np.empty(2 * size, np.int64)
+        if len(self.sums) != parts:
+            self.first, self.sums = np.zeros(parts + 1, np.int64), np.zeros((parts, 2), np.int64)
 
 
 @kernel
@@ -206,15 +217,19 @@ def _choose(
 
 @kernel
 def _write(
-    candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, chosen: Chosen, row: int, n: int,
-    end: int, active: ActiveContacts,
-) -> None:  # fmt: skip
-    """Contacts from n up to `end` ← what was chosen from a row on."""
+    candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, owner: Indices, chosen: Chosen, row: int,
+    n: int, end: int, active: ActiveContacts,
+) -> int:  # fmt: skip
+    """Contacts from n up to `end` ← what was chosen from a row on; from there on sums of energies, and where these end.
+
+    One thread reads all of bodies and sums: of the first it keeps what is the same, of the second there are few.
+    """
     pairs, numbers, rows, measured = candidates.pairs, candidates.numbers, chosen.candidate, chosen.measured
     squared, weights, slopes, kappas, r = active.squared, active.weight, active.slope, active.kappa, active.r
     xi, bodies, candidate, energy, V, x_base = (
         active.xi, active.bodies, active.candidate, active.energy, scene.V, scene.x_base
     )  # fmt: skip
+    owners, totals, sums, total, one, other = chosen.owner, chosen.total, row - 1, 0.0, -2, -2
     for entry in range(n, end):
         entry, row = natural(entry), natural(row)
         k = natural(rows[row])
@@ -224,14 +239,23 @@ def _write(
             kappa *= -(stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])) / (d_hat * d_hat)
         kappa *= h2
         value, _, _ = barrier(D, numbers[k, THICKNESS], d_hat)
-        energy[entry] = weight * kappa * value
-        bodies[entry, 0], bodies[entry, 1], candidate[entry] = a, b, k
+        if a != one or b != other:
+            one, other, total = a, b, 0.0
+            sums += 1
+            owners[natural(sums)] = owner[a] if b < 0 else max(owner[a], owner[b])
+        energy[entry] = value = weight * kappa * value
+        total += value
+        totals[natural(sums)] = total
+        if bodies[entry, 0] != a or bodies[entry, 1] != b:
+            bodies[entry, 0], bodies[entry, 1] = a, b
+        candidate[entry] = k
         x = (pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3])
         base_b = x_base[b] if b >= 0 else 0
         _write_points(xi, entry, V, x_base[a], base_b, x, kind, measured[row, 0], measured[row, 1])
         r[entry, 0], r[entry, 1], r[entry, 2] = measured[row, 2], measured[row, 3], measured[row, 4]
         squared[entry], weights[entry], slopes[entry], kappas[entry] = D, weight, measured[row, 7], kappa
         row += 1
+    return sums + 1
 
 
 _GO, _FOLLOW, _CHOOSE, _COUNT, _WRITE, _SUM = (1 << phase for phase in range(6))
@@ -273,12 +297,13 @@ def find_phases(
     if end < n or (not whole and not 0 <= first[-1] <= len(active.energy)):
         return -1
     if phases & _WRITE:
-        _write(candidates, scene, stiffness, h2, chosen, start, n, end, active)
+        sums = _write(candidates, scene, stiffness, h2, owner, chosen, start, n, end, active)
+        chosen.sums[part, 0], chosen.sums[part, 1] = start, sums
     if phases & _SUM:
-        bodies, energy = active.bodies, active.energy
-        for k in range(end if whole else first[-1]):
-            a, b = natural(bodies[k, 0]), bodies[k, 1]
-            E[owner[a] if b < 0 else max(owner[a], owner[b])] += energy[k]
+        owners, totals = chosen.owner, chosen.total
+        for each in range(len(chosen.sums)):
+            for k in range(chosen.sums[each, 0], chosen.sums[each, 1]):
+                E[owners[natural(k)]] += totals[natural(k)]
     return end - n
 
 
@@ -295,9 +320,7 @@ def find_active(
     arguments = (watch, candidates, scene, stiffness, h2, Q, runs, owner, chosen, active, E)
     size = candidates.count
     spans = chunks(size, _COST)
-    chosen.make_room(size)
-    if len(chosen.first) != len(spans) + 1:
-        chosen.first = np.zeros(len(spans) + 1, np.int64)
+    chosen.make_room(size, len(spans))
     active.candidates, active.count = candidates, 0
     if len(spans) == 1:
         active.make_room(size)

@@ -142,8 +142,6 @@ class StandingContact:
         c.assembly.normal.make_room(size)
         c.assembly.rubbing.make_room(rows)
         c.assembly.runs.make_room(size)
-        if len(c.chosen.first) != 2:
-            c.chosen.first = np.zeros(2, np.int64)
         self._words[self._to_candidates] = candidates._pointer
         self._words[self._to_survey] = survey._pointer
         self._words[self._sizes] = size

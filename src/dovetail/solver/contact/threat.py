@@ -15,7 +15,15 @@ from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B
 from dovetail.solver.contact.known import Watched, at_least, measure
 from dovetail.solver.contact.motion import guard_uncovered, vertex_step
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.islands import Islands, mark_pairs, number_islands, separate_islands, unite, unite_pairs
+from dovetail.solver.islands import (
+    Islands,
+    mark_pairs,
+    mark_some,
+    number_islands,
+    separate_islands,
+    unite,
+    unite_pairs,
+)
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
@@ -170,9 +178,9 @@ def _threatened(
                         unite(parent, a, b)
 
 
-SEPARATE, _TOUCH, NUMBER = 8, 16, 32
-"""Of `couple`: to begin with what joints unite; to unite and mark what touches; to number islands."""
-EVERY_PHASE = SEPARATE | _TOUCH | _AT_ONCE | NUMBER
+SEPARATE, _RUB, NUMBER, _TOUCH = 8, 16, 32, 64
+"""Of `couple`: to begin with what joints unite; to unite and mark what rubs; to number islands; to mark contacts."""
+EVERY_PHASE = SEPARATE | _RUB | _TOUCH | _AT_ONCE | NUMBER
 
 
 @mapped
@@ -190,12 +198,14 @@ def couple_phases(
         for b in range(len(marks)):
             marks[b] = 0
         separate_islands(islands)
-    if phases & _TOUCH:
+    if phases & _RUB:
         unite_pairs(parent, islands.is_free, rubbing, counts[1])
-        mark_pairs(s.bodies, counts[0], marks)
         mark_pairs(rubbing, counts[1], marks)
         if counts[2]:
             guard_uncovered(watch, marks)
+    if phases & _TOUCH:
+        size = max(len(candidates.pairs), 1)  # a chunk of candidates has the same share of contacts
+        mark_some(s.bodies, start * counts[0] // size, stop * counts[0] // size, marks)
     _threatened(candidates, scene, s.X, watch, islands, y, parent, marks, threats, (part, start, stop, phases))
     if phases & NUMBER:
         count, revived = number_islands(islands)
@@ -219,6 +229,7 @@ def couple(
     spans = chunks(size, _COST)
     threats.make_room(size, len(spans))
     if len(spans) == 1:
-        return int(couple_phases(*arguments, (0, 0, size, also | _TOUCH | _AT_ONCE)))
-    whole, first, last = [(0, 0, 0)], _TOUCH | _PREPARE | (also & SEPARATE), _UNITE | (also & NUMBER)
-    return map_phases(couple_phases, ((whole, first), (spans, _SEEK), (whole, last)), *arguments)[2]
+        return int(couple_phases(*arguments, (0, 0, size, also | _RUB | _TOUCH | _AT_ONCE)))
+    whole, first, last = [(0, 0, 0)], _RUB | _PREPARE | (also & SEPARATE), _UNITE | (also & NUMBER)
+    phases = (whole, first), (spans, _TOUCH), (spans, _SEEK), (whole, last)
+    return map_phases(couple_phases, phases, *arguments)[3]
