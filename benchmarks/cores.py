@@ -9,8 +9,8 @@ one take turns too, with one thread. Told for each scene and number of threads:
     wall            mean ms a step, `advance` and `retrieve`
     ratio           time of one thread by time of so many
     processor       ms a step of all threads together, waiting included
-    shared          share of the processor time of one thread that threads can share (the separators of conjugate
-                    gradients, which they cannot, count as well)
+    shared          share of the time of one thread that threads can share (the separators of conjugate gradients,
+                    which they cannot, count as well)
     per contact     candidates by contacts, at the last frame
     memory          most that the process has had [GB]
     before          time of the other checkout by that of one thread of this one
@@ -104,7 +104,7 @@ def measure(name: str, counts: list[int], against: Path | None, frames: int | No
     assert len(digests) == 1, f"{name}: threads have changed the result"
     first, one = ends[str(counts[0])], worlds[str(counts[0])]
     found: dict[str, Any] = {"bodies": first["bodies"], "frames": frames, "contacts": first["contacts"]}
-    found |= {"per contact": first["per contact"], "threads": {}, "shared": one.mean("shared") / one.mean("processor")}
+    found |= {"per contact": first["per contact"], "threads": {}, "shared": one.mean("shared") / one.mean("wall")}
     for count in counts:
         world = worlds[str(count)]
         found["threads"][str(count)] = {

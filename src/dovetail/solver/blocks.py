@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dovetail.kernel.buffers import aligned
+from dovetail.kernel.buffers import Pool, aligned
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8
 from dovetail.kernel.threads import FINE, Span, Spans, as_cut, chunks, is_little, map_chunks
@@ -21,8 +21,10 @@ from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.linear.conjugate import System, conjugate_gradients, factor_incompletely
 from dovetail.solver.linear.dual import solve_points
 from dovetail.solver.linear.ordering import (
+    NO_BLOCK,
     Structure,
     by_parts,
+    flipped,
     has_blocks,
     locate,
     structure_of,
@@ -30,9 +32,10 @@ from dovetail.solver.linear.ordering import (
 )
 from dovetail.solver.linear.points import Net
 from dovetail.solver.linear.separator import separated
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Blocks", "clear_resting", "copy_active"]
+__all__ = ["Blocks", "clear_resting", "copy_active", "set_to_base"]
 
 # A factor with more than so many blocks per block of the matrix, on more bodies than that, costs more than conjugate
 # gradients (benchmarks/linear.py).
@@ -81,7 +84,8 @@ class Blocks(Record):
     D (n, 12, 12)               diagonal blocks (upper triangles), overwritten by the factor
     U (k, 12, 12)               off-diagonal blocks, overwritten by the factor
     R (n, 12)                   reciprocals of the factor's diagonal
-    base_D, base_U              what never changes between iterations: linear joints
+    base_D (n, 12, 12), base_U  what never changes between iterations: linear joints, which few blocks have
+    base_of (k,)                the block of base_U that a block begins with, −1: with nothing
     in_net (n,)                 1 for bodies that points join, and nothing else
     iterative (n,)              1 for bodies whose part conjugate gradients solve; it must be positive definite
     """
@@ -96,6 +100,7 @@ class Blocks(Record):
     R: Array = f8(2)
     base_D: Array = f8(3)
     base_U: Array = f8(3)
+    base_of: Indices = i8(1)
     in_net: Indices = i8(1)
     iterative: Indices = i8(1)
 
@@ -109,8 +114,9 @@ class Blocks(Record):
         super().__init__(
             order=self._free, position=self._node.copy(), row_start=np.zeros(len(self._free) + 1, np.int64),
             column=np.zeros(0, np.int64), g=g, D=none, U=none, R=np.zeros((0, 12)), base_D=none, base_U=none,
-            in_net=np.zeros(n, np.int64), iterative=np.zeros(n, np.int64),
+            base_of=np.zeros(0, np.int64), in_net=np.zeros(n, np.int64), iterative=np.zeros(n, np.int64),
         )  # fmt: skip
+        self._pool = Pool()
         self.net: Net | None = None
         self._system: System | None = None
         self.laid_out = self._iterates = False
@@ -119,11 +125,12 @@ class Blocks(Record):
         self._rest = np.zeros(n, np.int64)
         if pairs is not None:
             self.restructure(pairs)
+            self.U[:] = 0.0
 
     def restructure(
         self, pairs: Indices, joined: Indices = _NONE, may_iterate: Flags | None = None, always: bool = False
     ) -> None:
-        """Lay the blocks out anew for these body pairs (k, 2); base blocks must be filled again.
+        """Lay the blocks out anew for these body pairs (k, 2), of arbitrary contents; base blocks must be filled again.
 
         joined (t, 2) are the bodies of the points of nets, `add_points` is to follow in the same order. may_iterate
         (n,) says whose part conjugate gradients may solve where that is less work, or `always`.
@@ -146,14 +153,20 @@ class Blocks(Record):
         order = np.empty_like(self._free)
         order[structure.position] = self._free
         self.order, self.row_start, self.column = order, structure.row_start, structure.column
-        self.U = np.zeros((len(structure.column), 12, 12))
-        self.base_U = np.zeros_like(self.U)
-        rows = (order, structure.row_start, structure.column)
-        self._system = System(rows, (self.D, self.U, self.R), self._leaves) if self._iterates else None
+        self.U = self._room(len(structure.column))
+        self.base_of = np.full(len(self.U), -1)
+        rows, self._system = (order, structure.row_start, structure.column), None
+        if self._iterates:
+            self._system = System(rows, (self.D, self.U, self.R), self._room(len(self.U)), self._leaves)
         self.in_net[:] = 0
         self.in_net[joined] = 1
         self.in_net[self.position < 0] = 0
         self.net = Net(np.where(self.position[joined] >= 0, joined, -1)) if len(joined) else None
+
+    def _room(self, count: int) -> Array:
+        """Room for so many blocks, of arbitrary contents."""
+        found: Array = self._pool.rows(count, 144, np.float64)
+        return found.reshape(count, 12, 12)
 
     def take_up(self) -> None:
         """Have no blocks any more."""
@@ -165,9 +178,13 @@ class Blocks(Record):
     def clear_base(self) -> None:
         """Forget what never changes."""
         self.base_D[:] = 0.0
-        self.base_U[:] = 0.0
+        self.base_of[:] = -1
         if self.net is not None:
             self.net.clear()
+
+    def have_base(self, block: Indices) -> None:
+        """Have blocks of a base for these blocks, in the way of `locate`; they are 0."""
+        self.base_U = np.zeros((_number_base(block, self.base_of), 12, 12))
 
     def add_points(self, left: Indices, right: Indices, W: Array, K: Array) -> None:
         """Add K WᵀW ⊗ I₃ with weights W (k, 8) on pairs of bodies (k,), of those that are in nets."""
@@ -235,6 +252,30 @@ class Blocks(Record):
         """b (n, 12) ← H⁻¹ b of active bodies that are iterative, by so many rounds at most; how many there were."""
         assert self._system is not None
         return conjugate_gradients(self._system, active, tolerance, most, b)
+
+
+@kernel
+def _number_base(block: Indices, base_of: Indices) -> int:
+    """base_of ← numbers of the blocks, each once; how many."""
+    count = 0
+    for k in range(len(block)):
+        at = block[k] if block[k] >= 0 else flipped(block[k])
+        if block[k] != NO_BLOCK and base_of[at] < 0:
+            base_of[at] = count
+            count += 1
+    return count
+
+
+@kernel
+def set_to_base(blocks: Blocks, start: int, stop: int) -> None:
+    """Some blocks U ← what they begin with."""
+    U, base, base_of = blocks.U, blocks.base_U, blocks.base_of
+    for k in range(start, stop):
+        k = natural(k)
+        of = base_of[k]
+        for i in range(12):
+            for j in range(12):
+                U[k, i, j] = base[natural(of), i, j] if of >= 0 else 0.0
 
 
 def _cut(structure: Structure, rows: int) -> tuple[Structure, Sequence[Span]]:

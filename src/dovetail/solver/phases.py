@@ -14,7 +14,7 @@ from typing import Any
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble_bodies
-from dovetail.solver.blocks import Blocks, copy_active
+from dovetail.solver.blocks import Blocks, copy_active, set_to_base
 from dovetail.solver.convergence import accept_trials, continue_trials, predict_last, settle
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import damp, measure, move, set_limits, shorten, total_by_island
@@ -169,14 +169,11 @@ def _assemble_bodies(
     p: Standard, arap: Any, exact: bool, Q: Array, active: Indices, blocks: Blocks, start: int, stop: int
 ) -> None:
     """g, D ← derivatives of some bodies at Q, where these are active; U ← what it begins with, a like share of it."""
-    g, U, base, bodies = blocks.g, blocks.U, blocks.base_U, max(len(Q), 1)
+    g, many, bodies = blocks.g, len(blocks.U), max(len(Q), 1)
     for b in range(start, stop):
         for i in range(12):
             g[b, i] = 0.0
-    for k in range(start * len(U) // bodies, stop * len(U) // bodies):
-        for i in range(12):
-            for j in range(12):
-                U[k, i, j] = base[k, i, j]
+    set_to_base(blocks, start * many // bodies, stop * many // bodies)
     form = 1.0 if exact else 0.0
     assemble_bodies(p.weights, arap, form, Q, p.Q_tilde, active, blocks.base_D, g, blocks.D, start, stop)
 

@@ -10,6 +10,7 @@ from joint_scenes import JOINTS, MEMBERS, Bench, cross_matrix, everything_on, ra
 from dovetail import constitution as c
 from dovetail.constitution.joint.frame import anchors
 from dovetail.geometry.rows import rows_to_transforms
+from dovetail.solver.blocks import set_to_base
 from dovetail.solver.joint.laws import assemble_laws, law_energies
 from dovetail.solver.joint.rows import assemble_rows, linearise_rows, row_energies
 
@@ -65,7 +66,8 @@ def assemble_joints(simulation, Q, exact):
     potential, directions = simulation.model.potential, simulation.model.directions
     directions.need_blocks()
     blocks = directions.blocks
-    blocks.g[:], blocks.D[:], blocks.U[:] = 0.0, blocks.base_D, blocks.base_U
+    blocks.g[:], blocks.D[:] = 0.0, blocks.base_D
+    set_to_base(blocks, 0, len(blocks.U))
     for rows in (potential.points, potential.slides):
         linearise_rows(rows, simulation.model.bodies.is_free, Q)
         assemble_rows(rows, exact, False, blocks.g, blocks.D, blocks.U)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from dense_blocks import gradient, hessian
 
-from dovetail.solver.blocks import Blocks
+from dovetail.solver.blocks import Blocks, set_to_base
 from dovetail.solver.joint.row_algebra import (
     add_row_forces,
     apply_rows,
@@ -71,7 +71,8 @@ def assembled(rows, Q, exact):
     blocks = Blocks(IS_FIXED, rows.pairs)
     blocks.clear_base()
     rows.add_constant(blocks)
-    blocks.D[:], blocks.U[:] = blocks.base_D, blocks.base_U
+    blocks.D[:] = blocks.base_D
+    set_to_base(blocks, 0, len(blocks.U))
     linearise_rows(rows, ACTIVE, Q)
     assemble_rows(rows, exact, False, blocks.g, blocks.D, blocks.U)
     return blocks

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.solver.linear.ordering import NO_BLOCK, Structure, find_block, flipped, has_blocks, locate, structure_of
+from dovetail.solver.linear.ordering import (
+    NO_BLOCK,
+    Structure,
+    find_block,
+    flipped,
+    has_blocks,
+    locate,
+    sorted_rows,
+    structure_of,
+)
 
 
 def chain(n: int) -> list[tuple[int, int]]:
@@ -147,3 +156,11 @@ def test_the_block_of_two_bodies_is_located_from_either_side_and_there_is_none_f
     for pair, block in zip(near, located, strict=True):
         free = (position[pair] >= 0).all() and pair[0] != pair[1]
         assert has_blocks(1, pair[None], position, found.row_start, found.column) == (block != NO_BLOCK or not free)
+
+
+@pytest.mark.parametrize("count", [0, 1, 40, 1000])
+def test_pairs_of_different_nodes_are_sorted_and_kept_once(count):
+    rows, columns = np.random.default_rng(count).integers(0, 30, (2, count))
+    start, found = sorted_rows(30, rows, columns)
+    wanted = sorted({(int(a), int(b)) for a, b in zip(rows, columns, strict=True) if a != b})
+    assert [(a, int(b)) for a in range(30) for b in found[start[a] : start[a + 1]]] == wanted

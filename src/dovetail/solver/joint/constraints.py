@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.kernel.copy import copy
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8, integer, nested
-from dovetail.solver.blocks import Blocks, clear_resting
+from dovetail.solver.blocks import Blocks, clear_resting, set_to_base
 from dovetail.solver.joint.combined import (
     Combined,
     apply_combined,
@@ -142,7 +142,7 @@ def start_rows(points: Rows, slides: Rows, constraints: Any, active: Indices, Q:
     A start obeys exact joints, whatever their multipliers are.
     """
     g, D, U, kinds = blocks.g, blocks.D, blocks.U, (points, slides)
-    copy(blocks.base_U, U)
+    set_to_base(blocks, 0, len(U))
     for k in range(2):
         linearise_rows(kinds[k], active, Q)
         assemble_rows(kinds[k], False, True, g, D, U)

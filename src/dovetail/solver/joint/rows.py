@@ -84,11 +84,12 @@ class Rows(Pairs):
         self.locate(blocks)
         if self.W.shape[1] == 1:
             blocks.add_points(self.left, self.right, self.W[:, 0], self.K)
-            _add_grams(self, blocks.in_net, blocks.base_D, blocks.base_U)
+            blocks.have_base(self.block)
+            _add_grams(self, blocks.in_net, blocks.base_D, blocks.base_of, blocks.base_U)
 
 
 @kernel
-def _add_grams(rows: Rows, in_net: Indices, base_D: Array, base_U: Array) -> None:
+def _add_grams(rows: Rows, in_net: Indices, base_D: Array, base_of: Indices, base_U: Array) -> None:
     """base_D, base_U += K WᵀW ⊗ 1 of points that are not in nets."""
     for k in range(len(rows.left)):
         left, right, block = rows.left[k], rows.right[k], rows.block[k]
@@ -101,10 +102,11 @@ def _add_grams(rows: Rows, in_net: Indices, base_D: Array, base_U: Array) -> Non
                         for a in range(3):
                             base_D[body, 3 * i + a, 3 * j + a] += value
                 if block >= 0:
+                    at = base_of[block]
                     for a in range(3):
-                        base_U[block, 3 * i + a, 3 * j + a] += rows.K[k] * rows.W[k, 0, i] * rows.W[k, 0, 4 + j]
+                        base_U[at, 3 * i + a, 3 * j + a] += rows.K[k] * rows.W[k, 0, i] * rows.W[k, 0, 4 + j]
                 elif block != NO_BLOCK:
-                    at = flipped(block)
+                    at = base_of[flipped(block)]
                     for a in range(3):
                         base_U[at, 3 * i + a, 3 * j + a] += rows.K[k] * rows.W[k, 0, 4 + i] * rows.W[k, 0, j]
 

@@ -70,13 +70,15 @@ class System(Record):
     bad: Indices = i8(1)
     numbers: Array = f8(1)
 
-    def __init__(self, rows: tuple[Indices, Indices, Indices], H: tuple[Array, Array, Array], bounds: Indices) -> None:
+    def __init__(
+        self, rows: tuple[Indices, Indices, Indices], H: tuple[Array, Array, Array], factor_U: Array, bounds: Indices
+    ) -> None:
         """rows are order, row_start and column of the structure (cholesky.py), H the blocks D, U and room R."""
         (order, row_start, column), (D, U, R), leaves, m = rows, H, len(bounds) - 2, len(rows[0])
         beyond = m + leaves * int(bounds[-1] - bounds[-2])
         super().__init__(
             order=order, row_start=row_start, column=column, D=D, U=U, R=R, factor_D=np.empty_like(D),
-            factor_U=np.empty_like(U), bounds=bounds, leaves=leaves, active=np.zeros(len(D), np.int64),
+            factor_U=factor_U, bounds=bounds, leaves=leaves, active=np.zeros(len(D), np.int64),
             r=np.zeros((m, 12)), x=np.zeros((m, 12)), p=np.zeros((m, 12)), z=np.zeros((beyond, 12)),
             product=np.zeros((beyond, 12)), share=np.zeros(leaves + 1), bad=np.full(leaves + 1, -1),
             numbers=np.zeros(3),
