@@ -23,7 +23,7 @@ import numpy as np
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.program import RESULT, call
 from dovetail.kernel.record import Record, i8, integer
-from dovetail.kernel.spin import add, load, pass_time, store
+from dovetail.kernel.spin import add, load, now, pass_time, relax, store
 from dovetail.typing import Indices
 
 __all__ = ["MOST", "ROOM", "SPAN", "SPARE", "Crew", "Team", "drive", "drive_phases", "run_chunks"]
@@ -39,7 +39,7 @@ _TOLD = 3 * _PHASES  # words that say what they are, before those for what they 
 
 # what threads share; what they write while others look at it is in lines of the cache of its own
 _JOB, _BUSY, _FAILED = 0, 8, 16  # number, odd while open; helpers at work; who has failed
-_SHARES, _PHASE, _SIZE, _SPAN, _HELPERS, _END = 32, 33, 34, 35, 36, 37
+_SHARES, _PHASE, _SIZE, _SPAN, _HELPERS, _END, _VERSION = 32, 33, 34, 35, 36, 37, 38
 _BOUNDS, _RESULTS = 40, 80
 _SHARE = 120  # chunks of each share that nobody has taken: the first, and _UPPER times the one behind the last
 _LINE, _MOST_SHARES = 8, 16
@@ -51,6 +51,8 @@ SPARE = 72
 """Of these, after a call: what its thunk may read beyond it."""
 _OWN = ROOM + 8  # words that each thread has for itself: the call, and after it
 _TIME, _CREDIT, _WORKED, _WAITED = ROOM, ROOM + 2, ROOM + 3, ROOM + 4  # [ns] but the first two, room for the clock
+_KNOWN = ROOM + 5  # version of the call that it has
+_LOOKS = 40  # between which a thread that waits does not let others have the processor: half a microsecond
 
 _EARNED = 2  # [ns] that a helper may wait for one that it has worked
 _FIRST, _LONGEST = 50_000, 10_000_000  # [ns] that it waits after it was woken up, and at most
@@ -71,8 +73,10 @@ def _take(shared: Indices, share: int, is_own: bool) -> int:
 def _work(shared: Indices, own: Indices, number: int) -> None:
     """Take chunks of the job until none is left; a call is a copy of one's own, with the span in its last words."""
     span, shares = shared[_SPAN], shared[_SHARES]
-    for k in range(shared[_SIZE]):
-        own[k] = shared[_CALL + k]
+    if own[_KNOWN] != shared[_VERSION]:
+        own[_KNOWN] = shared[_VERSION]
+        for k in range(shared[_SIZE]):
+            own[k] = shared[_CALL + k]
     for other in range(shares):
         share = (number + other) % shares
         part = _take(shared, share, other == 0)
@@ -95,8 +99,13 @@ def drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, job:
     phase, and which chunks to run.
     """
     items, parts, helpers, phase, first, last = job
+    is_new = shared[_SIZE] != len(program)
     for k in range(len(program)):
-        shared[_CALL + k] = program[k]
+        if shared[_CALL + k] != program[k]:
+            shared[_CALL + k] = program[k]
+            is_new = True
+    if is_new:  # else threads have it: one phase follows the other
+        shared[_VERSION] += 1
     for k in range(parts + 1):
         shared[_BOUNDS + k] = bounds[k] if len(bounds) else k * items // parts
     shares = min(1 + helpers, _MOST_SHARES)
@@ -109,8 +118,13 @@ def drive(shared: Indices, own: Indices, program: Indices, bounds: Indices, job:
     add(shared, _JOB, 1)
     _work(shared, own, 0)
     add(shared, _JOB, 1)
+    look = 0
     while load(shared, _BUSY) > 0:
-        pass_time(own, _TIME)
+        look += 1
+        if look % _LOOKS:
+            relax()
+        else:
+            pass_time(own, _TIME)
     return load(shared, _FAILED)
 
 
@@ -155,31 +169,37 @@ def run_chunks(crew: Crew, phase: int, first: int, last: int) -> int:
 def _serve(shared: Indices, own: Indices, number: int) -> None:
     """Help with jobs, until there was none for long enough."""
     own[_CREDIT] = _FIRST
-    done, begin = 0, pass_time(own, _TIME)
-    now = begin
+    done, begin = 0, now(own, _TIME)
+    time = begin
     while load(shared, _END) == 0:
-        job = load(shared, _JOB)
+        for _ in range(_LOOKS):
+            job = load(shared, _JOB)
+            if job & 1 and job != done:
+                break
+            relax()
         if job & 1 and job != done and number < load(shared, _HELPERS):
             # either the caller sees this thread, and waits for it, or this thread that the job is over
             add(shared, _BUSY, 1)
-            own[_WAITED] += now - begin
-            own[_CREDIT] -= now - begin
-            begin = now
+            time = now(own, _TIME)
+            own[_WAITED] += time - begin
+            own[_CREDIT] -= time - begin
+            begin = time
             done = load(shared, _JOB)
             if done & 1 and number < load(shared, _HELPERS):
                 _work(shared, own, number + 1)
-                now = pass_time(own, _TIME)
-                own[_WORKED] += now - begin
-                own[_CREDIT] = min(_LONGEST, own[_CREDIT] + _EARNED * (now - begin))
-                begin = now
+                time = now(own, _TIME)
+                own[_WORKED] += time - begin
+                own[_CREDIT] = min(_LONGEST, own[_CREDIT] + _EARNED * (time - begin))
+                begin = time
             add(shared, _BUSY, -1)
-        before, now = now, pass_time(own, _TIME)
-        if now - before > _TAKEN:
-            now = before
+            continue
+        before, time = time, pass_time(own, _TIME)
+        if time - before > _TAKEN:
+            time = before
             break
-        if now - begin > own[_CREDIT]:
+        if time - begin > own[_CREDIT]:
             break
-    own[_WAITED] += now - begin
+    own[_WAITED] += time - begin
 
 
 class _Helper:
