@@ -84,6 +84,7 @@ def _work(shared: Indices, own: Indices, number: int) -> None:
             own[span], own[span + 1], own[span + 2] = part, shared[_BOUNDS + part], shared[_BOUNDS + part + 1]
             own[span + 3] = shared[_PHASE]
             if call(own, 0) != 0:
+                own[_KNOWN] = -1  # of which the first word tells so now
                 store(shared, _FAILED, part)
                 for each in range(shares):
                     store(shared, _SHARE + _LINE * each, 0)
