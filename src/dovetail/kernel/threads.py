@@ -235,9 +235,14 @@ def crew(kernel: Callable[..., Any], spans: Spans, *arguments: Any) -> Iterator[
     try:
         threads = min(_setting.threads or threads_by_default(), spans.parts) if team is _team else 1
         team.call(threads - 1, True)
-        shared, own = team.words
-        program = _known(kernel, arguments, 4).program
-        yield Crew(shared=shared, own=own, program=program, bounds=spans.bounds, helpers=threads - 1)
+        call, (shared, own) = _known(kernel, arguments, 4), team.words
+        found = call.crew
+        if found is None or found.shared is not shared or found.bounds is not spans.bounds:
+            found = Crew(shared=shared, own=own, program=call.program, bounds=spans.bounds, helpers=threads - 1)
+            call.crew = found if team is _team else None
+        elif found.helpers != threads - 1:
+            found.helpers = threads - 1
+        yield found
     finally:
         if team is _team:
             team.lock.release()
@@ -248,13 +253,15 @@ class _Call:
 
     kind      of its result, as the words of a memoryview; nothing where none is returned
     numbers   places of the words of arguments that are neither arrays nor records
+    crew      what the team has last run it as from within a kernel
     """
 
-    __slots__ = ("kind", "numbers", "program", "words")
+    __slots__ = ("crew", "kind", "numbers", "program", "words")
 
     def __init__(self, words: list[int], kind: str, numbers: list[int]) -> None:
         self.program, self.kind, self.numbers = np.frombuffer(array("q", words), np.int64), kind, numbers
         self.words = memoryview(self.program.data)  # which Python writes to in a third of the time
+        self.crew: Crew | None = None
 
 
 def _known(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
