@@ -18,7 +18,7 @@ __all__ = ["Buffers", "Pool", "aligned"]
 _LINE = 64  # bytes
 _LARGE = 1 << 17  # words, from which on the system gives memory page by page, and takes it back
 _MORE, _MOST = 4.0, 32.0  # room that is made, and the most that is taken, by what is asked for
-_COUNT = 8  # arrays of one width that are kept: a step has two or three lists, and some are handed out
+_COUNT = 12  # arrays that are kept: a step has two or three lists, and some are handed out
 
 
 def aligned(*shape: int) -> Array:
@@ -49,21 +49,29 @@ class Pool:
     """Large arrays for what lives as long as someone has it: their memory is used again once nobody has any of it."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, list[Any]] = {}
+        self._kept: list[Any] = []
 
-    def rows(self, size: int, columns: int, dtype: Any) -> Any:
-        """An array (size, columns) of numbers of eight bytes, with arbitrary contents."""
-        words = size * columns
-        if words < _LARGE:
-            return np.empty((size, columns), dtype)
-        kept = self._kept.setdefault(columns, [])
+    def rows(self, size: int, *columns: tuple[int, Any]) -> list[Any]:
+        """Arrays (size, n) of numbers of eight bytes, of arbitrary contents, for n and kind of each of the columns."""
+        ends = np.cumsum([0] + [size * n for n, _ in columns]).tolist()
+        if ends[-1] < _LARGE:
+            return [np.empty((size, n), kind) for n, kind in columns]
+        room = self._room(ends[-1])
+        pairs = zip(columns, ends, strict=False)
+        return [room[at : at + size * n].view(kind).reshape(size, n) for (n, kind), at in pairs]
+
+    def _room(self, words: int) -> Any:
+        """The smallest array that nobody has, and that is neither too small nor far too large; or a new one."""
+        kept = self._kept
         # had by the list, and by the function that counts; a view of an array has it as well
         free = [k for k in range(len(kept)) if sys.getrefcount(kept[k]) <= 2]
         fits = [k for k in free if words <= len(kept[k]) <= _MOST * words]
         if fits:
-            room = kept[min(fits, key=lambda k: len(kept[k]))]
-        else:
-            room = np.empty(int(_MORE * words), np.int64)  # of which nothing is there before it is written to
-            stay = [array for k, array in enumerate(kept) if k not in free or len(array) > words]
-            kept[:] = [*stay[1 - _COUNT :], room]
-        return room[:words].view(dtype).reshape(size, columns)
+            return kept[min(fits, key=lambda k: len(kept[k]))]
+        if len(kept) >= _COUNT and free:
+            # what is far too large goes first, then what is smallest
+            del kept[min(free, key=lambda k: len(kept[k]) if len(kept[k]) <= _MOST * words else 0)]
+        room = np.empty(int(_MORE * words), np.int64)  # of which nothing is there before it is written to
+        if len(kept) < _COUNT:
+            kept.append(room)
+        return room

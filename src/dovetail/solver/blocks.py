@@ -165,7 +165,7 @@ class Blocks(Record):
 
     def _room(self, count: int) -> Array:
         """Room for so many blocks, of arbitrary contents."""
-        found: Array = self._pool.rows(count, 144, np.float64)
+        found: Array = self._pool.rows(count, (144, np.float64))[0]
         return found.reshape(count, 12, 12)
 
     def take_up(self) -> None:

@@ -43,11 +43,14 @@ class Room:
         self.order_age = 0
         self.features = Found(512)
         self._pool, self._lists = Pool(), list[Candidates]()
+        self._nothing = np.zeros((0, 8), np.int64), np.zeros((0, 5)), np.zeros((0, 2))
 
     def candidates_of(self, size: int) -> Candidates:
         """A list of so many candidates, to be filled."""
-        rows = self._pool.rows
-        return self.listed(rows(size, 8, np.int64), rows(size, 5, np.float64), rows(size, 2, np.float64))
+        for kept in self._lists:
+            if sys.getrefcount(kept) <= 3 and kept.count:
+                kept.pairs, kept.numbers, kept.known = self._nothing  # so that the pool has them again
+        return self.listed(*self._pool.rows(size, (8, np.int64), (5, np.float64), (2, np.float64)))
 
     def listed(self, pairs: Indices, numbers: Array, known: Array) -> Candidates:
         """A list of these candidates; a record that nobody has any more is used again, which calls of kernels know."""
