@@ -57,7 +57,7 @@ def _mark_vertices(pairs: Indices, seen: Flags, span: Span) -> None:
 
 def list_vertices(pairs: Indices, scene: ContactScene) -> Indices:
     """Rows (x, body, v) of the vertices that candidates speak of, each once."""
-    spans = chunks(len(pairs), _COST, False)
+    spans = chunks(len(pairs), _COST)
     seen = np.zeros((len(spans), scene.x_count), np.bool_)
     map_chunks(_mark_vertices, spans, pairs, seen)
     x = np.flatnonzero(seen[0] if len(seen) == 1 else seen.any(axis=0))

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.threads import Span
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "find_block",
     "flipped",
     "has_blocks",
+    "has_some_blocks",
     "locate",
     "sorted_rows",
     "structure_of",
@@ -228,7 +231,7 @@ def structure_of(node_count: int, pairs: Indices) -> Structure:
     row_start = np.zeros(node_count + 1, np.int64)
     if len(neighbour) == 0:
         return Structure(np.arange(node_count), row_start, np.zeros(0, np.int64))
-    room = 2 * len(neighbour) + 64
+    room = 8 * len(neighbour) + 64  # of which nothing is there before it is written to: to begin anew takes longer
     while True:
         position = np.full(node_count, -1)
         column = np.empty(room, np.int64)
@@ -307,9 +310,16 @@ def locate(
 
 @kernel
 def has_blocks(count: int, bodies: Indices, position: Indices, row_start: Indices, column: Indices) -> bool:
-    """Whether the structure has a block for every pair of free bodies in the list."""
+    """Whether the structure has a block for every pair of free bodies in the first rows of a list."""
+    return has_some_blocks(bodies, position, row_start, column, (0, 0, count)) != 0
+
+
+@mapped
+def has_some_blocks(bodies: Indices, position: Indices, row_start: Indices, column: Indices, span: Span) -> int:
+    """1 if the structure has a block for every pair of free bodies in some rows of a list, else 0."""
     last_a = last_b = -1
-    for k in range(count):
+    for k in range(span[1], span[2]):
+        k = natural(k)
         a, b = bodies[k, 0], bodies[k, 1]
         if b < 0 or a == b or (a == last_a and b == last_b):
             continue
@@ -320,5 +330,5 @@ def has_blocks(count: int, bodies: Indices, position: Indices, row_start: Indice
         if row > col:
             row, col = col, row
         if find_block(row_start, column, row, col) < 0:
-            return False
-    return True
+            return 0
+    return 1
