@@ -3,8 +3,8 @@
 Nodes in the order of their numbers, or in which a search from a root reaches them, are cut in the middle. The edges
 from one half to the other form a bipartite graph; the fewest nodes that meet all of them are as many as edges can be
 matched (König): those of the first half that no alternating path from an unmatched one reaches, and those of the second
-that one does. The halves are made equal without them, and of several orders the best one is taken. Halves are cut again
-in the same way.
+that one does. The halves are made equal work without them, and of several orders the best one is taken. Halves are cut
+again in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dovetail.typing import Indices
 __all__ = ["separated"]
 
 _ROOTS = 3  # that are tried: of a wall of bricks they leave a half of what one at its rim does
-_NEARER = 0.03  # share of nodes by which numbers may be worse: whoever works on bodies by number then has them at hand
+_NEARER = 0.03  # share of the work by which numbers may be worse: whoever works on bodies by number has them at hand
+_OWN, _OF_EDGE = 3, 2  # work on a node, and on each end of an edge: products and solutions with blocks
 _THIN = 0.25, 0.1  # share of nodes in the separator of two leaves, or of more, beyond which it takes too long itself
 
 
@@ -72,10 +73,10 @@ def _search(
 
 
 @kernel
-def _cover(start: Indices, neighbour: Indices, place: Indices, middle: int, cover: Indices) -> tuple[int, int]:
-    """cover ← 1 for the fewest nodes that meet all edges between places before and from the middle on.
+def _cover(start: Indices, neighbour: Indices, place: Indices, middle: int, cover: Indices) -> None:
+    """cover ← 1 for the fewest nodes that meet all edges between places before and from the middle on, else 0.
 
-    How many of the first half, and of the second. Places of nodes that do not take part are negative.
+    Places of nodes that do not take part are negative.
     """
     nodes, search = len(place), 0
     mate, seen, came, queue = np.full(nodes, -1), np.full(nodes, -1), np.full(nodes, -1), np.full(nodes, -1)
@@ -93,24 +94,36 @@ def _cover(start: Indices, neighbour: Indices, place: Indices, middle: int, cove
     for node in range(nodes):
         if 0 <= place[node] < middle and mate[node] < 0:
             _search(start, neighbour, place, middle, node, mate, came, seen, search, queue)
-    first = second = 0
     for node in range(nodes):
         other = mate[node]
         if 0 <= place[node] < middle and other >= 0:
-            if seen[other] == search:
-                cover[other] = 1
-                second += 1
-            else:
-                cover[node] = 1
-                first += 1
-    return first, second
+            cover[other if seen[other] == search else node] = 1
+
+
+@kernel
+def _middle(work: Indices, place: Indices, count: int, share: float) -> int:
+    """The place before which there is this share of the work."""
+    by_place, total, done = np.zeros(count, np.int64), 0, 0
+    for node in range(len(place)):
+        if place[node] >= 0:
+            by_place[place[node]] = work[node]
+            total += work[node]
+    for at in range(count):
+        if done >= share * total:
+            return at
+        done += by_place[at]
+    return count
 
 
 @kernel
 def _halve(start: Indices, neighbour: Indices, part: Indices, number: int, new: int, apart: int) -> None:
     """Cut a part: its second half ← new, nodes that separate the halves ← apart."""
     nodes = len(part)
-    place, best, cover, least = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64), -1.0
+    place, best, cover, work, least = (
+        np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64), -1.0
+    )  # fmt: skip
+    for node in range(nodes):
+        work[node] = _OWN + _OF_EDGE * (start[node + 1] - start[node])
     for k in range(-1, _ROOTS):
         if k < 0:
             count = 0
@@ -119,16 +132,27 @@ def _halve(start: Indices, neighbour: Indices, part: Indices, number: int, new: 
                 count += part[node] == number
         else:
             count = _reached(start, neighbour, part, number, k * nodes // _ROOTS, place)
-        middle = count // 2
+        share = 0.5
         for _ in range(2):
-            first, second = _cover(start, neighbour, place, middle, cover)
-            time = first + second + max(middle - first, count - middle - second) + (_NEARER * count if k >= 0 else 0.0)
+            middle = _middle(work, place, count, share)
+            _cover(start, neighbour, place, middle, cover)
+            first = second = between = taken = 0
+            for node in range(nodes):
+                if cover[node]:
+                    between += work[node]
+                    taken += work[node] if place[node] < middle else -work[node]
+                elif 0 <= place[node] < middle:
+                    first += work[node]
+                elif place[node] >= 0:
+                    second += work[node]
+            total = first + second + between
+            time = between + max(first, second) + (_NEARER * total if k >= 0 else 0.0)
             if least < 0.0 or time < least:
                 least = time
                 for node in range(nodes):
                     side = number if place[node] < middle else new
                     best[node] = part[node] if place[node] < 0 else apart if cover[node] else side
-            middle = min(max(middle + (first - second) // 2, 0), count)
+            share = min(max(0.5 + 0.5 * taken / max(total, 1), 0.0), 1.0)
     for node in range(nodes):
         part[node] = best[node]
 
