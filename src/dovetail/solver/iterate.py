@@ -13,6 +13,7 @@ from dovetail.kernel.kernel import jit_enabled, kernel
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.body_rows import move_of_one
 from dovetail.solver.islands import Islands
+from dovetail.solver.natural import natural
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array
 
@@ -22,6 +23,7 @@ __all__ = [
     "keep_from_inverting",
     "measure",
     "move",
+    "move_some",
     "set_limits",
     "shorten",
     "total_by_island",
@@ -156,8 +158,15 @@ def move(s: Islands, y: Array, Q: Array, out: Array) -> None:
     takes it out, and turns no body inside out. Points move by terms of second order, so that joints open by these:
     it is for steps that another one follows.
     """
+    move_some(s, y, Q, out, 0, len(s.of))
+
+
+@kernel
+def move_some(s: Islands, y: Array, Q: Array, out: Array, start: int, stop: int) -> None:
+    """`move` of bodies from `start` up to `stop`."""
     factors = np.empty(1)
-    for b in range(len(s.of)):
+    for b in range(start, stop):
+        b = natural(b)
         m = s.of[b]
         share = s.alpha[m] if m >= 0 else 0.0
         if jit_enabled:

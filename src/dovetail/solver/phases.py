@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.kernel.emit import LANES
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested
-from dovetail.solver.assembly.bodies import Weights, add_body_energies, assemble_bodies
+from dovetail.solver.assembly.bodies import Weights, add_body_energies, add_some_energies, assemble_bodies
 from dovetail.solver.blocks import Blocks, copy_active, set_to_base
 from dovetail.solver.convergence import accept_trials, continue_trials, predict_last, settle
 from dovetail.solver.islands import Islands
-from dovetail.solver.iterate import damp, measure, move, set_limits, shorten, total_by_island
+from dovetail.solver.iterate import damp, measure, move, move_some, set_limits, shorten, total_by_island
 from dovetail.solver.joint.combined import assemble_combined, linearise_combined
 from dovetail.solver.joint.constraints import add_merits
 from dovetail.solver.joint.laws import assemble_laws, law_energies
 from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_energies
 from dovetail.solver.linear.cholesky import factor, solve
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "PHASES",
     "RATE",
     "RATE_TOL",
+    "REST",
     "RISING",
     "SETTLED",
     "STEP",
@@ -55,13 +58,15 @@ __all__ = [
     "TRIAL",
     "Standard",
     "advance",
+    "advance_bodies",
     "direct",
 ]
 
 
-MEASURE, DECIDE, DAMP, TRIAL, LIMIT, MOVE, ENERGIES, COMPARE, ACCEPT = (1 << k for k in range(9))
+MEASURE, DECIDE, DAMP, TRIAL, LIMIT, MOVE, ENERGIES, COMPARE, ACCEPT, REST = (1 << k for k in range(10))
 """Of `advance`: size of a step; which islands end, curve their step; which step turns back; the first on trial; what
-energies must not exceed; the step itself; energies there; which of them rise; which trials are accepted."""
+energies must not exceed; the step itself; energies there; which of them rise; which trials are accepted. REST: of the
+energies those of rows and laws, where `advance_bodies` has moved the bodies, and weighed these."""
 
 BODIES, JOINTS, FACTOR = 1, 2, 4
 """Of `direct`: derivatives of bodies, of rows and laws; factor and solution."""
@@ -104,6 +109,12 @@ def _energies(p: Standard, slides: Any, laws: Any, arap: Any, Q: Array, E: Array
     for b in range(len(E)):
         E[b] = 0.0
     add_body_energies(p.weights, arap, Q, p.Q_tilde, p.owner, E)
+    _joint_energies(p, slides, laws, Q, E)
+
+
+@kernel
+def _joint_energies(p: Standard, slides: Any, laws: Any, Q: Array, E: Array) -> None:
+    """E (n,) += energies of penalty rows and laws at Q, by body."""
     kinds, many = _rows(p, slides)
     for k in range(many):
         row_energies(kinds[k], Q, p.owner, E)
@@ -157,11 +168,27 @@ def advance(
         move(s, y, Q, out)
     if phases & ENERGIES:
         _energies(p, slides, laws, arap, out, E_out)
+    if phases & REST:
+        _joint_energies(p, slides, laws, out, E_out)
     if phases & COMPARE:
         total_by_island(s, _merits(p, constraints, s, is_open, out, E_out))
         numbers[RISING] = shorten(s, False)
     if phases & ACCEPT:
         numbers[LEFT] = accept_trials(s)
+
+
+@mapped
+def advance_bodies(
+    p: Standard, arap: Any, s: Islands, y: Array, Q: Array, out: Array, E_out: Array, span: tuple[int, int, int, int]
+) -> None:
+    """MOVE and ENERGIES of `advance` for some bodies, without rows and laws: whole lanes, so that bits are the same."""
+    start, stop = span[1] // LANES * LANES, len(Q) if span[2] == len(Q) else span[2] // LANES * LANES
+    if span[3] & MOVE:
+        move_some(s, y, Q, out, start, stop)
+    if span[3] & ENERGIES:
+        for b in range(start, stop):
+            E_out[natural(b)] = 0.0
+        add_some_energies(p.weights, arap, out, p.Q_tilde, p.owner, E_out, start, stop)
 
 
 @kernel

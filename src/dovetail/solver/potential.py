@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.kernel.buffers import aligned
 from dovetail.kernel.program import Program
-from dovetail.kernel.threads import chunks, map_phases
+from dovetail.kernel.threads import Span, chunks, map_phases
 from dovetail.solver import phases
 from dovetail.solver.assembly.bodies import Weights
 from dovetail.solver.blocks import Blocks
@@ -28,13 +28,14 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.laws import Laws
 from dovetail.solver.joint.rows import Rows
-from dovetail.solver.phases import Standard, advance, direct
+from dovetail.solver.phases import Standard, advance, advance_bodies, direct
 from dovetail.typing import Array, Indices
 
 __all__ = ["Evaluation", "Potential"]
 
 _WHOLE = phases.BODIES | phases.JOINTS | phases.FACTOR
 _COST = 150.0  # [ns] of the derivatives of a body
+_COST_TO_WEIGH = 12.0  # [ns] of a body that is moved, and of its energy
 
 
 class Evaluation:
@@ -185,11 +186,30 @@ class Potential:
 
     def run(self, wanted: int, y: Array, at: Evaluation, to: Evaluation) -> None:
         """Phases of the step −y from one state to another; see phases.py, and `numbers` for what they tell."""
-        numbers = self.numbers
-        numbers[phases.PHASES] = wanted
+        if wanted & phases.ENERGIES and self.constraints is None:
+            spans = chunks(len(y), _COST_TO_WEIGH)
+            if len(spans) > 1:
+                self._run_in_chunks(wanted, y, at, to, spans)
+                return
+        self._run(wanted, y, at, to)
+
+    def _run(self, wanted: int, y: Array, at: Evaluation, to: Evaluation) -> None:
+        self.numbers[phases.PHASES] = wanted
         advance(
-            self._standard, *self._kinds, self.constraints, self.islands, y, at.Q, at.E, to.Q, to.E, numbers
+            self._standard, *self._kinds, self.constraints, self.islands, y, at.Q, at.E, to.Q, to.E, self.numbers
         )  # fmt: skip
+
+    def _run_in_chunks(self, wanted: int, y: Array, at: Evaluation, to: Evaluation, spans: Sequence[Span]) -> None:
+        """The same phases in the same order, those of bodies by all threads."""
+        weighs = phases.MOVE | phases.ENERGIES
+        if first := wanted & (phases.MOVE - 1):
+            self._run(first, y, at, to)
+        if first & phases.DECIDE and self.numbers[phases.LEFT] == 0.0:
+            wanted &= ~(phases.ENERGIES | phases.COMPARE)  # a last step is not tested
+        bodies = (self._standard, self._kinds[2], self.islands, y, at.Q, to.Q, to.E)
+        map_phases(advance_bodies, ((spans, wanted & weighs),), *bodies)
+        if last := wanted & ~(first | weighs) | (phases.REST if wanted & phases.ENERGIES else 0):
+            self._run(last, y, at, to)
 
     def begin(self) -> None:
         """Start Newton's method: there was no direction yet."""

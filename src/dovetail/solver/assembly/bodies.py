@@ -19,7 +19,7 @@ from dovetail.solver.natural import natural
 from dovetail.solver.polar import determinant
 from dovetail.typing import Array, Indices
 
-__all__ = ["Weights", "add_body_energies", "assemble_bodies"]
+__all__ = ["Weights", "add_body_energies", "add_some_energies", "assemble_bodies"]
 
 
 class Weights(Record):
@@ -58,10 +58,19 @@ def assemble_bodies(
 @kernel
 def add_body_energies(weights: Weights, arap: Any, Q: Array, Q_tilde: Array, owner: Indices, E: Array) -> None:
     """E[owner] += energies of free bodies; infinite where one is turned inside out."""
+    add_some_energies(weights, arap, Q, Q_tilde, owner, E, 0, len(Q))
+
+
+@kernel
+def add_some_energies(
+    weights: Weights, arap: Any, Q: Array, Q_tilde: Array, owner: Indices, E: Array, start: int, stop: int
+) -> None:
+    """`add_body_energies` of bodies from `start`, a multiple of LANES, up to `stop`."""
     bodies, c, w = weights.bodies, weights.c, weights.w
     mass, model = bodies.mass, bodies.model
     scratch, found = np.empty((3, 3)), np.empty(LANES)
-    for b in range(len(Q)):
+    for b in range(start, stop):
+        b = natural(b)
         if jit_enabled and b % LANES == 0:
             energy_of_eight(b, len(Q) - 1, mass, c, w, Q, Q_tilde, found)
         if owner[b] < 0:
