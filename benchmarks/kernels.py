@@ -199,11 +199,11 @@ def scenes() -> dict[str, Callable[[], Any]]:
         found[f"hinges, contact {integrator}"] = lambda i=integrator: _chain(4, integrator=i, contact=True)
         found[f"falling {integrator}"] = lambda i=integrator: _falling(integrator=i)
     found |= {name: _example(path) for path in sorted(EXAMPLES.glob("*.py")) for name in [path.stem]}
-    found["falling, threads"] = lambda: _falling(threads=2, config={"threads/grain": 0.1})
+    found["falling, threads"] = lambda: _falling(threads=2, config={"threads/grain": 0.01})
     found |= {
         "net": _net,
         "conjugate": _conjugate,
-        "conjugate, threads": lambda: _conjugate(threads=2, config={"threads/grain": 0.1}),
+        "conjugate, threads": lambda: _conjugate(threads=2, config={"threads/grain": 0.01}),
         "worlds": _worlds,
         "worlds that stand": _standing,
         "standing": _legs,
