@@ -7,7 +7,6 @@ thus those of the same world run alone, bit for bit, whatever the number of worl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -87,7 +86,7 @@ class Worlds(Handle):
         self._marching = Marching(len(self), self._threads, steered)
 
     def _make(self, number: int, build: Build, rng: np.random.Generator, options: dict[str, Any]) -> None:
-        sim = Sim(threads=1 if self._threads > 1 else None, **options)  # one level of threads is enough
+        sim = Sim(threads=self._threads, **options)
         found = build(sim, rng)
         if found is None:
             found = sim.mechanism()
@@ -135,15 +134,7 @@ class Worlds(Handle):
         failures: dict[int, str] = {}
         while left.any():
             self._marching.advance(left)
-            rest = np.flatnonzero(left).tolist()
-            parts = [rest[k :: self._threads] for k in range(min(self._threads, len(rest)))]
-            if len(parts) < 2:
-                found = [self._run(part, left) for part in parts]
-            else:
-                with ThreadPoolExecutor(len(parts)) as pool:
-                    found = list(pool.map(self._run, parts, [left] * len(parts)))
-            for part in found:
-                failures |= part
+            failures |= self._run(np.flatnonzero(left).tolist(), left)
         for number in sorted(failures):
             self.failed[number] = failures[number]
             Logger.warn(f"Worlds: world {number} cannot go on and is left as it is: {failures[number]}")
