@@ -86,8 +86,15 @@ def test_in_the_background_it_plays_about_as_fast_as_it_is_told(running):
     assert running.frame() == frame  # closed
 
 
+def unused_port() -> int:
+    """One that no page of another test still looks for."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def test_it_does_not_run_before_somebody_looks(running):
-    with Viewer(running) as viewer:
+    with Viewer(running, port=unused_port()) as viewer:
         viewer.start()
         done = []
         viewer.post(lambda: done.append(running.frame()))
