@@ -112,7 +112,7 @@ def test_chunks_may_be_of_any_size():
 def test_results_come_in_the_order_of_chunks_from_no_more_threads_than_asked_for(threads):
     before, log = pool._team.times(), np.zeros(8, np.int64)
     calls, helped = 0, [-1]
-    while not calls or (calls < 500 and len(helped) < threads - 1):  # until all helpers have had a processor
+    while not calls or (calls < 10_000 and len(helped) < threads - 1):  # until all helpers have had a processor
         calls += 1
         with using(threads):
             assert map_chunks(work, spans(), log, 0.5) == [0.5 * k for k in range(8)]
