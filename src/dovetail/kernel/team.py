@@ -208,23 +208,23 @@ class _Helper:
 
     def __init__(self, shared: Indices, number: int) -> None:
         self._shared, self._number, self.own = shared, number, np.zeros(_OWN, np.int64)
-        self._wake, self._asleep = threading.Lock(), False
-        self._wake.acquire()
+        self._wake, self._asleep = threading.Event(), False
         self.thread = threading.Thread(target=self._run, name=f"dovetail-{number + 1}", daemon=True)
         self.thread.start()
 
     def wake(self) -> None:
-        """Have it look for jobs."""
+        """Have it look for jobs; whether it sleeps is its own word, so that no call, and no Ctrl-C in one, is lost."""
         if self._asleep:
-            self._asleep = False
-            self._wake.release()
+            self._wake.set()
 
     def _run(self) -> None:
         while not self._shared[_END]:
             _serve(self._shared, self.own, self._number)
             self._asleep = True
             if not self._shared[_END]:
-                self._wake.acquire()
+                self._wake.wait()
+            self._asleep = False
+            self._wake.clear()
 
 
 class Team:
