@@ -53,7 +53,7 @@ class ContactAdjoint:
 
     def fits(self, blocks: Blocks) -> bool:
         """Whether there is a block for every contact."""
-        return all(blocks.has(t.count, t.bodies) for t in (self._start, self._end))
+        return all(blocks.has(t.bodies[: t.count]) for t in (self._start, self._end))
 
     @property
     def pairs(self) -> Indices:

@@ -108,7 +108,7 @@ class Walk:
 
     def nowhere(self, Q: Array) -> Touching:
         """No contacts at all."""
-        return Touching(ActiveContacts(np.zeros((0, 3))), self._contact.scene, Q)
+        return Touching(ActiveContacts(np.zeros((0, 3)), 0), self._contact.scene, Q)
 
 
 def materials_of(scene: ContactScene, t: Touching) -> tuple[Indices, Indices]:

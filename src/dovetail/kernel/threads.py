@@ -38,6 +38,7 @@ from dovetail.typing import Indices
 __all__ = [
     "FINE",
     "GRAIN",
+    "MOST",
     "Crew",
     "Span",
     "Spans",

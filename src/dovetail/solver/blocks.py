@@ -45,7 +45,7 @@ _BODIES = 400
 _TOLERANCE = 1e-4  # of conjugate gradients: Newton's method needs no more
 _ROUNDS = 500
 _COST = 0.06  # [ns] of a multiply–add of the factor
-_COST_TO_FIND = 5.0  # [ns] of a contact, to have the block of its bodies found
+_COST_TO_FIND = 20.0  # [ns] of two bodies, to have their block found
 _COST_OF_ROUND = 130.0  # [ns] of a block, in a round of conjugate gradients
 _LEAVES = 4  # of these, for two and four threads: more of them have a larger separator
 _NONE: Indices = np.zeros((0, 2), np.int64)
@@ -197,10 +197,10 @@ class Blocks(Record):
         """block ← off-diagonal blocks of pairs of bodies, see linear/ordering.py."""
         locate(first, second, self.position, self.row_start, self.column, block)
 
-    def has(self, count: int, bodies: Indices) -> bool:
-        """Whether there is a block for every pair of free bodies among the first `count` rows."""
-        spans = chunks(count, _COST_TO_FIND)
-        return min(map_chunks(has_some_blocks, spans, bodies, self.position, self.row_start, self.column)) == 1
+    def has(self, pairs: Indices) -> bool:
+        """Whether there is a block for every pair (p, 2) of free bodies."""
+        spans = chunks(len(pairs), _COST_TO_FIND)
+        return min(map_chunks(has_some_blocks, spans, pairs, self.position, self.row_start, self.column)) == 1
 
     @property
     def in_one_piece(self) -> bool:

@@ -105,7 +105,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     islands, parent = model.islands, model.islands.separate()
     if contact is not None:
         s = contact.press(Q, h)
-        unite_pairs(parent, bodies.is_free, s.bodies, s.count)
+        unite_pairs(parent, bodies.is_free, s.runs.pairs, len(s.pairs))
     islands.number()
     chosen, waits = np.zeros((2, n), np.int64)
     follows = judge(islands, sizes, h, state.dt_before, active, phi, rigour, chosen, waits)
@@ -129,7 +129,7 @@ def _begun(model: Model, state: State, h: float, a: Array, fresh: Flags, rubbing
     g, pushed, (u, w) = np.zeros((n, 12)), np.zeros((2, n, 6)), np.zeros((2, n, 4, 3))
     if s.count == 0:
         return pushed[0]
-    add_normal_gradient(s, contact.scene, contact.assembly.normal, contact.assembly.runs, g)
+    add_normal_gradient(s, contact.scene, contact.assembly.normal, g)
     tied = active - model.lone.among(active)
     known = filter_of(model, tied) if tied.any() else None
     rubbing[fresh] = contact.drag(Q, V, h, s)[fresh]

@@ -24,7 +24,6 @@ __all__ = [
     "components",
     "finish_islands",
     "mark_pairs",
-    "mark_some",
     "number_islands",
     "restart_islands",
     "separate_islands",
@@ -53,8 +52,6 @@ def unite_pairs(parent: Indices, is_free: Indices, pairs: Indices, count: int) -
     """Unite the first `count` pairs of free bodies."""
     for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
-        if k > 0 and a == pairs[k - 1, 0] and b == pairs[k - 1, 1]:
-            continue  # contacts of a pair follow each other
         if b >= 0 and is_free[a] and is_free[b]:
             unite(parent, a, b)
 
@@ -62,17 +59,10 @@ def unite_pairs(parent: Indices, is_free: Indices, pairs: Indices, count: int) -
 @kernel
 def mark_pairs(pairs: Indices, count: int, out: Indices) -> None:
     """out[b] ← 1 for the bodies in the first `count` rows."""
-    mark_some(pairs, 0, count, out)
-
-
-@kernel
-def mark_some(pairs: Indices, start: int, stop: int, out: Indices) -> None:
-    """out[b] ← 1 for the bodies in rows from `start` up to `stop`; threads may do that at the same time."""
-    for k in range(start, stop):
-        k = natural(k)
+    for k in range(count):
         for side in range(2):
             b = pairs[k, side]
-            if b >= 0 and (k == start or b != pairs[k - 1, side]):
+            if b >= 0:
                 out[natural(b)] = 1
 
 

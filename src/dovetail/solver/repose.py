@@ -49,7 +49,7 @@ from dovetail.solver.phases import (
 )
 from dovetail.typing import Array, Indices
 
-__all__ = ["CALLS", "CONTACTS", "COUNTS", "FRICTIONS", "GIVEN_UP_LATE", "RUNS", "TAKEN", "Repose", "rest", "stand"]
+__all__ = ["CALLS", "CONTACTS", "COUNTS", "FRICTIONS", "GIVEN_UP_LATE", "TAKEN", "Repose", "rest", "stand"]
 
 CALLS = (
     "compare", "judge", "follow", "predict", "guess", "stay", "hold", "look", "freeze", "name", "recall", "begin",
@@ -64,8 +64,8 @@ CALLS = (
     _REMEMBER, _FIND, _SLIP, _DRAG, _TURN, _COMMIT, _RECORD, _RATES,
 ) = range(len(CALLS))  # fmt: skip
 
-CONTACTS, FRICTIONS, KNOWN, RUNS, COUNTS = range(5)
-"""Entries of `counts`: contacts, at the start and then at the end; frictions; those that are remembered; their runs."""
+CONTACTS, FRICTIONS, KNOWN, COUNTS = range(4)
+"""Entries of `counts`: contacts, at the start and then at the end; frictions; those that are remembered."""
 
 TAKEN, GIVEN_UP, GIVEN_UP_LATE = range(3)
 """What becomes of a step; late is after the contacts of the start were overwritten."""
@@ -192,7 +192,7 @@ def _lean(r: Repose, f: Footing, words: Indices) -> bool:
                 r.moved[b, i, x] = Q[b, i, x] - r.Q_before[b, i, x]
     _run(r, _COMPARE)
     separate_islands(s)
-    unite_pairs(s.parent, s.is_free, r.survey.bodies, r.counts[CONTACTS])
+    unite_pairs(s.parent, s.is_free, r.survey.runs.pairs, r.survey.runs.number[0])
     if not _number(r) or _run(r, _JUDGE) != 0:
         return False
     _run(r, _FOLLOW)
@@ -232,7 +232,7 @@ def _begin(r: Repose) -> bool:
     frictions = r.counts[FRICTIONS] = _run(r, _FREEZE)
     _say(r, r.by_frictions, frictions)
     _say(r, r.by_both, contacts + frictions)
-    r.counts[RUNS] = list_runs(r.friction.bodies, frictions, r.friction.runs)
+    list_runs(r.friction.pieces, frictions, r.friction.runs)
     _run(r, _NAME)
     for k in range(frictions):
         r.load[k] = r.friction.load[k]
@@ -258,9 +258,9 @@ def _begin(r: Repose) -> bool:
 @kernel
 def _iterate(r: Repose) -> bool:
     """A step of Newton's method, to the end; whether it is the last one."""
-    s, numbers, blocks, f = r.islands, r.numbers, r.blocks, r.friction
-    for bodies, count in ((r.survey.bodies, r.counts[CONTACTS]), (f.bodies, r.counts[FRICTIONS])):
-        if not has_blocks(count, bodies, blocks.position, blocks.row_start, blocks.column):
+    s, numbers, blocks = r.islands, r.numbers, r.blocks
+    for runs in (r.survey.runs, r.friction.runs):
+        if not has_blocks(runs.number[0], runs.pairs, blocks.position, blocks.row_start, blocks.column):
             return False
     _run(r, _DIRECT)
     _run(r, _TOUCH)
@@ -364,10 +364,10 @@ def stand(
 
     Returns the iterations that it took, −1 where it is given up: also if there are not as many contacts as before.
     """
-    contacts, frictions, runs, scale = r.counts[CONTACTS], r.counts[FRICTIONS], r.counts[RUNS], r.h * r.h
+    contacts, frictions, scale = r.counts[CONTACTS], r.counts[FRICTIONS], r.h * r.h
     if r.ages[0] + 1 >= r.life or rest(r, f, words, Q, V, A, Q_before, out, before, rubbing, known, past) != TAKEN:
         return -1
-    if r.counts[CONTACTS] != contacts or r.counts[FRICTIONS] != frictions or r.counts[RUNS] != runs:
+    if r.counts[CONTACTS] != contacts or r.counts[FRICTIONS] != frictions:
         return -1
     copy(r.pushes, before)
     copy(r.rubbed, rubbing)

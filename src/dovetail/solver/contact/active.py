@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
-from dovetail.kernel.record import Record, f8, i8
-from dovetail.kernel.threads import chunks, map_phases
+from dovetail.kernel.record import Record, f8, i8, nested
+from dovetail.kernel.threads import MOST, chunks, map_phases
 from dovetail.solver.contact.barrier import barrier, mollifier
 from dovetail.solver.contact.candidates import Candidates, move_vertices
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
@@ -38,6 +38,7 @@ from dovetail.solver.contact.known import (
     follow_pairs,
     remember,
 )
+from dovetail.solver.contact.runs import Pieces, Runs, join_pieces, note_run, owner_of
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
@@ -46,6 +47,7 @@ __all__ = ["ALL", "FADED", "ActiveContacts", "Chosen", "find_active", "find_phas
 
 FADED = 1e-12  # weight below which a mollified pair of edges is left out: far below the accuracy of the energy
 _COST = 30.0  # [ns] of a candidate
+_CONTACT = 8  # times as long as of other candidates takes what is done for a contact
 _WHOLE = [(0, 0, 0)]
 
 
@@ -59,6 +61,7 @@ class ActiveContacts(Record):
     bodies (k, 2)               a, b; −1 for a half-plane
     candidate (k,)              row of the candidates
     X                           positions of the candidates' vertices at that state
+    runs                        contacts by body pair; by body only where that was asked for
     """
 
     xi: Array = f8(2)
@@ -71,14 +74,15 @@ class ActiveContacts(Record):
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
     X: Array = f8(2)
+    runs: Runs = nested(Runs)
 
-    def __init__(self, X: Array) -> None:
+    def __init__(self, X: Array, bodies: int) -> None:
         self.count = 0
         self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), r=np.empty((0, 3)), squared=np.empty(0), weight=np.empty(0), slope=np.empty(0),
             kappa=np.empty(0), energy=np.empty(0), bodies=np.empty((0, 2), np.int64),
-            candidate=np.empty(0, np.int64), X=X,
+            candidate=np.empty(0, np.int64), X=X, runs=Runs(bodies),
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -88,6 +92,12 @@ class ActiveContacts(Record):
             self.xi, self.r = np.empty((size, 8)), np.empty((size, 3))
             self.squared, self.weight, self.slope, self.kappa, self.energy = (np.empty(size) for _ in range(5))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
+            self.runs.make_room(size)
+
+    @property
+    def pairs(self) -> Indices:
+        """The bodies (p, 2) of each run."""
+        return self.runs.pairs[: self.runs.number[0] if self.count else 0]
 
 
 @kernel
@@ -113,31 +123,37 @@ class Chosen(Record):
 
     candidate (k,)    row of the candidates
     measured (k, 8)   u, v, r, D and the mollifier m, m′
-    owner, total (k,)    whose energy those are that follow each other with the same bodies, and their sum
+    total (k,)           energy of contacts that follow each other with the same bodies
+    pieces               which these are
+    bounds (MOST + 1,)   candidates that begin parts of equal work, however many chunks there are
     first (parts + 1,)   the contact that a chunk begins with; 0 where there is one chunk
-    sums (parts, 2)      where the sums of a chunk begin and end
+    most (1,)            contacts that there were where the chunks were last made equal
     """
 
     candidate: Indices = i8(1)
     measured: Array = f8(2)
-    owner: Indices = i8(1)
     total: Array = f8(1)
+    pieces: Pieces = nested(Pieces)
+    bounds: Indices = i8(1)
     first: Indices = i8(1)
-    sums: Indices = i8(2)
+    most: Indices = i8(1)
 
     def __init__(self) -> None:
         super().__init__(
-            candidate=np.empty(0, np.int64), measured=np.empty((0, 8)), owner=np.empty(0, np.int64), total=np.empty(0),
-            first=np.zeros(2, np.int64), sums=np.zeros((1, 2), np.int64),
+            candidate=np.empty(0, np.int64), measured=np.empty((0, 8)), total=np.empty(0), pieces=Pieces(),
+            bounds=np.zeros(MOST + 1, np.int64), first=np.zeros(2, np.int64), most=np.zeros(1, np.int64),
         )  # fmt: skip
 
     def make_room(self, size: int, parts: int = 1) -> None:
         """Room for so many candidates in so many chunks; what was there is lost."""
         if size > len(self.candidate):
             self.measured, self.candidate = np.empty((2 * size, 8)), np.empty(2 * size, np.int64)
-            self.total, self.owner = np.empty(2 * size), np.empty(2 * size, np.int64)
-        if len(self.sums) != parts:
-            self.first, self.sums = np.zeros(parts + 1, np.int64), np.zeros((parts, 2), np.int64)
+            self.total = np.empty(2 * size)
+        self.pieces.make_room(size, parts)
+        if len(self.first) != parts + 1:
+            self.first = np.zeros(parts + 1, np.int64)
+        if parts > 1 and self.bounds[-1] != size:
+            self.bounds[:], self.most[:] = np.arange(MOST + 1) * size // MOST, 0
 
 
 @kernel
@@ -217,19 +233,16 @@ def _choose(
 
 @kernel
 def _write(
-    candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, owner: Indices, chosen: Chosen, row: int,
-    n: int, end: int, active: ActiveContacts,
+    candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, chosen: Chosen, row: int, n: int,
+    end: int, active: ActiveContacts,
 ) -> int:  # fmt: skip
-    """Contacts from n up to `end` ← what was chosen from a row on; from there on sums of energies, and where these end.
-
-    One thread reads all of bodies and sums: of the first it keeps what is the same, of the second there are few.
-    """
+    """Contacts from n up to `end` ← what was chosen from a row on; from there on pieces of runs, and where these end."""
     pairs, numbers, rows, measured = candidates.pairs, candidates.numbers, chosen.candidate, chosen.measured
     squared, weights, slopes, kappas, r = active.squared, active.weight, active.slope, active.kappa, active.r
     xi, bodies, candidate, energy, V, x_base = (
         active.xi, active.bodies, active.candidate, active.energy, scene.V, scene.x_base
     )  # fmt: skip
-    owners, totals, sums, total, one, other = chosen.owner, chosen.total, row - 1, 0.0, -2, -2
+    totals, pieces, piece, total, one, other = chosen.total, chosen.pieces, row - 1, 0.0, -2, -2
     for entry in range(n, end):
         entry, row = natural(entry), natural(row)
         k = natural(rows[row])
@@ -239,23 +252,60 @@ def _write(
             kappa *= -(stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])) / (d_hat * d_hat)
         kappa *= h2
         value, _, _ = barrier(D, numbers[k, THICKNESS], d_hat)
-        if a != one or b != other:
+        if not ((a == one and b == other) or (a == other and b == one)):
             one, other, total = a, b, 0.0
-            sums += 1
-            owners[natural(sums)] = owner[a] if b < 0 else max(owner[a], owner[b])
+            piece += 1
+            note_run(pieces, natural(piece), entry, a, b)
         energy[entry] = value = weight * kappa * value
         total += value
-        totals[natural(sums)] = total
-        if bodies[entry, 0] != a or bodies[entry, 1] != b:
-            bodies[entry, 0], bodies[entry, 1] = a, b
-        candidate[entry] = k
+        totals[natural(piece)] = total
+        bodies[entry, 0], bodies[entry, 1], candidate[entry] = a, b, k
         x = (pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3])
         base_b = x_base[b] if b >= 0 else 0
         _write_points(xi, entry, V, x_base[a], base_b, x, kind, measured[row, 0], measured[row, 1])
         r[entry, 0], r[entry, 1], r[entry, 2] = measured[row, 2], measured[row, 3], measured[row, 4]
         squared[entry], weights[entry], slopes[entry], kappas[entry] = D, weight, measured[row, 7], kappa
         row += 1
-    return sums + 1
+    return piece + 1
+
+
+@kernel
+def _sum(owner: Indices, chosen: Chosen, active: ActiveContacts, E: Array) -> None:
+    """E[owner] += energies, run by run: the same sums, wherever chunks begin."""
+    energy, totals, pieces, runs = active.energy, chosen.total, chosen.pieces, active.runs
+    run = 0
+    for part in range(len(pieces.span)):
+        for k in range(pieces.span[part, 0], pieces.span[part, 1]):
+            if pieces.row[k] != runs.first[run]:
+                continue  # a run that goes on from the chunk before
+            a, b, total = runs.pairs[run, 0], runs.pairs[run, 1], totals[k]
+            if k + 1 == pieces.span[part, 1]:
+                for n in range(chosen.first[part + 1], runs.first[run + 1]):
+                    total += energy[n]
+            E[owner_of(owner, a, b)] += total
+            run += 1
+
+
+@kernel
+def _bound(bounds: Indices, part: int, parts: int) -> int:
+    """The candidate that one of so many chunks begins with."""
+    whole, rest = divmod(part * MOST, parts)
+    return bounds[whole] + (rest * (bounds[whole + 1] - bounds[whole]) // parts if rest else 0)
+
+
+@kernel
+def _balance(chosen: Chosen) -> None:
+    """bounds ← parts of equal work, as contacts lie in the present chunks."""
+    bounds, first = chosen.bounds.copy(), chosen.first
+    parts, chunk, low, high = len(first) - 1, 0, 0.0, 0.0
+    total = bounds[MOST] + _CONTACT * first[parts]
+    for part in range(1, MOST):
+        wanted = total * part / MOST
+        while high < wanted:
+            begin, end, low = _bound(bounds, chunk, parts), _bound(bounds, chunk + 1, parts), high
+            chunk += 1
+            high = end + _CONTACT * first[chunk]
+        chosen.bounds[part] = begin + int((wanted - low) / (high - low) * (end - begin))
 
 
 _GO, _FOLLOW, _CHOOSE, _COUNT, _WRITE, _SUM = (1 << phase for phase in range(6))
@@ -269,9 +319,9 @@ def find_phases(
 ) -> int:  # fmt: skip
     """Phases of `find_active`: span has the part, where it begins and ends, and the phases.
 
-    Among bodies, then pairs and vertices, then candidates; counts, sums, and all phases at once, are over all. Returns
-    the number of contacts, −1 where a gap is closed. Nothing is written where there is no room for all that were
-    counted.
+    Among bodies, then pairs and vertices, then candidates, which have bounds of their own; counts, sums, and all phases
+    at once, are over all. Returns the number of contacts, −1 where a gap is closed. Nothing is written where there is
+    no room for all that were counted.
     """
     part, start, stop, phases = span
     whole = phases == ALL
@@ -289,21 +339,24 @@ def find_phases(
             first[each] = first[each - 1] + first[each] if first[each] >= 0 and first[each - 1] >= 0 else -1
         return first[-1]
     n, end = first[part], first[part + 1]
+    if not whole:
+        parts = len(first) - 1
+        start, stop = _bound(chosen.bounds, part, parts), _bound(chosen.bounds, part + 1, parts)
     if phases & _CHOOSE:
-        end = _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
+        end = first[part + 1] = _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
         if not whole:
-            first[part + 1] = end
             return 0
     if end < n or (not whole and not 0 <= first[-1] <= len(active.energy)):
         return -1
     if phases & _WRITE:
-        sums = _write(candidates, scene, stiffness, h2, owner, chosen, start, n, end, active)
-        chosen.sums[part, 0], chosen.sums[part, 1] = start, sums
+        chosen.pieces.span[part, 0] = start
+        chosen.pieces.span[part, 1] = _write(candidates, scene, stiffness, h2, chosen, start, n, end, active)
     if phases & _SUM:
-        owners, totals = chosen.owner, chosen.total
-        for each in range(len(chosen.sums)):
-            for k in range(chosen.sums[each, 0], chosen.sums[each, 1]):
-                E[owners[natural(k)]] += totals[natural(k)]
+        join_pieces(chosen.pieces, first[-1], active.runs)
+        _sum(owner, chosen, active, E)
+        if not whole and first[-1] > chosen.most[0]:
+            chosen.most[0] = first[-1]
+            _balance(chosen)
     return end - n
 
 

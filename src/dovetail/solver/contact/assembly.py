@@ -13,7 +13,7 @@ from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.friction import Frictions, friction_terms
 from dovetail.solver.contact.normal import add_mollifiers, normal_terms
 from dovetail.solver.contact.rows import Terms, add_terms
-from dovetail.solver.contact.runs import Runs, list_runs
+from dovetail.solver.contact.runs import by_rows, sort_by_body
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
@@ -24,14 +24,13 @@ TERMS, RUNS, GATHER = (1 << phase for phase in range(3))
 
 
 class Assembly(Record):
-    """Room to assemble in: what contacts and frictions add, and the runs of contacts."""
+    """Room to assemble in: what contacts and frictions add."""
 
     normal: Terms = nested(Terms)
     rubbing: Terms = nested(Terms)
-    runs: Runs = nested(Runs)
 
-    def __init__(self, bodies: int) -> None:
-        super().__init__(normal=Terms(), rubbing=Terms(), runs=Runs(bodies))
+    def __init__(self) -> None:
+        super().__init__(normal=Terms(), rubbing=Terms())
 
 
 @mapped
@@ -47,15 +46,17 @@ def assemble_phases(
         normal_terms(s, candidates, active, start * contacts // rows, stop * contacts // rows, room.normal)
         friction_terms(f, Q_start, Q, active, start * frictions // rows, stop * frictions // rows, room.rubbing)
     if phases & RUNS:
-        list_runs(s.bodies, contacts, room.runs)
+        if contacts:
+            sort_by_body(s.runs)
     if phases & GATHER:
         T = np.empty((14, 8))
-        start, stop = (span[1], span[2]) if phases == GATHER else (0, len(active))
+        runs = s.runs if contacts else f.runs
+        start, stop = (by_rows(runs, span[1]), by_rows(runs, span[2])) if phases == GATHER else (0, len(active))
         for part in range(2):  # one call, of long code
             if counts[part] == 0:
                 continue
             xi, bodies = (s.xi, s.bodies) if part == 0 else (f.xi, f.bodies)
-            terms, runs = (room.normal, room.runs) if part == 0 else (room.rubbing, f.runs)
+            terms, runs = (room.normal, s.runs) if part == 0 else (room.rubbing, f.runs)
             for b in range(start, stop):
                 if not active[b]:
                     continue  # it is coupled to no active one
@@ -71,7 +72,6 @@ def assemble(
     """Add derivatives of barrier and friction, where one of the bodies is active; `room` is to work in."""
     room.normal.make_room(s.count)
     room.rubbing.make_room(f.count)
-    room.runs.make_room(s.count)
     rows, bodies = s.count + f.count, len(active)
     arguments = (s, s.candidates, scene, f, Q_start, Q, active, blocks, room, (s.count, f.count))
     spans = chunks(rows, _COST_OF_TERMS)

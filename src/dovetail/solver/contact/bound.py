@@ -73,7 +73,7 @@ def bound_phases(
         return _SPENT, count
     if phases & COUPLE:
         everything, counts = (0, 0, len(candidates.pairs), EVERY_PHASE), (contacts, frictions, False)
-        told = couple_phases(candidates, scene, s, watch, islands, y, f.bodies, threats, counts, everything)
+        told = couple_phases(candidates, scene, s, watch, islands, y, f.runs, threats, counts, everything)
         count, found = told // 2, _REVIVED if told % 2 else 0
         if count != islands.count:
             return found | _RENUMBERED, count

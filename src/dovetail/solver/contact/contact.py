@@ -63,7 +63,7 @@ class Contact:
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
-        self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
+        self.assembly, self.chosen, self.threats = Assembly(), Chosen(), Threats(bodies)
         self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
         self.gone_to: object = None  # what the watch has gone to
@@ -78,7 +78,7 @@ class Contact:
 
     def contacts(self) -> ActiveContacts:
         """Room for the contacts of a state."""
-        return ActiveContacts(np.zeros((self.scene.x_count, 3)))
+        return ActiveContacts(np.zeros((self.scene.x_count, 3)), len(self.owner))
 
     def forget(self, moved: Indices) -> None:
         """Bodies were changed from outside: nothing is known of what is near, and nothing has rubbed.
@@ -246,9 +246,8 @@ class Contact:
 
     def acts_on(self, s: ActiveContacts, out: Indices) -> None:
         """out (n,) ← 1 for bodies in one of the contacts s, or that friction acts on."""
-        rubbing = self.friction.pairs
-        mark_pairs(s.bodies, s.count, out)
-        mark_pairs(rubbing, len(rubbing), out)
+        for pairs in (s.pairs, self.friction.pairs):
+            mark_pairs(pairs, len(pairs), out)
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
@@ -260,8 +259,7 @@ class Contact:
 
     def fits(self, s: ActiveContacts, blocks: Blocks) -> bool:
         """Whether the block system has a place for every active contact and lagged friction."""
-        rubbing = self.friction.pairs
-        return blocks.has(s.count, s.bodies) and blocks.has(len(rubbing), rubbing)
+        return blocks.has(s.pairs) and blocks.has(self.friction.pairs)
 
     # ---- the guard -------------------------------------------------------------------------------------------
 
@@ -295,9 +293,9 @@ class Contact:
         return revived != 0
 
     def _couple(self, at: Evaluation, y: Array, islands: Islands, also: int) -> int:
-        s, watch, rubbing = self.go_to(at), self.watch, self.friction.pairs
-        counts = s.count, len(rubbing), watch.is_short
-        return couple(watch.candidates, self.scene, s, watch, islands, y, rubbing, self.threats, counts, also)
+        s, watch, friction = self.go_to(at), self.watch, self.friction
+        counts = s.count, friction.count, watch.is_short
+        return couple(watch.candidates, self.scene, s, watch, islands, y, friction.runs, self.threats, counts, also)
 
     def free_share(self, at: Evaluation, y: Array, islands: Islands) -> None:
         self.covered, asked, everyone = self.whole[: islands.count], TIGHTEN | KEEP, islands.is_free
@@ -377,7 +375,7 @@ class Contact:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self.h2, self.gone_to, self.found, self.found_for = 0.0, None, self.contacts(), (None, 0.0)
         self.frozen, bodies = _UNKNOWN, len(self.owner)
-        self.friction, self.assembly = Frictions(self.mass), Assembly(bodies)
+        self.friction, self.assembly = Frictions(self.mass), Assembly()
         self.chosen, self.threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:

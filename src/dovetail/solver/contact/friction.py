@@ -26,7 +26,7 @@ from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, MU, THICKNESS, X0
 from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import Terms
-from dovetail.solver.contact.runs import Runs, add_force
+from dovetail.solver.contact.runs import Pieces, Runs, add_force, by_rows, list_runs, note_run, owner_of
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.secant import foreseen, size_by_rests, stiffness
 from dovetail.solver.contact.slip import motion, slip
@@ -55,7 +55,7 @@ class Frictions(Record):
     mass (n,)             of bodies, 0 of fixed ones [kg]
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
-    runs                  rows by body
+    runs, pieces          rows by body, and how chunks have found them
     epsilon               ε [m]
     """
 
@@ -70,19 +70,20 @@ class Frictions(Record):
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
     runs: Runs = nested(Runs)
+    pieces: Pieces = nested(Pieces)
     epsilon: float = real()
-    pairs_of_runs: Indices | None  # once they are asked for
     slid: tuple[Array | None, Array | None, float]  # from where to where the forces are known, and the work done
 
     def __init__(self, mass: Array) -> None:
         self.count, self.in_place = 0, False  # states may be written over by marches: nothing known of them lasts
-        self.candidates, self.pairs_of_runs, self.slid = Candidates.none(), None, _NOWHERE
+        self.candidates, self.slid = Candidates.none(), _NOWHERE
         # arrays that stay are known to those who call kernels (threads.py)
         self._force, self._on_bodies, self._first = np.empty((0, 3)), np.empty((len(mass), 16)), np.zeros(2, np.int64)
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
             aim=np.empty((0, 2)), law=np.empty((0, 5)), mass=mass, runs=Runs(len(mass)),
+            pieces=Pieces(),
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:
@@ -93,6 +94,8 @@ class Frictions(Record):
             self.roll, self.carried, self.aim = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
             self.law, self._force = np.empty((size, 5)), np.empty((size, 3))
+            self.runs.make_room(size)
+            self.pieces.make_room(size)
 
     def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
         """Be the friction of the contacts s at Q."""
@@ -104,17 +107,16 @@ class Frictions(Record):
             np.cumsum(map_chunks(_count_friction, spans, s, s.candidates, scene), out=first[1:])
             size = int(first[-1])
         self.make_room(size)
+        self.pieces.make_room(size, len(spans))
         self.candidates = s.candidates
         self.count = sum(map_chunks(freeze_friction, spans, s, s.candidates, scene, Q, turning, self, first))
-        self.runs.list(self.bodies, self.count)
-        self.pairs_of_runs, self.slid, self.in_place = None, _NOWHERE, False
+        list_runs(self.pieces, self.count, self.runs)
+        self.slid, self.in_place = _NOWHERE, False
 
     @property
     def pairs(self) -> Indices:
         """The bodies (p, 2) of each run."""
-        if (found := self.pairs_of_runs) is None or self.in_place:
-            self.pairs_of_runs = found = self.bodies[self.runs.first[: self.runs.count]]
-        return found if self.count else found[:0]
+        return self.runs.pairs[: self.runs.number[0] if self.count else 0]
 
     def add_energy(self, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array) -> None:
         """E[owner] += μλ f₀(|u|) where a body runs."""
@@ -191,12 +193,17 @@ def freeze_friction(
     kept, half_thickness, numbers = natural(first[part]), scene.thickness, candidates.numbers
     xi, tangents, rolls, loads, carried = f.xi, f.tangent, f.roll, f.load, f.carried
     bodies, rows, points, gap, candidate = f.bodies, f.candidate, s.xi, s.r, s.candidate
+    pieces, piece, one, other = f.pieces, kept - 1, -2, -2
     for n in range(start, stop):
         n = natural(n)
         k, a, b, squared = natural(candidate[n]), natural(s.bodies[n, 0]), s.bodies[n, 1], s.squared[n]
         factors = _factors(k, a, b, s.weight[n] * s.kappa[n], candidates, scene)
         if not (factors[0] > 0.0 or factors[1] > 0.0):
             continue
+        if not ((a == one and b == other) or (a == other and b == one)):
+            one, other = a, b
+            piece += 1
+            note_run(pieces, natural(piece), kept, a, b)
         _, slope, _ = barrier(squared, numbers[k, THICKNESS], numbers[k, D_HAT])
         d = math.sqrt(squared)
         n0, n1, n2 = gap[n, 0] / d, gap[n, 1] / d, gap[n, 2] / d
@@ -232,6 +239,7 @@ def freeze_friction(
             carried[kept, 0] = carried[kept, 1] = f.aim[kept, 0] = f.aim[kept, 1] = 0.0
             bodies[kept, 0], bodies[kept, 1], rows[kept] = a, b, k
             kept += 1
+    pieces.span[part, 0], pieces.span[part, 1] = first[part], piece + 1
     return kept - first[part]
 
 
@@ -255,17 +263,16 @@ def slide_on(f: Frictions, count: int, has_memory: bool, Q_before: Array, Q: Arr
 def energies(f: Frictions, Q_start: Array, Q: Array, runs: Indices, owner: Indices, E: Array, span: Span) -> None:
     """E of some bodies += energies of the rows that they own, where a body runs."""
     epsilon, xi, tangent, bodies, load, carried, roll = f.epsilon, f.xi, f.tangent, f.bodies, f.load, f.carried, f.roll
-    begin, of, first, d = f.runs.start, f.runs.of, f.runs.first, np.empty((8, 3))
-    for own in range(span[1], span[2]):
+    begin, of, first, pairs, d = f.runs.start, f.runs.of, f.runs.first, f.runs.pairs, np.empty((8, 3))
+    for own in range(by_rows(f.runs, span[1]), by_rows(f.runs, span[2])):
         own = natural(own)
         for e in range(begin[own], begin[own + 1]):
             run = natural(of[natural(e)])
-            start = natural(first[run])
-            a, b = natural(bodies[start, 0]), bodies[start, 1]
-            if own != (owner[a] if b < 0 else max(owner[a], owner[b])) or not (runs[a] or (b >= 0 and runs[b])):
+            a, b = natural(pairs[run, 0]), pairs[run, 1]
+            if own != owner_of(owner, a, b) or not (runs[a] or (b >= 0 and runs[b])):
                 continue
             one = -2
-            for k in range(start, first[run + 1]):
+            for k in range(first[run], first[run + 1]):
                 k = natural(k)
                 if bodies[k, 0] != one:  # either body may be the first
                     one = bodies[k, 0]
@@ -301,7 +308,7 @@ def slips(f: Frictions, Q_start: Array, Q: Array, force: Array, span: Span) -> f
 def _add_gradient(f: Frictions, force: Array, g: Array, span: Span) -> None:
     """g += ξ ⊗ −F of some bodies, F (k, 3) on bodies a."""
     start, of, first, xi, bodies = f.runs.start, f.runs.of, f.runs.first, f.xi, f.bodies
-    for b in range(span[1], span[2]):
+    for b in range(by_rows(f.runs, span[1]), by_rows(f.runs, span[2])):
         for e in range(start[b], start[b + 1]):
             for k in range(first[of[e]], first[of[e] + 1]):
                 add_force(xi, bodies, natural(k), force, -1.0, b, g)
@@ -314,7 +321,7 @@ def rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: Ar
     Twelve numbers are their rows, −F on b; three are Σ d × F, d how far x has gone in the step; the last is how many.
     """
     runs, bodies = f.runs, f.bodies
-    for b in range(span[1], span[2]):
+    for b in range(by_rows(runs, span[1]), by_rows(runs, span[2])):
         for e in range(runs.start[b], runs.start[b + 1]):
             for k in range(runs.first[runs.of[e]], runs.first[runs.of[e] + 1]):
                 k = natural(k)

@@ -25,7 +25,7 @@ from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
 from dovetail.solver.contact.rows import Terms
-from dovetail.solver.contact.runs import Runs, add_force, list_runs
+from dovetail.solver.contact.runs import Runs, add_force, by_rows, sort_by_body
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
@@ -102,17 +102,18 @@ _TERMS, _RUNS, _GATHER = (1 << phase for phase in range(3))
 
 @mapped
 def _gradient(
-    s: ActiveContacts, candidates: Candidates, scene: ContactScene, everybody: Indices, terms: Terms, runs: Runs,
-    count: int, g: Array, span: tuple[int, int, int, int],
+    s: ActiveContacts, candidates: Candidates, scene: ContactScene, everybody: Indices, terms: Terms,
+    g: Array, span: tuple[int, int, int, int],
 ) -> None:  # fmt: skip
     """Phases of `add_normal_gradient`: span has where to begin and to end, among contacts or among bodies."""
     _, start, stop, phases = span
     if phases & _TERMS:
         normal_terms(s, candidates, everybody, start, stop, terms)
+    runs = s.runs
     if phases & _RUNS:
-        list_runs(s.bodies, count, runs)
+        sort_by_body(runs)
     if phases & _GATHER:
-        start, stop = (start, stop) if phases == _GATHER else (0, len(g))
+        start, stop = (by_rows(runs, start), by_rows(runs, stop)) if phases == _GATHER else (0, len(g))
         xi, bodies, force, begin, of, first = s.xi, s.bodies, terms.force, runs.start, runs.of, runs.first
         for b in range(start, stop):
             for e in range(begin[b], begin[b + 1]):
@@ -121,12 +122,13 @@ def _gradient(
             add_mollifiers(s, candidates, scene, runs, b, g)
 
 
-def add_normal_gradient(s: ActiveContacts, scene: ContactScene, terms: Terms, runs: Runs, g: Array) -> None:
-    """g += gradient of the barrier alone; terms and runs are room to work in."""
+def add_normal_gradient(s: ActiveContacts, scene: ContactScene, terms: Terms, g: Array) -> None:
+    """g += gradient of the barrier alone; terms are room to work in."""
+    if s.count == 0:
+        return
     everybody = np.ones(len(g), np.int64)
     terms.make_room(s.count)
-    runs.make_room(s.count)
-    arguments = (s, s.candidates, scene, everybody, terms, runs, s.count, g)
+    arguments = (s, s.candidates, scene, everybody, terms, g)
     spans = chunks(s.count, _COST)
     if len(spans) == 1:
         _gradient(*arguments, (0, 0, s.count, _TERMS | _RUNS | _GATHER))

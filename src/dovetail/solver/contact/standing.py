@@ -138,10 +138,9 @@ class StandingContact:
         c.chosen.make_room(size)
         c.threats.make_room(size, 1)
         c.friction.make_room(rows)
-        c.friction.runs.make_room(rows)
+        c.friction.pieces.make_room(rows)
         c.assembly.normal.make_room(size)
         c.assembly.rubbing.make_room(rows)
-        c.assembly.runs.make_room(size)
         self._words[self._to_candidates] = candidates._pointer
         self._words[self._to_survey] = survey._pointer
         self._words[self._sizes] = size
@@ -165,8 +164,8 @@ class StandingContact:
             c.friction.epsilon = c.eps_velocity * h
         return c.found.count > 0
 
-    def settle(self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, known: int, runs: int) -> None:
-        """Steps have led to Q, with so many contacts there, frictions that remember so many, and runs of these."""
+    def settle(self, Q_before: Array, Q: Array, h: float, contacts: int, frictions: int, known: int) -> None:
+        """Steps have led to Q, with so many contacts there, and frictions that remember so many."""
         c, s, f = self._contact, self._survey, self._contact.friction
         if c.watch.looks:  # of records, which are slow to write to
             c.watch.looks = 0
@@ -174,9 +173,9 @@ class StandingContact:
             s.count = contacts
         if f.candidates is not self._candidates:
             f.candidates = self._candidates
-        if f.count != frictions or f.runs.count != runs:
-            f.count, f.runs.count = frictions, runs
-        f.pairs_of_runs, f.slid = None, (None, None, 0.0)
+        if f.count != frictions:
+            f.count = frictions
+        f.slid = None, None, 0.0
         c.Q_start, c.gone_to, c.found_for, c.frozen = Q_before, s, (Q, h), (None, 0.0, 0)
 
     def take_over(self, Q_before: Array, Q: Array, h: float, *counts: int) -> None:

@@ -19,6 +19,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import unstretch
+from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
 __all__ = ["swing"]
@@ -31,13 +32,18 @@ _WILD = 1.0  # tr yᵀy, above which the books do not tell how far a share of th
 def _pivots(contacts: ActiveContacts, count: int, mass: Array, turns: Indices) -> Array:
     """Σ w (1, ξ̄) (n, 4) of bodies that turn over their contacts."""
     pivot, kappa, squared, bodies = np.zeros((len(mass), 4)), contacts.kappa, contacts.squared, contacts.bodies
-    for k in range(count):
-        for side in range(2):
-            b = bodies[k, side]
-            if b >= 0 and turns[b]:
-                w = kappa[k] / (squared[k] * squared[k])
-                for i in range(4):
-                    pivot[b, i] += w * contacts.xi[k, 4 * side + i]
+    first, pairs = contacts.runs.first, contacts.runs.pairs
+    for run in range(contacts.runs.number[0] if count else 0):
+        if not (turns[pairs[run, 0]] or (pairs[run, 1] >= 0 and turns[pairs[run, 1]])):
+            continue
+        for k in range(first[run], first[run + 1]):
+            k = natural(k)
+            for side in range(2):
+                b = bodies[k, side]
+                if b >= 0 and turns[b]:
+                    w = kappa[k] / (squared[k] * squared[k])
+                    for i in range(4):
+                        pivot[b, i] += w * contacts.xi[k, 4 * side + i]
     for b in range(len(mass)):
         if pivot[b, 0] == 0.0:
             for i in range(4):

@@ -14,11 +14,11 @@ from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, THICKNESS, X0, A, B, corners_of, split_of
 from dovetail.solver.contact.known import Watched, at_least, measure
 from dovetail.solver.contact.motion import guard_uncovered, vertex_step
+from dovetail.solver.contact.runs import Runs
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.islands import (
     Islands,
     mark_pairs,
-    mark_some,
     number_islands,
     separate_islands,
     unite,
@@ -178,17 +178,17 @@ def _threatened(
                         unite(parent, a, b)
 
 
-SEPARATE, _RUB, NUMBER, _TOUCH = 8, 16, 32, 64
-"""Of `couple`: to begin with what joints unite; to unite and mark what rubs; to number islands; to mark contacts."""
-EVERY_PHASE = SEPARATE | _RUB | _TOUCH | _AT_ONCE | NUMBER
+SEPARATE, _TOUCH, NUMBER = 8, 16, 32
+"""Of `couple`: to begin with what joints unite; to unite what rubs, and mark what touches; to number islands."""
+EVERY_PHASE = SEPARATE | _TOUCH | _AT_ONCE | NUMBER
 
 
 @mapped
 def couple_phases(
     candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, y: Array,
-    rubbing: Indices, threats: Threats, counts: tuple[int, int, bool], span: tuple[int, int, int, int],
+    rubbing: Runs, threats: Threats, counts: tuple[int, int, bool], span: tuple[int, int, int, int],
 ) -> int:  # fmt: skip
-    """Phases of `couple` over some candidates, or all; counts of contacts and of pairs that rub, whether some is short.
+    """Phases of `couple` over some candidates, or all; counts of contacts and of rows that rub, whether some is short.
 
     Returns twice the number of islands, and one more if a body runs that did not, once they are numbered.
     """
@@ -198,14 +198,14 @@ def couple_phases(
         for b in range(len(marks)):
             marks[b] = 0
         separate_islands(islands)
-    if phases & _RUB:
-        unite_pairs(parent, islands.is_free, rubbing, counts[1])
-        mark_pairs(rubbing, counts[1], marks)
+    if phases & _TOUCH:
+        if counts[1]:
+            unite_pairs(parent, islands.is_free, rubbing.pairs, rubbing.number[0])
+            mark_pairs(rubbing.pairs, rubbing.number[0], marks)
         if counts[2]:
             guard_uncovered(watch, marks)
-    if phases & _TOUCH:
-        size = max(len(candidates.pairs), 1)  # a chunk of candidates has the same share of contacts
-        mark_some(s.bodies, start * counts[0] // size, stop * counts[0] // size, marks)
+        if counts[0]:
+            mark_pairs(s.runs.pairs, s.runs.number[0], marks)
     _threatened(candidates, scene, s.X, watch, islands, y, parent, marks, threats, (part, start, stop, phases))
     if phases & NUMBER:
         count, revived = number_islands(islands)
@@ -215,9 +215,9 @@ def couple_phases(
 
 def couple(
     candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, y: Array,
-    rubbing: Indices, threats: Threats, counts: tuple[int, int, bool], also: int,
+    rubbing: Runs, threats: Threats, counts: tuple[int, int, bool], also: int,
 ) -> int:  # fmt: skip
-    """Unite bodies that rub (p, 2), and those that might come within the range of the barrier in the step −y.
+    """Unite bodies that rub, and those that might come within the range of the barrier in the step −y.
 
     marks (n,) ← 1 for them, and for those that touch, or that might so touch a half-plane or a fixed body, each taking
     any share of the step. A candidate is ruled out if its distance exceeds the range by more than both bodies move, or
@@ -229,7 +229,6 @@ def couple(
     spans = chunks(size, _COST)
     threats.make_room(size, len(spans))
     if len(spans) == 1:
-        return int(couple_phases(*arguments, (0, 0, size, also | _RUB | _TOUCH | _AT_ONCE)))
-    whole, first, last = [(0, 0, 0)], _RUB | _PREPARE | (also & SEPARATE), _UNITE | (also & NUMBER)
-    phases = (whole, first), (spans, _TOUCH), (spans, _SEEK), (whole, last)
-    return map_phases(couple_phases, phases, *arguments)[3]
+        return int(couple_phases(*arguments, (0, 0, size, also | _TOUCH | _AT_ONCE)))
+    whole, first, last = [(0, 0, 0)], _TOUCH | _PREPARE | (also & SEPARATE), _UNITE | (also & NUMBER)
+    return map_phases(couple_phases, ((whole, first), (spans, _SEEK), (whole, last)), *arguments)[2]
