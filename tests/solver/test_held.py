@@ -80,7 +80,7 @@ def test_what_touching_adds_is_that_of_the_equations():
     P = matrix()
     s = contact.press(state.Q, h)
     g = np.zeros((bodies.count, 12))
-    add_normal_gradient(s, contact.scene, contact.assembly.normal, g)
+    add_normal_gradient(s, contact.scene, contact.assembly.normal, contact.assembly.everybody, g)
     F = -g[free].reshape(-1) / h**2
     # the points of exact joints, as J y = 0
     rows = exact.points

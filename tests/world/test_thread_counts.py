@@ -131,7 +131,7 @@ def test_kernels_over_chunks_agree_with_one_chunk():
             moved = Q + 1e-5 * np.random.default_rng(8).standard_normal(Q.shape)
             force, work = rub.slips(Q, moved)
             gradient, rubbed, E = np.zeros((len(Q), 12)), np.zeros((len(Q), 12)), np.zeros(len(Q))
-            add_normal_gradient(s, contact.scene, contact.assembly.normal, gradient)
+            add_normal_gradient(s, contact.scene, contact.assembly.normal, contact.assembly.everybody, gradient)
             rub.add_gradient(Q, moved, rubbed)
             contact.add_friction_energy(moved, np.ones(len(Q), np.int64), E)
             budget, reach = np.full(len(Q), 0.2), reaching(contact.candidates, s.X, contact.watch.path, 2.0)

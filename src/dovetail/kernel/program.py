@@ -34,7 +34,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed", "kind_of", "run"]
+__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed", "kind_of", "run", "types_of"]
 
 ADDRESS = 4
 """Words from the place of an array among arguments to its address."""
@@ -134,6 +134,17 @@ def kind_of(value: Any) -> Any:
     return tuple(map(kind_of, value)) if isinstance(value, tuple) else type(value)
 
 
+def types_of(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Numba's types of arguments; it is asked once for each kind."""
+    found = []
+    for value in values:
+        if (known := _types.get(kind := kind_of(value))) is None:
+            known = _types[kind] = typeof(value)
+        found.append(known)
+    return tuple(found)
+
+
+_types: dict[Any, Any] = {}
 _entries: dict[Any, list[int]] = {}  # of kernels for arguments of some kinds
 
 
@@ -150,7 +161,7 @@ class Program:
         place = len(self._words)
         words, kinds = described(args)
         if (first := _entries.get(key := (kernel, kind_of(args)))) is None:
-            first = _entries[key] = entry(kernel, tuple(typeof(value) for value in args), kinds)
+            first = _entries[key] = entry(kernel, types_of(args), kinds)
         self._words += first + words
         self._kept.append((kernel, args))
         self._places.append(place)

@@ -25,11 +25,11 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
-from numba import typeof, types
+from numba import types
 
 from dovetail.errors import ConfigError
 from dovetail.kernel.machine import processors
-from dovetail.kernel.program import described, entry, kind_of
+from dovetail.kernel.program import described, entry, kind_of, types_of
 from dovetail.kernel.record import Record
 from dovetail.kernel.spin import can_spin
 from dovetail.kernel.team import MOST, ROOM, SPAN, SPARE, Crew, Team, drive, drive_phases, run_chunks
@@ -93,11 +93,12 @@ _EVEN: Indices = np.zeros(0, np.int64)
 class _Setting(threading.local):
     """How many threads the calling one may use, itself included, and the least work that is cut [µs].
 
-    least: in the present step, see `cut_finely`.
+    least: in the present step, see `cut_finely`; is_step: whether there is one, within `using`.
     """
 
     threads: int | None = None
     grain = least = GRAIN
+    is_step = False
 
 
 _setting = _Setting()
@@ -111,12 +112,12 @@ class using:  # noqa: N801 - reads as what it does
 
     def __enter__(self) -> None:
         threads, grain = self._wanted
-        self._before = before = _setting.threads, _setting.grain, _setting.least
+        self._before = before = _setting.threads, _setting.grain, _setting.least, _setting.is_step
         _setting.threads, _setting.grain = threads or before[0], grain or before[1]
-        _setting.least = _setting.grain
+        _setting.least, _setting.is_step = _setting.grain, True
 
     def __exit__(self, *_: object) -> None:
-        _setting.threads, _setting.grain, _setting.least = self._before
+        _setting.threads, _setting.grain, _setting.least, _setting.is_step = self._before
 
 
 def threads_by_default() -> int:
@@ -143,7 +144,8 @@ def is_little(work: float) -> bool:
 
 def cut_finely(is_large: bool) -> None:
     """Until the present `using` ends: whether a step is large, so that threads are awake and little work is cut too."""
-    _setting.least = _setting.grain * (FINE if is_large else 1.0)
+    if _setting.is_step:
+        _setting.least = _setting.grain * (FINE if is_large else 1.0)
 
 
 def chunks(items: int, cost: float, finely: bool = True) -> Sequence[Span]:
@@ -330,7 +332,7 @@ def _described(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
 
 def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[list[int], str]:
     """The words that a call of a kernel begins with, and the kind of its result."""
-    signature, kinds = tuple(typeof(value) for value in arguments), described(arguments)[1]
+    signature, kinds = types_of(arguments), described(arguments)[1]
     if "f" not in kinds:
         kinds += "i" * (-len(kinds) % _LIKE)
     head = entry(kernel, signature, kinds, 0)

@@ -129,7 +129,7 @@ def _begun(model: Model, state: State, h: float, a: Array, fresh: Flags, rubbing
     g, pushed, (u, w) = np.zeros((n, 12)), np.zeros((2, n, 6)), np.zeros((2, n, 4, 3))
     if s.count == 0:
         return pushed[0]
-    add_normal_gradient(s, contact.scene, contact.assembly.normal, g)
+    add_normal_gradient(s, contact.scene, contact.assembly.normal, contact.assembly.everybody, g)
     tied = active - model.lone.among(active)
     known = filter_of(model, tied) if tied.any() else None
     rubbing[fresh] = contact.drag(Q, V, h, s)[fresh]

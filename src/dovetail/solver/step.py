@@ -13,7 +13,6 @@ from dovetail.errors import NewtonStalled
 from dovetail.kernel.threads import cut_finely
 from dovetail.solver.bounce import bounce
 from dovetail.solver.consistent import consistent_start
-from dovetail.solver.contact.bound import is_large
 from dovetail.solver.held import by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.rotors import committing, predicting
@@ -160,7 +159,7 @@ def step(
         report = _report(model, h, methods, still[0])
         report.friction_loss = still[1]
         return report
-    cut_finely(model.contact is not None and is_large(model.contact))
+    cut_finely(model.contact is not None and model.contact.watch.is_large)
     trial = _attempt(model, state, h, methods, tolerances)
     work = trial.solution
     safer, touched = scheme.at_end(model, state, methods, work.Q, h)

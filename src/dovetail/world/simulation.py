@@ -18,7 +18,7 @@ from dovetail.errors import ConstitutionError, SolverError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rows import rows_to_transforms
 from dovetail.kernel import kernel
-from dovetail.kernel.threads import threads_by_default, using
+from dovetail.kernel.threads import cut_finely, threads_by_default, using
 from dovetail.logger import Logger
 from dovetail.scene import Scene
 from dovetail.solver.contact.readback import Survey
@@ -246,7 +246,9 @@ class Simulation(Counted):
         if self.couplings is not None:
             self.couplings.retrieve()
         if self._readback is not None:
+            assert self.contact is not None
             with using(*self._threads):
+                cut_finely(self.contact.watch.is_large)
                 self._readback.retrieve(self.state)
 
     @property

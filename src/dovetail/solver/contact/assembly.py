@@ -24,13 +24,14 @@ TERMS, RUNS, GATHER = (1 << phase for phase in range(3))
 
 
 class Assembly(Record):
-    """Room to assemble in: what contacts and frictions add."""
+    """Room to assemble in: what contacts and frictions add; the gradient of all bodies (n, 12), and 1 for each (n,)."""
 
     normal: Terms = nested(Terms)
     rubbing: Terms = nested(Terms)
 
-    def __init__(self) -> None:
+    def __init__(self, bodies: int) -> None:
         super().__init__(normal=Terms(), rubbing=Terms())
+        self.gradient, self.everybody = np.zeros((bodies, 12)), np.ones(bodies, np.int64)
 
 
 @mapped

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dovetail.kernel.kernel import kernel
-from dovetail.kernel.threads import is_little
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.ccd import keep_open
@@ -30,14 +29,12 @@ if TYPE_CHECKING:
     from dovetail.solver.potential import Evaluation
 
 __all__ = [
-    "COUPLE", "FORESEE", "FREE", "LOOK", "ask_for_share", "bound", "bound_phases", "guard_what_is_held", "is_large",
-    "is_small",
+    "COUPLE", "FORESEE", "FREE", "LOOK", "ask_for_share", "bound", "bound_phases", "guard_what_is_held", "is_small",
 ]  # fmt: skip
 
 LOOK, COUPLE, FREE, FORESEE = (1 << phase for phase in range(4))
 LOW = 0.25
 """Contacts are looked for anew when less than this share of a guarded step fits into what they were found for."""
-_COST_OF_BODY, _COST_OF_CANDIDATE = 100.0, 20.0  # [ns]
 _REVIVED, _RENUMBERED, _SPENT = 1, 2, 4  # what `bound_phases` finds
 
 
@@ -94,14 +91,7 @@ def bound_phases(
 
 def is_small(contact: Contact) -> bool:
     """Whether there is something to say, and little work, of steps that are covered to their end."""
-    return not (contact.watch.is_short or contact.is_clear or is_large(contact))
-
-
-def is_large(contact: Contact) -> bool:
-    """Whether threads share the work of a step, by the candidates that there are."""
-    watch = contact.watch
-    bodies, candidates = len(watch.budget) + len(watch.near), watch.candidates.count
-    return not is_little(_COST_OF_BODY * bodies + _COST_OF_CANDIDATE * candidates)
+    return not (contact.watch.is_short or contact.is_clear or contact.watch.is_large)
 
 
 def bound(

@@ -63,7 +63,7 @@ class Contact:
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
-        self.assembly, self.chosen, self.threats = Assembly(), Chosen(), Threats(bodies)
+        self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
         self.gone_to: object = None  # what the watch has gone to
@@ -375,7 +375,7 @@ class Contact:
         """Forget what belongs to a single step, with the room for it, which may have been growing."""
         self.h2, self.gone_to, self.found, self.found_for = 0.0, None, self.contacts(), (None, 0.0)
         self.frozen, bodies = _UNKNOWN, len(self.owner)
-        self.friction, self.assembly = Frictions(self.mass), Assembly()
+        self.friction, self.assembly = Frictions(self.mass), Assembly(bodies)
         self.chosen, self.threats = Chosen(), Threats(bodies)
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:

@@ -122,11 +122,12 @@ def _gradient(
             add_mollifiers(s, candidates, scene, runs, b, g)
 
 
-def add_normal_gradient(s: ActiveContacts, scene: ContactScene, terms: Terms, g: Array) -> None:
-    """g += gradient of the barrier alone; terms are room to work in."""
+def add_normal_gradient(
+    s: ActiveContacts, scene: ContactScene, terms: Terms, everybody: Indices, g: Array
+) -> None:
+    """g += gradient of the barrier alone, of everybody (n,); terms are room to work in."""
     if s.count == 0:
         return
-    everybody = np.ones(len(g), np.int64)
     terms.make_room(s.count)
     arguments = (s, s.candidates, scene, everybody, terms, g)
     spans = chunks(s.count, _COST)

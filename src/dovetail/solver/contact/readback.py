@@ -90,8 +90,9 @@ class Survey:
 
     def generalised_forces(self) -> Array:
         """G h² (n, 12) on every body, fixed ones included."""
-        g = np.zeros((len(self.Q), 12))
-        add_normal_gradient(self.active, self.scene, self.room.normal, g)
+        g = self.room.gradient
+        g.fill(0.0)
+        add_normal_gradient(self.active, self.scene, self.room.normal, self.room.everybody, g)
         self.friction.add_gradient(self.Q_start, self.Q, g)
         return -g
 

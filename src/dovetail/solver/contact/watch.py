@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dovetail.kernel.threads import cut_finely, is_little
 from dovetail.solver.contact.candidates import Candidates, list_vertices
 from dovetail.solver.contact.detect import detect, positions
 from dovetail.solver.contact.kinds import D_HAT, PAIR, THICKNESS, A
@@ -50,6 +51,7 @@ _SMALL = 100  # bodies, up to which a look takes longer than what it finds
 _SPARSE = 2  # near pairs per body, up to which there are few
 _FEW = 12  # candidates per body, up to which looking for them takes longer than having them
 _NEIGHBOURS = 128  # near pairs per body at most, unless there are more within the range of the barrier
+_COST_OF_BODY, _COST_OF_CANDIDATE = 100.0, 20.0  # [ns] in an iteration
 _CROWD = 4  # more candidates than so many per contact and body ask for a new look once the bodies are slow
 
 
@@ -88,6 +90,12 @@ class Watch(Watched):
         self.is_short = False
 
     @property
+    def is_large(self) -> bool:
+        """Whether threads share the work of a step, by the candidates that there are."""
+        bodies = len(self.budget) + len(self.near)
+        return not is_little(_COST_OF_BODY * bodies + _COST_OF_CANDIDATE * self.candidates.count)
+
+    @property
     def is_blind(self) -> bool:
         """Whether nothing is known, since bodies were moved from outside."""
         return bool(self.planes[BUDGET] < 0.0)
@@ -124,6 +132,7 @@ class Watch(Watched):
         else:
             looked = False
         if looked:
+            cut_finely(self.is_large)
             self.looks += 1
             self.is_short = bool(self.short.any() or self.pair_short.any())
         if commits is not None and self.is_short and self.short.any():
