@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from dovetail.kernel.ahead import write_soon
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.kernel.threads import MOST, chunks, map_phases
@@ -47,6 +48,7 @@ __all__ = ["ALL", "FADED", "ActiveContacts", "Chosen", "find_active", "find_phas
 
 FADED = 1e-12  # weight below which a mollified pair of edges is left out: far below the accuracy of the energy
 _COST = 30.0  # [ns] of a candidate
+_AHEAD = 16  # contacts
 _CONTACT = 8  # times as long as of other candidates takes what is done for a contact
 _WHOLE = [(0, 0, 0)]
 
@@ -245,6 +247,9 @@ def _write(
     totals, pieces, piece, total, one, other = chosen.total, chosen.pieces, row - 1, 0.0, -2, -2
     for entry in range(n, end):
         entry, row = natural(entry), natural(row)
+        write_soon(bodies, entry + _AHEAD)
+        write_soon(xi, entry + _AHEAD)
+        write_soon(slopes, entry + _AHEAD)
         k = natural(rows[row])
         kind, a, b, D, weight = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B], measured[row, 5], measured[row, 6]
         kappa, d_hat = numbers[k, KAPPA], numbers[k, D_HAT]
@@ -256,6 +261,9 @@ def _write(
             one, other, total = a, b, 0.0
             piece += 1
             note_run(pieces, natural(piece), entry, a, b)
+            write_soon(pieces.row, piece + 8)
+            write_soon(pieces.pair, piece + 4)
+            write_soon(totals, piece + 8)
         energy[entry] = value = weight * kappa * value
         total += value
         totals[natural(piece)] = total

@@ -13,11 +13,11 @@ from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.ccd import keep_open
-from dovetail.solver.contact.friction import Frictions, foresee
+from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.known import Watched
 from dovetail.solver.contact.motion import COVERED, EVERYTHING, look_at_chunk, tighten
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.contact.secant import size_by_rest
+from dovetail.solver.contact.secant import foresee, size_by_rests
 from dovetail.solver.contact.threat import EVERY_PHASE, Threats, couple_phases
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import measure
@@ -84,8 +84,8 @@ def bound_phases(
         keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, everyone, shares, all_of_them)
         guard_what_is_held(islands)
     if phases & FORESEE:
-        foresee(f, y, islands.unconverged, (0, 0, frictions))
-        size_by_rest(f, 0, frictions, islands, numbers[STEP_TOL])
+        if frictions and foresee(f, y, islands.unconverged, (0, 0, frictions)):
+            size_by_rests(f, frictions, 1, islands, numbers[STEP_TOL])
     return found, count
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.record import Record, f8, i8, nested, real
-from dovetail.kernel.threads import Span, chunks, map_chunks
+from dovetail.kernel.threads import MOST, Span, chunks, map_chunks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
@@ -28,13 +28,13 @@ from dovetail.solver.contact.roll import Turning, move, roll
 from dovetail.solver.contact.rows import Terms
 from dovetail.solver.contact.runs import Pieces, Runs, add_force, by_rows, list_runs, note_run, owner_of
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.solver.contact.secant import foreseen, size_by_rests, stiffness
+from dovetail.solver.contact.secant import foresee, size_by_rests, stiffness
 from dovetail.solver.contact.slip import motion, slip
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["Frictions", "energies", "foresee", "freeze_friction", "friction_terms", "rub", "slide_on", "slips"]
+__all__ = ["Frictions", "energies", "freeze_friction", "friction_terms", "rub", "slide_on", "slips"]
 
 _CONE = 0.98  # (|F|/μλ)² from which on a contact slides
 _SLIDES = 0.81  # (u₀/ε)² from which on a contact has slid: its force was within 1 % of the cone
@@ -51,7 +51,8 @@ class Frictions(Record):
     roll (k, 2)           what of the motion along the tangents is rolling [m], see roll.py
     carried (k, 2)        u₀, which the contact begins the step with [m]
     aim (k, 2)            slip that the contact is expected to end it with, as far as it sticks [m]; 0: nothing is known
-    law (k, 5)            u, f₁ and what stands for f₀″, times μλ, as last assembled; how far it slides on [m]
+    law (k, 4)            u, f₁ and what stands for f₀″, times μλ, as last assembled
+    rest, edge            how far contacts of a run would go on to slide [m], see secant.py
     mass (n,)             of bodies, 0 of fixed ones [kg]
     bodies (k, 2)         a, b; −1 for a half-plane
     candidate (k,)        row of the candidates at that time, which `candidates` keeps
@@ -66,6 +67,8 @@ class Frictions(Record):
     carried: Array = f8(2)
     aim: Array = f8(2)
     law: Array = f8(2)
+    rest: Array = f8(1)
+    edge: Array = f8(1)
     mass: Array = f8(1)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
@@ -82,7 +85,7 @@ class Frictions(Record):
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
-            aim=np.empty((0, 2)), law=np.empty((0, 5)), mass=mass, runs=Runs(len(mass)),
+            aim=np.empty((0, 2)), law=np.empty((0, 4)), rest=np.empty(0), edge=np.zeros(MOST), mass=mass, runs=Runs(len(mass)),
             pieces=Pieces(),
         )  # fmt: skip
 
@@ -93,7 +96,7 @@ class Frictions(Record):
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll, self.carried, self.aim = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.law, self._force = np.empty((size, 5)), np.empty((size, 3))
+            self.law, self.rest, self._force = np.empty((size, 4)), np.empty(size), np.empty((size, 3))
             self.runs.make_room(size)
             self.pieces.make_room(size)
 
@@ -127,9 +130,8 @@ class Frictions(Record):
         """Expect the forces that the step −y (n, 12) leads to; size of islands ← at least what these leave."""
         if self.count:
             spans = chunks(self.count, _COST)
-            left = map_chunks(foresee, spans, self, y, islands.unconverged)
-            if any(left):
-                size_by_rests(self, self.count, np.array(left), islands, step_tol)
+            if any(map_chunks(foresee, spans, self, y, islands.unconverged)):
+                size_by_rests(self, self.count, len(spans), islands, step_tol)
 
     def slips(self, Q_start: Array, Q: Array) -> tuple[Array, float]:
         """Forces on bodies a (count, 3) and the work done against them from Q_start to Q, both times h².
@@ -345,32 +347,6 @@ def rub(f: Frictions, h2: float, Q_start: Array, Q: Array, force: Array, out: Ar
                     out[b, 13] += d2 * F0 - d0 * F2
                     out[b, 14] += d0 * F1 - d1 * F0
                     out[b, 15] += 1.0
-
-
-@mapped
-def foresee(f: Frictions, y: Array, runs: Indices, span: Span) -> int:
-    """aim of some rows ← by the step −y (n, 12) of bodies that run, see secant.py; how many would go on to slide."""
-    left = 0
-    xi, t, bodies, load, aim, law, masses, epsilon = f.xi, f.tangent, f.bodies, f.load, f.aim, f.law, f.mass, f.epsilon
-    for k in range(span[1], span[2]):
-        k = natural(k)
-        a, is_pair = natural(bodies[k, 0]), bodies[k, 1] >= 0
-        b = natural(bodies[k, 1]) if is_pair else a
-        if not (runs[a] or runs[b]):
-            law[k, 4] = 0.0
-            continue
-        d0 = d1 = d2 = 0.0
-        for i in range(4):
-            v, w = xi[k, i], xi[k, 4 + i] if is_pair else 0.0
-            d0 += w * y[b, 3 * i] - v * y[a, 3 * i]
-            d1 += w * y[b, 3 * i + 1] - v * y[a, 3 * i + 1]
-            d2 += w * y[b, 3 * i + 2] - v * y[a, 3 * i + 2]
-        du = t[k, 0, 0] * d0 + t[k, 0, 1] * d1 + t[k, 0, 2] * d2
-        dv = t[k, 1, 0] * d0 + t[k, 1, 1] * d1 + t[k, 1, 2] * d2
-        mass = max(masses[a], masses[b]) if min(masses[a], masses[b]) == 0.0 else min(masses[a], masses[b])
-        aim[k, 0], aim[k, 1], law[k, 4] = foreseen(load[k], epsilon, law[k], du, dv, mass)
-        left += law[k, 4] != 0.0
-    return left
 
 
 @kernel

@@ -16,7 +16,8 @@ from dovetail.kernel.record import Record, i8
 from dovetail.typing import Array, Indices
 
 __all__ = [
-    "Pieces", "Runs", "add_force", "by_rows", "join_pieces", "list_runs", "note_run", "owner_of", "sort_by_body",
+    "Pieces", "Runs", "add_force", "by_rows", "join_pieces", "list_runs", "note_run", "owner_of", "run_of",
+    "sort_by_body",
 ]  # fmt: skip
 
 
@@ -134,6 +135,19 @@ def owner_of(owner: Indices, a: int, b: int) -> int:
     That is the thread's that has most of its contacts, which lie in the order of first bodies.
     """
     return owner[b] if b >= 0 and owner[b] >= 0 else owner[a]
+
+
+@kernel
+def run_of(runs: Runs, row: int) -> int:
+    """The run that a row is in."""
+    low, high = 0, runs.number[0]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if runs.first[middle] <= row:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @kernel

@@ -22,7 +22,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dovetail.kernel.kernel import kernel
+from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.threads import Span
+from dovetail.solver.contact.runs import Runs, run_of
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
@@ -30,7 +32,7 @@ from dovetail.typing import Array, Indices
 if TYPE_CHECKING:
     from dovetail.solver.contact.friction import Frictions
 
-__all__ = ["foreseen", "size_by_rest", "size_by_rests", "stiffness"]
+__all__ = ["foresee", "size_by_rests", "stiffness"]
 
 _NEAR = 1e-3  # slips [ε] that differ by less have the same slope
 
@@ -55,8 +57,8 @@ def stiffness(load: float, epsilon: float, u: float, v: float, aim: Array) -> tu
 
 
 @kernel
-def foreseen(load: float, epsilon: float, law: Array, du: float, dv: float, mass: float) -> tuple[float, float, float]:
-    """The slip at which friction sticks with the force F + K (du, dv), at most μλ; law (≥ 4,) has u, v and both of K.
+def _foreseen(load: float, epsilon: float, law: Array, du: float, dv: float, mass: float) -> tuple[float, float, float]:
+    """The slip at which friction sticks with the force F + K (du, dv), at most μλ; law (4,) has u, v and both of K.
 
     And by how much the contact of a mass would go on to slide.
     """
@@ -71,21 +73,57 @@ def foreseen(load: float, epsilon: float, law: Array, du: float, dv: float, mass
     return scale * p, scale * q, (f2 - tangent) * abs(slid) / (tangent + mass)
 
 
-@kernel
-def size_by_rest(f: Frictions, start: int, stop: int, s: Islands, step_tol: float) -> None:
-    """size of islands ← at least that by which contacts of some rows would go on to slide."""
-    bodies, xi, law, of, size = f.bodies, f.xi, f.law, s.of, s.size
+@mapped
+def foresee(f: Frictions, y: Array, active: Indices, span: Span) -> int:
+    """aim of some rows ← by the step −y (n, 12) of active bodies; of how many runs contacts would go on to slide.
+
+    How far that is, at most, is noted for each run: rest (runs,), and edge (parts,) for one that has begun before.
+    """
+    part, start, stop = span
+    xi, t, bodies, load, aim, law, masses, epsilon = f.xi, f.tangent, f.bodies, f.load, f.aim, f.law, f.mass, f.epsilon
+    first, rests, f.edge[part] = f.runs.first, f.rest, 0.0
+    run, rest, slide = run_of(f.runs, start), 0.0, 0
     for k in range(start, stop):
         k = natural(k)
-        m = of[bodies[k, 0]] if bodies[k, 1] < 0 else max(of[bodies[k, 0]], of[bodies[k, 1]])
-        if m >= 0 and law[k, 4] != 0.0 and xi[k, 0] != 0.0:
-            size[m] = max(size[m], law[k, 4] / step_tol)
+        a, is_pair = natural(bodies[k, 0]), bodies[k, 1] >= 0
+        b = natural(bodies[k, 1]) if is_pair else a
+        if active[a] or active[b]:
+            d0 = d1 = d2 = 0.0
+            for i in range(4):
+                v, w = xi[k, i], xi[k, 4 + i] if is_pair else 0.0
+                d0 += w * y[b, 3 * i] - v * y[a, 3 * i]
+                d1 += w * y[b, 3 * i + 1] - v * y[a, 3 * i + 1]
+                d2 += w * y[b, 3 * i + 2] - v * y[a, 3 * i + 2]
+            du = t[k, 0, 0] * d0 + t[k, 0, 1] * d1 + t[k, 0, 2] * d2
+            dv = t[k, 1, 0] * d0 + t[k, 1, 1] * d1 + t[k, 1, 2] * d2
+            mass = max(masses[a], masses[b]) if min(masses[a], masses[b]) == 0.0 else min(masses[a], masses[b])
+            aim[k, 0], aim[k, 1], slides = _foreseen(load[k], epsilon, law[k], du, dv, mass)
+            if xi[k, 0] != 0.0:  # else it is rolling that is resisted, which is no slip
+                rest = max(rest, slides)
+        if k + 1 == first[run + 1] or k + 1 == stop:
+            if first[run] >= start:
+                rests[run] = rest
+            else:
+                f.edge[part] = rest
+            slide += rest != 0.0
+            run, rest = run + 1, 0.0
+    return slide
 
 
 @kernel
-def size_by_rests(f: Frictions, count: int, left: Indices, s: Islands, step_tol: float) -> None:
-    """`size_by_rest` of chunks, `count` rows in equal parts, in which some would: left (parts,) is how many."""
-    parts = len(left)
+def _enlarge(s: Islands, runs: Runs, run: int, size: float) -> None:
+    """size of the island of a run ← at least this."""
+    a, b = s.of[runs.pairs[run, 0]], s.of[runs.pairs[run, 1]] if runs.pairs[run, 1] >= 0 else -1
+    if max(a, b) >= 0:
+        s.size[max(a, b)] = max(s.size[max(a, b)], size)
+
+
+@kernel
+def size_by_rests(f: Frictions, count: int, parts: int, s: Islands, step_tol: float) -> None:
+    """size of islands ← at least that by which contacts would go on to slide, `count` rows foreseen in equal parts."""
+    for run in range(f.runs.number[0]):
+        if f.rest[run] != 0.0:
+            _enlarge(s, f.runs, run, f.rest[run] / step_tol)
     for part in range(parts):
-        if left[part]:
-            size_by_rest(f, part * count // parts, (part + 1) * count // parts, s, step_tol)
+        if f.edge[part] != 0.0:
+            _enlarge(s, f.runs, run_of(f.runs, part * count // parts), f.edge[part] / step_tol)
