@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.kernel.kernel import jit_enabled
-from dovetail.typing import Array
+from dovetail.typing import Array, Indices
 
 __all__ = ["write_soon"]
 
 
-def write_soon(values: Array, row: int) -> None:
+def write_soon(values: Array | Indices, row: int) -> None:
     """Row of an array will be written to; it may lie beyond the last one."""
 
 

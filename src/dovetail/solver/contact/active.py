@@ -11,11 +11,12 @@ import math
 import numpy as np
 
 from dovetail.kernel.ahead import write_soon
-from dovetail.kernel.kernel import kernel, mapped
+from dovetail.kernel.kernel import kernel, mapped, plain_kernel
 from dovetail.kernel.record import Record, f8, i8, nested
-from dovetail.kernel.threads import MOST, chunks, map_phases
+from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.barrier import barrier, mollifier
 from dovetail.solver.contact.candidates import Candidates, move_vertices
+from dovetail.solver.contact.chosen import Chosen, balance, bound
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import (
     D_HAT,
@@ -29,7 +30,7 @@ from dovetail.solver.contact.kinds import (
     X0,
     A,
     B,
-)
+)  # fmt: skip
 from dovetail.solver.contact.known import (
     COST_OF_BODY,
     COST_OF_PAIR,
@@ -38,18 +39,17 @@ from dovetail.solver.contact.known import (
     follow_bodies,
     follow_pairs,
     remember,
-)
-from dovetail.solver.contact.runs import Pieces, Runs, join_pieces, note_run, owner_of
+)  # fmt: skip
+from dovetail.solver.contact.runs import LINE, Runs, join_pieces, note_run, owner_of
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["ALL", "FADED", "ActiveContacts", "Chosen", "find_active", "find_phases"]
+__all__ = ["ALL", "FADED", "ActiveContacts", "find_active", "find_phases"]
 
 FADED = 1e-12  # weight below which a mollified pair of edges is left out: far below the accuracy of the energy
 _COST = 30.0  # [ns] of a candidate
 _AHEAD = 16  # contacts
-_CONTACT = 8  # times as long as of other candidates takes what is done for a contact
 _WHOLE = [(0, 0, 0)]
 
 
@@ -118,44 +118,6 @@ def _write_points(
             xi[n, 5 + i] = (1.0 - u - v) * V[x[1] - base_b, i] + u * V[x[2] - base_b, i] + v * V[x[3] - base_b, i]
         elif kind == POINT_EDGE:
             xi[n, 5 + i] = (1.0 - u) * V[x[1] - base_b, i] + u * V[x[2] - base_b, i]
-
-
-class Chosen(Record):
-    """Candidates that are contacts, those of a chunk from where it begins on, and what was measured of them.
-
-    candidate (k,)    row of the candidates
-    measured (k, 8)   u, v, r, D and the mollifier m, m′
-    total (k,)           energy of contacts that follow each other with the same bodies
-    pieces               which these are
-    bounds (MOST + 1,)   candidates that begin parts of equal work, however many chunks there are
-    first (parts + 1,)   the contact that a chunk begins with; 0 where there is one chunk
-    most (1,)            contacts that there were where the chunks were last made equal
-    """
-
-    candidate: Indices = i8(1)
-    measured: Array = f8(2)
-    total: Array = f8(1)
-    pieces: Pieces = nested(Pieces)
-    bounds: Indices = i8(1)
-    first: Indices = i8(1)
-    most: Indices = i8(1)
-
-    def __init__(self) -> None:
-        super().__init__(
-            candidate=np.empty(0, np.int64), measured=np.empty((0, 8)), total=np.empty(0), pieces=Pieces(),
-            bounds=np.zeros(MOST + 1, np.int64), first=np.zeros(2, np.int64), most=np.zeros(1, np.int64),
-        )  # fmt: skip
-
-    def make_room(self, size: int, parts: int = 1) -> None:
-        """Room for so many candidates in so many chunks; what was there is lost."""
-        if size > len(self.candidate):
-            self.measured, self.candidate = np.empty((2 * size, 8)), np.empty(2 * size, np.int64)
-            self.total = np.empty(2 * size)
-        self.pieces.make_room(size, parts)
-        if len(self.first) != parts + 1:
-            self.first = np.zeros(parts + 1, np.int64)
-        if parts > 1 and self.bounds[-1] != size:
-            self.bounds[:], self.most[:] = np.arange(MOST + 1) * size // MOST, 0
 
 
 @kernel
@@ -233,12 +195,18 @@ def _choose(
     return count - first
 
 
+@plain_kernel
+def _plus(total: float, energy: float) -> float:
+    """Their sum, rounded once and in this order, in whichever kernel."""
+    return total + energy
+
+
 @kernel
 def _write(
     candidates: Candidates, scene: ContactScene, stiffness: Array, h2: float, chosen: Chosen, row: int, n: int,
     end: int, active: ActiveContacts,
 ) -> int:  # fmt: skip
-    """Contacts from n up to `end` ← what was chosen from a row on; from there on pieces of runs, and where these end."""
+    """Contacts from n up to `end` ← what was chosen from a row on; where pieces of runs end, which begin there too."""
     pairs, numbers, rows, measured = candidates.pairs, candidates.numbers, chosen.candidate, chosen.measured
     squared, weights, slopes, kappas, r = active.squared, active.weight, active.slope, active.kappa, active.r
     xi, bodies, candidate, energy, V, x_base = (
@@ -261,11 +229,9 @@ def _write(
             one, other, total = a, b, 0.0
             piece += 1
             note_run(pieces, natural(piece), entry, a, b)
-            write_soon(pieces.row, piece + 8)
-            write_soon(pieces.pair, piece + 4)
-            write_soon(totals, piece + 8)
+            write_soon(totals, piece + LINE)
         energy[entry] = value = weight * kappa * value
-        total += value
+        total = _plus(total, value)
         totals[natural(piece)] = total
         bodies[entry, 0], bodies[entry, 1], candidate[entry] = a, b, k
         x = (pairs[k, X0], pairs[k, X0 + 1], pairs[k, X0 + 2], pairs[k, X0 + 3])
@@ -289,31 +255,9 @@ def _sum(owner: Indices, chosen: Chosen, active: ActiveContacts, E: Array) -> No
             a, b, total = runs.pairs[run, 0], runs.pairs[run, 1], totals[k]
             if k + 1 == pieces.span[part, 1]:
                 for n in range(chosen.first[part + 1], runs.first[run + 1]):
-                    total += energy[n]
+                    total = _plus(total, energy[n])
             E[owner_of(owner, a, b)] += total
             run += 1
-
-
-@kernel
-def _bound(bounds: Indices, part: int, parts: int) -> int:
-    """The candidate that one of so many chunks begins with."""
-    whole, rest = divmod(part * MOST, parts)
-    return bounds[whole] + (rest * (bounds[whole + 1] - bounds[whole]) // parts if rest else 0)
-
-
-@kernel
-def _balance(chosen: Chosen) -> None:
-    """bounds ← parts of equal work, as contacts lie in the present chunks."""
-    bounds, first = chosen.bounds.copy(), chosen.first
-    parts, chunk, low, high = len(first) - 1, 0, 0.0, 0.0
-    total = bounds[MOST] + _CONTACT * first[parts]
-    for part in range(1, MOST):
-        wanted = total * part / MOST
-        while high < wanted:
-            begin, end, low = _bound(bounds, chunk, parts), _bound(bounds, chunk + 1, parts), high
-            chunk += 1
-            high = end + _CONTACT * first[chunk]
-        chosen.bounds[part] = begin + int((wanted - low) / (high - low) * (end - begin))
 
 
 _GO, _FOLLOW, _CHOOSE, _COUNT, _WRITE, _SUM = (1 << phase for phase in range(6))
@@ -349,7 +293,7 @@ def find_phases(
     n, end = first[part], first[part + 1]
     if not whole:
         parts = len(first) - 1
-        start, stop = _bound(chosen.bounds, part, parts), _bound(chosen.bounds, part + 1, parts)
+        start, stop = bound(chosen.bounds, part, parts), bound(chosen.bounds, part + 1, parts)
     if phases & _CHOOSE:
         end = first[part + 1] = _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
         if not whole:
@@ -364,7 +308,7 @@ def find_phases(
         _sum(owner, chosen, active, E)
         if not whole and first[-1] > chosen.most[0]:
             chosen.most[0] = first[-1]
-            _balance(chosen)
+            balance(chosen)
     return end - n
 
 

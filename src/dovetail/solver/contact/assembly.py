@@ -46,9 +46,8 @@ def assemble_phases(
         rows = max(contacts + frictions, 1)  # a chunk has the same share of both: they are of the same bodies
         normal_terms(s, candidates, active, start * contacts // rows, stop * contacts // rows, room.normal)
         friction_terms(f, Q_start, Q, active, start * frictions // rows, stop * frictions // rows, room.rubbing)
-    if phases & RUNS:
-        if contacts:
-            sort_by_body(s.runs)
+    if phases & RUNS and contacts:
+        sort_by_body(s.runs)
     if phases & GATHER:
         T = np.empty((14, 8))
         runs = s.runs if contacts else f.runs

@@ -83,9 +83,8 @@ def bound_phases(
         everyone = islands.is_free
         keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, everyone, shares, all_of_them)
         guard_what_is_held(islands)
-    if phases & FORESEE:
-        if frictions and foresee(f, y, islands.unconverged, (0, 0, frictions)):
-            size_by_rests(f, frictions, 1, islands, numbers[STEP_TOL])
+    if phases & FORESEE and frictions and foresee(f, y, islands.unconverged, (0, 0, frictions)):
+        size_by_rests(f, frictions, 1, islands, numbers[STEP_TOL])
     return found, count
 
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.solver.blocks import Blocks
-from dovetail.solver.contact.active import ActiveContacts, Chosen, find_active
+from dovetail.solver.contact.active import ActiveContacts, find_active
 from dovetail.solver.contact.assembly import Assembly, assemble
 from dovetail.solver.contact.barrier import adaptive
 from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import KEEP, TIGHTEN, free_share
+from dovetail.solver.contact.chosen import Chosen
 from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, slide_on
 from dovetail.solver.contact.kinds import A, B

@@ -85,8 +85,8 @@ class Frictions(Record):
         super().__init__(
             xi=np.empty((0, 8)), tangent=np.empty((0, 2, 3)), load=np.empty(0), roll=np.empty((0, 2)),
             bodies=np.empty((0, 2), np.int64), candidate=np.empty(0, np.int64), carried=np.empty((0, 2)), epsilon=0.0,
-            aim=np.empty((0, 2)), law=np.empty((0, 4)), rest=np.empty(0), edge=np.zeros(MOST), mass=mass, runs=Runs(len(mass)),
-            pieces=Pieces(),
+            aim=np.empty((0, 2)), law=np.empty((0, 4)), rest=np.empty(0), edge=np.zeros(MOST), mass=mass,
+            runs=Runs(len(mass)), pieces=Pieces(),
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:

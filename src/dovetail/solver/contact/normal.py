@@ -16,8 +16,6 @@ gradient of their mollifier, κ b m′ ∂|u × v|².
 
 from __future__ import annotations
 
-import numpy as np
-
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.active import ActiveContacts
@@ -122,9 +120,7 @@ def _gradient(
             add_mollifiers(s, candidates, scene, runs, b, g)
 
 
-def add_normal_gradient(
-    s: ActiveContacts, scene: ContactScene, terms: Terms, everybody: Indices, g: Array
-) -> None:
+def add_normal_gradient(s: ActiveContacts, scene: ContactScene, terms: Terms, everybody: Indices, g: Array) -> None:
     """g += gradient of the barrier alone, of everybody (n,); terms are room to work in."""
     if s.count == 0:
         return

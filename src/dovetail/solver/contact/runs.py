@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernel.ahead import write_soon
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, i8
 from dovetail.typing import Array, Indices
 
 __all__ = [
-    "Pieces", "Runs", "add_force", "by_rows", "join_pieces", "list_runs", "note_run", "owner_of", "run_of",
+    "LINE", "Pieces", "Runs", "add_force", "by_rows", "join_pieces", "list_runs", "note_run", "owner_of", "run_of",
     "sort_by_body",
 ]  # fmt: skip
+
+LINE = 8
+"""Words of a line of the cache."""
 
 
 class Pieces(Record):
@@ -78,8 +82,9 @@ class Runs(Record):
 @kernel
 def note_run(pieces: Pieces, k: int, row: int, a: int, b: int) -> None:
     """Piece k begins with a row of two bodies; b is −1 for a half-plane."""
-    pieces.row[k] = row
-    pieces.pair[k, 0], pieces.pair[k, 1] = max(a, b), min(a, b)
+    pieces.row[k], pieces.pair[k, 0], pieces.pair[k, 1] = row, max(a, b), min(a, b)
+    write_soon(pieces.row, k + LINE)  # which one thread has read all of
+    write_soon(pieces.pair, k + LINE // 2)
 
 
 @kernel
