@@ -44,15 +44,17 @@ def measure(centre: Array, half: Array, s: Islands, y: Array, step_tol: float, r
     half (n, 3) are the boxes.
     """
     largest_step = largest_rate = 0.0
+    # fields of records are taken out of loops: kernels would load them again after each write
+    of, running, sizes, steps, rates, alpha = s.of, s.running, s.size, s.step, s.rate, s.alpha
     for m in range(s.count):
-        s.size[m], s.alpha[m] = 0.0, 1.0
-        if s.running[m]:
-            s.step[m] = s.rate[m] = 0.0
+        sizes[m], alpha[m] = 0.0, 1.0
+        if running[m]:
+            steps[m] = rates[m] = 0.0
             s.taken[m] += 1
-    for b in range(len(s.of)):
-        m = s.of[b]
-        if m < 0:
+    for b in range(len(of)):
+        if of[b] < 0:
             continue
+        m = natural(of[b])
         step = rate = total = 0.0
         for x in range(3):
             middle, spread = y[b, x], 0.0
@@ -66,9 +68,9 @@ def measure(centre: Array, half: Array, s: Islands, y: Array, step_tol: float, r
             step = max(step, abs(middle) + spread)
         if not abs(total) < math.inf:
             step = rate = math.inf
-        s.size[m] = max(s.size[m], max(step / step_tol, rate / rate_tol))
-        if s.running[m]:
-            s.step[m], s.rate[m] = max(s.step[m], step), max(s.rate[m], rate)
+        sizes[m] = max(sizes[m], max(step / step_tol, rate / rate_tol))
+        if running[m]:
+            steps[m], rates[m] = max(steps[m], step), max(rates[m], rate)
         largest_step, largest_rate = max(largest_step, step), max(largest_rate, rate)
     return largest_step, largest_rate
 
@@ -90,11 +92,12 @@ def keep_from_inverting(s: Islands, Q: Array) -> bool:
 @kernel
 def total_by_island(s: Islands, E: Array) -> None:
     """total ← sum of the energies E (n,) over the bodies of each island."""
+    of, total = s.of, s.total
     for m in range(s.count):
-        s.total[m] = 0.0
-    for b in range(len(s.of)):
-        if s.of[b] >= 0:
-            s.total[s.of[b]] += E[b]
+        total[m] = 0.0
+    for b in range(len(of)):
+        if of[b] >= 0:
+            total[natural(of[b])] += E[b]
 
 
 @kernel
@@ -104,16 +107,16 @@ def set_limits(weights: Weights, s: Islands, Q: Array, E: Array) -> None:
     An energy changes by ε √(2E Σ (m|p|² + h²κV)), noise, because positions and axes are rounded.
     """
     total_by_island(s, E)
-    c, w, mass = weights.c, weights.w, weights.bodies.mass
+    c, w, mass, of, noise, total = weights.c, weights.w, weights.bodies.mass, s.of, s.noise, s.total
     for m in range(s.count):
-        s.noise[m] = 0.0
-    for b in range(len(s.of)):
-        if s.of[b] >= 0:
+        noise[m] = 0.0
+    for b in range(len(of)):
+        if of[b] >= 0:
             squared = Q[b, 0, 0] * Q[b, 0, 0] + Q[b, 0, 1] * Q[b, 0, 1] + Q[b, 0, 2] * Q[b, 0, 2]
-            s.noise[s.of[b]] += c[b] * mass[b, 0, 0] * squared + w[b]
+            noise[natural(of[b])] += c[b] * mass[b, 0, 0] * squared + w[b]
     for m in range(s.count):
-        s.noise[m] = _ROUND_OFF * math.sqrt(2.0 * max(s.total[m], 0.0) * s.noise[m])
-        s.limit[m] = s.total[m] * (1.0 + SLACK) + s.noise[m]
+        noise[m] = _ROUND_OFF * math.sqrt(2.0 * max(total[m], 0.0) * noise[m])
+        s.limit[m] = total[m] * (1.0 + SLACK) + noise[m]
 
 
 @kernel
@@ -190,15 +193,19 @@ def damp(s: Islands, y: Array, before: Array) -> None:
     old, new, both = s.total, s.limit, s.shortest
     for m in range(s.count):
         old[m] = new[m] = both[m] = 0.0
-    for b in range(len(s.of)):
-        m = s.of[b]
-        if m < 0:
+    of = s.of
+    for b in range(len(of)):
+        if of[b] < 0:
             continue
+        m = natural(of[b])
+        product = last = now = 0.0
         for i in range(12):
-            both[m] += y[b, i] * before[b, i]
-            old[m] += before[b, i] * before[b, i]
-            new[m] += y[b, i] * y[b, i]
+            product += y[b, i] * before[b, i]
+            last += before[b, i] * before[b, i]
+            now += y[b, i] * y[b, i]
+        for i in range(12):
             before[b, i] = y[b, i]
+        both[m], old[m], new[m] = both[m] + product, old[m] + last, new[m] + now
     for m in range(s.count):
         last, now = math.sqrt(old[m]), math.sqrt(new[m])
         if s.guarded[m] and not s.done[m] and both[m] < _TURN * last * now:

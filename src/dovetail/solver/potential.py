@@ -187,7 +187,7 @@ class Potential:
     def run(self, wanted: int, y: Array, at: Evaluation, to: Evaluation) -> None:
         """Phases of the step −y from one state to another; see phases.py, and `numbers` for what they tell."""
         if wanted & phases.ENERGIES and self.constraints is None:
-            spans = chunks(len(y), _COST_TO_WEIGH)
+            spans = chunks(len(to.Q), _COST_TO_WEIGH)
             if len(spans) > 1:
                 self._run_in_chunks(wanted, y, at, to, spans)
                 return
