@@ -1,4 +1,5 @@
 """Threads inside a step: python benchmarks/cores.py [--scene "pile 8000" …] [--threads 1 2] [--against PATH] [--write]
+                                                   [--resident 2.5]
 
 Worlds that differ in the number of threads alone take turns, some frames each, in processes of their own: what else
 runs on the machine meets all of them, and ratios are those of the sums over frames. A turn is of several frames, as
@@ -14,6 +15,9 @@ of each frame the least time counts: a virtual machine may take milliseconds to 
                     which they cannot, count as well)
     per contact     candidates by contacts, at the last frame
     memory          most that the process has had [GB]
+    resident        the ratio where processes have so much memory [GB] from the beginning, and keep it (`--resident`):
+                    a virtual machine whose host lends its memory out may take 8 µs for each page that is new to it,
+                    fifty times as long as others, which is a third of the time of the pile of 8,000
     before          time of the other checkout by that of one thread of this one
 
 Each scene takes less than ten minutes. With `--write` what is found goes into docs/benchmarks/cores.json, scene by
@@ -60,11 +64,13 @@ def busy() -> float:
 class Process:
     """A world that takes a step when it is told to."""
 
-    def __init__(self, name: str, threads: int, frames: int, source: Path) -> None:
+    def __init__(self, name: str, threads: int, frames: int, source: Path, resident: float) -> None:
         self.told = list[dict[str, float]]()
+        keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)} if resident else {}  # glibc's
+        script, what = Path(__file__).with_name("cores_world.py"), (name, threads, frames, resident)
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("cores_world.py")), name, str(threads), str(frames)],
-            env={**os.environ, "PYTHONPATH": str(source), "DOVETAIL_THREADS": "1"},
+            [sys.executable, str(script), *map(str, what)],
+            env={**os.environ, "PYTHONPATH": str(source), "DOVETAIL_THREADS": "1", **keep},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -92,12 +98,14 @@ class Process:
 Ends = dict[str, dict[str, Any]]
 
 
-def taken(name: str, counts: list[int], against: Path | None, frames: int) -> tuple[dict[str, Process], Ends]:
+def taken(
+    name: str, counts: list[int], against: Path | None, frames: int, resident: float
+) -> tuple[dict[str, Process], Ends]:
     """Processes that have taken so many frames beyond the first, by number of threads; what they told at the end."""
     skip = SCENES[name][1]
-    worlds = {str(count): Process(name, count, skip + frames, ROOT / "src") for count in counts}
+    worlds = {str(count): Process(name, count, skip + frames, ROOT / "src", resident) for count in counts}
     if against is not None:
-        worlds["before"] = Process(name, 0, skip + frames, against.resolve() / "src")
+        worlds["before"] = Process(name, 0, skip + frames, against.resolve() / "src", resident)
     for first in range(0, skip + frames, _TURN):
         for world in worlds.values():
             world.told += world.ask(f"step {min(_TURN, skip + frames - first)}")["frames"]
@@ -106,12 +114,14 @@ def taken(name: str, counts: list[int], against: Path | None, frames: int) -> tu
     return worlds, {key: world.ask("end") for key, world in worlds.items()}
 
 
-def measure(name: str, counts: list[int], against: Path | None, frames: int | None, repeat: int) -> dict[str, Any]:
+def measure(
+    name: str, counts: list[int], against: Path | None, frames: int | None, repeat: int, resident: float
+) -> dict[str, Any]:
     """What is told of a scene, by number of threads."""
     frames = frames or SCENES[name][2]
-    worlds, ends = taken(name, counts, against, frames)
+    worlds, ends = taken(name, counts, against, frames, resident)
     for _ in range(repeat - 1):
-        others, _ = taken(name, counts, against, frames)
+        others, _ = taken(name, counts, against, frames, resident)
         for key, other in others.items():
             pairs = zip(worlds[key].told, other.told, strict=True)
             worlds[key].told = [min(pair, key=lambda frame: frame["wall"]) for pair in pairs]
@@ -134,15 +144,17 @@ def measure(name: str, counts: list[int], against: Path | None, frames: int | No
 def lines_of(found: dict[str, Any]) -> list[str]:
     """The table of all scenes."""
     lines = [
-        "| scene | bodies | contacts | candidates per contact | threads | ms a step | ratio | processor ms | GB |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| scene | bodies | contacts | candidates per contact "
+        "| threads | ms a step | ratio | resident | processor ms | GB |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, scene in found.items():
         for count, told in scene["threads"].items():
             head = f"{scene['bodies']:,} | {scene['contacts']:,} | {scene['per contact']:.1f}"
+            resident = f"{scene['resident'][count]:.2f}" if count in scene.get("resident", {}) else ""
             lines.append(
-                f"| {name} | {head} | {count} | {told['wall']:.1f} | {told['ratio']:.2f} | {told['processor']:.1f} "
-                f"| {told['memory']:.2f} |"
+                f"| {name} | {head} | {count} | {told['wall']:.1f} | {told['ratio']:.2f} | {resident} "
+                f"| {told['processor']:.1f} | {told['memory']:.2f} |"
             )
     return lines
 
@@ -181,6 +193,7 @@ def main() -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, 2, processors()}))
     parser.add_argument("--frames", type=int, help="as many as are measured; for all scenes")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--resident", type=float, default=0.0, help="GB that processes have from the beginning")
     parser.add_argument("--against", type=Path, help="another checkout")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--page", action="store_true", help="from what was found before")
@@ -190,7 +203,8 @@ def main() -> None:
         return
     for name in given.scene:
         others = busy() if given.write else 0.0
-        found = measure(name, sorted({1, *given.threads}), given.against, given.frames, given.repeat)
+        counts = sorted({1, *given.threads})
+        found = measure(name, counts, given.against, given.frames, given.repeat, given.resident)
         for count, told in found["threads"].items():
             words = ", ".join(f"{what} {value:.2f}" for what, value in told.items())
             print(f"{name:14} {count} threads: {words}", flush=True)
@@ -200,6 +214,11 @@ def main() -> None:
             print(f"{name:14} is not written: other programs had {others:.0%} of the machine", flush=True)
         elif given.write:
             known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+            before = known.get(name, {})
+            if given.resident:
+                found = {**before, "resident": {str(k): found["threads"][str(k)]["ratio"] for k in counts}}
+            elif "resident" in before:
+                found["resident"] = before["resident"]
             RESULTS.write_text(json.dumps({**known, name: found}, indent=1) + "\n", encoding="utf-8")
             write_page()
 

@@ -1,4 +1,4 @@
-"""One world of benchmarks/cores.py in a process of its own: python benchmarks/cores_world.py scene threads frames
+"""One world of benchmarks/cores.py in a process of its own: python benchmarks/cores_world.py scene threads frames GB
 
 For a line "step 10" it takes so many, and tells of each of them in one line; "end" tells of the whole run. Of dovetail
 it uses only what older checkouts have as well, so that these can be compared: PYTHONPATH says which one runs.
@@ -94,6 +94,7 @@ class Shared:
 
 def main() -> None:
     name, threads, frames = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    np.ones(int(1e9 / 8 * float(sys.argv[4])))  # freed at once; the process keeps it where it was told to
     scene = describe(SCENES[name][0](frames))[0]
     scene.config["sanity_check/enable"] = 0
     if threads:
