@@ -120,7 +120,7 @@ class Blocks(Record):
         self._pool = Pool()
         self.net: Net | None = None
         self._system: System | None = None
-        self.laid_out = self._iterates = False
+        self.laid_out = self._iterates = self._is_net = False
         self._spans: Sequence[Span] = [(0, 0, 0)]
         self._leaves: Indices = np.zeros(2, np.int64)
         self._rest = np.zeros(n, np.int64)
@@ -163,6 +163,7 @@ class Blocks(Record):
         self.in_net[joined] = 1
         self.in_net[self.position < 0] = 0
         self.net = Net(np.where(self.position[joined] >= 0, joined, -1)) if len(joined) else None
+        self._is_net = self.net is not None and bool(self.in_net[self._free].all())  # no rows are left to be factored
 
     def _room(self, count: int) -> Array:
         """Room for so many blocks, of arbitrary contents."""
@@ -171,7 +172,7 @@ class Blocks(Record):
 
     def take_up(self) -> None:
         """Have no blocks any more."""
-        self.laid_out = self._iterates = False
+        self.laid_out = self._iterates = self._is_net = False
         self.net = self._system = None
         self.position[:] = self._node
         self.in_net[:] = self.iterative[:] = 0
@@ -205,7 +206,7 @@ class Blocks(Record):
     @property
     def in_one_piece(self) -> bool:
         """Whether rows are factored one after the other, by one thread."""
-        return not isinstance(self._spans, Spans) or is_little(1e3 * self._spans.work)
+        return type(self._spans) is not Spans or is_little(1e3 * self._spans.work)
 
     def iterates(self, active: Indices) -> bool:
         """Whether conjugate gradients solve the part of an active body (n,)."""
@@ -226,7 +227,7 @@ class Blocks(Record):
     def factor(self, active: Indices) -> int:
         """Factor the rows of active bodies. Returns −1, or a body at which they are not positive definite."""
         bad = -1 if self.net is None else self.net.factor(active, self.D)
-        if bad < 0:
+        if bad < 0 and not self._is_net:
             rest = self.by_factor(active)
             rows = (self.order, self.row_start, self.column)
             bad = int(max(map_chunks(factor, as_cut(self._spans), *rows, rest, self.D, self.U, self.R)))
@@ -245,8 +246,9 @@ class Blocks(Record):
             chosen = active * self.iterative
             if chosen.any():
                 self.iterate(chosen, tolerance, _ROUNDS, b)
-        rows = (self.order, self.row_start, self.column)
-        map_chunks(solve, as_cut(self._spans), *rows, self.by_factor(active), self.D, self.U, self.R, b)
+        if not self._is_net:
+            rows = (self.order, self.row_start, self.column)
+            map_chunks(solve, as_cut(self._spans), *rows, self.by_factor(active), self.D, self.U, self.R, b)
         clear_resting(active, b)
         return b
 

@@ -247,12 +247,13 @@ class Directions:
             if potential.exact is not None:
                 potential.exact.direction(at.Q, blocks, active, y)
             return
-        for form in (exact and not blocks.iterates(active), False):
+        iterates = blocks.iterates(active)
+        for form in (exact and not iterates, False):
             potential.assemble(at, form, active, blocks)
             self.damping.add(active, blocks.D)
             bad = blocks.factor(active)
             if bad < 0:
-                blocks.solve(active, blocks.g, self._rigour(active, iteration))
+                blocks.solve(active, blocks.g, self._rigour(active, iteration) if iterates else _ROUGH)
                 if potential.exact is not None:
                     potential.exact.direction(at.Q, blocks, active, blocks.g)
                 copy_active(active, blocks.g, y)

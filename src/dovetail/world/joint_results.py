@@ -89,14 +89,13 @@ class JointResults:
         for term in lowered.terms:
             term.add_forces(Q, G)
         G /= h * h
-        ends = np.cumsum([lowered.points.count, lowered.slides.count])
-        on_points, on_slides, on_combined = np.split(state.carried, ends)
-        add_row_forces(lowered.points, h, Q, on_points, G)
-        add_row_forces(lowered.slides, h, Q, on_slides, G)
+        points, rows = lowered.points.count, lowered.points.count + lowered.slides.count
+        add_row_forces(lowered.points, h, Q, state.carried[:points], G)
+        add_row_forces(lowered.slides, h, Q, state.carried[points:rows], G)
         if lowered.laws is not None:
             lowered.laws.add_forces(lowered.own_laws, h, Q, G)
         if lowered.exact is not None:
-            lowered.exact.combined.add_forces(Q, on_combined, G)
+            lowered.exact.combined.add_forces(Q, state.carried[rows:], G)
         return G
 
     def exerted(self, state: State) -> tuple[Array, Array]:
