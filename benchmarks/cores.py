@@ -6,6 +6,7 @@ runs on the machine meets all of them, and ratios are those of the sums over fra
 programs take them, because the first one after others have had the processors finds threads asleep and caches full of
 what is theirs. They go through the same states, bit for bit, which is checked. All that is done `--repeat` times, and
 of each frame the least time counts: a virtual machine may take milliseconds to find memory that nobody has had yet.
+What processes that have just ended had is found at once, by who comes first: every second time the others begin.
 `--against` another checkout lets that one take turns too, with one thread. Told for each scene and number of threads:
 
     wall            mean ms a step, `advance` and `retrieve`
@@ -99,15 +100,16 @@ Ends = dict[str, dict[str, Any]]
 
 
 def taken(
-    name: str, counts: list[int], against: Path | None, frames: int, resident: float
+    name: str, counts: list[int], against: Path | None, frames: int, resident: float, backwards: bool
 ) -> tuple[dict[str, Process], Ends]:
     """Processes that have taken so many frames beyond the first, by number of threads; what they told at the end."""
     skip = SCENES[name][1]
     worlds = {str(count): Process(name, count, skip + frames, ROOT / "src", resident) for count in counts}
     if against is not None:
         worlds["before"] = Process(name, 0, skip + frames, against.resolve() / "src", resident)
+    order = list(worlds.values())[:: -1 if backwards else 1]
     for first in range(0, skip + frames, _TURN):
-        for world in worlds.values():
+        for world in order:
             world.told += world.ask(f"step {min(_TURN, skip + frames - first)}")["frames"]
     for world in worlds.values():
         del world.told[:skip]
@@ -119,9 +121,9 @@ def measure(
 ) -> dict[str, Any]:
     """What is told of a scene, by number of threads."""
     frames = frames or SCENES[name][2]
-    worlds, ends = taken(name, counts, against, frames, resident)
-    for _ in range(repeat - 1):
-        others, _ = taken(name, counts, against, frames, resident)
+    worlds, ends = taken(name, counts, against, frames, resident, False)
+    for k in range(1, repeat):
+        others, _ = taken(name, counts, against, frames, resident, k % 2 == 1)
         for key, other in others.items():
             pairs = zip(worlds[key].told, other.told, strict=True)
             worlds[key].told = [min(pair, key=lambda frame: frame["wall"]) for pair in pairs]
@@ -192,7 +194,7 @@ def main() -> None:
     parser.add_argument("--scene", nargs="+", choices=list(SCENES), default=["pile 1000", "wrecking ball", "rings"])
     parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, 2, processors()}))
     parser.add_argument("--frames", type=int, help="as many as are measured; for all scenes")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=4)
     parser.add_argument("--resident", type=float, default=0.0, help="GB that processes have from the beginning")
     parser.add_argument("--against", type=Path, help="another checkout")
     parser.add_argument("--write", action="store_true")

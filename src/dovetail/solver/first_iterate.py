@@ -89,7 +89,8 @@ def _way(newton: Iteration, Q_guess: Array) -> Array:
     """y (n, 12) of the step from the last state to the guess; an array that is used again."""
     model = newton.model
     np.subtract(newton.Q_start, Q_guess, out=model.way.reshape(Q_guess.shape))
-    model.way[model.bodies.is_fixed != 0] = 0.0
+    if len(model.fixed):
+        model.way[model.fixed] = 0.0
     return model.way
 
 

@@ -62,6 +62,7 @@ class Model:
         self.start = Start(bodies.mass_inverse, potential.row_count)
         self.whole, self.share = np.ones(bodies.count), np.ones(bodies.count)  # of a step, by body
         self.way = np.zeros((bodies.count, 12))  # to the guess
+        self.fixed = np.flatnonzero(bodies.is_fixed)
         self.turns = np.zeros(bodies.count, np.int64)  # whose step was changed (contact/swing.py)
         without_start = (bodies.external_kinetic != 0) | (bodies.is_dynamic == 0)
         without_start[np.concatenate([other.needs_bdf1() for other in potential.others])] = True

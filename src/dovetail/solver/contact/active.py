@@ -16,7 +16,7 @@ from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.kernel.threads import chunks, map_phases
 from dovetail.solver.contact.barrier import barrier, mollifier
 from dovetail.solver.contact.candidates import Candidates, move_vertices
-from dovetail.solver.contact.chosen import Chosen, balance, bound
+from dovetail.solver.contact.chosen import Chosen, balance, bound, place
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
 from dovetail.solver.contact.kinds import (
     D_HAT,
@@ -247,20 +247,21 @@ def _write(
 def _sum(owner: Indices, chosen: Chosen, active: ActiveContacts, E: Array) -> None:
     """E[owner] += energies, run by run: the same sums, wherever chunks begin."""
     energy, totals, pieces, runs = active.energy, chosen.total, chosen.pieces, active.runs
-    run = 0
+    run = end = 0
     for part in range(len(pieces.span)):
+        end += chosen.counts[part]
         for k in range(pieces.span[part, 0], pieces.span[part, 1]):
             if pieces.row[k] != runs.first[run]:
                 continue  # a run that goes on from the chunk before
             a, b, total = runs.pairs[run, 0], runs.pairs[run, 1], totals[k]
             if k + 1 == pieces.span[part, 1]:
-                for n in range(chosen.first[part + 1], runs.first[run + 1]):
+                for n in range(end, runs.first[run + 1]):
                     total = _plus(total, energy[n])
             E[owner_of(owner, a, b)] += total
             run += 1
 
 
-_GO, _FOLLOW, _CHOOSE, _COUNT, _WRITE, _SUM = (1 << phase for phase in range(6))
+_GO, _FOLLOW, _CHOOSE, _WRITE, _SUM = (1 << phase for phase in range(5))
 ALL = _GO | _FOLLOW | _CHOOSE | _WRITE | _SUM
 
 
@@ -271,9 +272,9 @@ def find_phases(
 ) -> int:  # fmt: skip
     """Phases of `find_active`: span has the part, where it begins and ends, and the phases.
 
-    Among bodies, then pairs and vertices, then candidates, which have bounds of their own; counts, sums, and all phases
-    at once, are over all. Returns the number of contacts, −1 where a gap is closed. Nothing is written where there is
-    no room for all that were counted.
+    Among bodies, then pairs and vertices, then candidates, which have bounds of their own; sums, and all phases at
+    once, are over all. Returns the number of contacts, −1 where a gap is closed. Nothing is written where there is no
+    room for all of them.
     """
     part, start, stop, phases = span
     whole = phases == ALL
@@ -285,31 +286,26 @@ def find_phases(
         move_vertices(watch.vertices, scene.V, Q, 0 if whole else start, last, active.X)
     if not phases & ~(_GO | _FOLLOW):
         return 0
-    first = chosen.first
-    if phases == _COUNT:
-        for each in range(1, len(first)):
-            first[each] = first[each - 1] + first[each] if first[each] >= 0 and first[each - 1] >= 0 else -1
-        return first[-1]
-    n, end = first[part], first[part + 1]
+    counts, parts = chosen.counts, len(chosen.counts)
     if not whole:
-        parts = len(first) - 1
         start, stop = bound(chosen.bounds, part, parts), bound(chosen.bounds, part + 1, parts)
     if phases & _CHOOSE:
-        end = first[part + 1] = _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
+        counts[part] = _choose(watch, candidates, scene, runs, active.X, start, stop, chosen)
         if not whole:
             return 0
-    if end < n or (not whole and not 0 <= first[-1] <= len(active.energy)):
-        return -1
+    n, count = place(counts, part)
+    if not 0 <= count <= len(active.energy):
+        return count
     if phases & _WRITE:
-        chosen.pieces.span[part, 0] = start
-        chosen.pieces.span[part, 1] = _write(candidates, scene, stiffness, h2, chosen, start, n, end, active)
+        end = _write(candidates, scene, stiffness, h2, chosen, start, n, n + counts[part], active)
+        chosen.pieces.span[part, 0], chosen.pieces.span[part, 1] = start, end
     if phases & _SUM:
-        join_pieces(chosen.pieces, first[-1], active.runs)
+        join_pieces(chosen.pieces, count, active.runs)
         _sum(owner, chosen, active, E)
-        if not whole and first[-1] > chosen.most[0]:
-            chosen.most[0] = first[-1]
+        if not whole and count > chosen.most[0]:
+            chosen.most[0] = count
             balance(chosen)
-    return end - n
+    return count
 
 
 def find_active(
@@ -333,8 +329,8 @@ def find_active(
         return bool(count >= 0)
     others, last = max(len(watch.near), len(watch.vertices)), ((spans, _WRITE), (_WHOLE, _SUM))
     bodies, followers = chunks(len(Q), COST_OF_BODY), chunks(others, COST_OF_PAIR)
-    phases = ((bodies, _GO), (followers, _FOLLOW), (spans, _CHOOSE), (_WHOLE, _COUNT), *last)
-    count = map_phases(find_phases, phases, *arguments)[3]
+    phases = ((bodies, _GO), (followers, _FOLLOW), (spans, _CHOOSE), *last)
+    count = map_phases(find_phases, phases, *arguments)[-1]
     if count > len(active.energy):
         active.make_room(count)
         map_phases(find_phases, last, *arguments)

@@ -15,7 +15,7 @@ from dovetail.kernel.threads import MOST
 from dovetail.solver.contact.runs import Pieces
 from dovetail.typing import Array, Indices
 
-__all__ = ["Chosen", "balance", "bound"]
+__all__ = ["Chosen", "balance", "bound", "place"]
 
 _CONTACT = 8  # times as long as of other candidates takes what is done for a contact
 
@@ -28,7 +28,7 @@ class Chosen(Record):
     total (k,)           energy of contacts that follow each other with the same bodies
     pieces               which these are
     bounds (MOST + 1,)   candidates that begin parts of equal work, however many chunks there are
-    first (parts + 1,)   the contact that a chunk begins with
+    counts (parts,)      contacts of each chunk, −1 where a gap is closed
     most (1,)            contacts that there were where the chunks were last made equal
     """
 
@@ -37,13 +37,13 @@ class Chosen(Record):
     total: Array = f8(1)
     pieces: Pieces = nested(Pieces)
     bounds: Indices = i8(1)
-    first: Indices = i8(1)
+    counts: Indices = i8(1)
     most: Indices = i8(1)
 
     def __init__(self) -> None:
         super().__init__(
             candidate=np.empty(0, np.int64), measured=np.empty((0, 8)), total=np.empty(0), pieces=Pieces(),
-            bounds=np.zeros(MOST + 1, np.int64), first=np.zeros(2, np.int64), most=np.zeros(1, np.int64),
+            bounds=np.zeros(MOST + 1, np.int64), counts=np.zeros(1, np.int64), most=np.zeros(1, np.int64),
         )  # fmt: skip
 
     def make_room(self, size: int, parts: int = 1) -> None:
@@ -52,8 +52,8 @@ class Chosen(Record):
             self.measured, self.candidate = np.empty((2 * size, 8)), np.empty(2 * size, np.int64)
             self.total = np.empty(2 * size)
         self.pieces.make_room(size, parts)
-        if len(self.first) != parts + 1:
-            self.first = np.zeros(parts + 1, np.int64)
+        if len(self.counts) != parts:
+            self.counts = np.zeros(parts, np.int64)
         if parts > 1 and self.bounds[-1] != size:
             self.bounds[:], self.most[:] = np.arange(MOST + 1) * size // MOST, 0
 
@@ -66,15 +66,27 @@ def bound(bounds: Indices, part: int, parts: int) -> int:
 
 
 @kernel
+def place(counts: Indices, part: int) -> tuple[int, int]:
+    """The contact that a chunk begins with, and how many there are; −1 where a gap is closed."""
+    first = total = 0
+    for each in range(len(counts)):
+        if counts[each] < 0:
+            return 0, -1
+        first += counts[each] if each < part else 0
+        total += counts[each]
+    return first, total
+
+
+@kernel
 def balance(chosen: Chosen) -> None:
-    """bounds ← parts of equal work, as contacts lie in the present chunks."""
-    bounds, first = chosen.bounds.copy(), chosen.first
-    parts, chunk, low, high = len(first) - 1, 0, 0.0, 0.0
-    total = bounds[MOST] + _CONTACT * first[parts]
+    """bounds ← parts of equal work, as contacts lie in the present chunks, `most` of them."""
+    bounds, counts, parts, contacts = chosen.bounds.copy(), chosen.counts, len(chosen.counts), 0
+    chunk, low, high, total = 0, 0.0, 0.0, bounds[MOST] + _CONTACT * chosen.most[0]
     for part in range(1, MOST):
         wanted = total * part / MOST
         while high < wanted:
             begin, end, low = bound(bounds, chunk, parts), bound(bounds, chunk + 1, parts), high
+            contacts += counts[chunk]
             chunk += 1
-            high = end + _CONTACT * first[chunk]
+            high = end + _CONTACT * contacts
         chosen.bounds[part] = begin + int((wanted - low) / (high - low) * (end - begin))
