@@ -41,6 +41,7 @@ __all__ = [
     "Probe",
     "Stage",
     "box",
+    "boxes_in_touch",
     "random_rotation",
     "scaled",
     "subdivided",
@@ -231,6 +232,16 @@ class Stage:
 
     def probe(self) -> Probe:
         return Probe(self.scene)
+
+
+def boxes_in_touch(count: int) -> Probe:
+    """Boxes beside each other on a half-plane, in rows of three, all in contact."""
+    stage = Stage(d_hat=0.02)
+    stage.material(0.5, 1e8)
+    stage.ground()
+    for k in range(count):
+        stage.add(f"box {k}", BOX, [pose((1.011 * (k % 3), 1.012 * (k // 3), 0.51))])
+    return stage.probe()
 
 
 # ---- a look into the solver ------------------------------------------------------------------------------------

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contact_scenes import BOX, Stage, pose
+from contact_scenes import boxes_in_touch
 
 from dovetail.kernel.threads import using
 from dovetail.solver.contact.bound import is_small
 from dovetail.solver.phases import RATE, STEP
-
-
-def heap():
-    """Boxes beside each other on a half-plane, all in contact."""
-    stage = Stage(d_hat=0.02)
-    stage.material(0.5, 1e8)
-    stage.ground()
-    for k in range(6):
-        stage.add(f"box {k}", BOX, [pose((1.011 * (k % 3), 1.012 * (k // 3), 0.51))])
-    probe = stage.probe()
-    probe.look(probe.Q)
-    return probe
 
 
 @pytest.mark.parametrize("length", [1e-3, 0.03, 0.2])
@@ -29,7 +17,8 @@ def test_islands_sizes_and_free_shares_are_those_of_the_general_way(length):
     y = length * np.random.default_rng(4).uniform(-1, 1, (6, 12))
     told = []
     for grain in (None, 1e-9):
-        probe = heap()
+        probe = boxes_in_touch(6)
+        probe.look(probe.Q)
         probe.derivatives(probe.Q, look=False)
         probe.iteration.at = probe.at
         islands, watch = probe.model.islands, probe.contact.watch

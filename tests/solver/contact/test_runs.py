@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
-from contact_scenes import BOX, Stage, pose
+from contact_scenes import boxes_in_touch
 
 from dovetail.kernel.threads import MOST, using
 from dovetail.solver.contact.runs import Pieces, Runs, by_rows, list_runs, note_run, owner_of, run_of
@@ -76,12 +76,7 @@ def test_the_first_free_body_owns_the_energy_of_a_pair():
 
 def crowd(grain):
     """Twelve boxes in touch, looked at in chunks of so many microseconds."""
-    stage = Stage(d_hat=0.02)
-    stage.material(0.5, 1e8)
-    stage.ground()
-    for k in range(12):
-        stage.add(f"box {k}", BOX, [pose((1.011 * (k % 3), 1.012 * (k // 3), 0.51))])
-    probe = stage.probe()
+    probe = boxes_in_touch(12)
     with using(2, grain):
         probe.derivatives(probe.Q)
     return probe
