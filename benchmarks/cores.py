@@ -18,7 +18,7 @@ What processes that have just ended had is found at once, by who comes first: ev
     memory          most that the process has had [GB]
     resident        the ratio where processes have so much memory [GB] from the beginning, and keep it (`--resident`):
                     a virtual machine whose host lends its memory out may take 8 µs for each page that is new to it,
-                    fifty times as long as others, which is a third of the time of the pile of 8,000
+                    45 times as long as others, which is up to a sixth of the time of the pile of 8,000
     before          time of the other checkout by that of one thread of this one
 
 Each scene takes less than ten minutes. With `--write` what is found goes into docs/benchmarks/cores.json, scene by
