@@ -30,7 +30,7 @@ from dovetail.solver.contact.kinds import (
     X0,
     A,
     B,
-)  # fmt: skip
+)
 from dovetail.solver.contact.known import (
     COST_OF_BODY,
     COST_OF_PAIR,
@@ -39,7 +39,7 @@ from dovetail.solver.contact.known import (
     follow_bodies,
     follow_pairs,
     remember,
-)  # fmt: skip
+)
 from dovetail.solver.contact.runs import LINE, Runs, join_pieces, note_run, owner_of
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.natural import natural
@@ -90,11 +90,11 @@ class ActiveContacts(Record):
     def make_room(self, size: int) -> None:
         """Room for so many contacts; what was there is lost."""
         if size > len(self.xi):
+            self.runs.make_room(size)
             size = 2 * size
             self.xi, self.r = np.empty((size, 8)), np.empty((size, 3))
             self.squared, self.weight, self.slope, self.kappa, self.energy = (np.empty(size) for _ in range(5))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-            self.runs.make_room(size)
 
     @property
     def pairs(self) -> Indices:

@@ -92,13 +92,12 @@ class Frictions(Record):
     def make_room(self, size: int) -> None:
         """Room for so many rows; what was there is lost."""
         if size > len(self.xi):
+            self.runs.make_room(size)
             size = 2 * size
             self.xi, self.tangent, self.load = np.empty((size, 8)), np.empty((size, 2, 3)), np.empty(size)
             self.roll, self.carried, self.aim = np.empty((size, 2)), np.empty((size, 2)), np.empty((size, 2))
             self.bodies, self.candidate = np.empty((size, 2), np.int64), np.empty(size, np.int64)
             self.law, self.rest, self._force = np.empty((size, 4)), np.empty(size), np.empty((size, 3))
-            self.runs.make_room(size)
-            self.pieces.make_room(size)
 
     def freeze(self, s: ActiveContacts, scene: ContactScene, Q: Array, turning: Turning) -> None:
         """Be the friction of the contacts s at Q."""
