@@ -191,13 +191,16 @@ def twist(
 
 
 @kernel
-def lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, w: Array, V: Array) -> None:
+def lag(mass: Array, chosen: Flags, island: Indices, h: float, a: Array, u: Array, w: Array, V: Array) -> None:
     """V of chosen bodies −= h/2 (u + w), of which no more than the acceleration a (n, 4, 3) by loads can balance u.
 
-    Nothing where a body leaves faster than loads can bring it back in a step.
+    Nothing where a body leaves faster than loads can bring it back in a step. All chosen bodies of an island (n,) take
+    the same share, the least of theirs: what pushes one of them pushes another one back.
     """
-    for b in range(len(V)):
-        if not chosen[b]:
+    n = len(V)
+    share = np.ones(n)
+    for b in range(n):
+        if not chosen[b] or island[b] < 0:
             continue
         loads = pushes = leaves = 0.0
         for i in range(4):
@@ -207,13 +210,14 @@ def lag(mass: Array, chosen: Flags, h: float, a: Array, u: Array, w: Array, V: A
                     loads += mass[b, i, j] * a[b, i, x] * a[b, j, x]
                     pushes += mass[b, i, j] * u[b, i, x] * u[b, j, x]
         if leaves > h * np.sqrt(loads * pushes):
-            continue
-        scale = 0.5 * h
-        if pushes > loads:
-            scale *= np.sqrt(loads / pushes)
-        for i in range(4):
-            for x in range(3):
-                V[b, i, x] -= scale * (u[b, i, x] + w[b, i, x])
+            share[island[b]] = 0.0
+        elif pushes > loads:
+            share[island[b]] = min(share[island[b]], np.sqrt(loads / pushes))
+    for b in range(n):
+        if chosen[b] and island[b] >= 0:
+            for i in range(4):
+                for x in range(3):
+                    V[b, i, x] -= share[island[b]] * 0.5 * h * (u[b, i, x] + w[b, i, x])
 
 
 @kernel

@@ -11,7 +11,8 @@ that lasts, the lag lasts too and does no harm. Where it turns with the motion, 
 
     f = M⁻¹(force that the last step had beyond Q̃) − ¼ of the inner forces of Â,  f′ that of the step before
     w, w′ likewise, by friction that slides
-    φ = max(0, 1 − (4r)⁴),  r = ‖Δ‖_M/‖f‖_M over all that contacts and joints connect: 0 at impacts
+    φ = max(0, 1 − (4r)⁴),  r = ‖Δ‖_M/‖f‖_M over all that contacts and joints connect: 0 at impacts, and where a
+        contact has begun or ended, for then the force that is gone would be followed by one of its two bodies alone
     Δ = f − f′ − ½(w − w′),  y = P_c⁻¹ MΔ,    P_c = P + h²(Hessian of γ·barrier, friction and laws at Qₙ)
     γ = 1 + (x/0.05)⁴,  x = −h²⟨Δ, D⟩_M/‖D‖²_M over the same,  D = Qₙ − Qₙ₋₁
     ℓ = −h²φ Σ S_ij f_i × v_j − ½hφ Σ d × F_w
@@ -106,6 +107,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     if contact is not None:
         s = contact.press(Q, h)
         unite_pairs(parent, bodies.is_free, s.runs.pairs, len(s.pairs))
+        sizes[1, state.changed] = np.inf
     islands.number()
     chosen, waits = np.zeros((2, n), np.int64)
     follows = judge(islands, sizes, h, state.dt_before, active, phi, rigour, chosen, waits)
@@ -135,7 +137,10 @@ def _begun(model: Model, state: State, h: float, a: Array, fresh: Flags, rubbing
     rubbing[fresh] = contact.drag(Q, V, h, s)[fresh]
     push(model, active, known, g / (-h * h), pushed[0], u)
     push(model, active, known, rubbing[:, :12], pushed[1], w)
-    lag(model.bodies.mass, fresh, h, a, u, w, V)
+    parent = model.islands.separate()
+    unite_pairs(parent, model.bodies.is_free, s.runs.pairs, len(s.pairs))
+    model.islands.number()
+    lag(model.bodies.mass, fresh, model.islands.of, h, a, u, w, V)
     return pushed[0] + pushed[1]
 
 

@@ -140,6 +140,17 @@ class Iteration:
         exact = self.potential.exact
         return exact is not None and not exact.stay_closed
 
+    def lands(self, in_flight: Flags | None) -> bool:
+        """Whether a contact of the present iterate holds a body in flight (n,); `landed` of the solution ← all it holds."""
+        contact, found = self.model.contact, self.at.contacts
+        if in_flight is None or contact is None or found is None or not found.count:
+            return False
+        landed = contact.in_touch(found)
+        if not np.count_nonzero(landed & in_flight):
+            return False
+        self.solution.landed = landed
+        return True
+
     # ---- steps -----------------------------------------------------------------------------------------------
 
     def direction(self, exact: bool = True, iteration: int = 0) -> Array:

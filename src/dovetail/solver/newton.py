@@ -18,15 +18,19 @@ from dovetail.solver.iteration import Iteration
 from dovetail.solver.model import Model
 from dovetail.solver.quiet import GUESS_TRIALS
 from dovetail.solver.solution import Solution, Tolerances
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 __all__ = ["minimise"]
 
 
 def minimise(
-    model: Model, Q_start: Array, Q_guess: Array, h: float, tolerances: Tolerances, trials: int = GUESS_TRIALS
-) -> Solution:
-    """Minimise the potential of one step of length h; a guess may take `trials` steps to prove itself."""
+    model: Model, Q_start: Array, Q_guess: Array, h: float, tolerances: Tolerances, trials: int = GUESS_TRIALS,
+    in_flight: Flags | None = None,
+) -> Solution:  # fmt: skip
+    """Minimise the potential of one step of length h; a guess may take `trials` steps to prove itself.
+
+    It is broken off at the first iterate where a contact holds one of the bodies in flight (n,).
+    """
     if model.islands.count == 0:
         return Solution(Q_guess, converged=True)
     quiet = model.quiet.minimise(Q_start, Q_guess, h, tolerances, trials)
@@ -39,7 +43,8 @@ def minimise(
         trials = 0
     newton = Iteration(model, Q_start, h, tolerances)
     solution = newton.solution
-    if begin(newton, Q_start.copy() if substeps > 1 else Q_guess, min(trials, tolerances.max_iter // 2)):
+    is_settled = begin(newton, Q_start.copy() if substeps > 1 else Q_guess, min(trials, tolerances.max_iter // 2))
+    if newton.lands(in_flight) or is_settled:
         return solution
     # what exact joints lack is made up by whole steps alone
     ccd_tol = tolerances.ccd_tol if model.potential.exact is None else 1.0
@@ -55,6 +60,8 @@ def minimise(
             left = newton.end_early(not_taken, left)
         if left == 0:
             solution.converged = True
+            break
+        if newton.lands(in_flight):
             break
         finish_islands(model.islands, model.islands.done)
     return solution

@@ -142,7 +142,7 @@ class Quiet:
         if model.contact is not None:
             model.contact.watch.ahead = 0
             model.contact.commit_clear(h)
-        state.accept(h, methods.landing(model.nobody)[1], model.untouched, model.unrubbed, model.nobody)
+        state.accept(h, methods.landing(model.nobody)[1], model.untouched, model.unrubbed, model.nobody, model.nobody)
         model.commit(h, converged=True)
         self.was_whole = True
         return found

@@ -300,13 +300,23 @@ def _all_touch(r: Repose) -> bool:
 
 
 @kernel
+def _are_the_same(pairs: Indices, runs: Runs) -> bool:
+    """Whether runs are those of these pairs of bodies (k, 2)."""
+    same = runs.number[0] == len(pairs)
+    for k in range(len(pairs) if same else 0):
+        same = same and runs.pairs[k, 0] == pairs[k, 0] and runs.pairs[k, 1] == pairs[k, 1]
+    return same
+
+
+@kernel
 def _end(r: Repose) -> bool:
     """The new state, its contacts and friction; whether all is well."""
     frictions = r.counts[FRICTIONS]
     _run(r, _REMEMBER)
     _fill(r.E_contact, 0.0)
+    before = r.survey.runs.pairs[: r.survey.runs.number[0]].copy()
     r.counts[CONTACTS] = _run(r, _FIND)
-    if r.counts[CONTACTS] < 0 or not _all_touch(r):
+    if r.counts[CONTACTS] < 0 or not _all_touch(r) or not _are_the_same(before, r.survey.runs):
         return False
     _fill(r.rubbed, 0.0)
     if frictions:

@@ -2,8 +2,9 @@
 
 Both methods of second order suppose that a motion is smooth. A contact or a hard limit is a kink:
 
-    ctr     takes a step that begins in touch as held (held.py), and one that ends there with the velocity of that; as
-            bdf1 one in which the length of an exact rod or the target of an exact drive moves: it would start at rest
+    ctr     takes a step that begins or ends in contact as held (held.py), so that what a contact gives to one body it
+            takes from the other; one that ends at a hard limit with the velocity of that; as bdf1 one in which the
+            length of an exact rod or the target of an exact drive moves: it would start at rest
     bdf2    takes a step that begins or ends in touch as bdf1, and the one after it, unless `integrator/bdf2_contact` is
             libuipc: its past, drawn on across an impact, throws a body back, at times higher than it fell from
     bdf2    takes the first step as bdf1 where `integrator/bdf2_start` says so: there is no past
@@ -14,6 +15,8 @@ With a body goes its mechanism: all that joints connect to it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from dovetail.solver.integrator import INTEGRATORS, Integrator, Methods
 from dovetail.solver.model import Model
@@ -51,6 +54,17 @@ class Scheme:
             return self._methods(method, needs_bdf1 | (touched & model.never_held), touched)
         return self._methods(method, touched | state.knocked if self._minds_touch(model) else nobody, nobody)
 
+    def in_flight(self, model: Model, methods: Methods) -> Flags | None:
+        """Bodies (n,) that take the step in another way if they come to touch something in it; None if none do."""
+        if model.contact is None or not methods.is_consistent or not np.count_nonzero(methods.smooth):
+            return None
+        return methods.smooth
+
+    def landing(self, model: Model, methods: Methods, landed: Flags) -> Methods:
+        """Methods of a step of ctr in which these bodies (n,) come to touch something."""
+        touched = methods.touched | model.islands.mechanisms_of(landed)
+        return self._methods(methods.method, methods.needs_bdf1 | (touched & model.never_held), touched)
+
     def at_end(self, model: Model, state: State, methods: Methods, Q: Array, h: float) -> tuple[Methods, Flags]:
         """The methods given, or others with which the step to Q must be taken again; and who touches something there.
 
@@ -60,6 +74,11 @@ class Scheme:
             return methods, model.nobody
         touched = model.knocked(Q, h)
         if not methods.method.looks_back:
+            in_flight = self.in_flight(model, methods)
+            if in_flight is not None and model.contact is not None and np.count_nonzero(touched & in_flight):
+                landed = model.contact.touched(Q, h)
+                if np.count_nonzero(landed & in_flight):
+                    methods = self.landing(model, methods, landed)
             return methods, touched
         if (touched & ~methods.needs_bdf1).any():
             methods = self._methods(methods.method, methods.needs_bdf1 | touched, model.nobody)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 __all__ = ["Solution", "Tolerances"]
 
@@ -30,7 +30,8 @@ class Solution:
 
     step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the
     islands that did not begin at the first guess. at_floor says that round-off has ended an island before
-    the tolerances were met, see floor.py.
+    the tolerances were met, see floor.py. `landed` (n,) are bodies in contact for which Newton's method was broken off
+    at Q, None where it was not.
     """
 
     Q: Array
@@ -41,6 +42,7 @@ class Solution:
     rate: float = 0.0
     converged: bool = False
     at_floor: bool = False
+    landed: Flags | None = None
 
     def after(self, earlier: Solution) -> Solution:
         """The same with the work of an attempt before it."""

@@ -89,6 +89,7 @@ class State:
     A                    internal acceleration −M⁻¹∇(potentials) over the last step, for the first guess and for held.py
     knocked (n,)         bodies that touched something or a hard limit in the last step; told to two-step methods
     lagging (n,)         bodies whose V is that of a step in touch, see held.py
+    changed (n,)         bodies that touched others, or other ones, at its start than at its end
     pushed (n, 19)       acceleration of the centre of mass and torque about it, at the start of it, by all that a body
                          is held by; by friction that slides, and in how many contacts; a quarter of those by joints
     rubbing (n, 16)      friction that slides in that step, see `Contact.commit`
@@ -105,6 +106,7 @@ class State:
     A: Array
     knocked: Flags
     lagging: Flags
+    changed: Flags
     pushed: Array
     rubbing: Array
     carried: Array
@@ -126,8 +128,8 @@ class State:
         """Bodies at Q with velocity V whose history begins now, with so many rows of joints."""
         nobody = np.zeros(len(Q), np.bool_)
         return cls(
-            Q, V, Q, V, np.zeros_like(Q), nobody, nobody.copy(), np.zeros((len(Q), 19)), np.zeros((len(Q), 16)),
-            np.zeros((rows, 3)),
+            Q, V, Q, V, np.zeros_like(Q), nobody, nobody.copy(), nobody.copy(), np.zeros((len(Q), 19)),
+            np.zeros((len(Q), 16)), np.zeros((rows, 3)),
         )  # fmt: skip
 
     def velocity(self, mass: Array) -> Array:
@@ -148,7 +150,7 @@ class State:
         self.Q_before[bodies] = self.Q[bodies]
         self.V_before[bodies] = self.V[bodies]
         self.A[bodies] = 0.0
-        self.knocked[bodies] = self.lagging[bodies] = False
+        self.knocked[bodies] = self.lagging[bodies] = self.changed[bodies] = False
         self.pushed[bodies] = self.rubbing[bodies] = 0.0
 
     def past(self, h: float) -> tuple[Array, Array]:
@@ -173,24 +175,27 @@ class State:
         by_touch: tuple[Array, Array],
         rubbing: Array,
         touched: Flags,
+        changed: Flags,
     ) -> None:
         """Accept Q as the state at the end of a step of length h.
 
         Q_before is the past that the step was shown, start the velocity and the acceleration that it began with,
         by_touch what bodies that touch something are pushed by, and joints carry besides, rubbing friction.
-        touched (n,) do so at Q.
+        touched (n,) do so at Q, changed (n,) those whose contacts are not with whom they were.
         """
         rates, lagging = methods.landing(touched)
         commit_state(methods.rates, rates, h, methods.weight, is_free, Q, Q_tilde, start, self.Q, Q_before, self.spare)
-        self.accept(h, lagging, by_touch, rubbing, touched)
+        self.accept(h, lagging, by_touch, rubbing, touched, changed)
 
-    def accept(self, h: float, lagging: Flags, by_touch: tuple[Array, Array], rubbing: Array, touched: Flags) -> None:
+    def accept(
+        self, h: float, lagging: Flags, by_touch: tuple[Array, Array], rubbing: Array, touched: Flags, changed: Flags
+    ) -> None:
         """What is in the spare arrays is the state now, after a step of length h."""
         Q_new, V_new, A_new = self.spare
         self.spare = self.Q_before, self.V_before, self.A
         self.Q, self.V, self.Q_before, self.V_before, self.A = Q_new, V_new, self.Q, self.V, A_new
         self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, lagging, by_touch, h
-        self.rubbing = rubbing
+        self.rubbing, self.changed = rubbing, changed
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to the present state, once, whatever a step has done to it."""

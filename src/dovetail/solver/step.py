@@ -23,7 +23,7 @@ from dovetail.solver.quiet import GUESS_TRIALS
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State
-from dovetail.typing import Array
+from dovetail.typing import Array, Flags
 
 __all__ = ["StepReport", "step"]
 
@@ -109,8 +109,13 @@ class _Attempt:
     solution: Solution
 
 
-def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances: Tolerances) -> _Attempt:
-    """One step with given methods. The state is not changed, and the same is computed from the same state again."""
+def _attempt(
+    model: Model, state: State, h: float, methods: Methods, in_flight: Flags | None, tolerances: Tolerances
+) -> _Attempt:
+    """One step with given methods, as far as bodies in flight (n,) are not held by a contact.
+
+    The state is not changed, and the same is computed from the same state again.
+    """
     bodies, Q = model.bodies, state.Q
     Q_before, V_before = state.past(h)
     model.prepare(h, methods.weight)
@@ -138,11 +143,30 @@ def _attempt(model: Model, state: State, h: float, methods: Methods, tolerances:
         Q_guess[model.without_inertia] = Q[model.without_inertia]
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = GUESS_TRIALS if state.dt_before > 0.0 else 0
-    solution = minimise(model, Q, Q_guess, h, tolerances, trials)
+    solution = minimise(model, Q, Q_guess, h, tolerances, trials, in_flight)
     pushes = model.untouched
     if held is not None:
         pushes = by_touch(model, Q, inner, methods.held, held), model.start.carried.copy()
     return _Attempt(methods, Q_before, (V_start, a), pushes, Q_tilde, solution)
+
+
+def _solve(
+    model: Model, state: State, h: float, methods: Methods, scheme: Scheme, tolerances: Tolerances
+) -> tuple[_Attempt, Solution, Flags]:
+    """A step, taken again where a contact begins that asks for other methods; its work, and who touches something."""
+    work: Solution | None = None
+    while True:
+        trial = _attempt(model, state, h, methods, scheme.in_flight(model, methods), tolerances)
+        work = trial.solution if work is None else trial.solution.after(work)
+        if trial.solution.landed is not None:
+            methods = scheme.landing(model, methods, trial.solution.landed)
+        else:
+            safer, touched = scheme.at_end(model, state, methods, work.Q, h)
+            if safer is methods:
+                return trial, work, touched
+            methods = safer
+        if model.contact is not None:
+            model.contact.return_to(state.Q, work.Q, model.islands)
 
 
 def step(
@@ -160,26 +184,19 @@ def step(
         report.friction_loss = still[1]
         return report
     cut_finely(model.contact is not None and model.contact.watch.is_large)
-    trial = _attempt(model, state, h, methods, tolerances)
-    work = trial.solution
-    safer, touched = scheme.at_end(model, state, methods, work.Q, h)
-    while safer is not methods:
-        # a contact has begun: its mechanism takes the step again, as bdf1
-        methods = safer
-        trial = _attempt(model, state, h, methods, tolerances)
-        work = trial.solution.after(work)
-        safer, touched = scheme.at_end(model, state, methods, work.Q, h)
+    trial, work, touched = _solve(model, state, h, methods, scheme, tolerances)
     exact = model.potential.exact
     is_open = "" if exact is None or work.converged else exact.widest(work.Q, model.bodies.is_free)
-    report = _report(model, h, methods, work, is_open)
+    report = _report(model, h, trial.methods, work, is_open)
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    rubbing = model.unrubbed
+    rubbing, changed = model.unrubbed, model.nobody
     if model.contact is not None:
+        changed = model.contact.changed(work.Q, h)
         report.friction_loss, rubbing = model.contact.commit(work.Q, h)
     state.commit(
         trial.methods, h, model.bodies.is_free, work.Q, trial.Q_tilde, trial.Q_before, trial.start, trial.pushes,
-        rubbing, touched,
+        rubbing, touched, changed,
     )  # fmt: skip
     laws = model.potential.laws
     if laws is not None and len(laws.rotors):

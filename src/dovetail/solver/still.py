@@ -93,7 +93,7 @@ class Still:
             return False
         if not self._is_made(h, methods, tolerances) or not self._contact.is_ready(state.Q, h):
             return False
-        return state.lagging.tobytes() == self._everyone
+        return state.lagging.tobytes() == self._everyone and not np.count_nonzero(state.changed)
 
     # ---- taking them -----------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Still:
         counts, frictions, Q_before = r.counts.tolist(), int(r.counts[FRICTIONS]), state.Q
         pushes = r.pushes.copy(), model.start.carried.copy()
         lost = float(r.results[self._slip + RESULT]) / (h * h) if frictions else 0.0
-        state.accept(h, self._touching.copy(), pushes, r.rubbed.copy(), self._touching.copy())
+        state.accept(h, self._touching.copy(), pushes, r.rubbed.copy(), self._touching.copy(), model.nobody)
         self._contact.take_over(Q_before, state.Q, h, *counts)
         if exact is not None:
             exact.worst, exact.size = r.results[self._close + RESULT : self._close + RESULT + 2].tolist()

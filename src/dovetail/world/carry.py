@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["carry_coordinates", "carry_over", "newcomers"]
 
-_BY_BODY = ("Q", "V", "Q_before", "V_before", "A", "knocked", "lagging", "pushed", "rubbing")
+_BY_BODY = ("Q", "V", "Q_before", "V_before", "A", "knocked", "lagging", "changed", "pushed", "rubbing")
 _NOBODY = -(2**40)  # a joint that is not there; those of couplings are small negative numbers
 
 

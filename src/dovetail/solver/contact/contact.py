@@ -67,6 +67,7 @@ class Contact:
         self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
+        self.pairs_at_start: Indices = np.zeros((0, 2), np.int64)  # bodies that touch at the start of the step
         self.gone_to: object = None  # what the watch has gone to
         self.found, self.stiffness, self.E_found, self.E_start = self.contacts(), *np.zeros((3, bodies))
         self.everything, self.whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
@@ -109,6 +110,7 @@ class Contact:
         assert at.contacts is not None
         if self.is_clear:
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
+            self.pairs_at_start = at.contacts.pairs
             return True
         if surveyed[0] is Q and surveyed[1] == h and self.found.candidates is self.watch.candidates:
             at.contacts, self.found, self.gone_to = self.found, at.contacts, self.found
@@ -127,6 +129,7 @@ class Contact:
         self.frozen = _UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
+        self.pairs_at_start = active.pairs.copy()
         return fine
 
     def _start(self, Q: Array, h: float) -> None:
@@ -208,6 +211,33 @@ class Contact:
         """The contacts at Q before a step of length h begins there; nothing has rubbed yet."""
         self.friction.count = 0
         return self._at(Q, h)
+
+    def changed(self, Q: Array, h: float) -> Flags:
+        """Bodies (n,) that touch others at Q, where the step of length h leads, than at its start."""
+        before = self.pairs_at_start
+        now = before[:0] if self.is_idle else self._at(Q, h).pairs
+        if np.array_equal(now, before):
+            return self._nobody
+        size = len(self.owner) + 1
+        keys = np.setxor1d(*((pairs + 1) @ np.array([size, 1]) for pairs in (now, before)))
+        found = np.zeros(size, np.bool_)
+        found[keys // size] = found[keys % size] = True
+        return found[1:]
+
+    def return_to(self, Q: Array, Q_from: Array, islands: Islands) -> None:
+        """Bodies go straight back from Q_from to Q, the start of the step, which is taken again.
+
+        That motion uses up budgets as any other does, or candidates at the start would not be complete.
+        """
+        islands.by_joints()
+        islands.alpha[: islands.count] = 1.0
+        self.watch.update_candidates(
+            Q_from, (Q_from - Q).reshape(-1, 12), islands, self.whole, self.count_at_start, self.everything
+        )
+        self.record_motion(islands)
+        if self.watch.is_short:  # not all of the way may be covered
+            self.watch.forget()
+        self.found_for, self.gone_to = (None, 0.0), None
 
     def _at(self, Q: Array, h: float) -> ActiveContacts:
         """The contacts at Q, which need not be looked for where that was done last."""
@@ -319,9 +349,11 @@ class Contact:
         return self.is_clear and not self.watch.is_blind
 
     def touched(self, Q: Array, h: float) -> Flags:
-        if self.is_idle:
-            return self._nobody
-        s, touched = self._at(Q, h), np.zeros(len(self.owner), np.int64)
+        return self._nobody if self.is_idle else self.in_touch(self._at(Q, h))
+
+    def in_touch(self, s: ActiveContacts) -> Flags:
+        """Bodies (n,) in one of the contacts s."""
+        touched = np.zeros(len(self.owner), np.int64)
         mark_pairs(s.bodies, s.count, touched)
         return touched != 0
 
