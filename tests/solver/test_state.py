@@ -14,7 +14,7 @@ from dovetail.solver.state import State
 
 IS_FREE = np.array([0, 1])
 NOBODY = np.zeros(2, np.bool_)
-UNTOUCHED = NOBODY, NOBODY, np.zeros((2, 12)), np.zeros((2, 16)), np.zeros((0, 3))  # knocked … carried
+UNTOUCHED = NOBODY, NOBODY, NOBODY, np.zeros((2, 12)), np.zeros((2, 16)), np.zeros((0, 3))  # knocked … carried
 
 
 def random_state(rng: np.random.Generator) -> State:
@@ -85,7 +85,7 @@ def test_a_commit_moves_the_present_into_the_past(name, rng):
     past, V_start = rng.normal(size=(2, 2, 4, 3))
     methods, start = Methods(method, NOBODY), (V_start, np.zeros_like(Q))
     state.commit(
-        methods, h, IS_FREE, Q, Q_tilde, past.copy(), start, (UNTOUCHED[2], UNTOUCHED[4]), UNTOUCHED[3], NOBODY
+        methods, h, IS_FREE, Q, Q_tilde, past.copy(), start, (UNTOUCHED[3], UNTOUCHED[5]), UNTOUCHED[4], NOBODY, NOBODY
     )
     d, d0, d1, carry, _ = method.rates
     np.testing.assert_array_equal(state.Q, Q)
@@ -108,7 +108,7 @@ def test_a_body_that_needs_bdf1_takes_the_step_as_that(rng):
     np.testing.assert_allclose(found, Q + 0.1 * V + np.array([0.0025, 0.01])[:, None, None] * a, rtol=1e-13)
     new = rng.normal(size=(2, 4, 3))
     state.commit(
-        methods, 0.1, is_free, new, found, Q.copy(), (V, a), (UNTOUCHED[2], UNTOUCHED[4]), UNTOUCHED[3], NOBODY
+        methods, 0.1, is_free, new, found, Q.copy(), (V, a), (UNTOUCHED[3], UNTOUCHED[5]), UNTOUCHED[4], NOBODY, NOBODY
     )
     np.testing.assert_allclose(state.V[0], (20 * (new - Q) - V)[0], rtol=1e-12)
     np.testing.assert_allclose(state.V[1], (10 * (new - Q))[1], rtol=1e-12)
@@ -134,9 +134,10 @@ def test_a_body_in_touch_is_held_and_one_that_lands_has_its_velocity(rng):
         found,
         Q.copy(),
         (V, a),
-        (UNTOUCHED[2], UNTOUCHED[4]),
-        UNTOUCHED[3],
+        (UNTOUCHED[3], UNTOUCHED[5]),
+        UNTOUCHED[4],
         np.ones(2, np.bool_),
+        NOBODY,
     )
     np.testing.assert_allclose(state.V, 10 * (new - Q) + 0.025 * a, rtol=1e-12)
     assert state.lagging.all()
@@ -173,6 +174,7 @@ def test_a_new_step_length_shows_the_past_of_the_same_parabola():
         at(0.98),
         b + 2 * c * 0.98,
         np.zeros_like(a),
+        NOBODY[:1],
         NOBODY[:1],
         NOBODY[:1],
         np.zeros((1, 12)),

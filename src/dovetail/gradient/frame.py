@@ -28,7 +28,7 @@ __all__ = ["Frame", "Parameters", "Past"]
 class Past:
     """What a step of ctr takes from those before it besides Q and V, see solver/held.py and `State`.
 
-    A (n, 4, 3), pushed (n, 19), rubbing (n, 16), lagging (n,)     as of the state
+    A (n, 4, 3), pushed (n, 19), rubbing (n, 16), lagging, changed (n,)     as of the state
     turn, axis (n, 3)                                              how bodies rolled in the last step
     keys (p, 4), force (p, 4)                                      what contacts remember
     scale (m,), dt                                                 of laws in the last step, and its length, or 0
@@ -38,6 +38,7 @@ class Past:
     pushed: Array
     rubbing: Array
     lagging: Flags
+    changed: Flags
     turn: Array
     axis: Array
     keys: Indices
@@ -54,7 +55,8 @@ class Past:
         if contact is not None:
             turning = np.stack([contact.turning.turn, contact.turning.axis])
         return cls(
-            state.A.copy(), state.pushed.copy(), state.rubbing.copy(), state.lagging.copy(), turning[0], turning[1],
+            state.A.copy(), state.pushed.copy(), state.rubbing.copy(), state.lagging.copy(), state.changed.copy(),
+            turning[0], turning[1],
             np.zeros((0, 4), np.int64) if stick is None else stick.keys.copy(),
             np.zeros((0, 4)) if stick is None else stick.force.copy(),
             np.zeros(0) if laws is None else laws.scale.copy(), state.dt_before,

@@ -167,16 +167,13 @@ class HeldAdjoint:
         model, h = self._model, self._frame.h
         bodies, islands, past = model.bodies, model.islands, self._frame.past
         assert past is not None
-        parent = islands.separate()
-        if t is not None:
-            unite_pairs(parent, bodies.is_free, t.bodies, t.count)
-        islands.number()
-        of, count = islands.of.copy(), islands.count
+        of, count = self._islands(t)
         free = bodies.is_free != 0
         all_of_it, changed = (add_up(moments.norm(grip.mass, each) * free, of, count) for each in (u, change))
-        some = all_of_it.value > 1e-300
+        kinks = np.bincount(of[free], past.changed[free], count) > 0.0
+        some = (all_of_it.value > 1e-300) & ~kinks
         ratio = FADES * FADES * changed / where(some, all_of_it, 1.0)
-        ratio = where(some & (ratio.value < 1.0), ratio, (changed.value > 0.0) * 1.0)
+        ratio = where(some & (ratio.value < 1.0), ratio, ((changed.value > 0.0) | kinks) * 1.0)
         phi = gathered(1.0 - ratio * ratio, of)
         D = grip.Q - grip.Q_before
         along = add_up(summed(summed(change * (grip.mass @ D), 1), 1) * free, of, count)
@@ -194,6 +191,15 @@ class HeldAdjoint:
         feels, moves = (np.bincount(of[free], each[free], count) > 0.0 for each in (felt, fast))
         follows, waits = feels & moves & (1.0 - ratio.value**2 > 0.0), moves & ~feels
         return phi[:, None, None], sway, np.append(follows, False)[of], np.append(waits, False)[of]
+
+    def _islands(self, t: Touching | None) -> tuple[Indices, int]:
+        """Island of each body (n,) by joints and the contacts t, −1 where it is fixed, and how many there are."""
+        model, islands = self._model, self._model.islands
+        parent = islands.separate()
+        if t is not None:
+            unite_pairs(parent, model.bodies.is_free, t.bodies, t.count)
+        islands.number()
+        return islands.of.copy(), islands.count
 
     # ---- a velocity that someone has given -------------------------------------------------------------------
 
@@ -223,14 +229,19 @@ class HeldAdjoint:
             rows.append(moments.rows_of(pushes[-1]))
         u, w = rows
         loads, strength, leaves = (
-            summed(summed(one * (grip.mass @ other), 1), 1)[:, None, None]
-            for one, other in ((grip.a, grip.a), (u, u), (u, V))
+            summed(summed(one * (grip.mass @ other), 1), 1) for one, other in ((grip.a, grip.a), (u, u), (u, V))
         )
-        limit = np.sqrt(loads.value * strength.value)
-        stays = fresh[:, None, None] & (leaves.value <= h * limit)
-        over = strength.value > loads.value
-        scale = 0.5 * h * where(over, root(loads / where(over, strength, 1.0)), 1.0)
-        return pushes[0] + pushes[1], drag, number, V - stays * (scale * (u + w))
+        of, count = self._islands(closest.t)
+        over = fresh & (of >= 0) & (strength.value > loads.value)
+        share = where(over, root(loads / where(over, strength, 1.0)), 1.0)
+        leaves_soon = fresh & (of >= 0) & (leaves.value > h * np.sqrt(loads.value * strength.value))
+        # of an island the least share counts
+        order = np.lexsort((share.value, of))
+        first = np.full(count, -1)
+        first[of[order][::-1]] = order[::-1]
+        stays = np.bincount(of[leaves_soon], minlength=count)[of] == 0
+        shares = gathered(share, first[of]) * (stays & fresh & (of >= 0))
+        return pushes[0] + pushes[1], drag, number, V - (0.5 * h) * shares[:, None, None] * (u + w)
 
     # ---- linear systems --------------------------------------------------------------------------------------
 

@@ -56,9 +56,10 @@ class Scheme:
 
     def in_flight(self, model: Model, methods: Methods) -> Flags | None:
         """Bodies (n,) that take the step in another way if they come to touch something in it; None if none do."""
-        if model.contact is None or not methods.is_consistent or not np.count_nonzero(methods.smooth):
+        if model.contact is None or not methods.is_consistent:
             return None
-        return methods.smooth
+        found: Flags = methods.smooth & (model.bodies.is_free != 0)
+        return found if np.count_nonzero(found) else None
 
     def landing(self, model: Model, methods: Methods, landed: Flags) -> Methods:
         """Methods of a step of ctr in which these bodies (n,) come to touch something."""
