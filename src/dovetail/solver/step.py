@@ -11,7 +11,7 @@ import numpy as np
 
 from dovetail.errors import NewtonStalled
 from dovetail.kernel.threads import cut_finely
-from dovetail.solver.bounce import bounce
+from dovetail.solver.blow import blow
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.held import by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
@@ -190,7 +190,7 @@ def step(
     report = _report(model, h, trial.methods, work, is_open)
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    rubbing, changed = model.unrubbed, model.nobody
+    rubbing, changed, lagged = model.unrubbed, model.nobody, state.lagging
     if model.contact is not None:
         changed = model.contact.changed(work.Q, h)
         report.friction_loss, rubbing = model.contact.commit(work.Q, h)
@@ -205,7 +205,7 @@ def step(
         kernel(*args)
     if model.contact is not None:
         model.contact.arrive(work.Q, state.Q)
-    bounce(model, state, h)
+    blow(model, state, h, trial.methods, lagged)
     model.still.learn(work)
     model.commit(h, report.converged)
     return report

@@ -175,7 +175,7 @@ def _carry_contact(old: Contact, new: Contact, bodies: Indices, stays: Flags) ->
         there = (sides < 0) | (number[np.maximum(sides, 0)] >= 0)
         kept = there.all(axis=1)
         new.ease.pairs = np.where(sides < 0, sides, number[np.maximum(sides, 0)])[kept]
-        new.ease.share = old.ease.share[kept]
+        new.ease.share, new.ease.growth = old.ease.share[kept], old.ease.growth[kept]
         new.ease.placed[stays] = old.ease.placed[bodies[stays]]
 
 

@@ -23,10 +23,10 @@ from dovetail.solver.contact.ccd import KEEP, TIGHTEN, free_share
 from dovetail.solver.contact.chosen import Chosen
 from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, slide_on
-from dovetail.solver.contact.kinds import A, B
+from dovetail.solver.contact.kinds import X0, A, B
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.motion import record_motion
-from dovetail.solver.contact.readback import Survey
+from dovetail.solver.contact.readback import Struck, Survey
 from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.stick import Stick
@@ -67,7 +67,8 @@ class Contact:
         self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
-        self.pairs_at_start: Indices = np.zeros((0, 2), np.int64)  # bodies that touch at the start of the step
+        self.touching_at_start: Indices = np.zeros((0, 2), np.int64)  # who touches at the start of the step
+        self.struck: Struck | None = None  # of blows that the last step has ended with
         self.gone_to: object = None  # what the watch has gone to
         self.found, self.stiffness, self.E_found, self.E_start = self.contacts(), *np.zeros((3, bodies))
         self.everything, self.whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
@@ -92,7 +93,7 @@ class Contact:
             self.stick.forget(moved)
         if self.ease is not None:
             self.ease.forget(moved)
-        self.friction.count, self.found_for = 0, (None, 0.0)
+        self.friction.count, self.found_for, self.struck = 0, (None, 0.0), None
 
     # ---- the energy ------------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ class Contact:
         assert at.contacts is not None
         if self.is_clear:
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
-            self.pairs_at_start = at.contacts.pairs
+            self.touching_at_start = self._who(at.contacts)
             return True
         if surveyed[0] is Q and surveyed[1] == h and self.found.candidates is self.watch.candidates:
             at.contacts, self.found, self.gone_to = self.found, at.contacts, self.found
@@ -119,7 +120,7 @@ class Contact:
         else:
             active = at.contacts
             fine = self._find(self.watch, Q, active, self.everything, E, self.stiffness, self.h2)
-        if fine and self.ease is not None and self.ease.look(active, islands.mechanism, self.h2):
+        if fine and self.ease is not None and self.ease.look(self.scene, active, islands.mechanism, self.h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
         if fine and self.frozen[0] is active and self.frozen[1] == h:
@@ -129,12 +130,12 @@ class Contact:
         self.frozen = _UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
-        self.pairs_at_start = active.pairs.copy()
+        self.touching_at_start = self._who(active)
         return fine
 
     def _start(self, Q: Array, h: float) -> None:
         """Forget the last step."""
-        self.found_for, self.Q_start = (None, 0.0), Q
+        self.found_for, self.Q_start, self.struck = (None, 0.0), Q, None
         if h * h != self.h2:
             self.h2 = h * h
             self.stiffness = adaptive(self.mass, h)
@@ -212,17 +213,39 @@ class Contact:
         self.friction.count = 0
         return self._at(Q, h)
 
+    def _who(self, s: ActiveContacts) -> Indices:
+        """Who touches whom (p, 2) in the contacts s: the larger number first, −1 − p for half-plane p."""
+        pairs = s.pairs
+        if len(self.scene.plane_point) < 2 or not np.count_nonzero(pairs[:, 1] < 0):
+            return pairs.copy()
+        on_plane = np.flatnonzero(s.bodies[: s.count, 1] < 0)
+        planes = np.stack(
+            [s.bodies[on_plane, 0], -1 - s.candidates.pairs[s.candidate[on_plane], X0 + 1]], axis=1
+        )  # fmt: skip
+        return np.concatenate([pairs[pairs[:, 1] >= 0], np.unique(planes, axis=0)])
+
+    def is_new(self, s: ActiveContacts) -> Flags:
+        """Whether the bodies of each of the contacts s (k,) did not touch at the start of the step."""
+        bodies, before = s.bodies[: s.count], self.touching_at_start
+        other = bodies[:, 1].copy()
+        if len(self.scene.plane_point) > 1:
+            on_plane = np.flatnonzero(other < 0)
+            other[on_plane] = -1 - s.candidates.pairs[s.candidate[on_plane], X0 + 1]
+        keys = _number(np.maximum(bodies[:, 0], other), np.minimum(bodies[:, 0], other))
+        return ~np.isin(keys, _number(before[:, 0], before[:, 1]))
+
     def changed(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) that touch others at Q, where the step of length h leads, than at its start."""
-        before = self.pairs_at_start
-        now = before[:0] if self.is_idle else self._at(Q, h).pairs
+        before = self.touching_at_start
+        now = before[:0] if self.is_idle else self._who(self._at(Q, h))
         if np.array_equal(now, before):
             return self._nobody
-        size = len(self.owner) + 1
-        keys = np.setxor1d(*((pairs + 1) @ np.array([size, 1]) for pairs in (now, before)))
-        found = np.zeros(size, np.bool_)
-        found[keys // size] = found[keys % size] = True
-        return found[1:]
+        both = np.concatenate([now, before])
+        keys, counts = np.unique(_number(both[:, 0], both[:, 1]), return_counts=True)
+        some = both[np.isin(_number(both[:, 0], both[:, 1]), keys[counts == 1])].ravel()
+        found = np.zeros(len(self.owner), np.bool_)
+        found[some[some >= 0]] = True
+        return found
 
     def return_to(self, Q: Array, Q_from: Array, islands: Islands) -> None:
         """Bodies go straight back from Q_from to Q, the start of the step, which is taken again.
@@ -362,13 +385,17 @@ class Contact:
     def arrays(self) -> dict[str, Array]:
         """What outlives a step."""
         parts = (self.watch, self.stick, self.ease)
-        return {name: array for part in parts if part is not None for name, array in part.arrays().items()}
+        found = {name: array for part in parts if part is not None for name, array in part.arrays().items()}
+        found["contact/struck"] = np.zeros((0, 12)) if self.struck is None else self.struck.forces
+        return found
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
         for part in (self.watch, self.stick, self.ease):
             if part is not None:
                 part.restore(arrays)
+        forces = arrays["contact/struck"]
+        self.struck = Struck(forces.copy(), None) if len(forces) else None
         self._renew()
 
     def commit(self, Q: Array, h: float) -> tuple[float, Array]:
@@ -393,13 +420,13 @@ class Contact:
 
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
-        count_at_start = self.count_at_start
+        count_at_start, struck = self.count_at_start, self.struck
         parts = [part.keep() for part in (self.watch, self.stick, self.ease) if part is not None]
 
         def undo() -> None:
             for part in parts:
                 part()
-            self.count_at_start = count_at_start
+            self.count_at_start, self.struck = count_at_start, struck
             self._renew()
 
         return undo
@@ -411,10 +438,23 @@ class Contact:
         self.friction, self.assembly = Frictions(self.mass), Assembly(bodies)
         self.chosen, self.threats = Chosen(), Threats(bodies)
 
+    def strike(self, survey: Survey, chosen: Indices, along: Array, forces: Array, G: Array, h: float) -> None:
+        """Some contacts have pushed with forces [N] (m, 3) besides, along n, t₁, t₂, G h² (n, 12) on bodies."""
+        self.struck = survey.after_blows(chosen, along, forces, G, h)
+
+    def release(self, s: ActiveContacts, chosen: Indices, borne: Array, parts: Array, h: float) -> None:
+        """The blow at some contacts (m,) is over: they push as they are borne [N] from now on, or part [m/s]."""
+        assert self.ease is not None
+        if len(chosen):
+            self.ease.release(self.scene, s, chosen, borne, parts, h)
+            self._ease(self.watch, 0.0)
+            self.found_for, self.frozen, self.gone_to = (None, 0.0), _UNKNOWN, None
+
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
         active = self._at(Q, h)
-        return Survey(self.scene, active, float(self.E_found.sum()), self.friction, Q, Q_start, self.assembly)
+        energy = float(self.E_found.sum())
+        return Survey(self.scene, active, energy, self.friction, Q, Q_start, self.assembly, self.struck)
 
     def _look(self, Q: Array, h: float) -> ActiveContacts:
         """All contacts at Q for steps of length h; who asks for the same again finds them."""
@@ -429,3 +469,8 @@ class Contact:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
         stiffness = self.stiffness if h * h == self.h2 else adaptive(self.mass, h)
         return self._find(watch, Q, active, self.everything, E, stiffness, h * h)
+
+
+def _number(high: Indices, low: Indices) -> Indices:
+    """A number for each pair of a body and another one, or −1 − p for half-plane p."""
+    return high * 2**32 + low

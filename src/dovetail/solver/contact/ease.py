@@ -7,6 +7,9 @@ with which all its contacts together push as hard as the lighter of the two weig
     Σ −∂b/∂d (s d̂) = m |g|,      s < 1 grows back to 1 by h/T with every step,   T = 1 s
 
 A pair in balance keeps s = 1, and nothing changes for it. A narrower barrier is a barrier: nothing passes through it.
+
+After a blow (blow.py) it is the same: what a barrier holds of that is given up. Those that stay together push with what
+loads press them with from then on; those that part have the range of their gap, which grows half as fast as they part.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ __all__ = ["GROWTH", "Ease", "Eased", "Easing", "keys_of_sides", "sides_of", "wi
 
 GROWTH = 1.0  # [s]: bodies part with about d̂/T, which lifts them by less than a micrometre where d̂ is a millimetre
 _HALVINGS = 50  # of the interval that s is looked for in: down to round-off
+_ROUND_OFF = 1e-9  # of a share: a range that ends at the gap ends before it
 _WORTH_TELLING = 0.9  # a share below which something would have been seen
 
 
@@ -44,11 +48,12 @@ class Eased(NamedTuple):
 
 
 class Easing(NamedTuple):
-    """Pairs (k, 2) that were eased in a step: their share s (k,) at its start, and which of them it has found."""
+    """Pairs (k, 2) that were eased in a step: their share s (k,) at its start, which of them it has found, growth [1/s]."""
 
     pairs: Indices
     share: Array
     found: Flags
+    growth: Array
 
 
 class Ease:
@@ -56,6 +61,7 @@ class Ease:
 
     pairs (k, 2)     a body, and another one or −1 − p for half-plane p; sorted by `keys_of_sides`
     share (k,)       s in (0, 1) at the end of the last step
+    growth (k,)      its rate [1/s]
     placed (n,)      1 for bodies that were put where they are since the last step
     news             what was found since it was last told
     last             of the last step, None where no pair was eased
@@ -64,7 +70,7 @@ class Ease:
     def __init__(self, weight: Array, is_free: Indices) -> None:
         self._weight = np.where(is_free != 0, weight, np.inf)  # m|g| (n,) [N]; what is fixed bears anything
         self.pairs: Indices = np.zeros((0, 2), np.int64)
-        self.share = np.zeros(0)
+        self.share, self.growth = np.zeros((2, 0))
         self.placed = np.ones(len(weight))
         self.news: Eased | None = None
         self.last: Easing | None = None
@@ -74,9 +80,9 @@ class Ease:
 
     def applied(self, scene: ContactScene, candidates: Candidates, h: float) -> Candidates:
         """The candidates with the ranges that eased pairs have after a further time h."""
-        return with_ranges(scene, candidates, self.pairs, np.minimum(self.share + h / GROWTH, 1.0))
+        return with_ranges(scene, candidates, self.pairs, np.minimum(self.share + h * self.growth, 1.0))
 
-    def look(self, active: ActiveContacts, mechanism: Indices, h2: float) -> bool:
+    def look(self, scene: ContactScene, active: ActiveContacts, mechanism: Indices, h2: float) -> bool:
         """Ease pairs with a body that was placed, of which these are the contacts; whether there are any."""
         if not np.count_nonzero(self.placed):
             return False
@@ -88,28 +94,45 @@ class Ease:
             return False
         keys, first, pair = np.unique(keys_of_sides(sides[chosen]), return_index=True, return_inverse=True)
         pairs, pair = sides[chosen][first], pair.reshape(-1)
+        pushes = _Pushes(scene, active, chosen, pair)
         borne = h2 * self.lighter(pairs, mechanism)[0]
-        push, gap, widest = _pushes(active, chosen)
-        nearest = np.full(len(keys), np.inf)
-        np.minimum.at(nearest, pair, gap / widest)
-        low, high = np.minimum(nearest, 1.0), np.ones(len(keys))
-        eased = np.bincount(pair, push(high[pair]), len(keys)) > borne
+        eased = pushes.of(np.ones(len(keys))) > borne
         if not eased.any():
             return False
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            above = np.bincount(pair, push(middle[pair]), len(keys)) > borne
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
-        order = np.argsort(keys_of_sides(np.concatenate([self.pairs, pairs[eased]])), kind="stable")
-        self.pairs = np.concatenate([self.pairs, pairs[eased]])[order]
-        self.share = np.concatenate([self.share, low[eased]])[order]
+        share = pushes.shares(borne)
+        self._put(pairs[eased], share[eased], np.full(int(eased.sum()), 1.0 / GROWTH))
         self._new = np.append(self._new, keys_of_sides(pairs[eased]))
-        closest = int(np.argmin(np.where(eased, nearest, np.inf)))
-        if low[closest] < _WORTH_TELLING:
+        closest = int(np.argmin(np.where(eased, pushes.nearest, np.inf)))
+        if share[closest] < _WORTH_TELLING:
             a, b = pairs[closest].tolist()
-            gap_there, seconds = float(gap[pair == closest].min()), GROWTH * float(1.0 - low[closest])
+            gap_there, seconds = float(pushes.gap[pair == closest].min()), GROWTH * float(1.0 - share[closest])
             self.news = Eased(int(eased.sum()), a, b, gap_there, seconds)
         return True
+
+    def release(
+        self, scene: ContactScene, active: ActiveContacts, chosen: Indices, borne: Array, parts: Array, h: float
+    ) -> None:
+        """Have the pairs of chosen contacts (m,) push with what is borne [N], or part with some speed [m/s]."""
+        sides = sides_of(active.candidates.pairs[active.candidate[chosen]])
+        keys, first, pair = np.unique(keys_of_sides(sides), return_index=True, return_inverse=True)
+        pair = pair.reshape(-1)
+        pushes, apart = _Pushes(scene, active, chosen, pair), np.zeros(len(keys))
+        np.maximum.at(apart, pair, parts)
+        share = pushes.shares(h * h * np.bincount(pair, borne, len(keys)))
+        share = np.where(apart > 0.0, np.minimum(pushes.nearest, 1.0), share) * (1.0 - _ROUND_OFF)
+        growth = np.where(apart > 0.0, 0.5 * apart / pushes.widest, 1.0 / GROWTH)
+        stays = ~np.isin(keys_of_sides(self.pairs), keys)
+        self.pairs, self.share, self.growth = self.pairs[stays], self.share[stays], self.growth[stays]
+        self._put(sides[first], share, growth)
+
+    def _put(self, pairs: Indices, share: Array, growth: Array) -> None:
+        """Pairs that are not known yet are eased."""
+        pairs, share, growth = (
+            np.concatenate(parts)
+            for parts in ((self.pairs, pairs), (self.share, share), (self.growth, growth))
+        )  # fmt: skip
+        order = np.argsort(keys_of_sides(pairs), kind="stable")
+        self.pairs, self.share, self.growth = pairs[order], share[order], growth[order]
 
     def lighter(self, pairs: Indices, mechanism: Indices) -> tuple[Array, Indices]:
         """What the lighter side of each pair weighs [N], with all that joints connect to it; and a body of it."""
@@ -125,14 +148,15 @@ class Ease:
             self.placed = np.zeros(len(self.placed))
         self.last = None
         if len(self.pairs):
-            self.last = Easing(self.pairs, self.share, np.isin(keys_of_sides(self.pairs), self._new))
-            share = self.share + h / GROWTH
-            self.pairs, self.share, self._new = self.pairs[share < 1.0], share[share < 1.0], self._new[:0]
+            self.last = Easing(self.pairs, self.share, np.isin(keys_of_sides(self.pairs), self._new), self.growth)
+            share = self.share + h * self.growth
+            stays, self._new = share < 1.0, self._new[:0]
+            self.pairs, self.share, self.growth = self.pairs[stays], share[stays], self.growth[stays]
 
     def forget(self, moved: Indices) -> None:
         """These bodies were put somewhere else."""
         stays = ~np.isin(self.pairs, moved).any(axis=1)
-        self.pairs, self.share = self.pairs[stays], self.share[stays]
+        self.pairs, self.share, self.growth = self.pairs[stays], self.share[stays], self.growth[stays]
         self.placed = self.placed.copy()
         self.placed[moved] = 1.0
 
@@ -140,12 +164,13 @@ class Ease:
 
     def arrays(self) -> dict[str, Array]:
         """What outlives a step."""
-        return {"contact/eased": np.column_stack([self.pairs, self.share]), "contact/placed": self.placed}
+        eased = np.column_stack([self.pairs, self.share, self.growth])
+        return {"contact/eased": eased, "contact/placed": self.placed}
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
         eased = arrays["contact/eased"]
-        self.pairs, self.share = eased[:, :2].astype(np.int64), eased[:, 2].copy()
+        self.pairs, self.share, self.growth = eased[:, :2].astype(np.int64), eased[:, 2].copy(), eased[:, 3].copy()
         self.placed = arrays["contact/placed"].copy()
 
     def keep(self) -> Callable[[], None]:
@@ -180,18 +205,39 @@ def sides_of(rows: Indices) -> Indices:
     return np.stack([rows[:, A], np.where(rows[:, B] < 0, -1 - rows[:, X0 + 1], rows[:, B])], axis=1)
 
 
-def _pushes(active: ActiveContacts, chosen: Indices) -> tuple[Callable[[Array], Array], Array, Array]:
-    """A function that gives the push · h² of contacts with shares s of their ranges, gaps and whole ranges."""
-    numbers = active.candidates.numbers[active.candidate[chosen]]
-    squared, thickness, d_hat = active.squared[chosen], numbers[:, THICKNESS], numbers[:, D_HAT]
-    scale = 2.0 * np.sqrt(squared) * active.weight[chosen] * active.kappa[chosen]
-    adaptive = numbers[:, KAPPA] < 0.0
-    gap = np.sqrt(squared) - thickness
+class _Pushes:
+    """How hard pairs push with shares of their ranges.
 
-    def push(s: Array) -> Array:
-        reached = gap < s * d_hat
-        _, slope, _ = barrier_of(squared, thickness, np.where(reached, s * d_hat, 2.0 * gap))
-        force: Array = np.where(reached, -scale * slope / np.where(adaptive, s * s, 1.0), 0.0)
-        return force
+    gap (m,), nearest, widest (p,)     gaps of contacts [m]; by pair the least over its range, and the widest range
+    """
 
-    return push, gap, d_hat
+    def __init__(self, scene: ContactScene, active: ActiveContacts, chosen: Indices, pair: Indices) -> None:
+        rows, count = active.candidate[chosen], int(pair.max(initial=-1)) + 1
+        numbers, (a, b) = active.candidates.numbers[rows], active.candidates.pairs[rows][:, [A, B]].T
+        self._pair, self._squared, self._thickness = pair, active.squared[chosen], numbers[:, THICKNESS]
+        self._range = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
+        # κ of an adaptive contact is that of the range it has
+        self._adaptive = np.where(numbers[:, KAPPA] < 0.0, numbers[:, D_HAT] / self._range, 0.0) ** 2
+        self._scale = 2.0 * np.sqrt(self._squared) * active.weight[chosen] * active.kappa[chosen]
+        self.gap = np.sqrt(self._squared) - self._thickness
+        self.nearest, self.widest = np.full(count, np.inf), np.zeros(count)
+        np.minimum.at(self.nearest, pair, self.gap / self._range)
+        np.maximum.at(self.widest, pair, self._range)
+
+    def of(self, share: Array) -> Array:
+        """Pushes · h² (p,) with shares s (p,)."""
+        s = share[self._pair]
+        reached = self.gap < s * self._range
+        _, slope, _ = barrier_of(self._squared, self._thickness, np.where(reached, s * self._range, 2.0 * self.gap))
+        by_range = np.where(self._adaptive > 0.0, self._adaptive / (s * s), 1.0)
+        return np.bincount(self._pair, np.where(reached, -self._scale * slope * by_range, 0.0), len(share))
+
+    def shares(self, wanted: Array) -> Array:
+        """Shares (p,) up to 1 with which pairs push as wanted, times h²; 1 where they cannot push as hard."""
+        low, high = np.minimum(self.nearest, 1.0), np.ones(len(wanted))
+        high_is_enough = self.of(high) > wanted
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            above = self.of(middle) > wanted
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return np.where(high_is_enough, low, 1.0)

@@ -8,7 +8,8 @@ as it was lagged at its start: exactly the forces of the step's balance of momen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,12 +18,12 @@ from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.assembly import Assembly
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.friction import Frictions
-from dovetail.solver.contact.kinds import D_HAT, KIND, PAIR, POINT_TRIANGLE, SHAPE, THICKNESS, X0, B
+from dovetail.solver.contact.kinds import D_HAT, KIND, MU, PAIR, POINT_TRIANGLE, SHAPE, THICKNESS, X0, B
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
-__all__ = ["ContactList", "Survey", "barrier_of"]
+__all__ = ["ContactList", "Struck", "Survey", "barrier_of"]
 
 
 @kernel
@@ -62,9 +63,19 @@ class ContactList:
     plane: Indices
 
 
+class Struck(NamedTuple):
+    """What contacts have done in a step that ended in a blow: G h² (n, 12) on bodies, and their list, if it is known."""
+
+    forces: Array
+    listing: ContactList | None
+
+
 @dataclass(frozen=True)
 class Survey:
-    """All active contacts at a state Q, friction of the step that led there, and the barrier's energy · h²."""
+    """All active contacts at a state Q, friction of the step that led there, and the barrier's energy · h².
+
+    `struck` is what they have done in a blow at the end of that step, if there was one.
+    """
 
     scene: ContactScene
     active: ActiveContacts
@@ -73,6 +84,7 @@ class Survey:
     Q: Array
     Q_start: Array
     room: Assembly
+    struck: Struck | None = None
 
     @property
     def candidates(self) -> Candidates:
@@ -90,6 +102,8 @@ class Survey:
 
     def generalised_forces(self) -> Array:
         """G h² (n, 12) on every body, fixed ones included."""
+        if self.struck is not None:
+            return self.struck.forces
         g = self.room.gradient
         g.fill(0.0)
         add_normal_gradient(self.active, self.scene, self.room.normal, self.room.everybody, g)
@@ -104,14 +118,10 @@ class Survey:
 
     def listing(self, h: float) -> ContactList:
         """Point, normal, gap and forces of every contact."""
-        place = self._places()
-        # what resists rolling has directions for its points, and is a torque alone
-        on_points = self.friction.xi[: self.friction.count, 0] != 0.0
-        parted, there = np.flatnonzero((place < 0) & on_points), (place >= 0) & on_points
-        force, _ = self.friction.slips(self.Q_start, self.Q)
+        if self.struck is not None and self.struck.listing is not None:
+            return self.struck.listing
+        rubbing, parted, force = self._rubbing()
         count, friction = self.active.count, self.friction
-        rubbing = np.zeros((count, 3))
-        rubbing[place[there]] = force[there]
         r, distance = self.active.r[:count], np.sqrt(self.active.squared[:count])
         numbers = self.candidates.numbers[self.candidate]
         rest_bodies, rest_candidate = friction.bodies[parted], friction.candidate[parted]
@@ -139,6 +149,79 @@ class Survey:
             bodies=np.concatenate([self.bodies, rest_bodies]),
             plane=np.concatenate([_planes(self.candidates, self.candidate), rest_plane]),
         )
+
+    def _rubbing(self) -> tuple[Array, Indices, Array]:
+        """Friction h² (k, 3) on body a of every contact; rows of those that have parted, and h² forces of all rows."""
+        place = self._places()
+        # what resists rolling has directions for its points, and is a torque alone
+        on_points = self.friction.xi[: self.friction.count, 0] != 0.0
+        parted, there = np.flatnonzero((place < 0) & on_points), (place >= 0) & on_points
+        force, _ = self.friction.slips(self.Q_start, self.Q)
+        rubbing = np.zeros((self.active.count, 3))
+        rubbing[place[there]] = force[there]
+        return rubbing, parted, force
+
+    def after_blows(self, chosen: Indices, along: Array, forces: Array, G: Array, h: float) -> Struck:
+        """What contacts have done with further forces [N] (m, 3) of some along n, t₁, t₂: G h² (n, 12) on bodies."""
+        told = self.listing(h)
+        normal, friction = told.normal_force.copy(), told.friction_force.copy()
+        normal[chosen] += forces[:, 0]
+        friction[chosen] += np.einsum("md,mdx->mx", forces[:, 1:], along[:, 1:])
+        return Struck(self.generalised_forces() + G, replace(told, normal_force=normal, friction_force=friction))
+
+    # ---- what blows ask ------------------------------------------------------------------------------------------
+
+    def restitution(self) -> Array:
+        """e (k,) of every contact."""
+        scene, (i, j) = self.scene, self.bodies.T
+        other = scene.material[j]
+        on_plane = j < 0
+        other[on_plane] = scene.plane_material[self.candidates.pairs[self.candidate[on_plane], X0 + 1]]
+        found: Array = scene.restitution[scene.material[i], other]
+        return found
+
+    def friction_of(self, chosen: Indices) -> Array:
+        """μ (m,) of some contacts."""
+        return np.maximum(self.candidates.numbers[self.candidate[chosen], MU], 0.0)
+
+    def along_normals(self, rows: Array, some: Indices) -> Array:
+        """n·(x_a − x_b) (m,) of some contacts, for rows (n, 4, 3) of positions or their rates."""
+        (i, j), xi, r = self.bodies[some].T, self.active.xi[some], self.active.r[some]
+        x = np.einsum("ki,kix->kx", xi[:, :4], rows[i])
+        x[j >= 0] -= np.einsum("ki,kix->kx", xi[j >= 0, 4:], rows[j[j >= 0]])
+        return np.einsum("kx,kx->k", x, r) / np.sqrt(self.active.squared[some])
+
+    def frames(self, chosen: Indices) -> Array:
+        """n, t₁, t₂ (m, 3, 3) of some contacts."""
+        n = self.active.r[chosen] / np.sqrt(self.active.squared[chosen])[:, None]
+        # the axis least along n gives a well-conditioned tangent
+        axis = np.where(np.abs(n[:, :1]) < 0.6, np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+        t = np.cross(n, axis)
+        t /= np.linalg.norm(t, axis=1)[:, None]
+        return np.stack([n, t, np.cross(n, t)], axis=1)
+
+    def on_surfaces(self, chosen: Indices, n: Array) -> Array:
+        """ξ (m, 8) of the points of the surfaces, which are by half a thickness nearer to each other along n (m, 3)."""
+        xi, thick = self.active.xi[chosen].copy(), self._thick(self.bodies[chosen])
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            some = np.flatnonzero(thick[:, side] > 0.0)
+            A = self.Q[self.bodies[chosen[some], side], 1:]
+            far = sign * thick[some, side, None] * n[some]
+            xi[some, 4 * side + 1 : 4 * side + 4] += np.linalg.solve(A.swapaxes(1, 2), far[:, :, None])[:, :, 0]
+        return xi
+
+    def impulses(self, chosen: Indices, along: Array, h: float) -> Array:
+        """Impulses (m, 3) of some contacts in a step of length h, along n, t₁, t₂ (m, 3, 3)."""
+        numbers = self.candidates.numbers[self.candidate]
+        found = np.einsum("mx,mdx->md", self._rubbing()[0][chosen], along)
+        found[:, 0] = self._normal_forces(numbers)[chosen]
+        return found / h
+
+    def sides(self) -> Indices:
+        """Who touches (k, 2): the larger number first; −1 − p for half-plane p."""
+        planes, bodies = _planes(self.candidates, self.candidate), self.bodies
+        other = np.where(planes >= 0, -1 - planes, bodies[:, 1])
+        return np.stack([np.maximum(bodies[:, 0], other), np.minimum(bodies[:, 0], other)], axis=1)
 
     def _normal_forces(self, numbers: Array) -> Array:
         """−∂E/∂d = −2 d m κ b′ of every contact; see barrier.py."""
