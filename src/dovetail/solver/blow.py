@@ -9,11 +9,11 @@ V is the velocity that the step has led to, f what V lags behind by (held.py), W
 unit impulses at the surfaces, without laws: drives have no impulses. P(V) is V without what strains bodies and opens joints.
 All contacts of the bodies that contacts and joints connect to a blow take part, those of the blow alone where they are many.
 
-A blow is where a pair meets with more than it gains by falling for two steps, and either has a restitution e > 0 or did not
-touch at the start of the step, if the barrier gives up what it holds: the pair gets a range of its own (ease.py), with which
-it pushes as loads press from now on, or none where it comes apart. What loads have added since the meeting counts in v⁻:
+A blow is where a pair meets that did not touch at the start of the step, if the barrier gives up what it holds: the pair gets
+a range of its own (ease.py), with which it pushes as loads press from now on, or none where it comes apart. And it is where
+one with a restitution meets. e counts where the speed that they meet with is more than they gain by falling for two steps:
 
-    met² = (n·ẋ)² + 2 (n·a)(n·Δx)
+    met² = (n·ẋ)² + 2 (n·a)(n·Δx)        of the start, what loads have added on the way
 
 In an island that nothing else holds W p would turn by what contacts have moved its bodies apart; a turn of all of it makes
 up for that. V⁺ − V is made less by one factor in each island where there would be more energy, kinetic and stored, than the
@@ -51,10 +51,12 @@ class _Meeting:
     """Contacts at the end of a step (k,): whether a blow begins there.
 
     f (n, 4, 3)         what velocities at its start lagged behind by, twice that over h
-    met, slow (k,)      speed that they have met with, 0 where no blow begins; speed that is none
+    may_strike (k,)     which have a restitution, or bodies that did not touch at its start
+    met, slow (k,)      speed that they have met with, 0 where no blow begins; speed up to which none bounces
     """
 
     f: Array
+    may_strike: Flags
     met: Array
     slow: Array
 
@@ -72,15 +74,18 @@ def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags) 
         return
     survey = contact.survey(state.Q, state.Q_before, h)
     e = survey.restitution() if some_bounce else np.zeros(survey.active.count)
-    may_strike = (e > 0.0) | contact.is_new(survey.active) if is_plastic else e > 0.0
-    if not may_strike.any():
+    is_new = contact.is_new(survey.active) if is_plastic else np.zeros(survey.active.count, np.bool_)
+    if not (is_new.any() or e.any()):
         return
-    found = _meet(model, state, h, lagged & methods.held, survey, may_strike)
+    found = _meet(model, state, h, lagged & methods.held, survey, e, is_new)
     if found.met.any():
         _strike(model, state, h, methods, survey, e, found)
 
 
-def _meet(model: Model, state: State, h: float, lagged: Flags, survey: Survey, may_strike: Flags) -> _Meeting:
+def _meet(
+    model: Model, state: State, h: float, lagged: Flags, survey: Survey, e: Array, is_new: Flags
+) -> _Meeting:
+    may_strike = is_new | (e > 0.0)
     f, some = np.zeros_like(state.Q), np.flatnonzero(may_strike)
     if np.count_nonzero(lagged):
         f[lagged] = rigid_rows(model.bodies.mass[lagged], state.Q_before[lagged], state.pushed[lagged, :6])
@@ -90,71 +95,113 @@ def _meet(model: Model, state: State, h: float, lagged: Flags, survey: Survey, m
     )
     met, slow = np.zeros((2, len(may_strike)))
     met[some], slow[some] = np.sqrt(np.maximum(begun * begun + 2.0 * falls * way, 0.0)), _SLOW * h * np.abs(falls)
-    least = np.maximum(slow, _BARRIER / h * survey.candidates.numbers[survey.candidate, D_HAT])
-    met[some] *= (begun < 0.0) & (met > least)[some]
-    return _Meeting(f, met, slow)
+    felt = _BARRIER / h * survey.candidates.numbers[survey.candidate, D_HAT]
+    met[some] *= (way < 0.0) & (met > np.where(is_new, felt, np.maximum(slow, felt)))[some]
+    return _Meeting(f, may_strike, met, slow)
+
+
+@dataclass
+class _Rows:
+    """Rows of blows (m,): contacts by island and pair, each followed by its friction against rolling if it has any.
+
+    of, rolls (m,)      which of all contacts it is; whether it is against rolling
+    leader (m,)         the row of its contact
+    pair, first         where pairs and islands begin
+    island (n,)         of each body, −1 for none
+    """
+
+    of: Indices
+    rolls: Flags
+    leader: Indices
+    pair: Indices
+    first: Indices
+    island: Indices
+
+    def by_pair(self, least: np.ufunc, values: Array) -> Array:
+        """What all rows of a pair (m,) have together."""
+        found: Array = np.repeat(least.reduceat(values, self.pair[:-1]), np.diff(self.pair))
+        return found
+
+    def by_island(self, values: Array) -> Array:
+        """Values by island (c,) for each row (m,)."""
+        return np.repeat(values, np.diff(self.pair[self.first]))
+
+
+def _rows(model: Model, survey: Survey, meets: Flags, may_strike: Flags) -> _Rows:
+    chosen, pair, first, island = _islands(model, survey, meets)
+    more = np.ones(len(chosen), np.int64)
+    if survey.scene.resists_rolling:
+        more += (survey.levers_of(chosen) > 0.0) & may_strike[chosen]
+    begin = np.concatenate([[0], np.cumsum(more)])
+    of = np.repeat(np.arange(len(chosen)), more)
+    rolls = np.arange(len(of)) != begin[of]
+    return _Rows(chosen[of], rolls, begin[of], begin[pair], first, island)
 
 
 def _strike(
     model: Model, state: State, h: float, methods: Methods, survey: Survey, e: Array, meeting: _Meeting
 ) -> None:
     """Velocities ← those after the blows; contacts give up what they hold of them."""
-    contact, bodies = model.contact, model.bodies
+    contact = model.contact
     assert contact is not None
-    chosen, pair, first, island_of = _islands(model, survey, meeting.met > 0.0)
-    response = Response(model, state, h, methods, survey, chosen, island_of)
-    met = meeting.met[chosen]
-    fastest = np.repeat(np.maximum.reduceat(met, pair[first[:-1]]), np.diff(pair[first]))
+    rows = _rows(model, survey, meeting.met > 0.0, meeting.may_strike)
+    response = Response(model, state, h, methods, survey, rows.of, rows.rolls, rows.island)
+    met = meeting.met[rows.of] * ~rows.rolls
+    fastest = rows.by_island(np.maximum.reduceat(met, rows.pair[rows.first[:-1]]))
+    mu = np.where(rows.rolls, survey.levers_of(rows.of), survey.friction_of(rows.of)) * contact.has_friction
     given = {
-        "met": met, "restitution": e[chosen], "friction": survey.friction_of(chosen) * contact.has_friction,
-        "slow": np.maximum(meeting.slow[chosen], _TWICE * fastest), "pair": pair, "island": first,
+        "met": met, "restitution": e[rows.of], "friction": mu, "leader": rows.leader, "pair": rows.pair,
+        "slow": np.maximum(meeting.slow[rows.of], _TWICE * fastest), "island": rows.first,
     }  # fmt: skip
-    held = survey.impulses(chosen, response.along, h)
+    held = survey.impulses(rows.of, response.along, h) * ~rows.rolls[:, None]
     V = response.rigid_motion(state.V, state.V) + 0.5 * h * np.where(response.moves, meeting.f, 0.0)
     blows = response.impulses(response.after(V, -held), given)
     resolve(blows)
     V_new = blows.V.reshape(V.shape)
-    over = _Left(model, state, h, response, given, blows, held, survey, chosen)
+    left = _Left(model, state, h, response, given, blows, held, survey, rows)
     response.close()
-    island = Island(model, state, h, island_of, len(first) - 1)
-    turn_back(island, state.V_before + 0.5 * h * meeting.f, V_new)
-    share = share_of(island, state.V_before + 0.5 * h * meeting.f, V_new, over.kept)
+    island = Island(model, state, h, rows.island, len(rows.first) - 1)
+    V_before = state.V_before + 0.5 * h * meeting.f
+    turn_back(island, V_before, V_new)
+    share = share_of(island, V_before, V_new, left.kept)
     struck = response.moves[:, 0, 0]
-    shares = np.append(share, 0.0)[island_of][:, None, None]
+    shares = np.append(share, 0.0)[rows.island][:, None, None]
     state.V[struck] = (state.V + shares * (V_new - state.V))[struck]
     state.A[struck] = 0.0  # a blow does not last
     state.lagging = state.lagging & ~struck
-    by = np.repeat(share, np.diff(pair[first]))[:, None] * (blows.p - held)
-    contact.strike(survey, chosen, response.along, by / h, h * response.forces(by), h)
+    besides = rows.by_island(share)[:, None] * (blows.p - held)
+    told = ~rows.rolls
+    contact.strike(
+        survey, rows.of[told], response.along[told], besides[told] / h, h * response.forces(besides), h
+    )  # fmt: skip
     if contact.ease is not None:
-        some = over.released
-        contact.release(survey.active, chosen[some], over.borne[some], over.parts[some], h)
+        some = left.released
+        contact.release(survey.active, rows.of[some], left.borne[some], left.parts[some], h)
 
 
 class _Left:
-    """What contacts of blows (m,) are left with.
+    """What rows of blows (m,) are left with.
 
     parts, borne (m,)    speed with which their pair comes apart, 0 if it does not; what loads press with [N]
-    released (m,)        who has another range from now on
+    released (m,)        which have another range from now on
     kept (k,)            which of all contacts still hold what they do
     """
 
     def __init__(
         self, model: Model, state: State, h: float, response: Response, given: dict[str, Array], blows: Impulses,
-        held: Array, survey: Survey, chosen: Indices,
+        held: Array, survey: Survey, rows: _Rows,
     ) -> None:  # fmt: skip
         a = model.loads.accelerations(state.Q) * model.bodies.is_free[:, None, None]
         falling = response.impulses(h * response.rigid_motion(a, np.zeros_like(a)), given)
         bear(falling)
-        starts, of = given["pair"][:-1], np.repeat(np.arange(len(given["pair"]) - 1), np.diff(given["pair"]))
-        speed = np.minimum.reduceat(response.rates(blows.V), starts)[of]
-        reach = survey.candidates.numbers[survey.candidate[chosen], D_HAT]
+        speed = rows.by_pair(np.minimum, np.where(rows.rolls, np.inf, response.rates(blows.V)))
+        reach = survey.candidates.numbers[survey.candidate[rows.of], D_HAT]
         self.borne = falling.p[:, 0] / h
-        pressed, pressing = (np.add.reduceat(each, starts)[of] for each in (held[:, 0] / h, self.borne))
+        pressed, pressing = (rows.by_pair(np.add, each) for each in (held[:, 0] / h, self.borne))
         self.parts = np.where(speed > _BARRIER / h * reach, speed, 0.0)
-        self.released = (self.parts > 0.0) | (pressed > _PRESSED * pressing)
+        self.released = ((self.parts > 0.0) | (pressed > _PRESSED * pressing)) & ~rows.rolls
         self.kept = np.ones(survey.active.count, np.bool_)
-        self.kept[chosen[self.released]] = False
+        self.kept[rows.of[self.released]] = False
 
 
 def _islands(model: Model, survey: Survey, meets: Flags) -> tuple[Indices, Indices, Indices, Indices]:

@@ -5,7 +5,8 @@ of balls passes a blow on. A collision changes V by impulses q along n, t₁, t�
 
     qₙ ≥ 0,   vₙ ≥ t,   qₙ (vₙ − t) = 0         ‖q_t‖ ≤ μ qₙ, and = μ qₙ against v_t where that is not 0
 
-found by sweeps of Gauss and Seidel over its contacts. t = e · (speed that they met with) in the first collision of a pair
+found by sweeps of Gauss and Seidel over its contacts. Friction against rolling is the same law for directions in place of
+points (friction.py): a row of its own with the load of the contact that leads it. t = e · (speed that they met with) in the first collision of a pair
 that meets in this step, e · (speed of approach) in others, 0 where that is slow. Where a pair comes apart again, what loads
 have added to its approach after the meeting has no friction: μ acts on the share ρ of qₙ.
 """
@@ -32,13 +33,14 @@ class Impulses(Record):
     """Contacts of blows (m,), sorted by island and by pair of bodies.
 
     bodies (m, 2)           a, b; −1 for a half-plane
+    leader (m,)             the row itself; of a row of friction against rolling its contact
     xi (m, 8)               weights of rows of Q: the points of both surfaces
     along (m, 9)            n, t₁, t₂
     begin (3m + 1,)         where motions by a unit impulse along n, t₁, t₂ of each contact begin in
     moves (r,), motion (r, 12)   which body moves, and its rates
     yields (m, 2)           vₙ by a unit of qₙ; the most of v_t by a unit of q_t
     met (m,)                speed that a contact has met with in the step; 0 where none begins
-    restitution, friction (m,)   e, μ
+    restitution, friction (m,)   e; μ, or the lever of friction against rolling
     slow (m,)               speed of approach up to which a collision is plastic
     pair (g + 1,)           the first contact of each pair
     island (c + 1,)         the first pair of each island
@@ -50,6 +52,7 @@ class Impulses(Record):
     """
 
     bodies: Indices = i8(2)
+    leader: Indices = i8(1)
     xi: Array = f8(2)
     along: Array = f8(2)
     begin: Indices = i8(1)
@@ -116,7 +119,8 @@ def rate(b: Impulses, k: int, d: int) -> float:
 def _find_yields(b: Impulses) -> None:
     for k in range(len(b.bodies)):
         at = b.begin[3 * k : 3 * k + 4]
-        b.yields[k, 0] = _slide(b, k, 0, b.motion, at[0], at[1])
+        if b.leader[k] == k:
+            b.yields[k, 0] = _slide(b, k, 0, b.motion, at[0], at[1])
         one, other = _slide(b, k, 1, b.motion, at[1], at[2]), _slide(b, k, 2, b.motion, at[2], at[3])
         both = _slide(b, k, 2, b.motion, at[1], at[2])
         b.yields[k, 1] = 0.5 * (one + other) + math.sqrt(0.25 * (one - other) ** 2 + both * both)
@@ -149,15 +153,15 @@ def aim(b: Impulses, g: int) -> None:
 @kernel
 def strike(b: Impulses, k: int) -> float:
     """The impulses of contact k alone that obey both laws; how much they have changed."""
-    q, before = b.now[k], (b.now[k, 0], b.now[k, 1], b.now[k, 2])
-    if b.yields[k, 0] <= 0.0:
-        return 0.0
-    q[0] = max(q[0] + (q[3] - rate(b, k, 0)) / b.yields[k, 0], 0.0)
-    _push(b, k, 0, q[0] - before[0])
-    changed = abs(q[0] - before[0])
+    q, before, load = b.now[k], (b.now[k, 0], b.now[k, 1], b.now[k, 2]), b.now[b.leader[k]]
+    changed = 0.0
+    if b.yields[k, 0] > 0.0:
+        q[0] = max(q[0] + (q[3] - rate(b, k, 0)) / b.yields[k, 0], 0.0)
+        _push(b, k, 0, q[0] - before[0])
+        changed = abs(q[0] - before[0])
     if b.friction[k] > 0.0 and b.yields[k, 1] > 0.0:
         one, other = q[1] - rate(b, k, 1) / b.yields[k, 1], q[2] - rate(b, k, 2) / b.yields[k, 1]
-        size, most = math.sqrt(one * one + other * other), b.friction[k] * q[4] * q[0]
+        size, most = math.sqrt(one * one + other * other), b.friction[k] * load[4] * load[0]
         share = most / size if size > most else 1.0
         q[1], q[2] = share * one, share * other
         _push(b, k, 1, q[1] - before[1])

@@ -31,18 +31,21 @@ _LONG = 30.0  # steps: what yields in a step is stiffer by the square of that
 class Response:
     """Of some contacts (m,) at the end of a step of length h, in islands (n,) of bodies, −1 for none.
 
+    Those that are asked for against rolling (m,) have directions for their points.
+
     xi (m, 8), along (m, 3, 3)   weights of rows of Q at both surfaces; n, t₁, t₂
     moves (n, 1, 1)              bodies that impulses may move
     """
 
     def __init__(
-        self, model: Model, state: State, h: float, methods: Methods, survey: Survey, chosen: Indices, island: Indices
-    ) -> None:
+        self, model: Model, state: State, h: float, methods: Methods, survey: Survey, chosen: Indices, rolls: Flags,
+        island: Indices,
+    ) -> None:  # fmt: skip
         bodies = model.bodies
         self._mass, self._inverse, self._Q = bodies.mass, bodies.mass_inverse, state.Q
         self.moves: Flags = ((island >= 0) & (bodies.is_free != 0))[:, None, None]
         self._bodies, self.along = survey.bodies[chosen], survey.frames(chosen)
-        self.xi = survey.on_surfaces(chosen, self.along[:, 0])
+        self.xi = survey.on_surfaces(chosen, self.along[:, 0], rolls)
         tied = (bodies.is_free - model.lone.among(bodies.is_free)) * (island >= 0)
         self._tied: Flags = tied != 0
         self._mechanism = model.islands.mechanism

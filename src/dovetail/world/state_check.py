@@ -25,6 +25,7 @@ _LISTS = {
     "contact/eased": "contact/eased",
     "contact/stick": "contact/stick",
     "contact/stick_force": "contact/stick",
+    "contact/struck": "contact/struck",
 }
 # Targets that a soft transform, a drive or a limit does not have are NaN or infinite.
 _ANY_NUMBER = ("soft_transforms/past", "joints/held/", "joints/parameters/", "joints/past")
@@ -78,10 +79,12 @@ def contact_flaw(arrays: dict[str, Array], scene: ContactScene) -> str:
     numbers = arrays["contact/numbers"]
     if not ((numbers[:, 1] >= 0.0) & (numbers[:, 2] > 0.0) & (numbers[:, 3:] >= 0.0).all(axis=1)).all():
         return "has friction, ranges or thicknesses in 'contact/numbers' that no contact has"
-    sides, share = np.split(arrays.get("contact/eased", np.zeros((0, 3))), [2], axis=1)
+    if len(arrays["contact/struck"]) not in (0, bodies):
+        return f"has forces in 'contact/struck' on {len(arrays['contact/struck'])} of the {bodies} bodies"
+    sides, share, growth = np.split(arrays.get("contact/eased", np.zeros((0, 4))), [2, 3], axis=1)
     there = (sides == np.floor(sides)) & (sides >= -len(scene.plane_point)) & (sides < bodies)
-    if not (there.all() and ((share > 0.0) & (share < 1.0)).all()):
-        return "has pairs in 'contact/eased' that are not there, or shares that are not between 0 and 1"
+    if not (there.all() and ((share > 0.0) & (share < 1.0)).all() and (growth > 0.0).all()):
+        return "has pairs in 'contact/eased' that are not there, shares that are not between 0 and 1, or no growth"
     stick = arrays.get("contact/stick", np.zeros((0, 0)))
     if not ((stick == np.floor(stick)) & (np.abs(stick) < _LARGEST_NAME)).all():
         return "has numbers in 'contact/stick' that name no features"

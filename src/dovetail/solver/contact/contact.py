@@ -23,7 +23,7 @@ from dovetail.solver.contact.ccd import KEEP, TIGHTEN, free_share
 from dovetail.solver.contact.chosen import Chosen
 from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, slide_on
-from dovetail.solver.contact.kinds import X0, A, B
+from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0, A, B
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.motion import record_motion
 from dovetail.solver.contact.readback import Struck, Survey
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Contact"]
 
 _UNKNOWN = None, 0.0, 0  # friction: of which contacts, for which step length, how many rows
+_FIRM = 0.98  # of its range: what is farther apart pushes with less than a hundredth of what it would in balance
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
 
@@ -67,7 +68,8 @@ class Contact:
         self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
-        self.touching_at_start: Indices = np.zeros((0, 2), np.int64)  # who touches at the start of the step
+        # who touches at the start of the step, and who of them does so firmly
+        self.touching_at_start, self.pressing_at_start = np.zeros((2, 0, 2), np.int64)
         self.struck: Struck | None = None  # of blows that the last step has ended with
         self.gone_to: object = None  # what the watch has gone to
         self.found, self.stiffness, self.E_found, self.E_start = self.contacts(), *np.zeros((3, bodies))
@@ -111,7 +113,7 @@ class Contact:
         assert at.contacts is not None
         if self.is_clear:
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
-            self.touching_at_start = self._who(at.contacts)
+            self.touching_at_start = self.pressing_at_start = self._who(at.contacts)
             return True
         if surveyed[0] is Q and surveyed[1] == h and self.found.candidates is self.watch.candidates:
             at.contacts, self.found, self.gone_to = self.found, at.contacts, self.found
@@ -131,6 +133,7 @@ class Contact:
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
         self.touching_at_start = self._who(active)
+        self.pressing_at_start = self._pressing(active)
         return fine
 
     def _start(self, Q: Array, h: float) -> None:
@@ -224,15 +227,28 @@ class Contact:
         )  # fmt: skip
         return np.concatenate([pairs[pairs[:, 1] >= 0], np.unique(planes, axis=0)])
 
-    def is_new(self, s: ActiveContacts) -> Flags:
-        """Whether the bodies of each of the contacts s (k,) did not touch at the start of the step."""
-        bodies, before = s.bodies[: s.count], self.touching_at_start
+    def _pressing(self, s: ActiveContacts) -> Indices:
+        """Those of `_who` that are well within their range: nearer to its end a push is nothing yet."""
+        numbers = s.candidates.numbers[s.candidate[: s.count]]
+        firm = np.sqrt(s.squared[: s.count]) - numbers[:, THICKNESS] < _FIRM * numbers[:, D_HAT]
+        if firm.all():
+            return self.touching_at_start
+        sides = self._sides(s)
+        return self.touching_at_start[np.isin(_number(self.touching_at_start), _number(sides[firm]))]
+
+    def _sides(self, s: ActiveContacts) -> Indices:
+        """The bodies of each of the contacts s (k, 2) as in `_who`."""
+        bodies = s.bodies[: s.count]
         other = bodies[:, 1].copy()
         if len(self.scene.plane_point) > 1:
             on_plane = np.flatnonzero(other < 0)
             other[on_plane] = -1 - s.candidates.pairs[s.candidate[on_plane], X0 + 1]
-        keys = _number(np.maximum(bodies[:, 0], other), np.minimum(bodies[:, 0], other))
-        return ~np.isin(keys, _number(before[:, 0], before[:, 1]))
+        return np.stack([np.maximum(bodies[:, 0], other), np.minimum(bodies[:, 0], other)], axis=1)
+
+    def is_new(self, s: ActiveContacts) -> Flags:
+        """Whether the bodies of each of the contacts s (k,) did not press on each other at the start of the step."""
+        found: Flags = ~np.isin(_number(self._sides(s)), _number(self.pressing_at_start))
+        return found
 
     def changed(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) that touch others at Q, where the step of length h leads, than at its start."""
@@ -241,8 +257,8 @@ class Contact:
         if np.array_equal(now, before):
             return self._nobody
         both = np.concatenate([now, before])
-        keys, counts = np.unique(_number(both[:, 0], both[:, 1]), return_counts=True)
-        some = both[np.isin(_number(both[:, 0], both[:, 1]), keys[counts == 1])].ravel()
+        keys, counts = np.unique(_number(both), return_counts=True)
+        some = both[np.isin(_number(both), keys[counts == 1])].ravel()
         found = np.zeros(len(self.owner), np.bool_)
         found[some[some >= 0]] = True
         return found
@@ -471,6 +487,7 @@ class Contact:
         return self._find(watch, Q, active, self.everything, E, stiffness, h * h)
 
 
-def _number(high: Indices, low: Indices) -> Indices:
-    """A number for each pair of a body and another one, or −1 − p for half-plane p."""
-    return high * 2**32 + low
+def _number(sides: Indices) -> Indices:
+    """A number for each pair (k, 2) of a body and another one, or −1 − p for half-plane p."""
+    found: Indices = sides @ np.array([2**32, 1])
+    return found

@@ -21,7 +21,7 @@ from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.kinds import D_HAT, KIND, MU, PAIR, POINT_TRIANGLE, SHAPE, THICKNESS, X0, B
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["ContactList", "Struck", "Survey", "barrier_of"]
 
@@ -184,6 +184,16 @@ class Survey:
         """μ (m,) of some contacts."""
         return np.maximum(self.candidates.numbers[self.candidate[chosen], MU], 0.0)
 
+    def levers_of(self, chosen: Indices) -> Array:
+        """Levers [m] of friction against rolling (m,) of some contacts."""
+        scene, (a, b) = self.scene, self.bodies[chosen].T
+        planes = np.maximum(_planes(self.candidates, self.candidate[chosen]), 0)
+        other = scene.material[b] if not len(scene.plane_material) else np.where(
+            b < 0, scene.plane_material[planes], scene.material[b]
+        )  # fmt: skip
+        found: Array = scene.rolling[scene.material[a], other]
+        return found
+
     def along_normals(self, rows: Array, some: Indices) -> Array:
         """n·(x_a − x_b) (m,) of some contacts, for rows (n, 4, 3) of positions or their rates."""
         (i, j), xi, r = self.bodies[some].T, self.active.xi[some], self.active.r[some]
@@ -200,14 +210,18 @@ class Survey:
         t /= np.linalg.norm(t, axis=1)[:, None]
         return np.stack([n, t, np.cross(n, t)], axis=1)
 
-    def on_surfaces(self, chosen: Indices, n: Array) -> Array:
-        """ξ (m, 8) of the points of the surfaces, which are by half a thickness nearer to each other along n (m, 3)."""
-        xi, thick = self.active.xi[chosen].copy(), self._thick(self.bodies[chosen])
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            some = np.flatnonzero(thick[:, side] > 0.0)
-            A = self.Q[self.bodies[chosen[some], side], 1:]
-            far = sign * thick[some, side, None] * n[some]
-            xi[some, 4 * side + 1 : 4 * side + 4] += np.linalg.solve(A.swapaxes(1, 2), far[:, :, None])[:, :, 0]
+    def on_surfaces(self, chosen: Indices, n: Array, rolls: Flags) -> Array:
+        """ξ (m, 8) of the points of the surfaces, which are by half a thickness nearer to each other along n (m, 3).
+
+        Of those that are asked for against rolling (m,) the directions n.
+        """
+        xi, bodies = self.active.xi[chosen] * ~rolls[:, None], self.bodies[chosen]
+        far = np.where(rolls[:, None], 1.0, self._thick(bodies) * np.array([-1.0, 1.0])) * (bodies >= 0)
+        for side in range(2):
+            some = np.flatnonzero(far[:, side])
+            A = self.Q[bodies[some, side], 1:]
+            along = far[some, side, None] * n[some]
+            xi[some, 4 * side + 1 : 4 * side + 4] += np.linalg.solve(A.swapaxes(1, 2), along[:, :, None])[:, :, 0]
         return xi
 
     def impulses(self, chosen: Indices, along: Array, h: float) -> Array:
