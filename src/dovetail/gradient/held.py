@@ -165,7 +165,7 @@ class HeldAdjoint:
     ) -> tuple[Node, Node, Flags, Flags]:
         """φ (n, 1, 1), γ − 1 (n, 1), who follows and who waits, as in solver/held.py."""
         model, h = self._model, self._frame.h
-        bodies, islands, past = model.bodies, model.islands, self._frame.past
+        bodies, past = model.bodies, self._frame.past
         assert past is not None
         of, count = self._islands(t)
         free = bodies.is_free != 0

@@ -1,23 +1,25 @@
 """Blows: bodies that have met in a step get the velocity of an impact, by impulses at their contacts.
 
-A step that comes to touch something finds positions, with the forces F of contacts, whose impulses are hF. Velocities are
-those of Newton's and Coulomb's laws (impulses.py), from V⁻, which the bodies had without the forces of these contacts:
+A step that comes to touch something finds positions, with the forces F of contacts, whose impulses are hF. Velocities
+are those of Newton's and Coulomb's laws (impulses.py), from V⁻, which bodies had without the forces of these contacts:
 
     V⁻ = P(V) + h/2 f − h W F         V⁺ = V⁻ + W p         contacts push with p/h
 
-V is the velocity that the step has led to, f what V lags behind by (held.py), W = P⁻¹Jᵀ what rigid bodies and joints make of
-unit impulses at the surfaces, without laws: drives have no impulses. P(V) is V without what strains bodies and opens joints.
-All contacts of the bodies that contacts and joints connect to a blow take part, those of the blow alone where they are many.
+V is the velocity that the step has led to, f what V lags behind by (held.py), W = P⁻¹Jᵀ what rigid bodies and joints
+make of unit impulses at the surfaces, without laws: drives have no impulses. P(V) is V without what strains bodies and
+opens joints. All contacts of the bodies that contacts and joints connect to a blow take part, those of the blow alone
+where they are many.
 
-A blow is where a pair meets that did not touch at the start of the step, if the barrier gives up what it holds: the pair gets
-a range of its own (ease.py), with which it pushes as loads press from now on, or none where it comes apart. And it is where
-one with a restitution meets. e counts where the speed that they meet with is more than they gain by falling for two steps:
+A blow is where a pair meets that did not press on each other at the start of the step, if the barrier gives up what it
+holds: the pair gets a range of its own (ease.py), with which it pushes as loads press from now on, or none where it
+comes apart. And it is where one with a restitution meets. e counts where the speed that they meet with is more than
+they gain by falling for two steps:
 
     met² = (n·ẋ)² + 2 (n·a)(n·Δx)        of the start, what loads have added on the way
 
-In an island that nothing else holds W p would turn by what contacts have moved its bodies apart; a turn of all of it makes
-up for that. V⁺ − V is made less by one factor in each island where there would be more energy, kinetic and stored, than the
-step began with and loads have given.
+In an island that nothing else holds W p would turn by what contacts have moved its bodies apart; a turn of all of it
+makes up for that. V⁺ − V is made less by one factor in each island where there would be more energy, kinetic and
+stored, than the step began with and loads have given.
 """
 
 from __future__ import annotations
@@ -82,9 +84,7 @@ def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags) 
         _strike(model, state, h, methods, survey, e, found)
 
 
-def _meet(
-    model: Model, state: State, h: float, lagged: Flags, survey: Survey, e: Array, is_new: Flags
-) -> _Meeting:
+def _meet(model: Model, state: State, h: float, lagged: Flags, survey: Survey, e: Array, is_new: Flags) -> _Meeting:
     may_strike = is_new | (e > 0.0)
     f, some = np.zeros_like(state.Q), np.flatnonzero(may_strike)
     if np.count_nonzero(lagged):

@@ -1,14 +1,15 @@
 """Impulses at contacts: Newton's law of restitution and Coulomb's law of friction, pair of bodies by pair.
 
-The pair that approaches fastest collides first, at all of its contacts at once, until no pair approaches any more. So a row
-of balls passes a blow on. A collision changes V by impulses q along n, t₁, t₂ of its contacts,
+The pair that approaches fastest collides first, at all of its contacts at once, until no pair approaches any more. So a
+row of balls passes a blow on. A collision changes V by impulses q along n, t₁, t₂ of its contacts,
 
     qₙ ≥ 0,   vₙ ≥ t,   qₙ (vₙ − t) = 0         ‖q_t‖ ≤ μ qₙ, and = μ qₙ against v_t where that is not 0
 
-found by sweeps of Gauss and Seidel over its contacts. Friction against rolling is the same law for directions in place of
-points (friction.py): a row of its own with the load of the contact that leads it. t = e · (speed that they met with) in the first collision of a pair
-that meets in this step, e · (speed of approach) in others, 0 where that is slow. Where a pair comes apart again, what loads
-have added to its approach after the meeting has no friction: μ acts on the share ρ of qₙ.
+found by sweeps of Gauss and Seidel over its contacts. t = e · (speed that they met with) in the first collision of a
+pair that meets in this step, e · (speed of approach) in others, 0 where that is slow. Where a pair comes apart again,
+what loads have added to its approach after the meeting has no friction: μ acts on the share ρ of qₙ. Friction against
+rolling is the same law for directions in place of points (friction.py): a row of its own with the load of the contact
+that leads it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Impulses(Record):
     V (n, 12)               rates of all bodies, before and after
     p (m, 3)                impulses
     collided (g,)           1 for pairs that have
-    order (2k + 1,)         the pairs that have collided, one after the other, each with its sweeps; at first their number
+    order (2k + 1,)         how many collisions there were; the pair of each, and its sweeps
     now (m, 5)              of the present collision: qₙ, q_t1, q_t2, t, ρ
     """
 

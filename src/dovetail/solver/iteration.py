@@ -141,7 +141,7 @@ class Iteration:
         return exact is not None and not exact.stay_closed
 
     def lands(self, in_flight: Flags | None) -> bool:
-        """Whether a contact of the present iterate holds a body in flight (n,); `landed` of the solution ← all it holds."""
+        """Whether a contact of the present iterate holds a body in flight (n,); `landed` ← all that contacts hold."""
         contact, found = self.model.contact, self.at.contacts
         if in_flight is None or contact is None or found is None or not found.count:
             return False

@@ -21,7 +21,7 @@ from dovetail.solver.blocks import Blocks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.motion import COVERED
-from dovetail.solver.contact.runs import list_runs
+from dovetail.solver.contact.runs import Runs, list_runs
 from dovetail.solver.contribution import Start
 from dovetail.solver.convergence import begin_trials, close_finished
 from dovetail.solver.footing import Footing, start_by_blocks

@@ -1,7 +1,7 @@
 """What bodies and joints make of impulses at contacts: rigid motions, W = P⁻¹Jᵀ.
 
-Each body that nothing is tied to moves by itself. Others move with all that joints connect to them, by the filter P of a
-start (consistent.py) of a long step, in which shapes and joints are stiff and laws have no part.
+Each body that nothing is tied to moves by itself. Others move with all that joints connect to them, by the filter P of
+a start (consistent.py) of a long step, in which shapes and joints are stiff and laws have no part.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class Response:
         self._tied: Flags = tied != 0
         self._mechanism = model.islands.mechanism
         lone = self._of_lone_bodies()
+        self._solve: Callable[[Array], Array] | None = None
         if not self._tied.any():
-            self._motions, self._solve = _by_contact(3 * len(chosen), *lone), None
+            self._motions = _by_contact(3 * len(chosen), *lone)
             return
         exact = model.potential.exact
         model.prepare(_LONG * h, np.ones(bodies.count))
@@ -64,16 +65,16 @@ class Response:
             x = solve_filter(model, tied, model.directions.blocks, F.reshape(-1, 12) * tied[:, None], CLOSED)
             return x.reshape(F.shape)
 
-        self._solve: Callable[[Array], Array] | None = solve
+        self._solve = solve
         tied_parts = self._of_mechanisms(solve)
         both = (np.concatenate(parts) for parts in zip(lone, tied_parts, strict=True))
         self._motions = _by_contact(3 * len(chosen), *both)
-        self._restore = lambda: model.prepare(h, methods.weight)
+        self._model, self._step = model, (h, methods.weight)
 
     def close(self) -> None:
         """Have the model as it was."""
         if self._solve is not None:
-            self._restore()
+            self._model.prepare(*self._step)
 
     def _patterns(self) -> Array:
         """Generalised forces (m, 3, 2, 4, 3) of unit impulses on both bodies."""

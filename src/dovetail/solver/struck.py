@@ -1,7 +1,7 @@
 """Islands that are struck: their angular momentum and their energy before and after a blow.
 
-What contacts have moved bodies apart by in the step, δ along n, gives an island an angular momentum m δ × v that nobody has
-given it. In one that nothing fixed holds, a turn of all of it as a rigid body takes that back.
+What contacts have moved bodies apart by in the step, δ along n, gives an island an angular momentum m δ × v that
+nothing has given it. In one that nothing fixed holds, a turn of all of it as a rigid body takes that back.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def turn_back(island: Island, V_before: Array, V: Array) -> None:
 def share_of(island: Island, V_before: Array, V: Array, kept: Flags) -> Array:
     """The largest share (c,) of V − state.V, at most 1, with which no island has more energy than at the start.
 
-    Kinetic and stored, with what loads have given; kept (k,) are contacts that hold what they do. Where drives have given
-    more, a blow may not add to that.
+    Kinetic and stored, with what loads have given; kept (k,) are contacts that hold what they do. Where drives have
+    given more, a blow may not add to that.
     """
     model, state, h = island.model, island.state, island.h
     mass, contact = model.bodies.mass, model.contact

@@ -23,9 +23,10 @@ from dovetail.solver.contact.ccd import KEEP, TIGHTEN, free_share
 from dovetail.solver.contact.chosen import Chosen
 from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, slide_on
-from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0, A, B
+from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.motion import record_motion
+from dovetail.solver.contact.partners import NOBODY, bodies_of_others, new_contacts, pressing
 from dovetail.solver.contact.readback import Struck, Survey
 from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.scene import ContactScene
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["Contact"]
 
 _UNKNOWN = None, 0.0, 0  # friction: of which contacts, for which step length, how many rows
-_FIRM = 0.98  # of its range: what is farther apart pushes with less than a hundredth of what it would in balance
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
 
@@ -68,8 +68,9 @@ class Contact:
         self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
-        # who touches at the start of the step, and who of them does so firmly
-        self.touching_at_start, self.pressing_at_start = np.zeros((2, 0, 2), np.int64)
+        # at the start of the step: pairs of bodies that touch; numbers of those that press on each other
+        self.touching_at_start: Indices = np.zeros((0, 2), np.int64)
+        self.pressing_at_start = NOBODY
         self.struck: Struck | None = None  # of blows that the last step has ended with
         self.gone_to: object = None  # what the watch has gone to
         self.found, self.stiffness, self.E_found, self.E_start = self.contacts(), *np.zeros((3, bodies))
@@ -113,7 +114,7 @@ class Contact:
         assert at.contacts is not None
         if self.is_clear:
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
-            self.touching_at_start = self.pressing_at_start = self._who(at.contacts)
+            self.touching_at_start, self.pressing_at_start = at.contacts.pairs, NOBODY
             return True
         if surveyed[0] is Q and surveyed[1] == h and self.found.candidates is self.watch.candidates:
             at.contacts, self.found, self.gone_to = self.found, at.contacts, self.found
@@ -132,8 +133,7 @@ class Contact:
         self.frozen = _UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
-        self.touching_at_start = self._who(active)
-        self.pressing_at_start = self._pressing(active)
+        self.touching_at_start, self.pressing_at_start = active.pairs.copy(), pressing(active)
         return fine
 
     def _start(self, Q: Array, h: float) -> None:
@@ -216,52 +216,14 @@ class Contact:
         self.friction.count = 0
         return self._at(Q, h)
 
-    def _who(self, s: ActiveContacts) -> Indices:
-        """Who touches whom (p, 2) in the contacts s: the larger number first, −1 − p for half-plane p."""
-        pairs = s.pairs
-        if len(self.scene.plane_point) < 2 or not np.count_nonzero(pairs[:, 1] < 0):
-            return pairs.copy()
-        on_plane = np.flatnonzero(s.bodies[: s.count, 1] < 0)
-        planes = np.stack(
-            [s.bodies[on_plane, 0], -1 - s.candidates.pairs[s.candidate[on_plane], X0 + 1]], axis=1
-        )  # fmt: skip
-        return np.concatenate([pairs[pairs[:, 1] >= 0], np.unique(planes, axis=0)])
-
-    def _pressing(self, s: ActiveContacts) -> Indices:
-        """Those of `_who` that are well within their range: nearer to its end a push is nothing yet."""
-        numbers = s.candidates.numbers[s.candidate[: s.count]]
-        firm = np.sqrt(s.squared[: s.count]) - numbers[:, THICKNESS] < _FIRM * numbers[:, D_HAT]
-        if firm.all():
-            return self.touching_at_start
-        sides = self._sides(s)
-        return self.touching_at_start[np.isin(_number(self.touching_at_start), _number(sides[firm]))]
-
-    def _sides(self, s: ActiveContacts) -> Indices:
-        """The bodies of each of the contacts s (k, 2) as in `_who`."""
-        bodies = s.bodies[: s.count]
-        other = bodies[:, 1].copy()
-        if len(self.scene.plane_point) > 1:
-            on_plane = np.flatnonzero(other < 0)
-            other[on_plane] = -1 - s.candidates.pairs[s.candidate[on_plane], X0 + 1]
-        return np.stack([np.maximum(bodies[:, 0], other), np.minimum(bodies[:, 0], other)], axis=1)
-
     def is_new(self, s: ActiveContacts) -> Flags:
         """Whether the bodies of each of the contacts s (k,) did not press on each other at the start of the step."""
-        found: Flags = ~np.isin(_number(self._sides(s)), _number(self.pressing_at_start))
-        return found
+        return new_contacts(s, self.pressing_at_start)
 
     def changed(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) that touch others at Q, where the step of length h leads, than at its start."""
-        before = self.touching_at_start
-        now = before[:0] if self.is_idle else self._who(self._at(Q, h))
-        if np.array_equal(now, before):
-            return self._nobody
-        both = np.concatenate([now, before])
-        keys, counts = np.unique(_number(both), return_counts=True)
-        some = both[np.isin(_number(both), keys[counts == 1])].ravel()
-        found = np.zeros(len(self.owner), np.bool_)
-        found[some[some >= 0]] = True
-        return found
+        now = self.touching_at_start[:0] if self.is_idle else self._at(Q, h).pairs
+        return bodies_of_others(now, self.touching_at_start, self._nobody)
 
     def return_to(self, Q: Array, Q_from: Array, islands: Islands) -> None:
         """Bodies go straight back from Q_from to Q, the start of the step, which is taken again.
@@ -485,9 +447,3 @@ class Contact:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
         stiffness = self.stiffness if h * h == self.h2 else adaptive(self.mass, h)
         return self._find(watch, Q, active, self.everything, E, stiffness, h * h)
-
-
-def _number(sides: Indices) -> Indices:
-    """A number for each pair (k, 2) of a body and another one, or −1 − p for half-plane p."""
-    found: Indices = sides @ np.array([2**32, 1])
-    return found

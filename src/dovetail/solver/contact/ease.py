@@ -19,10 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, KAPPA, THICKNESS, X0, A, B
-from dovetail.solver.contact.readback import barrier_of
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Flags, Indices
 
@@ -48,7 +49,7 @@ class Eased(NamedTuple):
 
 
 class Easing(NamedTuple):
-    """Pairs (k, 2) that were eased in a step: their share s (k,) at its start, which of them it has found, growth [1/s]."""
+    """Pairs (k, 2) that were eased in a step: share s (k,) at its start, which of them it has found, growth [1/s]."""
 
     pairs: Indices
     share: Array
@@ -118,7 +119,8 @@ class Ease:
         pair = pair.reshape(-1)
         pushes, apart = _Pushes(scene, active, chosen, pair), np.zeros(len(keys))
         np.maximum.at(apart, pair, parts)
-        share = pushes.shares(h * h * np.bincount(pair, borne, len(keys)))
+        wanted: Array = h * h * np.bincount(pair, borne, len(keys))
+        share = pushes.shares(wanted)
         share = np.where(apart > 0.0, np.minimum(pushes.nearest, 1.0), share) * (1.0 - _ROUND_OFF)
         growth = np.where(apart > 0.0, 0.5 * apart / pushes.widest, 1.0 / GROWTH)
         stays = ~np.isin(keys_of_sides(self.pairs), keys)
@@ -127,10 +129,8 @@ class Ease:
 
     def _put(self, pairs: Indices, share: Array, growth: Array) -> None:
         """Pairs that are not known yet are eased."""
-        pairs, share, growth = (
-            np.concatenate(parts)
-            for parts in ((self.pairs, pairs), (self.share, share), (self.growth, growth))
-        )  # fmt: skip
+        pairs = np.concatenate([self.pairs, pairs])
+        share, growth = np.append(self.share, share), np.append(self.growth, growth)
         order = np.argsort(keys_of_sides(pairs), kind="stable")
         self.pairs, self.share, self.growth = pairs[order], share[order], growth[order]
 
@@ -183,14 +183,32 @@ def with_ranges(scene: ContactScene, candidates: Candidates, pairs: Indices, sha
     """Candidates with the ranges that sorted pairs (k, 2) have by their shares (k,)."""
     if not len(pairs) or not candidates.count:
         return candidates
-    known, asked = keys_of_sides(pairs), keys_of_sides(sides_of(candidates.pairs))
-    place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-    mine = np.flatnonzero(known[place] == asked)
-    a, b = candidates.pairs[mine, A], candidates.pairs[mine, B]
-    d_hat = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
     numbers = candidates.numbers.copy()  # a step that is broken off goes back to the others
-    numbers[mine, D_HAT] = share[place[mine]] * d_hat
+    _set_ranges(candidates.pairs, scene.d_hat, keys_of_sides(pairs), share, numbers)
     return Candidates(candidates.pairs, numbers, candidates.known)
+
+
+@kernel
+def _set_ranges(pairs: Indices, d_hat: Array, known: Indices, share: Array, numbers: Array) -> None:
+    """Ranges in the numbers of candidates (k, ·) ← shares of those of sorted pairs, by their keys (p,)."""
+    one, other, at = -1, -1, -1
+    for k in range(len(pairs)):
+        a, b = pairs[k, A], pairs[k, B]
+        side = b if b >= 0 else -1 - pairs[k, X0 + 1]
+        if a != one or side != other:
+            one, other, at = a, side, -1
+            key = (max(a, side) + 1) * 2147483648 + min(a, side)
+            low, high = 0, len(known)
+            while low < high:
+                middle = (low + high) // 2
+                if known[middle] < key:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < len(known) and known[low] == key:
+                at = low
+        if at >= 0:
+            numbers[k, D_HAT] = share[at] * (d_hat[a] if b < 0 else 0.5 * (d_hat[a] + d_hat[b]))
 
 
 def keys_of_sides(sides: Indices) -> Indices:
@@ -214,30 +232,59 @@ class _Pushes:
     def __init__(self, scene: ContactScene, active: ActiveContacts, chosen: Indices, pair: Indices) -> None:
         rows, count = active.candidate[chosen], int(pair.max(initial=-1)) + 1
         numbers, (a, b) = active.candidates.numbers[rows], active.candidates.pairs[rows][:, [A, B]].T
-        self._pair, self._squared, self._thickness = pair, active.squared[chosen], numbers[:, THICKNESS]
-        self._range = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
+        squared, thickness = active.squared[chosen], numbers[:, THICKNESS]
+        whole = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
         # κ of an adaptive contact is that of the range it has
-        self._adaptive = np.where(numbers[:, KAPPA] < 0.0, numbers[:, D_HAT] / self._range, 0.0) ** 2
-        self._scale = 2.0 * np.sqrt(self._squared) * active.weight[chosen] * active.kappa[chosen]
-        self.gap = np.sqrt(self._squared) - self._thickness
+        adaptive = np.where(numbers[:, KAPPA] < 0.0, numbers[:, D_HAT] / whole, 0.0) ** 2
+        scale = 2.0 * np.sqrt(squared) * active.weight[chosen] * active.kappa[chosen]
+        self._pair, self.gap = pair, np.sqrt(squared) - thickness
+        self._contacts = np.stack([squared, thickness, whole, adaptive, scale, self.gap], axis=1)
         self.nearest, self.widest = np.full(count, np.inf), np.zeros(count)
-        np.minimum.at(self.nearest, pair, self.gap / self._range)
-        np.maximum.at(self.widest, pair, self._range)
+        np.minimum.at(self.nearest, pair, self.gap / whole)
+        np.maximum.at(self.widest, pair, whole)
 
     def of(self, share: Array) -> Array:
         """Pushes · h² (p,) with shares s (p,)."""
-        s = share[self._pair]
-        reached = self.gap < s * self._range
-        _, slope, _ = barrier_of(self._squared, self._thickness, np.where(reached, s * self._range, 2.0 * self.gap))
-        by_range = np.where(self._adaptive > 0.0, self._adaptive / (s * s), 1.0)
-        return np.bincount(self._pair, np.where(reached, -self._scale * slope * by_range, 0.0), len(share))
+        out = np.zeros(len(share))
+        _add_pushes(self._contacts, self._pair, share, out)
+        return out
 
     def shares(self, wanted: Array) -> Array:
         """Shares (p,) up to 1 with which pairs push as wanted, times h²; 1 where they cannot push as hard."""
-        low, high = np.minimum(self.nearest, 1.0), np.ones(len(wanted))
-        high_is_enough = self.of(high) > wanted
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            above = self.of(middle) > wanted
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
-        return np.where(high_is_enough, low, 1.0)
+        out = np.ones(len(wanted))
+        _find_shares(self._contacts, self._pair, self.nearest, wanted, out)
+        return out
+
+
+@kernel
+def _add_pushes(contacts: Array, pair: Indices, share: Array, out: Array) -> None:
+    """out (p,) += pushes · h² with shares (p,) of contacts (m, 6), see `_Pushes`."""
+    for k in range(len(pair)):
+        squared, thickness, whole, adaptive, scale, gap = contacts[k]
+        s = share[pair[k]]
+        if gap < s * whole:
+            _, slope, _ = barrier(squared, thickness, s * whole)
+            out[pair[k]] -= scale * slope * (adaptive / (s * s) if adaptive > 0.0 else 1.0)
+
+
+@kernel
+def _find_shares(contacts: Array, pair: Indices, nearest: Array, wanted: Array, out: Array) -> None:
+    """out (p,) ← shares with which contacts push as wanted; `out` is 1 in the beginning."""
+    count = len(wanted)
+    low, high, middle, found = np.empty(count), np.ones(count), np.ones(count), np.zeros(count)
+    for p in range(count):
+        low[p] = min(nearest[p], 1.0)
+    _add_pushes(contacts, pair, middle, found)
+    enough = found > wanted
+    for _ in range(_HALVINGS):
+        for p in range(count):
+            middle[p], found[p] = 0.5 * (low[p] + high[p]), 0.0
+        _add_pushes(contacts, pair, middle, found)
+        for p in range(count):
+            if found[p] > wanted[p]:
+                high[p] = middle[p]
+            else:
+                low[p] = middle[p]
+    for p in range(count):
+        if enough[p]:
+            out[p] = low[p]

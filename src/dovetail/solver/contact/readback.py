@@ -64,7 +64,7 @@ class ContactList:
 
 
 class Struck(NamedTuple):
-    """What contacts have done in a step that ended in a blow: G h² (n, 12) on bodies, and their list, if it is known."""
+    """What contacts have done in a step that ended in a blow: G h² (n, 12) on bodies; their list, if it is known."""
 
     forces: Array
     listing: ContactList | None

@@ -1,0 +1,87 @@
+"""Who touches whom: pairs of bodies as numbers, and which contacts are of a pair that is new."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.kernel.kernel import kernel
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.candidates import Candidates
+from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
+from dovetail.typing import Flags, Indices
+
+__all__ = ["NOBODY", "bodies_of_others", "new_contacts", "pressing"]
+
+_FIRM = 0.98  # of its range: what is farther apart pushes with less than a hundredth of what it would in balance
+NOBODY: Indices = np.zeros(0, np.int64)
+
+
+@kernel
+def _key(s: ActiveContacts, candidates: Candidates, n: int) -> int:
+    """A number for the pair of contact n: two bodies, or a body and a half-plane."""
+    a, b = s.bodies[n, 0], s.bodies[n, 1]
+    if b < 0:
+        b = -1 - candidates.pairs[s.candidate[n], X0 + 1]
+    return max(a, b) * 4294967296 + min(a, b)
+
+
+@kernel
+def _list_pressing(s: ActiveContacts, candidates: Candidates, count: int, out: Indices) -> int:
+    """out ← numbers of pairs in one of whose contacts bodies are well within their range; how many."""
+    found, numbers = 0, candidates.numbers
+    for n in range(count):
+        k = s.candidate[n]
+        if math.sqrt(s.squared[n]) - numbers[k, THICKNESS] < _FIRM * numbers[k, D_HAT]:
+            key = _key(s, candidates, n)
+            if found == 0 or out[found - 1] != key:
+                out[found] = key
+                found += 1
+    return found
+
+
+@kernel
+def _mark_new(s: ActiveContacts, candidates: Candidates, count: int, known: Indices, out: Flags) -> None:
+    """out (k,) ← contacts of pairs whose numbers are not among the sorted ones that are known."""
+    last, is_new = 0, False
+    for n in range(count):
+        key = _key(s, candidates, n)
+        if n == 0 or key != last:
+            low, high = 0, len(known)
+            while low < high:
+                middle = (low + high) // 2
+                if known[middle] < key:
+                    low = middle + 1
+                else:
+                    high = middle
+            last, is_new = key, low == len(known) or known[low] != key
+        out[n] = is_new
+
+
+def pressing(s: ActiveContacts) -> Indices:
+    """Sorted numbers of pairs that press on each other in the contacts s."""
+    if not s.count:
+        return NOBODY
+    out = np.empty(s.count, np.int64)
+    return np.sort(out[: _list_pressing(s, s.candidates, s.count, out)])
+
+
+def new_contacts(s: ActiveContacts, known: Indices) -> Flags:
+    """Which of the contacts s (k,) are of pairs that are not known."""
+    out = np.empty(s.count, np.bool_)
+    _mark_new(s, s.candidates, s.count, known, out)
+    return out
+
+
+def bodies_of_others(now: Indices, before: Indices, nobody: Flags) -> Flags:
+    """Bodies (n,) of pairs (p, 2) that are in one of two lists alone; half-planes, below 0, are none."""
+    if np.array_equal(now, before):
+        return nobody
+    both = np.concatenate([now, before])
+    number = both @ np.array([2**32, 1])
+    keys, counts = np.unique(number, return_counts=True)
+    some = both[np.isin(number, keys[counts == 1])].ravel()
+    found = np.zeros_like(nobody)
+    found[some[some >= 0]] = True
+    return found
