@@ -5,26 +5,33 @@ are those of Newton's and Coulomb's laws (impulses.py), from V⁻, which bodies 
 
     V⁻ = P(V) + h/2 f − h W F         V⁺ = V⁻ + W p         contacts push with p/h
 
-V is the velocity that the step has led to, f what V lags behind by (held.py), W = P⁻¹Jᵀ what rigid bodies and joints
+F is told by barriers at Q, which are off by what Newton's method leaves. Of bodies that nothing else acts on it is the
+momentum that they have got in the step, so that V⁻ is their free flight.
+
+V is the velocity that the step has led to, f, and what a start takes from velocities that were given, what V lags
+behind by (held.py), W = P⁻¹Jᵀ what rigid bodies and joints
 make of unit impulses at the surfaces, without laws: drives have no impulses. P(V) is V without what strains bodies and
 opens joints. All contacts of the bodies that contacts and joints connect to a blow take part, those of the blow alone
 where they are many.
 
 A blow is where a pair meets that did not press on each other at the start of the step, if the barrier gives up what it
 holds: the pair gets a range of its own (ease.py), with which it pushes as loads press from now on, or none where it
-comes apart. And it is where one with a restitution meets. e counts where the speed that they meet with is more than
-they gain by falling for two steps:
+comes apart. And it is where one with a restitution meets faster than it gains by falling for two steps. The speed that
+they have met with is that of V⁻ without what loads have added after the meeting, by which they give back what lifting
+the bodies by Δx, what contacts have moved them by, has taken:
 
-    met² = (n·ẋ)² + 2 (n·a)(n·Δx)        of the start, what loads have added on the way
+    met² = (n·v⁻)² + 2 (n·a)(n·Δx),   Δx = h² W F
 
 In an island that nothing else holds W p would turn by what contacts have moved its bodies apart; a turn of all of it
 makes up for that. V⁺ − V is made less by one factor in each island where there would be more energy, kinetic and
-stored, than the step began with and loads have given.
+stored, than the step began with and loads have given (struck.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,18 +41,28 @@ from dovetail.solver.impulses import Impulses, bear, resolve
 from dovetail.solver.integrator import Methods
 from dovetail.solver.islands import components
 from dovetail.solver.model import Model
-from dovetail.solver.response import Response, rigid_rows
+from dovetail.solver.response import Response, rigid_motions, rigid_rows
 from dovetail.solver.state import State
-from dovetail.solver.struck import Island, share_of, turn_back
+from dovetail.solver.struck import Island, share_of, slow_down, turn_back
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["blow"]
+__all__ = ["Flight", "blow"]
 
 _SLOW = 2.0  # steps of free fall
 _BARRIER = 0.02  # [d̂/h]: what a barrier throws back by itself is slower
 _TWICE = 0.02  # of the fastest meeting: slower collisions that follow from it are plastic
 _MANY = 256  # contacts of an island
 _PRESSED = 1.05  # of what loads press with: more is what a blow has left
+
+
+class Flight(NamedTuple):
+    """A step without any force of its own: the velocities (n, 4, 3) that it would have ended with; how far they lag.
+
+    The lag is what touching has taken from the velocities at its start, besides ½hf.
+    """
+
+    V: Array
+    lag: Array
 
 
 @dataclass
@@ -63,7 +80,7 @@ class _Meeting:
     slow: Array
 
 
-def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags) -> None:
+def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags, flight: Callable[[], Flight]) -> None:
     """Give bodies that have met in the last step, of length h, the velocity of an impact.
 
     lagged (n,) are those whose velocity lagged behind at its start.
@@ -81,7 +98,7 @@ def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags) 
         return
     found = _meet(model, state, h, lagged & methods.held, survey, e, is_new)
     if found.met.any():
-        _strike(model, state, h, methods, survey, e, found)
+        _strike(model, state, h, methods, survey, e, found, flight())
 
 
 def _meet(model: Model, state: State, h: float, lagged: Flags, survey: Survey, e: Array, is_new: Flags) -> _Meeting:
@@ -108,6 +125,7 @@ class _Rows:
     leader (m,)         the row of its contact
     pair, first         where pairs and islands begin
     island (n,)         of each body, −1 for none
+    flies (n,)          bodies on which nothing but contacts of these rows acts
     """
 
     of: Indices
@@ -116,6 +134,7 @@ class _Rows:
     pair: Indices
     first: Indices
     island: Indices
+    flies: Flags
 
     def by_pair(self, least: np.ufunc, values: Array) -> Array:
         """What all rows of a pair (m,) have together."""
@@ -128,45 +147,58 @@ class _Rows:
 
 
 def _rows(model: Model, survey: Survey, meets: Flags, may_strike: Flags) -> _Rows:
-    chosen, pair, first, island = _islands(model, survey, meets)
+    chosen, pair, first, island, is_whole = _islands(model, survey, meets)
+    flies = (model.lone.among(model.bodies.is_free) != 0) & np.append(is_whole, False)[island]
     more = np.ones(len(chosen), np.int64)
     if survey.scene.resists_rolling:
-        more += (survey.levers_of(chosen) > 0.0) & may_strike[chosen]
+        bodies = survey.bodies[chosen]
+        free = (bodies < 0) | (model.bodies.is_free[bodies] == 0) | flies[bodies]
+        more += (survey.levers_of(chosen) > 0.0) & (may_strike[chosen] | free.all(axis=1))
     begin = np.concatenate([[0], np.cumsum(more)])
     of = np.repeat(np.arange(len(chosen)), more)
     rolls = np.arange(len(of)) != begin[of]
-    return _Rows(chosen[of], rolls, begin[of], begin[pair], first, island)
+    return _Rows(chosen[of], rolls, begin[of], begin[pair], first, island, flies)
 
 
 def _strike(
-    model: Model, state: State, h: float, methods: Methods, survey: Survey, e: Array, meeting: _Meeting
-) -> None:
+    model: Model, state: State, h: float, methods: Methods, survey: Survey, e: Array, meeting: _Meeting,
+    flight: Flight,
+) -> None:  # fmt: skip
     """Velocities ← those after the blows; contacts give up what they hold of them."""
     contact = model.contact
     assert contact is not None
     rows = _rows(model, survey, meeting.met > 0.0, meeting.may_strike)
     response = Response(model, state, h, methods, survey, rows.of, rows.rolls, rows.island)
-    met = meeting.met[rows.of] * ~rows.rolls
+    held = survey.impulses(rows.of, response.along, h) * ~rows.rolls[:, None]
+    lag = np.where(response.moves, flight.lag + 0.5 * h * meeting.f, 0.0)
+    V = response.rigid_motion(state.V, state.V) + lag
+    V_without = response.after(V, -held)
+    V_without = np.where(rows.flies[:, None, None], response.rigid_motion(flight.V, flight.V) + lag, V_without)
+    a = model.loads.accelerations(state.Q) * model.bodies.is_free[:, None, None]
+    falling = response.rigid_motion(a, np.zeros_like(a))
+    speed, with_contact, gained = (response.rates(rates) for rates in (V_without, V, falling))
+    met = np.sqrt(np.maximum(speed * speed + 2.0 * h * gained * (with_contact - speed), 0.0))
+    met *= (meeting.met[rows.of] > 0.0) & (speed < 0.0) & ~rows.rolls
     fastest = rows.by_island(np.maximum.reduceat(met, rows.pair[rows.first[:-1]]))
     mu = np.where(rows.rolls, survey.levers_of(rows.of), survey.friction_of(rows.of)) * contact.has_friction
     given = {
         "met": met, "restitution": e[rows.of], "friction": mu, "leader": rows.leader, "pair": rows.pair,
         "slow": np.maximum(meeting.slow[rows.of], _TWICE * fastest), "island": rows.first,
     }  # fmt: skip
-    held = survey.impulses(rows.of, response.along, h) * ~rows.rolls[:, None]
-    V = response.rigid_motion(state.V, state.V) + 0.5 * h * np.where(response.moves, meeting.f, 0.0)
-    blows = response.impulses(response.after(V, -held), given)
+    blows = response.impulses(V_without, given)
     resolve(blows)
     V_new = blows.V.reshape(V.shape)
-    left = _Left(model, state, h, response, given, blows, held, survey, rows)
+    left = _Left(response, h * falling, given, blows, held, survey, rows, h)
     response.close()
     island = Island(model, state, h, rows.island, len(rows.first) - 1)
-    V_before = state.V_before + 0.5 * h * meeting.f
+    struck, V_before = response.moves[:, 0, 0], state.V_before + 0.5 * h * meeting.f
+    V_before[struck] = rigid_motions(model.bodies.mass[struck], state.Q_before[struck], V_before[struck])
     turn_back(island, V_before, V_new)
-    share = share_of(island, V_before, V_new, left.kept)
-    struck = response.moves[:, 0, 0]
+    share, most = share_of(island, V_before, V, V_new, left.kept)
     shares = np.append(share, 0.0)[rows.island][:, None, None]
-    state.V[struck] = (state.V + shares * (V_new - state.V))[struck]
+    V_new = V + shares * (V_new - V)
+    slow_down(island, most, V_new)
+    state.V[struck] = V_new[struck]
     state.A[struck] = 0.0  # a blow does not last
     state.lagging = state.lagging & ~struck
     besides = rows.by_island(share)[:, None] * (blows.p - held)
@@ -188,15 +220,14 @@ class _Left:
     """
 
     def __init__(
-        self, model: Model, state: State, h: float, response: Response, given: dict[str, Array], blows: Impulses,
-        held: Array, survey: Survey, rows: _Rows,
+        self, response: Response, falls: Array, given: dict[str, Array], blows: Impulses, held: Array, survey: Survey,
+        rows: _Rows, h: float,
     ) -> None:  # fmt: skip
-        a = model.loads.accelerations(state.Q) * model.bodies.is_free[:, None, None]
-        falling = response.impulses(h * response.rigid_motion(a, np.zeros_like(a)), given)
-        bear(falling)
+        loaded = response.impulses(falls, given)
+        bear(loaded)
         speed = rows.by_pair(np.minimum, np.where(rows.rolls, np.inf, response.rates(blows.V)))
         reach = survey.candidates.numbers[survey.candidate[rows.of], D_HAT]
-        self.borne = falling.p[:, 0] / h
+        self.borne = loaded.p[:, 0] / h
         pressed, pressing = (rows.by_pair(np.add, each) for each in (held[:, 0] / h, self.borne))
         self.parts = np.where(speed > _BARRIER / h * reach, speed, 0.0)
         self.released = ((self.parts > 0.0) | (pressed > _PRESSED * pressing)) & ~rows.rolls
@@ -204,11 +235,11 @@ class _Left:
         self.kept[rows.of[self.released]] = False
 
 
-def _islands(model: Model, survey: Survey, meets: Flags) -> tuple[Indices, Indices, Indices, Indices]:
+def _islands(model: Model, survey: Survey, meets: Flags) -> tuple[Indices, Indices, Indices, Indices, Flags]:
     """Contacts (m,) of blows by island and pair; where pairs and islands begin; island of each body (n,), −1 for none.
 
     An island is all that contacts and joints connect to a blow; where it has many contacts only those of pairs that
-    meet take part.
+    meet take part. The last is which islands (c,) have all of their contacts.
     """
     mechanism, sides = np.append(model.islands.mechanism, -1), survey.sides()
     mechanisms = mechanism[survey.bodies]
@@ -228,4 +259,4 @@ def _islands(model: Model, survey: Survey, meets: Flags) -> tuple[Indices, Indic
     by = np.column_stack([number[of[chosen]], sides[chosen]])
     pair = np.flatnonzero(np.append(True, (by[1:] != by[:-1]).any(axis=1)))
     first = np.flatnonzero(np.append(True, np.diff(by[pair, 0]) != 0))
-    return chosen, np.append(pair, len(chosen)), np.append(first, len(pair)), number[root[mechanism[:-1]]]
+    return chosen, np.append(pair, len(chosen)), np.append(first, len(pair)), number[root[mechanism[:-1]]], ~many

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dovetail.solver.model import Model
     from dovetail.solver.state import State
 
-__all__ = ["Response", "rigid_rows"]
+__all__ = ["Response", "rigid_motions", "rigid_rows"]
 
 _LONG = 30.0  # steps: what yields in a step is stiffer by the square of that
 

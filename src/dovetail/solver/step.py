@@ -11,7 +11,7 @@ import numpy as np
 
 from dovetail.errors import NewtonStalled
 from dovetail.kernel.threads import cut_finely
-from dovetail.solver.blow import blow
+from dovetail.solver.blow import Flight, blow
 from dovetail.solver.consistent import consistent_start
 from dovetail.solver.held import by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
@@ -22,7 +22,7 @@ from dovetail.solver.predict import first_guess, predict, stay_if_struck
 from dovetail.solver.quiet import GUESS_TRIALS
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
-from dovetail.solver.state import State
+from dovetail.solver.state import State, commit_state
 from dovetail.typing import Array, Flags
 
 __all__ = ["StepReport", "step"]
@@ -99,7 +99,10 @@ def _report(model: Model, h: float, methods: Methods, work: Solution, is_open: s
 
 @dataclass(slots=True)
 class _Attempt:
-    """A solved step that can still be refused: its methods, what it began with, and where it has led."""
+    """A solved step that can still be refused: its methods, what it began with, and where it has led.
+
+    V_held (n, 4, 3) are velocities that lag as touching makes them, None where nothing is held.
+    """
 
     methods: Methods
     Q_before: Array
@@ -107,6 +110,7 @@ class _Attempt:
     pushes: tuple[Array, Array]
     Q_tilde: Array
     solution: Solution
+    V_held: Array | None
 
 
 def _attempt(
@@ -147,7 +151,8 @@ def _attempt(
     pushes = model.untouched
     if held is not None:
         pushes = by_touch(model, Q, inner, methods.held, held), model.start.carried.copy()
-    return _Attempt(methods, Q_before, (V_start, a), pushes, Q_tilde, solution)
+    V_held = None if held is None else held.V
+    return _Attempt(methods, Q_before, (V_start, a), pushes, Q_tilde, solution, V_held)
 
 
 def _solve(
@@ -167,6 +172,18 @@ def _solve(
             methods = safer
         if model.contact is not None:
             model.contact.return_to(state.Q, work.Q, model.islands)
+
+
+def _flight(model: Model, state: State, h: float, trial: _Attempt) -> Flight:
+    """The step just taken as it would have been without any force of its own."""
+    is_free, methods = model.bodies.is_free, trial.methods
+    unused, V, none = np.empty((3, *state.Q.shape))
+    commit_state(
+        methods.rates, methods.of, h, methods.weight, is_free, trial.Q_tilde, trial.Q_tilde, trial.start,
+        state.Q_before, trial.Q_before, (unused, V, none),
+    )  # fmt: skip
+    lag = np.zeros_like(V) if trial.V_held is None else (state.V_before - trial.V_held) * methods.held[:, None, None]
+    return Flight(V, lag)
 
 
 def step(
@@ -205,7 +222,7 @@ def step(
         kernel(*args)
     if model.contact is not None:
         model.contact.arrive(work.Q, state.Q)
-    blow(model, state, h, trial.methods, lagged)
+    blow(model, state, h, trial.methods, lagged, lambda: _flight(model, state, h, trial))
     model.still.learn(work)
     model.commit(h, report.converged)
     return report

@@ -16,7 +16,9 @@ from dovetail.solver.rigid import rigid
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Island", "share_of", "turn_back"]
+__all__ = ["Island", "share_of", "slow_down", "turn_back"]
+
+_ROUND_OFF = 1e-12
 
 
 class Island:
@@ -31,6 +33,20 @@ class Island:
         out = np.zeros((self.count, *values.shape[1:]))
         np.add.at(out, self.of[self.inside], values)
         return out
+
+    def work(self, one: Array, other: Array) -> Array:
+        """⟨one, other⟩_M (c,) of rows (n, 4, 3)."""
+        inside = self.inside
+        return self.total(np.einsum("bij,bix,bjx->b", self.model.bodies.mass[inside], one[inside], other[inside]))
+
+    def works(self) -> Flags:
+        """Islands (c,) on which laws act, or loads."""
+        laws, found = self.model.potential.laws, np.zeros(self.count + 1, np.bool_)
+        found[:] = self.model.loads.act or self.model.potential.soft_transforms.count > 0
+        if laws is not None:
+            for side in (laws.coordinates.left, laws.coordinates.right):
+                found[self.of[side[laws.acting]]] = True
+        return found[:-1]
 
     def hangs(self) -> Flags:
         """Islands (c,) that something fixed, or a load, holds."""
@@ -77,43 +93,52 @@ def turn_back(island: Island, V_before: Array, V: Array) -> None:
     V[island.inside] += np.cross(spin[of][:, None], arms)
 
 
-def share_of(island: Island, V_before: Array, V: Array, kept: Flags) -> Array:
-    """The largest share (c,) of V − state.V, at most 1, with which no island has more energy than at the start.
+def share_of(island: Island, V_before: Array, start: Array, V: Array, kept: Flags) -> tuple[Array, Array]:
+    """The largest share (c,) of V − start, at most 1, with which no island has more energy than it began with.
 
     Kinetic and stored, with what loads have given; kept (k,) are contacts that hold what they do. Where drives have
-    given more, a blow may not add to that.
+    given more, a blow may not add to that. The second is the energy that is allowed (c,), infinite where laws work.
     """
-    model, state, h = island.model, island.state, island.h
-    mass, contact = model.bodies.mass, model.contact
-    assert contact is not None
-    start, change = state.V, V - state.V
-
-    def work(one: Array, other: Array) -> Array:
-        inside = island.inside
-        return island.total(np.einsum("bij,bix,bjx->b", mass[inside], one[inside], other[inside]))
-
-    active = contact.found
-    value = active.energy[: active.count] * kept
-    owner = island.of[np.maximum(active.bodies[: active.count], 0)]
-    owner = np.where((active.bodies[: active.count] >= 0) & (owner >= 0), owner, -1).max(axis=1)
-    holds = np.bincount(owner[owner >= 0], value[owner >= 0], island.count)
-    held = island.total(contact.E_start[island.inside])
-    gained = _stored(island, state.Q) - _stored(island, state.Q_before) + (holds - held) / (h * h)
-    a = model.loads.accelerations(state.Q_before)
-    most = 0.5 * work(V_before, V_before) + work(a, state.moved) - gained
-    quadratic, linear = 0.5 * work(change, change), work(start, change)
-    left = np.maximum(most - 0.5 * work(start, start), 0.0)
-    fits = quadratic + linear <= left + 1e-12 * np.abs(most)
+    model, state = island.model, island.state
+    change = V - start
+    gained = _stored(island, state.Q, kept) - _stored(island, state.Q_before, None)
+    given = island.work(model.loads.accelerations(state.Q_before), state.moved)
+    most = 0.5 * island.work(V_before, V_before) + given - gained
+    quadratic, linear = 0.5 * island.work(change, change), island.work(start, change)
+    left = np.maximum(most - 0.5 * island.work(start, start), 0.0)
+    fits = quadratic + linear <= left + _ROUND_OFF * np.abs(most)
     root = np.sqrt(np.maximum(linear * linear + 4.0 * quadratic * left, 0.0))
     share = (root - linear) / np.maximum(2.0 * quadratic, 1e-300)
-    found: Array = np.where(fits, 1.0, np.clip(share, 0.0, 1.0))
-    return found
+    return np.where(fits, 1.0, np.clip(share, 0.0, 1.0)), np.where(island.works(), np.inf, most)
 
 
-def _stored(island: Island, Q: Array) -> Array:
-    """Energy (c,) that shapes and joints of islands store at Q [J]."""
-    model, inside, h = island.model, island.inside, island.h
+def slow_down(island: Island, most: Array, V: Array) -> None:
+    """Slow islands that have more kinetic energy than is allowed (c,), about their centres of mass.
+
+    The step itself may have given it: what turns by a radian in a step is not followed to the last per cent.
+    """
+    above = 0.5 * island.work(V, V) - most
+    if not (above > _ROUND_OFF * np.abs(most)).any():
+        return
+    inside, of, mass = island.inside, island.of[island.inside], island.model.bodies.mass[island.inside]
+    m = mass[:, 0, 0]
+    momentum = np.einsum("bi,bix->bx", mass[:, 0], V[inside])
+    centre = np.zeros_like(V)
+    centre[inside, 0] = (island.total(momentum) / island.total(m)[:, None])[of]
+    about = V - centre
+    kinetic = 0.5 * island.work(about, about)
+    share = np.sqrt(np.clip(1.0 - np.maximum(above, 0.0) / np.maximum(kinetic, 1e-300), 0.0, 1.0))
+    V[inside] = (centre + share[np.maximum(island.of, 0)][:, None, None] * about)[inside]
+
+
+def _stored(island: Island, Q: Array, kept: Flags | None) -> Array:
+    """Energy (c,) that shapes, joints and contacts of islands store at Q [J].
+
+    At the end of the step those contacts (k,) count that are kept, at its start all, as the last step left them.
+    """
+    model, inside, h, contact = island.model, island.inside, island.h, island.model.contact
     bodies, potential = model.bodies, model.potential
+    assert contact is not None
     sigma = np.linalg.svd(Q[inside, 1:], compute_uv=False)
     strain = np.where((bodies.model[inside] == ORTHO)[:, None], sigma * sigma - 1.0, sigma - 1.0)
     shapes = island.total(bodies.stiffness[inside] * np.sum(strain * strain, axis=1))
@@ -122,5 +147,12 @@ def _stored(island: Island, Q: Array) -> Array:
     row_energies(potential.slides, Q, owner, E)
     if potential.laws is not None:
         law_energies(potential.laws, Q, owner, E, True)
-    found: Array = shapes + E[: island.count] / (h * h)
+    if kept is None:
+        holds = island.total(contact.E_before[inside])
+    else:
+        active = contact.found
+        sides = active.bodies[: active.count]
+        of = np.where(sides >= 0, owner[sides], -1).max(axis=1)
+        holds = np.bincount(of[of >= 0], (active.energy[: active.count] * kept)[of >= 0], island.count)
+    found: Array = shapes + (E[: island.count] + holds) / (h * h)
     return found

@@ -74,6 +74,7 @@ class Contact:
         self.struck: Struck | None = None  # of blows that the last step has ended with
         self.gone_to: object = None  # what the watch has gone to
         self.found, self.stiffness, self.E_found, self.E_start = self.contacts(), *np.zeros((3, bodies))
+        self.E_before = np.zeros(bodies)  # E_start before the ranges of eased pairs grow
         self.everything, self.whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self.whole  # share of the last step of each island that budgets covered, 1 if none is short
 
@@ -115,6 +116,7 @@ class Contact:
         if self.is_clear:
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
             self.touching_at_start, self.pressing_at_start = at.contacts.pairs, NOBODY
+            self.E_before.fill(0.0)
             return True
         if surveyed[0] is Q and surveyed[1] == h and self.found.candidates is self.watch.candidates:
             at.contacts, self.found, self.gone_to = self.found, at.contacts, self.found
@@ -126,6 +128,7 @@ class Contact:
         if fine and self.ease is not None and self.ease.look(self.scene, active, islands.mechanism, self.h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
+        self.E_before[:] = E
         if fine and self.frozen[0] is active and self.frozen[1] == h:
             self.friction.count = self.frozen[2]
         elif fine:
@@ -133,6 +136,8 @@ class Contact:
         self.frozen = _UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
+            if self.ease.hold_back(self.scene, active, h):
+                self._find_anew(Q, h, active, E)
         self.touching_at_start, self.pressing_at_start = active.pairs.copy(), pressing(active)
         return fine
 

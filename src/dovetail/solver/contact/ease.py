@@ -9,7 +9,8 @@ with which all its contacts together push as hard as the lighter of the two weig
 A pair in balance keeps s = 1, and nothing changes for it. A narrower barrier is a barrier: nothing passes through it.
 
 After a blow (blow.py) it is the same: what a barrier holds of that is given up. Those that stay together push with what
-loads press them with from then on; those that part have the range of their gap, which grows half as fast as they part.
+loads press them with from then on; those that part have the range of their gap, which grows half as fast as they part,
+but in no step beyond the gap that it begins with: a range that reaches bodies while it grows would push them apart.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class Ease:
         self._weight = np.where(is_free != 0, weight, np.inf)  # m|g| (n,) [N]; what is fixed bears anything
         self.pairs: Indices = np.zeros((0, 2), np.int64)
         self.share, self.growth = np.zeros((2, 0))
+        self._most: dict[int, float] = {}  # share of pairs at the end of the present step at most, by their keys
         self.placed = np.ones(len(weight))
         self.news: Eased | None = None
         self.last: Easing | None = None
@@ -81,7 +83,7 @@ class Ease:
 
     def applied(self, scene: ContactScene, candidates: Candidates, h: float) -> Candidates:
         """The candidates with the ranges that eased pairs have after a further time h."""
-        return with_ranges(scene, candidates, self.pairs, np.minimum(self.share + h * self.growth, 1.0))
+        return with_ranges(scene, candidates, self.pairs, self._grown(h))
 
     def look(self, scene: ContactScene, active: ActiveContacts, mechanism: Indices, h2: float) -> bool:
         """Ease pairs with a body that was placed, of which these are the contacts; whether there are any."""
@@ -127,6 +129,33 @@ class Ease:
         self.pairs, self.share, self.growth = self.pairs[stays], self.share[stays], self.growth[stays]
         self._put(sides[first], share, growth)
 
+    def _grown(self, h: float) -> Array:
+        """Shares (k,) after a further time h."""
+        grown = np.minimum(self.share + h * self.growth, 1.0)
+        if h > 0.0 and self._most:
+            most = [self._most.get(key, 1.0) for key in keys_of_sides(self.pairs).tolist()]
+            grown = np.minimum(grown, most)
+        return grown
+
+    def hold_back(self, scene: ContactScene, active: ActiveContacts, h: float) -> bool:
+        """Let ranges that grow fast, with which contacts at the start of a step are these, reach nobody.
+
+        Whether any has to be another one.
+        """
+        self._most = {}
+        fast = self.growth > 2.0 / GROWTH
+        if not np.count_nonzero(fast) or not active.count:
+            return False
+        sides = sides_of(active.candidates.pairs[active.candidate[: active.count]])
+        chosen = np.flatnonzero(np.isin(keys_of_sides(sides), keys_of_sides(self.pairs[fast])))
+        if not len(chosen):
+            return False
+        keys, pair = np.unique(keys_of_sides(sides[chosen]), return_inverse=True)
+        nearest = _Pushes(scene, active, chosen, pair.reshape(-1)).nearest * (1.0 - _ROUND_OFF)
+        share = self.share[np.searchsorted(keys_of_sides(self.pairs), keys)]
+        self._most = dict(zip(keys.tolist(), np.maximum(nearest, share + h / GROWTH).tolist(), strict=True))
+        return True
+
     def _put(self, pairs: Indices, share: Array, growth: Array) -> None:
         """Pairs that are not known yet are eased."""
         pairs = np.concatenate([self.pairs, pairs])
@@ -148,10 +177,12 @@ class Ease:
             self.placed = np.zeros(len(self.placed))
         self.last = None
         if len(self.pairs):
-            self.last = Easing(self.pairs, self.share, np.isin(keys_of_sides(self.pairs), self._new), self.growth)
-            share = self.share + h * self.growth
+            share = self._grown(h)
+            growth = np.where(share < 1.0, (share - self.share) / h, self.growth)
+            self.last = Easing(self.pairs, self.share, np.isin(keys_of_sides(self.pairs), self._new), growth)
             stays, self._new = share < 1.0, self._new[:0]
             self.pairs, self.share, self.growth = self.pairs[stays], share[stays], self.growth[stays]
+        self._most = {}
 
     def forget(self, moved: Indices) -> None:
         """These bodies were put somewhere else."""
