@@ -37,7 +37,7 @@ def jumps_in(simulation: Simulation, k: int, frame: Frame, last: Frame | None, Q
     same = last is None or last.methods is methods  # most steps are taken as the one before
     if frame.touched is not None and frame.touched is not model.nobody:
         before = methods.touched if last is None or last.touched is None else last.touched
-        landed: Flags = frame.touched & ((methods.of == 0) | (methods.held & ~before)) & free
+        landed = frame.touched & ((methods.of == 0) | (methods.held & ~before)) & free
         for guard in model.guards if landed.any() else ():
             why = "begins to touch something" if guard is model.contact else "reaches a hard limit"
             found += [(b, why) for b in _firsts(simulation, guard.touched(Q, frame.h) & landed)]

@@ -5,8 +5,8 @@ are those of Newton's and Coulomb's laws (impulses.py), from V⁻, which bodies 
 
     V⁻ = P(V) + h/2 f − h W F         V⁺ = V⁻ + W p         contacts push with p/h
 
-F is told by barriers at Q, which are off by what Newton's method leaves. Of bodies that nothing else acts on it is the
-momentum that they have got in the step, so that V⁻ is their free flight.
+F is told by barriers at Q, which are off by what Newton's method leaves. In islands without joints V⁻ is free flight,
+as if F were the momentum that bodies have got in the step.
 
 V is the velocity that the step has led to, f, and what a start takes from velocities that were given, what V lags
 behind by (held.py), W = P⁻¹Jᵀ what rigid bodies and joints
@@ -56,11 +56,12 @@ _PRESSED = 1.05  # of what loads press with: more is what a blow has left
 
 
 class Flight(NamedTuple):
-    """A step without any force of its own: the velocities (n, 4, 3) that it would have ended with; how far they lag.
+    """A step without forces of its own: velocities (n, 4, 3) that it began with and would have ended with; their lag.
 
     The lag is what touching has taken from the velocities at its start, besides ½hf.
     """
 
+    start: Array
     V: Array
     lag: Array
 
@@ -148,7 +149,9 @@ class _Rows:
 
 def _rows(model: Model, survey: Survey, meets: Flags, may_strike: Flags) -> _Rows:
     chosen, pair, first, island, is_whole = _islands(model, survey, meets)
-    flies = (model.lone.among(model.bodies.is_free) != 0) & np.append(is_whole, False)[island]
+    lone, is_free = model.lone.among(model.bodies.is_free) != 0, model.bodies.is_free != 0
+    is_whole[island[is_free & ~lone & (island >= 0)]] = False  # of those that joints tie, barriers alone tell F
+    flies = lone & np.append(is_whole, False)[island]
     more = np.ones(len(chosen), np.int64)
     if survey.scene.resists_rolling:
         bodies = survey.bodies[chosen]
@@ -170,12 +173,14 @@ def _strike(
     rows = _rows(model, survey, meeting.met > 0.0, meeting.may_strike)
     response = Response(model, state, h, methods, survey, rows.of, rows.rolls, rows.island)
     held = survey.impulses(rows.of, response.along, h) * ~rows.rolls[:, None]
-    lag = np.where(response.moves, flight.lag + 0.5 * h * meeting.f, 0.0)
+    nothing, behind = np.zeros_like(state.V), 0.5 * h * meeting.f
+    behind = response.rigid_motion(behind, nothing) if behind.any() else behind
+    lag = np.where(response.moves, flight.lag + behind, 0.0)
     V = response.rigid_motion(state.V, state.V) + lag
     V_without = response.after(V, -held)
     V_without = np.where(rows.flies[:, None, None], response.rigid_motion(flight.V, flight.V) + lag, V_without)
     a = model.loads.accelerations(state.Q) * model.bodies.is_free[:, None, None]
-    falling = response.rigid_motion(a, np.zeros_like(a))
+    falling = response.rigid_motion(a, nothing)
     speed, with_contact, gained = (response.rates(rates) for rates in (V_without, V, falling))
     met = np.sqrt(np.maximum(speed * speed + 2.0 * h * gained * (with_contact - speed), 0.0))
     met *= (meeting.met[rows.of] > 0.0) & (speed < 0.0) & ~rows.rolls
@@ -191,7 +196,7 @@ def _strike(
     left = _Left(response, h * falling, given, blows, held, survey, rows, h)
     response.close()
     island = Island(model, state, h, rows.island, len(rows.first) - 1)
-    struck, V_before = response.moves[:, 0, 0], state.V_before + 0.5 * h * meeting.f
+    struck, V_before = response.moves[:, 0, 0], flight.start + lag
     V_before[struck] = rigid_motions(model.bodies.mass[struck], state.Q_before[struck], V_before[struck])
     turn_back(island, V_before, V_new)
     share, most = share_of(island, V_before, V, V_new, left.kept)

@@ -183,7 +183,7 @@ def _flight(model: Model, state: State, h: float, trial: _Attempt) -> Flight:
         state.Q_before, trial.Q_before, (unused, V, none),
     )  # fmt: skip
     lag = np.zeros_like(V) if trial.V_held is None else (state.V_before - trial.V_held) * methods.held[:, None, None]
-    return Flight(V, lag)
+    return Flight(trial.start[0].copy(), V, lag)
 
 
 def step(

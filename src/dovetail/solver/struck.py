@@ -153,6 +153,7 @@ def _stored(island: Island, Q: Array, kept: Flags | None) -> Array:
         active = contact.found
         sides = active.bodies[: active.count]
         of = np.where(sides >= 0, owner[sides], -1).max(axis=1)
-        holds = np.bincount(of[of >= 0], (active.energy[: active.count] * kept)[of >= 0], island.count)
+        holds = np.zeros(island.count)
+        np.add.at(holds, of[of >= 0], (active.energy[: active.count] * kept)[of >= 0])
     found: Array = shapes + (E[: island.count] + holds) / (h * h)
     return found
