@@ -129,7 +129,7 @@ def test_the_fingerprint_tells_half_planes_materials_and_joints_apart():
         ("contact/budget", (0,), np.nan, "has a number in 'contact/budget' that is not finite"),
         ("contact/slack", (0, 0), -1.0, "has motions below zero"),
         ("contact/eased", (0, 0), 7.0, "has pairs in 'contact/eased' that are not there"),
-        ("contact/eased", (0, 2), 0.0, "has pairs in 'contact/eased' that are not there, or shares"),
+        ("contact/eased", (0, 2), 0.0, "has pairs in 'contact/eased' that are not there, shares"),
         ("contact/stick", (0, 0), 0.5, "has numbers in 'contact/stick' that name no features"),
         ("contact/stick_force", (0, 0), np.nan, "has a number in 'contact/stick_force' that is not finite"),
         ("contact/numbers", (0, 2), 0.0, "has friction, ranges or thicknesses in 'contact/numbers'"),

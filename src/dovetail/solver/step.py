@@ -114,9 +114,10 @@ class _Attempt:
 
 
 def _attempt(
-    model: Model, state: State, h: float, methods: Methods, in_flight: Flags | None, tolerances: Tolerances
-) -> _Attempt:
-    """One step with given methods, as far as bodies in flight (n,) are not held by a contact.
+    model: Model, state: State, h: float, methods: Methods, in_flight: Flags | None, tolerances: Tolerances,
+    known: Array | None = None,
+) -> _Attempt:  # fmt: skip
+    """One step with given methods, as far as bodies in flight (n,) are not held by a contact; known is a guess.
 
     The state is not changed, and the same is computed from the same state again.
     """
@@ -147,6 +148,8 @@ def _attempt(
         Q_guess[model.without_inertia] = Q[model.without_inertia]
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = GUESS_TRIALS if state.dt_before > 0.0 else 0
+    if known is not None:
+        np.copyto(Q_guess, known)
     solution = minimise(model, Q, Q_guess, h, tolerances, trials, in_flight)
     pushes = model.untouched
     if held is not None:
@@ -160,9 +163,11 @@ def _solve(
 ) -> tuple[_Attempt, Solution, Flags]:
     """A step, taken again where a contact begins that asks for other methods; its work, and who touches something."""
     work: Solution | None = None
+    known: Array | None = None
     while True:
-        trial = _attempt(model, state, h, methods, scheme.in_flight(model, methods), tolerances)
+        trial = _attempt(model, state, h, methods, scheme.in_flight(model, methods), tolerances, known)
         work = trial.solution if work is None else trial.solution.after(work)
+        known = work.Q.copy()
         if trial.solution.landed is not None:
             methods = scheme.landing(model, methods, trial.solution.landed)
         else:

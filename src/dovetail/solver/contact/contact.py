@@ -138,7 +138,9 @@ class Contact:
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
             if self.ease.hold_back(self.scene, active, h):
                 self._find_anew(Q, h, active, E)
-        self.touching_at_start, self.pressing_at_start = active.pairs.copy(), pressing(active)
+        self.touching_at_start, self.pressing_at_start = active.pairs.copy(), NOBODY
+        if self.ease is not None:
+            self.pressing_at_start = pressing(active, self.ease.weight, self.h2)
         return fine
 
     def _start(self, Q: Array, h: float) -> None:

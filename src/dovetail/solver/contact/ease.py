@@ -62,6 +62,7 @@ class Ease:
     """Ranges of body pairs that began too near.
 
     pairs (k, 2)     a body, and another one or −1 − p for half-plane p; sorted by `keys_of_sides`
+    weight (n,)      m|g| [N], infinite for what is fixed: that bears anything
     share (k,)       s in (0, 1) at the end of the last step
     growth (k,)      its rate [1/s]
     placed (n,)      1 for bodies that were put where they are since the last step
@@ -70,7 +71,7 @@ class Ease:
     """
 
     def __init__(self, weight: Array, is_free: Indices) -> None:
-        self._weight = np.where(is_free != 0, weight, np.inf)  # m|g| (n,) [N]; what is fixed bears anything
+        self.weight = np.where(is_free != 0, weight, np.inf)
         self.pairs: Indices = np.zeros((0, 2), np.int64)
         self.share, self.growth = np.zeros((2, 0))
         self._most: dict[int, float] = {}  # share of pairs at the end of the present step at most, by their keys
@@ -165,8 +166,8 @@ class Ease:
     def lighter(self, pairs: Indices, mechanism: Indices) -> tuple[Array, Indices]:
         """What the lighter side of each pair weighs [N], with all that joints connect to it; and a body of it."""
         total = np.zeros(len(mechanism) + 1)
-        np.add.at(total, mechanism, np.where(np.isfinite(self._weight), self._weight, 0.0))
-        weight = np.append(np.where(np.isfinite(self._weight), total[mechanism], np.inf), np.inf)
+        np.add.at(total, mechanism, np.where(np.isfinite(self.weight), self.weight, 0.0))
+        weight = np.append(np.where(np.isfinite(self.weight), total[mechanism], np.inf), np.inf)
         both = weight[np.maximum(pairs, -1)]
         return both.min(axis=1), pairs[np.arange(len(pairs)), both.argmin(axis=1)]
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.barrier import barrier
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
-from dovetail.typing import Flags, Indices
+from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["NOBODY", "bodies_of_others", "new_contacts", "pressing"]
 
-_FIRM = 0.98  # of its range: what is farther apart pushes with less than a hundredth of what it would in balance
+_FIRM = 1e-3  # of the weight of the lighter body: a contact that bears less has hardly begun
 NOBODY: Indices = np.zeros(0, np.int64)
 
 
@@ -28,12 +29,17 @@ def _key(s: ActiveContacts, candidates: Candidates, n: int) -> int:
 
 
 @kernel
-def _list_pressing(s: ActiveContacts, candidates: Candidates, count: int, out: Indices) -> int:
-    """out ← numbers of pairs in one of whose contacts bodies are well within their range; how many."""
+def _list_pressing(
+    s: ActiveContacts, candidates: Candidates, count: int, weight: Array, h2: float, out: Indices
+) -> int:
+    """out ← numbers of pairs in one of whose contacts bodies press on each other; how many."""
     found, numbers = 0, candidates.numbers
     for n in range(count):
-        k = s.candidate[n]
-        if math.sqrt(s.squared[n]) - numbers[k, THICKNESS] < _FIRM * numbers[k, D_HAT]:
+        k, a, b = s.candidate[n], s.bodies[n, 0], s.bodies[n, 1]
+        least = weight[a] if b < 0 else min(weight[a], weight[b])
+        D = s.squared[n]
+        _, slope, _ = barrier(D, numbers[k, THICKNESS], numbers[k, D_HAT])
+        if -2.0 * math.sqrt(D) * s.weight[n] * s.kappa[n] * slope > _FIRM * h2 * least:
             key = _key(s, candidates, n)
             if found == 0 or out[found - 1] != key:
                 out[found] = key
@@ -59,12 +65,12 @@ def _mark_new(s: ActiveContacts, candidates: Candidates, count: int, known: Indi
         out[n] = is_new
 
 
-def pressing(s: ActiveContacts) -> Indices:
-    """Sorted numbers of pairs that press on each other in the contacts s."""
+def pressing(s: ActiveContacts, weight: Array, h2: float) -> Indices:
+    """Sorted numbers of pairs that press on each other in the contacts s at a step h² = h2; weight (n,) is m|g| [N]."""
     if not s.count:
         return NOBODY
     out = np.empty(s.count, np.int64)
-    return np.sort(out[: _list_pressing(s, s.candidates, s.count, out)])
+    return np.sort(out[: _list_pressing(s, s.candidates, s.count, weight, h2, out)])
 
 
 def new_contacts(s: ActiveContacts, known: Indices) -> Flags:
