@@ -202,7 +202,7 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
                 size = builder.extract_value(array, [_SHAPE, axis])
                 if isinstance(index, llvm.Constant) and index.constant < 0:
                     index = builder.add(index, size)
-                check_index(context, builder, index, size, axis, f"'{name}'")
+                check_index(context, builder, index, size, axis, "an array" if name[0] == "$" else f"'{name}'")
             elif of.signed and not (isinstance(index, llvm.Constant) and index.constant >= 0):
                 last = builder.add(index, builder.extract_value(array, [_SHAPE, axis]))
                 index = builder.select(builder.icmp_signed("<", index, _INDEX(0)), last, index)

@@ -38,7 +38,7 @@ def test_bodies_come_and_go_while_others_touch():
     sim.ground()
     for n in range(1, 23):
         if len(pool) < 8 or rng.random() < 0.5:
-            pool.append(sim.box(0.15, pos=rng.uniform(-0.4, 0.4, 3) + [0, 0, 1 + 0.3 * (n % 4)]))
+            pool.append(sim.box(0.15, pos=rng.uniform(-0.4, 0.4, 3) + np.array([0, 0, 1 + 0.3 * (n % 4)])))
             sim.step()
         else:
             sim.remove(pool.pop(int(rng.integers(len(pool)))))

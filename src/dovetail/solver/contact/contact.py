@@ -287,10 +287,8 @@ class Contact:
             mark_pairs(pairs, len(pairs), out)
 
     def touching(self, s: ActiveContacts) -> Indices:
-        """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact.
-
-        The candidates of the watch alone do not have all contacts: where it is blind, s was found by another one.
-        """
+        """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
+        # the watch may be blind, and another one have found s
         near = reaching(self.candidates, s.X, self.watch.path, _SOON)
         pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], s.pairs, self.friction.pairs])
         one, other = pairs[pairs[:, 1] >= 0].T
