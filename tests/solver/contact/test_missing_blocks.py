@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail import Sim
-from dovetail.errors import GradientError, SolverError
-from dovetail.gradient.barriers import require_blocks
+from dovetail.errors import SolverError
 from dovetail.solver.blocks import Blocks
 
 
@@ -53,5 +52,3 @@ def test_a_pair_in_touch_without_a_block_is_refused():
     assert len(blocks.U) == 0 and not blocks.has(s.pairs)
     with pytest.raises(SolverError, match="without a block"):
         contact.assemble(Q, s, bodies.is_free, blocks)
-    with pytest.raises(GradientError, match="no block"):
-        require_blocks(blocks, s.bodies[: s.count])
