@@ -6,6 +6,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 QUICK  ?=
 SPEED  := $(if $(QUICK),--quick)
+# tests that `make bounds` runs; a minute to compile, as many more take: `make bounds CHECKED=tests/sim`
+CHECKED := tests/kernel/test_bounds.py tests/solver/contact/test_missing_blocks.py
 # engines to compare with that are left out where there is no wheel for this machine
 RIVALS := drake newton pybullet
 
@@ -14,7 +16,7 @@ ROBOTS  := gymnasium gymnasium-robotics robosuite dm_control pybullet newton
 ORACLES := pin example-robot-data
 CACHED  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dovetail-robots
 
-.PHONY: demo test fuzz lint docs bench verify robots wheel clean
+.PHONY: demo test fuzz bounds lint docs bench verify robots wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m dovetail.demo
@@ -30,6 +32,10 @@ test: $(VENV)/.installed-test
 # nonsense and spoilt files, several times as many as the tests have
 fuzz: $(VENV)/.installed-test
 	DOVETAIL_FUZZ=full $(BIN)/python -m pytest -q -n 2 tests/fuzz
+
+# kernels that check every index, on a part of the tests: contact while bodies come and go
+bounds: $(VENV)/.installed-test
+	DOVETAIL_BOUNDS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q $(CHECKED)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -37,6 +37,7 @@ SHARED = {
     "typing",
     "unit",
     "values",
+    "world_lock",
 }
 """Modules beside the layers that every layer may use; they use no layer."""
 

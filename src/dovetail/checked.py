@@ -21,11 +21,13 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, SceneError
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["LARGEST", "checked", "is_path", "number", "numbers", "shown", "whole"]
+__all__ = ["LARGEST", "MOST_STEPS", "checked", "is_path", "number", "numbers", "shown", "step_count", "whole"]
 
+MOST_STEPS = 10**12
+"""In one call: they would take eleven days if each took a microsecond."""
 LARGEST = 1e40
 """No number of a simulation is larger, in SI units: powers and products of such numbers are still floats."""
 
@@ -78,6 +80,15 @@ def whole(value: Any) -> int | None:
     except TypeError:
         return None
     return found if -(2**63) <= found < 2**64 else None
+
+
+def step_count(who: str, steps: int, error: type[DovetailError] = SceneError) -> int:
+    """A number of steps, 0 or more, that a computer can take."""
+    if steps < 0:
+        raise error(f"{who}: steps = {steps}; give 0 or more. To go back, keep the state and set it again.")
+    if steps > MOST_STEPS:
+        raise error(f"{who}: steps = {steps}; give {MOST_STEPS:,} at most, and call it again for more.")
+    return int(steps)
 
 
 def is_path(value: Any) -> bool:

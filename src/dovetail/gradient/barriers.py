@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.errors import GradientError
 from dovetail.gradient.touching import Touching, corner
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.blocks import Blocks
@@ -20,7 +21,10 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.linear.ordering import block_of, flipped
 from dovetail.typing import Array, Indices
 
-__all__ = ["add_barriers", "add_form", "add_forms", "barrier_work", "edges_of", "set_barrier", "slopes_of_cross"]
+__all__ = [
+    "add_barriers", "add_form", "add_forms", "barrier_work", "edges_of", "require_blocks", "set_barrier",
+    "slopes_of_cross",
+]  # fmt: skip
 
 
 @kernel
@@ -57,6 +61,15 @@ def slopes_of_cross(uv: Array, out: Array) -> None:
     for x in range(3):
         out[0, x] = 2.0 * (vv * uv[0, x] - both * uv[1, x])
         out[1, x] = 2.0 * (uu * uv[1, x] - both * uv[0, x])
+
+
+def require_blocks(blocks: Blocks, bodies: Indices) -> None:
+    """Refuse to add contacts of pairs of bodies (k, 2) that the blocks have no place for."""
+    if not blocks.has(bodies):
+        raise GradientError(
+            "Tape: bodies touch that the linear system of the gradient has no block for; this is a mistake of the "
+            "solver: please report it with the scene."
+        )
 
 
 @kernel

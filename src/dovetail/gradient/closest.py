@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.gradient.barriers import add_forms
+from dovetail.gradient.barriers import add_forms, require_blocks
 from dovetail.gradient.formulas import Graph, Node, add_up, custom, dot, gathered, joined, unary
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.surfaces import add_row_shapes
@@ -69,6 +69,7 @@ class Form(NamedTuple):
 
     def add(self, share: float, blocks: Blocks) -> None:
         """Add it to blocks, where c and M have gone on by a share of their change."""
+        require_blocks(blocks, self.bodies)
         c, M = (each.value + share * each.change for each in (self.c, self.M))
         add_forms(self.bodies, np.ascontiguousarray(c), np.ascontiguousarray(M), blocks)
 

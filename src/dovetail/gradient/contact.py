@@ -9,7 +9,14 @@ import math
 
 import numpy as np
 
-from dovetail.gradient.barriers import add_barriers, add_form, barrier_work, edges_of, slopes_of_cross
+from dovetail.gradient.barriers import (
+    add_barriers,
+    add_form,
+    barrier_work,
+    edges_of,
+    require_blocks,
+    slopes_of_cross,
+)
 from dovetail.gradient.lagged import Lagged
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.surfaces import add_barrier_shapes, add_friction_shapes
@@ -64,6 +71,8 @@ class ContactAdjoint:
 
     def assemble(self, blocks: Blocks) -> None:
         """Add gradient and true Hessian at the end of the step."""
+        for t in (self._start, self._end):
+            require_blocks(blocks, t.bodies[: t.count])
         if self._end.count:
             add_barriers(self._end, self._contact.scene, self._Q_end, blocks)
         if self.lags:

@@ -29,6 +29,7 @@ from dovetail.logger import Logger
 from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.model import Model
 from dovetail.typing import Array, ArrayLike
+from dovetail.world_lock import lock_public
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -63,6 +64,7 @@ class _Loss(NamedTuple):
             value_adjoints(c, reel.Q(k), reel.V(k), x, rates, at.Q, at.V, sums.constant["coordinates/W"])
 
 
+@lock_public
 class Tape:
     """Steps of a world, recorded. Made by `World.rollout`, `Sim.rollout`.
 
@@ -71,6 +73,7 @@ class Tape:
 
     def __init__(self, simulation: Simulation, timeline: Timeline, every: int = 0, smooth: bool = False) -> None:
         refuse_scene(simulation, smooth)
+        self._lock = simulation.scene._lock
         self._simulation, self._reel = simulation, Reel(simulation, timeline, every, smooth)
         self._parameters, self._frames = self._reel.parameters, self._reel.frames
         self._jacobians: Jacobians | None = None

@@ -16,6 +16,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from dovetail.kernel.bounds import Reach
+
 __all__ = ["LANES", "Emitter", "Matrix", "Memory", "Number", "Vector3", "emitted"]
 
 LANES = 8
@@ -104,10 +106,15 @@ Vector3: TypeAlias = Sequence[Any]
 class Memory:
     """A place in an array, from which numbers are read at fixed distances; `stride` doubles between entries."""
 
-    def __init__(self, builder: Any, pointer: Any, kind: Any, stride: int = 1) -> None:
-        self._builder, self._pointer, self._kind, self._stride = builder, pointer, kind, stride
+    def __init__(self, builder: Any, pointer: Any, reach: Reach, kind: Any, stride: int = 1) -> None:
+        self._builder, self._pointer, self._reach, self._kind, self._stride = builder, pointer, reach, kind, stride
+
+    def one_by_one(self) -> Memory:
+        """The same place, with single numbers."""
+        return Memory(self._builder, self._pointer, self._reach, _DOUBLE)
 
     def _address(self, k: int) -> Any:
+        self._reach.cover(k * self._stride, getattr(self._kind, "count", 1))
         place = self._builder.gep(self._pointer, [ir.Constant(_INDEX, k * self._stride)])
         return self._builder.bitcast(place, self._kind.as_pointer()) if self._kind is not _DOUBLE else place
 
@@ -135,8 +142,11 @@ class Emitter:
     def __init__(self, context: Any, builder: Any, kinds: Any, values: Any) -> None:
         self._context, self._builder, self._kinds, self._values = context, builder, kinds, values
 
-    def _data(self, k: int) -> Any:
-        return self._context.make_array(self._kinds[k])(self._context, self._builder, self._values[k]).data
+    def _memory(self, k: int, offset: Any, kind: Any = _DOUBLE, stride: int = 1) -> Memory:
+        """Array argument k from `offset` numbers on."""
+        array = self._context.make_array(self._kinds[k])(self._context, self._builder, self._values[k])
+        pointer, reach = self._builder.gep(array.data, [offset]), Reach(self._context, self._builder, array, offset)
+        return Memory(self._builder, pointer, reach, kind, stride)
 
     def index(self, k: int) -> Any:
         """Integer argument k."""
@@ -183,11 +193,11 @@ class Emitter:
 
     def scalars(self, k: int, offset: Any, stride: int = 1) -> Memory:
         """Array argument k from `offset` doubles on, one number at a time."""
-        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _DOUBLE, stride)
+        return self._memory(k, offset, _DOUBLE, stride)
 
     def lanes(self, k: int, offset: Any) -> Memory:
         """Array argument k from `offset` doubles on, eight neighbours at a time."""
-        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _WIDE, LANES)
+        return self._memory(k, offset, _WIDE, LANES)
 
     def wide(self, number: Number) -> Number:
         """A scalar in all lanes."""
@@ -211,15 +221,15 @@ class Emitter:
 
     def pairs(self, k: int, offset: Any, stride: int) -> Memory:
         """Array argument k from `offset` doubles on, two neighbours as one number, `stride` apart."""
-        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _PAIR, stride)
+        return self._memory(k, offset, _PAIR, stride)
 
     def fours(self, k: int, offset: Any, stride: int) -> Memory:
         """Array argument k from `offset` doubles on, four neighbours as one number, `stride` apart."""
-        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _QUAD, stride)
+        return self._memory(k, offset, _QUAD, stride)
 
     def rows(self, k: int, offset: Any, stride: int) -> Memory:
         """Array argument k from `offset` doubles on, eight neighbours as one number, `stride` apart."""
-        return Memory(self._builder, self._builder.gep(self._data(k), [offset]), _WIDE, stride)
+        return self._memory(k, offset, _WIDE, stride)
 
     def times(self, index: Any, factor: int) -> Any:
         return self._builder.mul(index, ir.Constant(_INDEX, factor))
@@ -232,7 +242,7 @@ class Emitter:
 
     def side(self, k: int, index: Any, b: int, far: int) -> tuple[Any, Number]:
         """0 and 1 where entry `index` of the integer array k is integer argument b, else `far` and −1."""
-        found = self._builder.load(self._builder.gep(self._data(k), [index]))
+        found = self._memory(k, index, _INDEX).at(0).value
         same = self._builder.icmp_signed("==", found, self.index(b))
         at = self._builder.select(same, ir.Constant(_INDEX, 0), ir.Constant(_INDEX, far))
         sign = self._builder.select(same, ir.Constant(_DOUBLE, 1.0), ir.Constant(_DOUBLE, -1.0))
@@ -242,14 +252,10 @@ class Emitter:
         """The same number in all lanes."""
         return Number(self._builder, ir.Constant(_WIDE, [value] * LANES))
 
-    def _rows(self, k: int, rows: int, place: Any, width: int) -> list[Any]:
-        """Pointers to the rows of `width` doubles of array k that index array `rows` names from `place` on."""
-        first = self._builder.gep(self._data(rows), [place])
-        found = []
-        for lane in range(LANES):
-            row = self._builder.load(self._builder.gep(first, [ir.Constant(_INDEX, lane)]))
-            found.append(self._builder.gep(self._data(k), [self.times(row, width)]))
-        return found
+    def _rows(self, k: int, rows: int, place: Any, width: int) -> list[Memory]:
+        """The rows of `width` doubles of array k that index array `rows` names from `place` on."""
+        first = self._memory(rows, place, _INDEX)
+        return [self._memory(k, self.times(first.at(lane).value, width), _QUAD) for lane in range(LANES)]
 
     def _shuffle(self, a: Any, b: Any, order: list[int]) -> Any:
         return self._builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_LANE, len(order)), order))
@@ -279,35 +285,29 @@ class Emitter:
             found.append(self._builder.select(self._builder.icmp_signed("<", index, last), index, last))
         return found
 
-    def _at(self, k: int, rows: Sequence[Any], width: int) -> list[Any]:
-        """Pointers to rows of array k."""
-        return [self._builder.gep(self._data(k), [self.times(row, width)]) for row in rows]
+    def _at(self, k: int, rows: Sequence[Any], width: int) -> list[Memory]:
+        """Rows of array k."""
+        return [self._memory(k, self.times(row, width), _QUAD) for row in rows]
 
-    def _columns(self, pointers: list[Any], width: int) -> list[Number]:
+    def _columns(self, rows: list[Memory], width: int) -> list[Number]:
         """Numbers 0 … width − 1 of eight rows, in lanes."""
         found = []
         for group in range(0, width, 4):
-            quads = []
-            for pointer in pointers:
-                place = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
-                quad = self._builder.load(self._builder.bitcast(place, _QUAD.as_pointer()))
-                quad.align = 8
-                quads.append(quad)
+            quads = [row.at(group).value for row in rows]
             low, high = self._transposed(quads[:4]), self._transposed(quads[4:])
             found += [
                 Number(self._builder, self._shuffle(a, b, list(range(LANES)))) for a, b in zip(low, high, strict=True)
             ]
         return found
 
-    def _put_columns(self, pointers: list[Any], numbers: Sequence[Number]) -> None:
+    def _put_columns(self, rows: list[Memory], numbers: Sequence[Number]) -> None:
         for group in range(0, len(numbers), 4):
             wide = [number.value for number in numbers[group : group + 4]]
             quads = []
             for half in ([0, 1, 2, 3], [4, 5, 6, 7]):
                 quads += self._transposed([self._shuffle(v, v, half) for v in wide])
-            for pointer, quad in zip(pointers, quads, strict=True):
-                place = self._builder.gep(pointer, [ir.Constant(_INDEX, group)])
-                self._builder.store(quad, self._builder.bitcast(place, _QUAD.as_pointer())).align = 8
+            for row, quad in zip(rows, quads, strict=True):
+                row.put(group, Number(self._builder, quad))
 
     def gathered(self, k: int, rows: int, place: Any, width: int = 12) -> list[Number]:
         """Numbers 0 … width − 1 of eight rows of array k, in lanes; index array `rows` names them from `place` on."""
@@ -328,15 +328,15 @@ class Emitter:
     def one_of(self, k: int, rows: Sequence[Any]) -> Number:
         """Entries of array k with these indices, in lanes."""
         value = ir.Constant(_WIDE, ir.Undefined)
-        for lane, pointer in enumerate(self._at(k, rows, 1)):
-            value = self._builder.insert_element(value, self._builder.load(pointer), ir.Constant(_LANE, lane))
+        for lane, row in enumerate(self._at(k, rows, 1)):
+            value = self._builder.insert_element(value, row.one_by_one().at(0).value, ir.Constant(_LANE, lane))
         return Number(self._builder, value)
 
-    def _listed(self, k: int, starts: int, first: int) -> list[Any]:
-        """Pointers to the eight places of array k that index array `starts` holds from `first` on."""
-        row = self._builder.gep(self._data(starts), [ir.Constant(_INDEX, first)])
-        places = [self._builder.load(self._builder.gep(row, [ir.Constant(_INDEX, lane)])) for lane in range(LANES)]
-        return [self._builder.gep(self._data(k), [place]) for place in places]
+    def _listed(self, k: int, starts: int, first: int) -> list[Memory]:
+        """The eight places of array k that index array `starts` holds from `first` on."""
+        row = self._memory(starts, ir.Constant(_INDEX, first), _INDEX)
+        places = [row.at(lane).value for lane in range(LANES)]
+        return [self._memory(k, place, _QUAD) for place in places]
 
     def listed(self, k: int, starts: int, first: int, count: int) -> list[Number]:
         """The first `count` numbers of array k from such places on, in lanes; up to three beyond them are read."""
@@ -344,20 +344,16 @@ class Emitter:
 
     def put_listed(self, k: int, starts: int, first: int, numbers: Sequence[Number]) -> None:
         """Inverse of `listed`; nothing else is written."""
-        pointers, whole = self._listed(k, starts, first), len(numbers) // 4 * 4
-        self._put_columns(pointers, numbers[:whole])
+        rows, whole = self._listed(k, starts, first), len(numbers) // 4 * 4
+        self._put_columns(rows, numbers[:whole])
         for n, number in enumerate(numbers[whole:]):
-            for lane, pointer in enumerate(pointers):
-                place = self._builder.gep(pointer, [ir.Constant(_INDEX, whole + n)])
-                self._builder.store(self._builder.extract_element(number.value, ir.Constant(_LANE, lane)), place)
+            for lane, row in enumerate(rows):
+                row.one_by_one().put(whole + n, self.lane(lane, number))
 
     def picked(self, k: int, starts: int, place: Any, count: int) -> list[Number]:
         """The first `count` numbers of array k from eight places on, in lanes; `starts` holds those from `place` on."""
-        first = self._builder.gep(self._data(starts), [place])
-        rows = []
-        for lane in range(LANES):
-            start = self._builder.load(self._builder.gep(first, [ir.Constant(_INDEX, lane)]))
-            rows.append(Memory(self._builder, self._builder.gep(self._data(k), [start]), _DOUBLE))
+        first = self._memory(starts, place, _INDEX)
+        rows = [self._memory(k, first.at(lane).value) for lane in range(LANES)]
         found = []
         for c in range(count):
             value = ir.Constant(_WIDE, ir.Undefined)

@@ -34,6 +34,7 @@ from numba import config, types
 from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
+from dovetail.kernel.bounds import CHECKED
 from dovetail.kernel.files import KernelFiles
 from dovetail.kernel.inner import Inner
 from dovetail.kernel.lean import lean
@@ -48,7 +49,7 @@ __all__ = [
 ]  # fmt: skip
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
-_OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "boundscheck": CHECKED}
 _KEPT_DAYS = 30
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+dovetail\.?([\w.]*)(?:\s+import\s+(\w+))?", re.MULTILINE)
@@ -108,6 +109,8 @@ def _digest(package: Path, name: str) -> str:
         sources.update(_source(package, module))
     versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, platform.machine())
     sources.update(repr(versions).encode())
+    if CHECKED:
+        sources.update(b"bounds")
     return sources.hexdigest()[:12]
 
 

@@ -13,6 +13,8 @@ are asked again and again. Inside `lean` they are answered faster, with the same
 - variables of an instruction are collected by type, without a walk through everything it has;
 - the collector of cyclic garbage, which would look through millions of live objects for nothing, waits.
 
+Where bounds are checked, the errors name the kernel (`bounds.py`).
+
 LLVM is the other third; `library.py` has what is left out there.
 """
 
@@ -25,7 +27,7 @@ from functools import cache
 from typing import Any
 
 from numba import types
-from numba.core import base, ir
+from numba.core import base, cgutils, ir
 from numba.core.compiler import Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.postproc import PostProcessor, VariableLifetime
@@ -34,6 +36,7 @@ from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 
+from dovetail.kernel.bounds import check_index
 from dovetail.kernel.calls import is_written_here, signature_of
 
 __all__ = ["lean", "uncollected"]
@@ -157,6 +160,7 @@ _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (ir.Inst, "_rec_list_vars", _variables),
     (PostProcessor, "run", _lifetimes_later),
     (base, "_has_loc", cache(base._has_loc)),
+    (cgutils, "do_boundscheck", check_index),
 )
 _USUAL = [vars(cls).get(name) for cls, name, _ in _INSTEAD]
 

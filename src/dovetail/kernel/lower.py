@@ -17,6 +17,7 @@ from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils, ir, lowering
 
+from dovetail.kernel.bounds import CHECKED, check_index, writing
 from dovetail.kernel.calls import signature_of, write
 
 __all__ = ["Lower"]
@@ -63,6 +64,8 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
             self.lower_inst(instruction)
 
     def lower_inst(self, inst: Any) -> None:
+        if CHECKED:
+            writing(f"{self.fndesc.modname}.{self.func_ir.func_id.func_qualname}", self.loc)
         kind = type(inst)
         if kind is ir.Assign:
             name = inst.target.name
@@ -189,13 +192,18 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
             return [(self.loadvar(index.name), kind)]
         return None
 
-    def _place(self, kind: Any, array: Any, indices: list[tuple[Any, Any]]) -> Any:
+    def _place(self, kind: Any, array: Any, indices: list[tuple[Any, Any]], name: str) -> Any:
         """Pointer to an element, or to the first of a row."""
         builder, context = self.builder, self.context
         at = []
         for axis, (index, of) in enumerate(indices):
             index = context.cast(builder, index, of, types.intp if of.signed else types.uintp)
-            if of.signed and not (isinstance(index, llvm.Constant) and index.constant >= 0):
+            if context.enable_boundscheck:
+                size = builder.extract_value(array, [_SHAPE, axis])
+                if isinstance(index, llvm.Constant) and index.constant < 0:
+                    index = builder.add(index, size)
+                check_index(context, builder, index, size, axis, "an array" if name[0] == "$" else f"'{name}'")
+            elif of.signed and not (isinstance(index, llvm.Constant) and index.constant >= 0):
                 last = builder.add(index, builder.extract_value(array, [_SHAPE, axis]))
                 index = builder.select(builder.icmp_signed("<", index, _INDEX(0)), last, index)
             at.append(index)
@@ -226,8 +234,10 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
         array = self.loadvar(variable.name)
         if len(indices) < kind.ndim:
             row = types.Array(kind.dtype, kind.ndim - len(indices), kind.layout, readonly=not kind.mutable)
-            return self._row(row, array, self._place(kind, array, indices), len(indices)) if row == result else None
-        value = self.context.unpack_value(self.builder, kind.dtype, self._place(kind, array, indices))
+            if row != result:
+                return None
+            return self._row(row, array, self._place(kind, array, indices, variable.name), len(indices))
+        value = self.context.unpack_value(self.builder, kind.dtype, self._place(kind, array, indices, variable.name))
         return self.context.cast(self.builder, value, kind.dtype, result)
 
     def _row(self, kind: Any, array: Any, place: Any, axes: int) -> Any:
@@ -255,7 +265,8 @@ class Lower(lowering.Lower):  # type: ignore[misc]  # Numba has no types
             return
         array, value = self.loadvar(inst.target.name), self.loadvar(inst.value.name)
         value = self.context.cast(self.builder, value, source, kind.dtype)
-        self.context.pack_value(self.builder, kind.dtype, value, self._place(kind, array, indices))
+        place = self._place(kind, array, indices, inst.target.name)
+        self.context.pack_value(self.builder, kind.dtype, value, place)
 
     # numbers
 

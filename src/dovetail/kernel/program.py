@@ -16,6 +16,7 @@ again, and the bits are those that Python would have got. A call is
 A thunk takes the arguments from the words that follow and calls the function as Numba does. Arrays of a program are
 those that it was made with; records may change what they hold. The first word tells of calls that have failed: whoever
 runs a program asks `has_failed`, and takes the way by Python where one has, which raises what there is to be raised.
+Where bounds are checked (bounds.py), `call` itself leaves with what the kernel has raised: nothing is to hide that.
 """
 
 from __future__ import annotations
@@ -27,14 +28,19 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba import typeof, types
+from numba.core import cgutils
+from numba.core.callconv import excinfo_ptr_t
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
+from dovetail.kernel.bounds import check_index
 from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 
-__all__ = ["ADDRESS", "RESULT", "Program", "call", "described", "entry", "has_failed", "kind_of", "run", "types_of"]
+__all__ = [
+    "ADDRESS", "RESULT", "Program", "attempt", "call", "described", "entry", "has_failed", "kind_of", "run", "types_of",
+]  # fmt: skip
 
 ADDRESS = 4
 """Words from the place of an array among arguments to its address."""
@@ -56,8 +62,7 @@ def _engine(level: int) -> Any:
 
 
 _THUNK = """target triple = "{triple}"
-define i32 @{name}(i64* %words) {{
-  %excuse = alloca i64
+define i32 @{name}(i64* %words, i64* %excuse) {{
   %result = getelementptr i64, i64* %words, i64 {result}
   %place = getelementptr i64, i64* %words, i64 1
   %address = load i64, i64* %place
@@ -73,10 +78,10 @@ _TYPE = {"i": "i64", "f": "double"}
 
 @cache
 def _thunk(kinds: str, level: int) -> int:
-    """Address of a function (i64* words) → i32 that calls one with integers ("i") and floats ("f") as arguments.
+    """Address of a function (i64* words, i64* excuse) → i32 that calls one with integers ("i") and floats ("f").
 
     Pointers and truth values are passed as integers: machines that Numba has code for take both alike. The excuse is
-    why a call has failed, which Python finds out by itself.
+    where the call puts why it has failed.
     """
     name = f"call_{kinds}"
     loads = "".join(
@@ -181,20 +186,35 @@ class Program:
         return np.array(self._words, np.int64)
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
-def call(typing: Any, words: Any, place: Any) -> Any:
-    """Run the call at a place of a program: 0 if all is well; what it returns is in words[place + RESULT]."""
+def _calling(leaves: bool) -> Any:
+    def call(typing: Any, words: Any, place: Any) -> Any:
+        """Run the call at a place of a program: 0 if all is well; what it returns is in words[place + RESULT]."""
 
-    def emit(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        at = builder.gep(array.data, [args[1]])
-        function = ir.FunctionType(ir.IntType(32), [_WORD.as_pointer()])
-        status = builder.call(builder.inttoptr(builder.load(at), function.as_pointer()), [at])
-        status = builder.sext(status, _WORD)
-        builder.store(builder.or_(builder.load(array.data), status), array.data)
-        return status
+        def emit(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            check_index(context, builder, args[1], array.nitems, name="a program")
+            at = builder.gep(array.data, [args[1]])
+            function = ir.FunctionType(ir.IntType(32), [_WORD.as_pointer(), _WORD.as_pointer()])
+            excuse = cgutils.alloca_once(builder, excinfo_ptr_t)
+            given = [at, builder.bitcast(excuse, _WORD.as_pointer())]
+            found = builder.call(builder.inttoptr(builder.load(at), function.as_pointer()), given)
+            status = builder.sext(found, _WORD)
+            builder.store(builder.or_(builder.load(array.data), status), array.data)
+            if leaves and context.enable_boundscheck:
+                with cgutils.if_unlikely(builder, builder.icmp_signed("!=", found, found.type(0))):
+                    context.call_conv.return_status_propagate(
+                        builder, context.call_conv._get_return_status(builder, found, builder.load(excuse))
+                    )
+            return status
 
-    return types.int64(words, types.int64), emit
+        return types.int64(words, types.int64), emit
+
+    return intrinsic(call)
+
+
+call = _calling(leaves=True)
+attempt = _calling(leaves=False)
+"""`call` that goes on where a kernel has failed, whatever is checked: the caller asks for what it returns."""
 
 
 @kernel

@@ -17,6 +17,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from dovetail.kernel.bounds import check_index
 from dovetail.kernel.kernel import jit_enabled
 
 __all__ = ["add", "can_spin", "load", "now", "pass_time", "relax", "store"]
@@ -34,7 +35,9 @@ _ORDER = "seq_cst"  # what a thread has written before, others find written afte
 
 
 def _pointer(context: Any, builder: Any, kind: Any, words: Any, index: Any) -> Any:
-    return builder.gep(context.make_array(kind)(context, builder, words).data, [index])
+    array = context.make_array(kind)(context, builder, words)
+    check_index(context, builder, index, array.nitems, name="shared words")
+    return builder.gep(array.data, [index])
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.kernel.kernel import kernel, mapped
-from dovetail.kernel.program import RESULT, call
+from dovetail.kernel.program import RESULT, attempt
 from dovetail.kernel.record import Record, i8, integer
 from dovetail.kernel.spin import add, load, now, pass_time, relax, store
 from dovetail.typing import Indices
@@ -83,7 +83,7 @@ def _work(shared: Indices, own: Indices, number: int) -> None:
         while part >= 0:
             own[span], own[span + 1], own[span + 2] = part, shared[_BOUNDS + part], shared[_BOUNDS + part + 1]
             own[span + 3] = shared[_PHASE]
-            if call(own, 0) != 0:
+            if attempt(own, 0) != 0:
                 own[_KNOWN] = -1  # of which the first word tells so now
                 store(shared, _FAILED, part)
                 for each in range(shares):

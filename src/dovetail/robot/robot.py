@@ -35,7 +35,7 @@ class Frame(Handle):
     """Its pose (4, 4) in the frame of the body."""
 
     def __init__(self, name: str, body: Body, local: Array) -> None:
-        self.name, self.body, self.local = name, body, local
+        self.name, self.body, self.local, self._lock = name, body, local, body._lock
 
     @property
     def transform(self) -> Array:

@@ -17,6 +17,7 @@ from dovetail.scene.constitution_tabular import ConstitutionTabular
 from dovetail.scene.contact_tabular import ContactTabular
 from dovetail.scene.object import Object
 from dovetail.scene.subscene_tabular import SubsceneTabular
+from dovetail.world_lock import WorldLock
 
 __all__ = ["Scene", "SceneGeometries", "SceneObjects"]
 
@@ -183,6 +184,7 @@ class Scene:
         self._constitution_tabular = ConstitutionTabular()
         self._animator = Animator(self)
         self._owner: str | None = None
+        self._lock = WorldLock()
 
     @staticmethod
     def default_config() -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Body(Handle):
     """
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, kind: str) -> None:
-        self._sim = sim
+        self._sim, self._lock = sim, sim._lock
         self._slot = slot
         self._kind = kind
         self._live: Live | None = None  # once the world is there,

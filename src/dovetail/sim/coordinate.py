@@ -55,7 +55,7 @@ class Coordinate(Handle):
     drive: Drive
 
     def __init__(self, joint: SimJoint, word: terms.Coordinate) -> None:
-        self.joint = joint
+        self.joint, self._lock = joint, joint._lock
         self.word = word
         self.drive = Drive(self)
         self._ends: tuple[Body | None, Body] = joint.left, joint.right  # what it is made firm for

@@ -30,7 +30,7 @@ class Coupling(Handle):
     leader: Coordinate
 
     def __init__(self, sim: Sim, slot: GeometrySlot, follower: Coordinate, leader: Coordinate) -> None:
-        self._sim, self._slot = sim, slot
+        self._sim, self._slot, self._lock = sim, slot, sim._lock
         self.follower, self.leader = follower, leader
 
     @property

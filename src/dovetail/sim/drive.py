@@ -56,7 +56,7 @@ class Drive(Handle):
     """
 
     def __init__(self, coordinate: Coordinate) -> None:
-        self._coordinate = coordinate
+        self._coordinate, self._lock = coordinate, coordinate._lock
         self._resting: tuple[float, float] = (0.0, 0.0)
         self._firm = True  # it has no gains of its own
 

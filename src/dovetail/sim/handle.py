@@ -1,21 +1,30 @@
-"""What all handles of a `Sim` share: a name that is misspelt is an error that names the nearest."""
+"""What all handles of a `Sim` share: a name that is misspelt is an error that names the nearest, and one thread at a
+time uses the world behind them.
+"""
 
 from __future__ import annotations
 
 import difflib
 from typing import Any
 
+from dovetail.world_lock import WorldLock, lock_public
+
 __all__ = ["Handle"]
 
 
 class Handle:
-    """An object whose public names are those that its class has or announces; no others can be read or set."""
+    """An object whose public names are those that its class has or announces; no others can be read or set.
+
+    Its methods and properties are used by one thread at a time, that which has the lock of the world.
+    """
 
     _announced: frozenset[str] = frozenset()
+    _lock: WorldLock
 
     def __init_subclass__(cls) -> None:
         listed = (key for kind in cls.__mro__ for key in vars(kind).get("__annotations__", ()))
         cls._announced = frozenset(key for key in listed if not key.startswith("_"))
+        lock_public(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and name not in self._announced and not hasattr(type(self), name):

@@ -77,7 +77,7 @@ class SimJoint(Handle):
     """What the joint leaves free and measures, by name; the first one has the joint's own limit and drive."""
 
     def __init__(self, sim: Sim, slot: SimplicialComplexSlot, left: Body | None, right: Body, point: Array) -> None:
-        self.sim, self._slot = sim, slot
+        self.sim, self._slot, self._lock = sim, slot, sim._lock
         self.left, self.right = left, right
         self._made = right.transform, point  # where it was made
         self._list_coordinates()

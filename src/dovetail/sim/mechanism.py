@@ -54,7 +54,7 @@ class Mechanism(Handle):
     coordinates: list[Coordinate]
 
     def __init__(self, sim: Sim, coordinates: list[Coordinate]) -> None:
-        self._sim = sim
+        self._sim, self._lock = sim, sim._lock
         self.coordinates = coordinates
         self.names = [
             c.joint.name if len(c.joint.coordinates) == 1 else f"{c.joint.name}.{c.name}" for c in self.coordinates

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
-from dovetail.checked import checked, shown
+from dovetail.checked import checked, shown, step_count
 from dovetail.core import AffineBodyStateAccessorFeature, Scene
 from dovetail.errors import SceneError
 from dovetail.geometry import SimplicialComplexSlot
@@ -31,6 +31,7 @@ from dovetail.sim.words import in_own_words, speaking
 from dovetail.typing import Array, ArrayLike
 from dovetail.world.step_length import step_length
 from dovetail.world.world_state import WorldState
+from dovetail.world_lock import at_any_time, locked, stepping
 
 if TYPE_CHECKING:
     from dovetail.gradient.tape import Tape
@@ -41,12 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["Sim"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _forward(who: str, steps: int) -> None:
-    """Refuse a number of steps below zero: time runs forward."""
-    if steps < 0:
-        raise SceneError(f"{who}: steps = {steps}; give 0 or more. To go back, keep `sim.state` and set it again.")
 
 
 @in_own_words
@@ -114,6 +109,7 @@ class Sim(Changes, RobotMaking):
                 "threads/count": 0 if threads is None else at_least_one("Sim", "threads", threads),
             }
         )
+        self._lock = self._scene._lock
         for key, value in (config or {}).items():
             self._scene.config[key] = value
         step_length(self._scene.config)
@@ -161,18 +157,29 @@ class Sim(Changes, RobotMaking):
 
     # --- running ------------------------------------------------------------------------------------------
 
+    @at_any_time
     @checked(SceneError)
     def step(self, steps: int = 1) -> None:
-        """Compute so many steps."""
-        _forward("Sim.step", steps)
-        world = self.world
-        for recorder in self._recorders:
-            recorder.begin()
+        """Compute so many steps. Another thread waits for one of them, and may come in between two."""
+        steps = step_count("Sim.step", steps)
+        self._begin()
         with speaking():
             for _ in range(steps):
-                world.advance()
-                for recorder in self._recorders:
-                    recorder.write()
+                self._advance()
+
+    @locked
+    def _begin(self) -> None:
+        """Make the world, and write the present frame to new recordings."""
+        self.world  # noqa: B018 - made and checked here
+        for recorder in self._recorders:
+            recorder.begin()
+
+    @stepping
+    def _advance(self) -> None:
+        """Compute a step and record it."""
+        self.world.advance()
+        for recorder in self._recorders:
+            recorder.write()
 
     @property
     def recordings(self) -> list[Recording]:
@@ -188,21 +195,21 @@ class Sim(Changes, RobotMaking):
         controls(k) is called before step k and may set targets, forces and other attributes. `every` keeps checkpoints
         instead of all states; `smooth` takes them as bdf1, for cheaper gradients in touch: see `World.rollout`.
         """
-        _forward("Sim.rollout", steps)
+        step_count("Sim.rollout", steps)
         world, self._in_rollout = self.world, True
         try:
             return world.rollout(steps, controls, every=every, smooth=smooth)
         finally:
             self._in_rollout = False
 
+    @at_any_time
     @checked(SceneError)
     def run(self, steps: int | None = None, *, progress: bool = False) -> Run:
         """A loop that computes a step each time round and gives the number of the frame; without end by default.
 
         With `progress`, a bar shows steps per second, Newton iterations, contacts and the largest joint gap.
         """
-        _forward("Sim.run", 0 if steps is None else steps)
-        return Run(self, steps, progress)
+        return Run(self, None if steps is None else step_count("Sim.run", steps), progress)
 
     @checked(SceneError)
     def before_step(self, function: _Function) -> _Function:
@@ -212,11 +219,13 @@ class Sim(Changes, RobotMaking):
         return function
 
     @property
+    @at_any_time
     def frame(self) -> int:
         """How many steps have been computed."""
         return 0 if self._world is None else self._world.frame()
 
     @property
+    @at_any_time
     def time(self) -> float:
         """Simulated time [s]."""
         return 0.0 if self._world is None else self._world.time()
@@ -347,6 +356,7 @@ class Sim(Changes, RobotMaking):
             self._pictures = Pictures(self)
         return self._pictures.take(width, height, camera, kind)
 
+    @at_any_time
     def view(self, **options: Any) -> Viewer:
         """Look at it in the browser, run and steer it there. Options are those of `dovetail.viewer.view`."""
         from dovetail.viewer import view

@@ -38,7 +38,7 @@ class SphericalDrive(Handle):
     """
 
     def __init__(self, joint: SphericalJoint) -> None:
-        self._joint = joint
+        self._joint, self._lock = joint, joint._lock
 
     @property
     def _parts(self) -> list[Drive]:

@@ -24,12 +24,17 @@ if jit_enabled:
     from numba import types
     from numba.extending import intrinsic
 
+    from dovetail.kernel.bounds import require
+
     @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
     def natural(typing_context: Any, k: Any) -> Any:
         """k, which is not negative."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             (value,) = arguments
+            if context.enable_boundscheck:
+                require(context, builder, builder.icmp_signed(">=", value, value.type(0)), "natural(k) of k < 0")
+                return value
             kind = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
             assume = builder.module.declare_intrinsic("llvm.assume", (), kind)
             builder.call(assume, [builder.icmp_signed(">=", value, value.type(0))])

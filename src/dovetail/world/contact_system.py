@@ -11,6 +11,7 @@ from dovetail.errors import WorldError
 from dovetail.geometry import Geometry
 from dovetail.typing import Indices
 from dovetail.world.features import Feature
+from dovetail.world_lock import lock_public
 
 if TYPE_CHECKING:
     from dovetail.solver.contact.primitives import Primitives
@@ -21,6 +22,7 @@ __all__ = ["ContactSystemFeature"]
 _KINDS = ("PT", "EE", "PE", "PP", "PH")
 
 
+@lock_public
 class ContactSystemFeature(Feature):
     """Reads contacts primitive by primitive.
 
@@ -42,7 +44,7 @@ class ContactSystemFeature(Feature):
     FeatureName = "core/contact_system"
 
     def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
+        self._simulation, self._lock = simulation, simulation.scene._lock
 
     def contact_primitive_types(self) -> list[str]:
         """All names that the other calls take."""

@@ -10,6 +10,7 @@ from dovetail.checked import checked
 from dovetail.errors import WorldError
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rows import rows_to_transforms, transforms_to_rows
+from dovetail.world_lock import lock_public
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -53,6 +54,7 @@ class FeatureCollection:
         return sorted(self._features)
 
 
+@lock_public
 class AffineBodyStateAccessorFeature(Feature):
     """Reads and writes transforms and velocities of bodies directly.
 
@@ -68,7 +70,7 @@ class AffineBodyStateAccessorFeature(Feature):
     FeatureName = "core/affine_body_state_accessor"
 
     def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
+        self._simulation, self._lock = simulation, simulation.scene._lock
 
     def body_count(self) -> int:
         return self._simulation.table.count

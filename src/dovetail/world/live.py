@@ -10,6 +10,7 @@ from dovetail.geometry import SimplicialComplexSlot
 from dovetail.geometry.rows import rows_to_transforms
 from dovetail.typing import Array, Indices
 from dovetail.world.mechanism_state import MechanismState
+from dovetail.world_lock import at_any_time, lock_public
 
 if TYPE_CHECKING:
     from dovetail.world.joint_coordinates import JointCoordinates
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Live"]
 
 
+@lock_public
 class Live:
     """States of bodies by their number, and coordinates of joints, at any time.
 
@@ -25,9 +27,10 @@ class Live:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
+        self._simulation, self._lock = simulation, simulation.scene._lock
 
     @property
+    @at_any_time
     def version(self) -> int:
         """Another number whenever something may have moved: after a step, a restored state, a body put elsewhere."""
         return self._simulation.version
@@ -36,23 +39,28 @@ class Live:
         """Copies of all that a `WorldState` is made of."""
         return {name: array.copy() for name, array in self._simulation.arrays().items()}
 
+    @at_any_time
     def position(self, body: int) -> Array:
         """Where the origin of a body is [m]."""
         return np.array(self._simulation.state.Q[body, 0])
 
+    @at_any_time
     def velocity(self, body: int) -> Array:
         """Velocity of the origin of a body [m/s]."""
         return np.array(self._simulation.velocity[body, 0])
 
+    @at_any_time
     def transform(self, body: int) -> Array:
         """The 4×4 transform of a body."""
         transform: Array = rows_to_transforms(self._simulation.state.Q[body : body + 1])[0]
         return transform
 
+    @at_any_time
     def transforms(self) -> Array:
         """The transforms of all bodies, (n, 4, 4)."""
         return rows_to_transforms(self._simulation.state.Q)
 
+    @at_any_time
     def transform_rate(self, body: int) -> Array:
         """The rate of the 4×4 transform of a body."""
         rate: Array = rows_to_transforms(self._simulation.velocity[body : body + 1], 0.0)[0]

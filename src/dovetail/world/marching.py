@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ _MARCH, _STEPS, _FETCH, _WORDS = 1, 8, 9, 24
 """In the words of a world: the call of `march`, the number of steps that it takes, the call of `fetch`, and the end."""
 PATIENCE = 200
 """Steps that worlds take alone before they are put together, which takes as long as some hundred steps."""
+_WHILE = 0.1  # [s] that one call is to take at most: an interrupt is seen after it
+_MOST = 2**31 - 1  # steps in it, which `march` counts in so many bits
 _PARTS = 8  # chunks for each thread: the last ones end together
 _COST = 10.0  # [µs] of a step of a world, at least
 
@@ -65,6 +68,7 @@ class Marching:
         self._waiting: dict[str, list[int]] = {}  # for company, by structure
         self._known = np.zeros(count, np.bool_)
         self._taken: Indices = np.zeros(count, np.int64)  # steps so far
+        self._most = 1  # steps in one call
         self._plan: _Plan | None = None  # of the last march, if it has all been as planned since
 
     def join(self, number: int, marcher: Marcher) -> bool:
@@ -90,13 +94,26 @@ class Marching:
             self._begun = begun.count
         try:
             self._find_company()
-            going: Indices = np.flatnonzero(self._joined & (left > 0))
-            while len(going):
-                going = self._march(going, left)
+            while (self._joined & (left > 0)).any():
+                self._march_for_a_while(left)
         except BaseException:
             for k in np.flatnonzero(self._joined).tolist():
                 self._leave(k)
             raise
+
+    def _march_for_a_while(self, left: Indices) -> None:
+        """The same, as far as they come without Python for long: an interrupt is seen in between."""
+        share = np.minimum(left, self._most)
+        left -= share
+        try:
+            going: Indices = np.flatnonzero(self._joined & (share > 0))
+            while len(going):
+                most, began = int(share[going].max()), time.perf_counter()
+                going = self._march(going, share)
+                took = time.perf_counter() - began
+                self._most = int(min(max(_WHILE * most / max(took, 1e-9), 1), _MOST))
+        finally:
+            left += share
 
     def _find_company(self) -> None:
         """Have worlds of one structure share a model from now on, where enough of them are there."""

@@ -10,6 +10,7 @@ from dovetail.checked import checked
 from dovetail.errors import WorldError
 from dovetail.typing import ArrayLike
 from dovetail.world.features import Feature
+from dovetail.world_lock import lock_public
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["AffineBodyPushFeature"]
 
 
+@lock_public
 class AffineBodyPushFeature(Feature):
     """Forces on single bodies, each at a point of the body, whatever constitutions the body has.
 
@@ -32,7 +34,7 @@ class AffineBodyPushFeature(Feature):
     FeatureName = "dovetail/affine_body_push"
 
     def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
+        self._simulation, self._lock = simulation, simulation.scene._lock
 
     @checked(WorldError)
     def set(self, bodies: ArrayLike, forces: ArrayLike, points: ArrayLike) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail.checked import checked
+from dovetail.checked import checked, step_count
 from dovetail.errors import DovetailError, GradientError, WorldError
 from dovetail.geometry import SimplicialComplexSlot
 from dovetail.kernel.machine import help_early
@@ -24,6 +24,7 @@ from dovetail.world.features import AffineBodyStateAccessorFeature, Feature, Fea
 from dovetail.world.push import AffineBodyPushFeature
 from dovetail.world.sanity import SanityChecker
 from dovetail.world.world_state import WorldState
+from dovetail.world_lock import WorldLock, at_any_time, lock_public, stepping
 
 if TYPE_CHECKING:
     from dovetail.gradient.tape import Tape
@@ -48,6 +49,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+@lock_public
 class World:
     """A running simulation.
 
@@ -58,12 +60,13 @@ class World:
             world.retrieve()
 
     A call that fails leaves the last good frame in place, and so does Ctrl-C: a run may go on as if nothing had been.
+    Calls of other threads wait until a call has ended; `frame`, `time`, `is_valid` and `report` do not.
     """
 
     def __init__(self, engine: Engine) -> None:
         if not isinstance(engine, Engine):
             raise WorldError(f"World: expected an Engine, got {type(engine).__name__}; use World(Engine('cpu')).")
-        self._engine = engine
+        self._engine, self._lock = engine, WorldLock()
         self._scene: Scene | None = None
         self._simulation: Simulation | None = None
         self._checker: SanityChecker | None = None
@@ -80,6 +83,10 @@ class World:
                 "World.init: this world is initialised already; nothing to do. Make a new World for a new scene."
             )
             return
+        with scene._lock:
+            self._init(scene)
+
+    def _init(self, scene: Scene) -> None:
         scene.require_changeable("be given to another world")
         scene.validate_config()
         help_early()
@@ -134,11 +141,12 @@ class World:
         return admitted
 
     def _take(self, scene: Scene, simulation: Simulation) -> None:
-        self._scene, self._simulation = scene, simulation
+        self._scene, self._simulation, self._lock = scene, simulation, scene._lock
         scene.freeze("the world")
         self._valid = True
         self._engine.offered, self._engine.last_step = self.features(), lambda: simulation.last
 
+    @stepping
     def advance(self) -> None:
         """Compute the next frame."""
         simulation = self._running("advance")
@@ -164,6 +172,7 @@ class World:
         nothing: another motion, of first order, whose gradients in touch take a tenth of the time.
         """
         simulation = self._initialised("rollout")
+        steps = step_count("World.rollout", steps, GradientError)
         if every < 0:
             raise GradientError(f"World.rollout: every = {every}; give a number of steps, or 0 to keep all of them.")
         from dovetail.gradient.tape import Tape
@@ -222,19 +231,23 @@ class World:
         """States of bodies and coordinates of joints as they are now, without `retrieve`."""
         return self._initialised("live").live
 
+    @at_any_time
     def frame(self) -> int:
         """Number of frames computed: 0 after init, +1 per advance."""
         return self._frame
 
+    @at_any_time
     def time(self) -> float:
         """Simulated time [s]: the sum of the steps so far, each with the dt it had."""
         return self._simulation.time if self._simulation is not None else 0.0
 
+    @at_any_time
     def is_valid(self) -> bool:
         """True once init has succeeded."""
         return self._valid
 
     @property
+    @at_any_time
     def report(self) -> StepReport | None:
         """What happened in the last step; None before the first."""
         return None if self._simulation is None else self._simulation.last[1]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dovetail.checked import LARGEST, checked, numbers, shown
+from dovetail.checked import LARGEST, checked, numbers, shown, step_count
 from dovetail.errors import SceneError
+from dovetail.messages import counted
 from dovetail.sim.mechanism import Mechanism
 from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.world_state import WorldState
@@ -102,11 +103,12 @@ def rollout(
         raise SceneError(f"rollout: control = {shown(control)}; give one of {', '.join(_CONTROLS)}.")
     rows = _controls(given, controls, n, k)
     count = rows.shape[1] if steps is None else steps
-    if count < 0 or (steps is None and controls is None):
-        raise SceneError(f"rollout: steps = {steps}; say how many, 0 or more, or give controls.")
+    if steps is None and controls is None:
+        raise SceneError("rollout: steps = None; say how many, 0 or more, or give controls.")
+    count = step_count("rollout", count)
     if control != "effort" and rows.shape[1]:
         _require_drives(worlds)
-    with _unchanged(worlds):
+    with worlds._lock, _unchanged(worlds):
         _begin(worlds, state, initial_state)
         if gradients:
             return _record(worlds, rows, control, count, smooth)
@@ -172,9 +174,20 @@ def _begin(worlds: Worlds, state: Any, given: Any) -> None:
         worlds.reset(q=rows[:, :k], v=rows[:, k:])
 
 
+def _room(n: int, steps: int, k: int) -> Array:
+    """For q, v and efforts, (3, n, steps, k)."""
+    try:
+        return np.zeros((3, n, steps, k))
+    except (MemoryError, ValueError):  # or more than an address can tell
+        raise SceneError(
+            f"rollout: steps = {steps}; {counted(n, 'world')} of {counted(k, 'coordinate')} need "
+            f"{24e-9 * n * steps * k:.3g} GB for that, which this machine has not; take fewer."
+        ) from None
+
+
 def _run(worlds: Worlds, rows: Array, control: str, steps: int) -> Trajectories:
     n, k = len(worlds), len(worlds.names)
-    q, v, effort = np.zeros((3, n, steps, k))
+    q, v, effort = _room(n, steps, k)
     done = np.zeros(n, np.int64)
     for t in range(steps):
         if t < rows.shape[1]:
@@ -188,7 +201,7 @@ def _run(worlds: Worlds, rows: Array, control: str, steps: int) -> Trajectories:
 def _record(worlds: Worlds, rows: Array, control: str, steps: int, smooth: bool) -> Trajectories:
     """One world after the other, each with a tape."""
     n, k, tapes = len(worlds), len(worlds.names), []
-    q, v, effort = np.zeros((3, n, steps, k))
+    q, v, effort = _room(n, steps, k)
     for number, (sim, mechanism) in enumerate(zip(worlds, worlds.mechanisms, strict=True)):
 
         def keep(t: int, number: int = number, mechanism: Mechanism = mechanism) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dovetail.checked import LARGEST, checked, numbers, shown, whole
+from dovetail.checked import LARGEST, checked, numbers, shown, step_count, whole
 from dovetail.errors import DovetailError, SceneError, SolverError
 from dovetail.kernel.kernel import jit_enabled
 from dovetail.logger import Logger
@@ -23,6 +23,7 @@ from dovetail.typing import Array, ArrayLike, Indices
 from dovetail.world.contacts import Contacts
 from dovetail.world.marching import Marching
 from dovetail.world.world_state import WorldState
+from dovetail.world_lock import WorldLock, stepping
 from dovetail.worlds.readings import Readings
 from dovetail.worlds.targets import Loads, Targets
 
@@ -74,6 +75,7 @@ class Worlds(Handle):
         for what, value, least in (("n", n, 1), ("seed", seed, 0), ("threads", threads, 1)):
             if value < least:
                 raise SceneError(f"Worlds: {what} = {value}; give a whole number ≥ {least}.")
+        self._lock = WorldLock()  # of all worlds: they march together
         self._sims: list[Sim] = []
         self._targets: Targets | None = None
         self._loads: Loads | None = None
@@ -87,6 +89,7 @@ class Worlds(Handle):
 
     def _make(self, number: int, build: Build, rng: np.random.Generator, options: dict[str, Any]) -> None:
         sim = Sim(threads=self._threads, **options)
+        sim._lock = sim.scene._lock = self._lock
         found = build(sim, rng)
         if found is None:
             found = sim.mechanism()
@@ -124,12 +127,11 @@ class Worlds(Handle):
 
     # --- running --------------------------------------------------------------------------------------------
 
+    @stepping
     @checked(SceneError)
     def step(self, steps: int = 1) -> None:
         """Compute so many steps of all worlds but those that have failed."""
-        if steps < 0:
-            raise SceneError(f"Worlds.step: steps = {steps}; give 0 or more.")
-        left = np.full(len(self), steps)
+        left = np.full(len(self), step_count("Worlds.step", steps))
         left[list(self.failed)] = 0
         failures: dict[int, str] = {}
         while left.any():

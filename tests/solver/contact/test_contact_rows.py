@@ -28,7 +28,8 @@ def by_loops(xi, bodies, S, force, last, b, T, D, U):
 
 @pytest.mark.parametrize("last", [1, 2, 7])
 def test_lanes_say_the_same_as_loops_whichever_side_a_body_is_on(rng, last):
-    xi, S, force = rng.standard_normal((8, 8)), rng.standard_normal((8, 6)), rng.standard_normal((8, 3))
+    # two rows more than are used, which lanes may read
+    xi, S, force = rng.standard_normal((8, 8)), rng.standard_normal((10, 6)), rng.standard_normal((10, 3))
     bodies = np.where(rng.random((8, 1)) < 0.5, [[3, 5]], [[5, 3]])
     for b in (3, 5):
         found = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.errors import SolverError
 from dovetail.kernel.kernel import mapped
 from dovetail.kernel.record import Record, nested
 from dovetail.kernel.threads import chunks, map_phases
@@ -38,8 +39,12 @@ class Assembly(Record):
 def assemble_phases(
     s: ActiveContacts, candidates: Candidates, scene: ContactScene, f: Frictions, Q_start: Array, Q: Array,
     active: Indices, blocks: Blocks, room: Assembly, counts: tuple[int, int], span: tuple[int, int, int, int],
-) -> None:  # fmt: skip
-    """Phases of `assemble`: span has where to begin and to end, among contacts and frictions, or among bodies."""
+) -> int:  # fmt: skip
+    """Phases of `assemble`: span has where to begin and to end, among contacts and frictions, or among bodies.
+
+    Returns how many pairs have no block, of those that were gathered.
+    """
+    missing = 0
     _, start, stop, phases = span
     contacts, frictions = counts
     if phases & TERMS:
@@ -60,9 +65,10 @@ def assemble_phases(
             for b in range(start, stop):
                 if not active[b]:
                     continue  # it is coupled to no active one
-                add_terms(xi, bodies, terms, runs, b, blocks, T)
+                missing += add_terms(xi, bodies, terms, runs, b, blocks, T)
                 if part == 0:
                     add_mollifiers(s, candidates, scene, runs, b, blocks.g)
+    return missing
 
 
 def assemble(
@@ -76,7 +82,15 @@ def assemble(
     arguments = (s, s.candidates, scene, f, Q_start, Q, active, blocks, room, (s.count, f.count))
     spans = chunks(rows, _COST_OF_TERMS)
     if len(spans) == 1:
-        assemble_phases(*arguments, (0, 0, rows, TERMS | RUNS | GATHER))
-        return
-    by_body = chunks(bodies, _COST_OF_ROWS * rows / bodies)
-    map_phases(assemble_phases, ((spans, TERMS), ([(0, 0, 0)], RUNS), (by_body, GATHER)), *arguments)
+        missing = assemble_phases(*arguments, (0, 0, rows, TERMS | RUNS | GATHER))
+    else:
+        by_body = chunks(bodies, _COST_OF_ROWS * rows / bodies)
+        phases = (spans, TERMS), ([(0, 0, 0)], RUNS), (by_body, GATHER)
+        missing = max(map_phases(assemble_phases, phases, *arguments))
+    if missing:
+        pairs = np.concatenate([s.pairs, f.pairs])
+        a, b = next(pair for pair in pairs.tolist() if not blocks.has(np.array([pair])))
+        raise SolverError(
+            f"bodies {a} and {b} touch, but the linear system was laid out without a block for the two; this is a "
+            "mistake of the solver: please report it with the scene"
+        )

@@ -290,8 +290,9 @@ class Contact:
 
     def touching(self, s: ActiveContacts) -> Indices:
         """Body pairs (k, 2) that may need a block in this step: lagged friction, what is or may soon be in contact."""
+        # the watch may be blind, and another one have found s
         near = reaching(self.candidates, s.X, self.watch.path, _SOON)
-        pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], self.friction.pairs])
+        pairs = np.concatenate([self.candidates.pairs[near, A : B + 1], s.pairs, self.friction.pairs])
         one, other = pairs[pairs[:, 1] >= 0].T
         start, second = sorted_rows(len(self.owner), np.minimum(one, other), np.maximum(one, other))
         return np.stack([np.repeat(np.arange(len(self.owner)), np.diff(start)), second], axis=1)

@@ -151,7 +151,8 @@ def _count_kept(old: Indices, place_of: Indices, rows: Indices, span: Span) -> i
     """How many old candidates of a chunk are kept."""
     count = 0
     for i in range(rows[span[0], 0], rows[span[0] + 1, 0]):
-        count += place_of[old[natural(i), PAIR]] >= 0
+        pair = old[natural(i), PAIR]
+        count += place_of[pair if pair >= 0 else len(place_of) - 1] >= 0
     return count
 
 
@@ -171,7 +172,8 @@ def _merge(old: Candidates, new: Candidates, place_of: Indices, rows: Indices, o
     while i < old_end or j < new_end:
         i, j, count, place = natural(i), natural(j), natural(count), -1
         if i < old_end:
-            place = place_of[old_pairs[i, PAIR]]
+            pair = old_pairs[i, PAIR]
+            place = place_of[pair if pair >= 0 else len(place_of) - 1]
             if place < 0:
                 i += 1
                 continue

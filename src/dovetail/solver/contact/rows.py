@@ -105,13 +105,15 @@ between = between_in_lanes if jit_enabled else plain.between
 
 
 @kernel
-def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, blocks: Blocks, T: Array) -> None:
+def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, blocks: Blocks, T: Array) -> int:
     """Add to gradient and diagonal block of body b, and to the blocks with those that are eliminated after it.
+
+    Returns how many of these blocks there are not: what belongs there is left out then.
 
     xi (k, 8) are ξ_a, ξ_b, bodies (k, 2) a and b: −1 for a half-plane, a for a body itself. T (14, 8) is room.
     """
     g, position, first, of, start, S = blocks.g, blocks.position, runs.first, runs.of, runs.start, terms.S
-    here = position[b]
+    here, missing = position[b], 0
     for row in range(14):
         for entry in range(8):
             T[row, entry] = 0.0
@@ -126,9 +128,13 @@ def add_terms(xi: Array, bodies: Indices, terms: Terms, runs: Runs, b: int, bloc
         there = position[other] if other >= 0 else -1
         if 0 <= here < there:
             block = find_block(blocks.row_start, blocks.column, here, there)
+            if block < 0:
+                missing += 1
+                continue
             between(xi, bodies, S, low, high, b, blocks.U, block)
     for i in range(4):
         for x in range(3):
             g[b, 3 * i + x] += T[10 + i, x]
     if here >= 0:
         put_own(T, blocks.D, b)
+    return missing

@@ -34,6 +34,7 @@ from numba import cfunc, types
 from numba.extending import intrinsic
 
 from dovetail.errors import ConstitutionError
+from dovetail.kernel.bounds import check_index
 from dovetail.kernel.kernel import FASTMATH, cached_callback, jit_enabled, kernel
 
 __all__ = [
@@ -172,6 +173,7 @@ def _row(context: Any, builder: Any, kinds: Any, values: Any, array: int, index:
     view = context.make_array(kinds[array])(context, builder, values[array])
     stride = builder.extract_value(view.shape, 1)
     row = context.cast(builder, values[index], kinds[index], types.int64)
+    check_index(context, builder, row, builder.extract_value(view.shape, 0), 0)
     return builder.gep(view.data, [builder.mul(row, stride)])
 
 
@@ -206,8 +208,9 @@ def _coordinate_intrinsic(context: Any, address: Any, F: Any, exact: Any, dx: An
 def _law_intrinsic(context: Any, address: Any, x: Any, p: Any, at: Any, d: Any) -> Any:
     def generate(target: Any, builder: Any, signature: Any, a: Any) -> Any:
         t = signature.args
-        place = target.cast(builder, a[3], t[3], types.int64)
-        parameters = builder.gep(_data(target, builder, t[2], a[2]), [place])
+        place, array = target.cast(builder, a[3], t[3], types.int64), target.make_array(t[2])(target, builder, a[2])
+        check_index(target, builder, place, array.nitems, name="the parameters of laws")
+        parameters = builder.gep(array.data, [place])
         return _invoke(builder, a[0], [a[1], parameters, _data(target, builder, t[4], a[4])])
 
     return types.float64(types.int64, types.float64, p, at, d), generate

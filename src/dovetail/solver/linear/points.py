@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.errors import SolverError
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.linear.dual import IN_BLOCK, Points, assemble_forces, factor_forces
 from dovetail.solver.linear.least_fill import MOST, least_fill
@@ -62,6 +63,8 @@ class Net(Points):
         s, places = self.structure, np.ascontiguousarray(place[self._order])
         into = np.empty(int((counts * (counts - 1) // 2).sum()), np.int64)
         _targets(start, places, s.row_start, s.column, into)
+        if (into < 0).any():
+            raise SolverError("two points of a body have no block in the net that joins it; please report the scene")
         owner = np.empty(len(bodies), np.int64)
         owner[position] = bodies.max(axis=1)
         self._W, self._filled = np.zeros((len(bodies), 8)), 0

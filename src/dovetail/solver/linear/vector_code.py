@@ -14,6 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from dovetail.kernel.bounds import Reach
 from dovetail.kernel.kernel import jit_enabled
 
 __all__ = ["DOUBLE", "GROUPS", "LANES", "Block", "Emitter", "N", "operation"]
@@ -30,10 +31,11 @@ _VECTOR = ir.VectorType(DOUBLE, LANES)
 class Block:
     """Pointer to one 12×12 block or one 12-vector inside an array."""
 
-    def __init__(self, emit: Emitter, pointer: Any):
-        self._emit, self._pointer = emit, pointer
+    def __init__(self, emit: Emitter, pointer: Any, reach: Reach):
+        self._emit, self._pointer, self._reach = emit, pointer, reach
 
-    def _at(self, offset: int) -> Any:
+    def _at(self, offset: int, count: int = 1) -> Any:
+        self._reach.cover(offset, count)
         return self._emit.ir.gep(self._pointer, [ir.Constant(_INDEX, offset)])
 
     def scalar(self, row: int, column: int = 0) -> Any:
@@ -43,13 +45,13 @@ class Block:
         self._emit.ir.store(value, self._at(N * row + column))
 
     def lanes(self, row: int, group: int) -> Any:
-        pointer = self._emit.ir.bitcast(self._at(N * row + LANES * group), _VECTOR.as_pointer())
+        pointer = self._emit.ir.bitcast(self._at(N * row + LANES * group, LANES), _VECTOR.as_pointer())
         value = self._emit.ir.load(pointer)
         value.align = 8
         return value
 
     def set_lanes(self, row: int, group: int, value: Any) -> None:
-        pointer = self._emit.ir.bitcast(self._at(N * row + LANES * group), _VECTOR.as_pointer())
+        pointer = self._emit.ir.bitcast(self._at(N * row + LANES * group, LANES), _VECTOR.as_pointer())
         store = self._emit.ir.store(value, pointer)
         store.align = 8
 
@@ -62,9 +64,10 @@ class Emitter:
 
     def block(self, array_type: Any, array: Any, index_type: Any, index: Any) -> Block:
         size = N ** (array_type.ndim - 1)
-        data = self._context.make_array(array_type)(self._context, self.ir, array).data
+        view = self._context.make_array(array_type)(self._context, self.ir, array)
         wide = self._context.cast(self.ir, index, index_type, types.int64)
-        return Block(self, self.ir.gep(data, [self.ir.mul(wide, ir.Constant(_INDEX, size))]))
+        offset = self.ir.mul(wide, ir.Constant(_INDEX, size))
+        return Block(self, self.ir.gep(view.data, [offset]), Reach(self._context, self.ir, view, offset))
 
     def _call(self, name: str, kind: Any, *arguments: Any) -> Any:
         function = cgutils.get_or_insert_function(self.ir.module, ir.FunctionType(kind, [kind] * len(arguments)), name)
