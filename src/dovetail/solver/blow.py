@@ -51,7 +51,7 @@ __all__ = ["Flight", "blow"]
 _SLOW = 2.0  # steps of free fall
 _BARRIER = 0.02  # [d̂/h]: what a barrier throws back by itself is slower
 _TWICE = 0.02  # of the fastest meeting: slower collisions that follow from it are plastic
-_MANY = 256  # contacts of an island
+_MANY = 64  # contacts of an island
 _PRESSED = 1.05  # of what loads press with: more is what a blow has left
 
 

@@ -1,7 +1,8 @@
 """Impulses at contacts: Newton's law of restitution and Coulomb's law of friction, pair of bodies by pair.
 
-The pair that approaches fastest collides first, at all of its contacts at once, until no pair approaches any more. So a
-row of balls passes a blow on. A collision changes V by impulses q along n, t₁, t₂ of its contacts,
+In an island where anything bounces, the pair that approaches fastest collides first, at all of its contacts at once,
+until no pair approaches any more. So a row of balls passes a blow on. Elsewhere all contacts of an island collide at
+once. A collision changes V by impulses q along n, t₁, t₂ of its contacts,
 
     qₙ ≥ 0,   vₙ ≥ t,   qₙ (vₙ − t) = 0         ‖q_t‖ ≤ μ qₙ, and = μ qₙ against v_t where that is not 0
 
@@ -24,9 +25,11 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["Impulses", "aim", "bear", "rate", "resolve", "strike"]
 
-_SWEEPS = 100  # of Gauss and Seidel: a box on four corners needs some thirty to 1e-6
-_EXACT = 1e-10  # change of impulses in a sweep, over the largest, that is round-off for a velocity
+_EXACT, _SWEEPS = 1e-10, 200  # change of impulses in a sweep, over the largest, that ends sweeps; and their number
+_FAIR, _SOME_SWEEPS = 1e-3, 40  # the same for more contacts than _FEW: heaps would need thousands of sweeps
+_FEW = 24
 _COLLISIONS = 40  # of a pair on average, after which an island is left as it is
+_ROUNDS = 4  # of all contacts of an island
 _STILL = 1e-4  # speed of approach, over the fastest of the island, that is no collision any more
 
 
@@ -37,6 +40,7 @@ class Impulses(Record):
     leader (m,)             the row itself; of a row of friction against rolling its contact
     xi (m, 8)               weights of rows of Q: the points of both surfaces
     along (m, 9)            n, t₁, t₂
+    rows (m, 3, 24)         what the rates of both bodies count with in that of the contact, by direction
     begin (3m + 1,)         where motions by a unit impulse along n, t₁, t₂ of each contact begin in
     moves (r,), motion (r, 12)   which body moves, and its rates
     yields (m, 2)           vₙ by a unit of qₙ; the most of v_t by a unit of q_t
@@ -47,8 +51,8 @@ class Impulses(Record):
     island (c + 1,)         the first pair of each island
     V (n, 12)               rates of all bodies, before and after
     p (m, 3)                impulses
-    collided (g,)           1 for pairs that have
-    order (2k + 1,)         how many collisions there were; the pair of each, and its sweeps
+    collided (m,)           1 for contacts that have
+    order (3k + 1,)         how many collisions there were; first and last contact of each, and its sweeps
     now (m, 5)              of the present collision: qₙ, q_t1, q_t2, t, ρ
     """
 
@@ -56,6 +60,7 @@ class Impulses(Record):
     leader: Indices = i8(1)
     xi: Array = f8(2)
     along: Array = f8(2)
+    rows: Array = f8(3)
     begin: Indices = i8(1)
     moves: Indices = i8(1)
     motion: Array = f8(2)
@@ -82,38 +87,47 @@ class Impulses(Record):
         m, g = len(bodies), len(given["pair"]) - 1
         found = cls(
             bodies=bodies, xi=xi, along=along, begin=begin, moves=moves, motion=motion, V=V, yields=np.zeros((m, 2)),
-            p=np.zeros((m, 3)), collided=np.zeros(g, np.int64), order=np.zeros(2 * _COLLISIONS * g + 1, np.int64),
-            now=np.zeros((m, 5)), **given,
+            rows=np.zeros((m, 3, 24)), p=np.zeros((m, 3)), collided=np.zeros(m, np.int64),
+            order=np.zeros(3 * _COLLISIONS * g + 1, np.int64), now=np.zeros((m, 5)), **given,
         )  # fmt: skip
+        _fill_rows(found)
         _find_yields(found)
         return found
 
 
 @kernel
-def _slide(b: Impulses, k: int, d: int, V: Array, first: int, last: int) -> float:
-    """Rate of contact k along direction d by the rows first … last of the motions, or by V where there are none."""
-    total = 0.0
-    for side in range(2):
-        body = b.bodies[k, side]
-        for r in range(first, max(last, first + 1)):
-            row = body
-            if last > first:
-                if b.moves[r] != body:
-                    continue
-                row = r
-            if body < 0:
-                continue
-            for i in range(4):
-                w = b.xi[k, 4 * side + i] * (1.0 - 2.0 * side)
+def _fill_rows(b: Impulses) -> None:
+    """rows ← ± ξ ⊗ direction of every contact."""
+    for k in range(len(b.bodies)):
+        for d in range(3):
+            for i in range(8):
+                w = b.xi[k, i] if i < 4 else -b.xi[k, i]
                 for x in range(3):
-                    total += w * b.along[k, 3 * d + x] * V[row, 3 * i + x]
-    return total
+                    b.rows[k, d, 3 * i + x] = w * b.along[k, 3 * d + x]
 
 
 @kernel
 def rate(b: Impulses, k: int, d: int) -> float:
     """Rate of contact k along direction d: body a as seen from body b."""
-    return _slide(b, k, d, b.V, 0, 0)
+    total = 0.0
+    for side in range(2):
+        body = b.bodies[k, side]
+        if body >= 0:
+            for i in range(12):
+                total += b.rows[k, d, 12 * side + i] * b.V[body, i]
+    return total
+
+
+@kernel
+def _yielded(b: Impulses, k: int, d: int, first: int, last: int) -> float:
+    """Rate of contact k along direction d by the rows first … last of the motions."""
+    total = 0.0
+    for r in range(first, last):
+        for side in range(2):
+            if b.moves[r] == b.bodies[k, side]:
+                for i in range(12):
+                    total += b.rows[k, d, 12 * side + i] * b.motion[r, i]
+    return total
 
 
 @kernel
@@ -121,9 +135,9 @@ def _find_yields(b: Impulses) -> None:
     for k in range(len(b.bodies)):
         at = b.begin[3 * k : 3 * k + 4]
         if b.leader[k] == k:
-            b.yields[k, 0] = _slide(b, k, 0, b.motion, at[0], at[1])
-        one, other = _slide(b, k, 1, b.motion, at[1], at[2]), _slide(b, k, 2, b.motion, at[2], at[3])
-        both = _slide(b, k, 2, b.motion, at[1], at[2])
+            b.yields[k, 0] = _yielded(b, k, 0, at[0], at[1])
+        one, other = _yielded(b, k, 1, at[1], at[2]), _yielded(b, k, 2, at[2], at[3])
+        both = _yielded(b, k, 2, at[1], at[2])
         b.yields[k, 1] = 0.5 * (one + other) + math.sqrt(0.25 * (one - other) ** 2 + both * both)
 
 
@@ -136,19 +150,19 @@ def _push(b: Impulses, k: int, d: int, impulse: float) -> None:
 
 
 @kernel
-def aim(b: Impulses, g: int) -> None:
-    """Begin a collision of pair g: no impulses yet, t and ρ of its contacts."""
-    for k in range(b.pair[g], b.pair[g + 1]):
+def aim(b: Impulses, first: int, last: int) -> None:
+    """Begin a collision of the contacts first … last: no impulses yet, t and ρ."""
+    for k in range(first, last):
         e, met, speed = b.restitution[k], b.met[k], -rate(b, k, 0)
         b.now[k, 0] = b.now[k, 1] = b.now[k, 2] = b.now[k, 3] = 0.0
         b.now[k, 4] = 1.0
-        if met > 0.0 and not b.collided[g]:
+        if met > 0.0 and not b.collided[k]:
             b.now[k, 3] = e * met
             if e > 0.0:
                 b.now[k, 4] = min((1.0 + e) * met / max(e * met + speed, 1e-300), 1.0)
         elif speed > b.slow[k]:
             b.now[k, 3] = e * speed
-    b.collided[g] = 1
+        b.collided[k] = 1
 
 
 @kernel
@@ -174,14 +188,15 @@ def strike(b: Impulses, k: int) -> float:
 @kernel
 def _collide(b: Impulses, first: int, last: int) -> int:
     """Impulses of the contacts first … last together; how many sweeps they took."""
-    for sweep in range(_SWEEPS):
+    close, most = (_EXACT, _SWEEPS) if last - first <= _FEW else (_FAIR, _SOME_SWEEPS)
+    for sweep in range(most):
         changed = largest = 0.0
         for k in range(first, last):
             changed = max(changed, strike(b, k))
             largest = max(largest, abs(b.now[k, 0]))
-        if changed <= _EXACT * largest:
+        if changed <= close * largest:
             return sweep + 1
-    return _SWEEPS
+    return most
 
 
 @kernel
@@ -197,20 +212,30 @@ def _fastest(b: Impulses, first: int, last: int, least: float) -> tuple[int, flo
 
 
 @kernel
+def _bounces(b: Impulses, c: int) -> bool:
+    """Whether anything in island c has a restitution."""
+    most = 0.0
+    for k in range(b.pair[b.island[c]], b.pair[b.island[c + 1]]):
+        most = max(most, b.restitution[k])
+    return most > 0.0
+
+
+@kernel
 def resolve(b: Impulses) -> None:
     """V, p ← those after all collisions."""
     done = 0
     for c in range(len(b.island) - 1):
         first, last = b.island[c], b.island[c + 1]
+        bounces = _bounces(b, c)
         g, fastest = _fastest(b, first, last, 0.0)
-        for _ in range(_COLLISIONS * (last - first)):
+        for _ in range(_COLLISIONS * (last - first) if bounces else _ROUNDS):
             if g < 0:
                 break
-            aim(b, g)
-            sweeps = _collide(b, b.pair[g], b.pair[g + 1])
-            b.order[2 * done + 1], b.order[2 * done + 2] = g, sweeps
+            start, stop = (b.pair[g], b.pair[g + 1]) if bounces else (b.pair[first], b.pair[last])
+            aim(b, start, stop)
+            b.order[3 * done + 1], b.order[3 * done + 2], b.order[3 * done + 3] = start, stop, _collide(b, start, stop)
             done += 1
-            for k in range(b.pair[g], b.pair[g + 1]):
+            for k in range(start, stop):
                 for d in range(3):
                     b.p[k, d] += b.now[k, d]
             g, _ = _fastest(b, first, last, _STILL * fastest)
