@@ -14,14 +14,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from verification import conservation, contact, joints, mechanisms, parity, published, rolling, scenes, touching
+from verification import (
+    conservation,
+    contact,
+    joints,
+    mechanisms,
+    parity,
+    published,
+    rolling,
+    scenes,
+    stiffness,
+    touching,
+)
 from verification.case import REPOSITORY, Case
 
 from dovetail.files import atomic_write
 
 PAGE = REPOSITORY / "docs" / "verification.md"
 PICTURES = REPOSITORY / "docs" / "verification"
-MODULES = (parity, published, mechanisms, joints, contact, rolling, touching, scenes, conservation)
+MODULES = (parity, published, mechanisms, joints, contact, stiffness, rolling, touching, scenes, conservation)
 
 
 def table(case: Case) -> str:

@@ -112,7 +112,7 @@ def test_a_crushed_and_spinning_body_needs_the_line_search_and_gets_home(potenti
 
 def test_looser_tolerances_need_fewer_iterations(problem):
     counts = [problem.solve(problem.Q, Tolerances(v, 10 * v)).iterations for v in (1e-9, 1e-3, 1e3)]
-    assert counts[0] > counts[1] > counts[2] == 1
+    assert counts[0] > counts[1] > counts[2] > 1  # the first step changes stresses by more than the loads
 
 
 def test_the_early_exit_ends_a_step_once_full_steps_are_free(problem):

@@ -8,7 +8,15 @@ from contact_readback import D_HAT, TIGHTLY, G, H, heap
 from contact_scenes import BOX, Stage, box, scaled
 from scenes import pose, rotation
 
-from dovetail.constitution import AffineBodySphericalJoint, SoftTransformConstraint
+from dovetail.constitution import (
+    AffineBodyDrivingPrismaticJoint,
+    AffineBodyJointDrive,
+    AffineBodyJointSpring,
+    AffineBodyPrismaticJoint,
+    AffineBodyPrismaticJointLimit,
+    AffineBodySphericalJoint,
+    SoftTransformConstraint,
+)
 from dovetail.solver.contact.barrier import barrier
 
 # ---- energies --------------------------------------------------------------------------------------------------
@@ -111,3 +119,74 @@ def test_what_friction_has_dissipated_is_dumped_and_recovered(tmp_path, start):
     again = start(sliding().scene)
     assert again.recover(10)
     assert again.energies()["friction_dissipated"] == then
+
+
+def slider(start, apply, config: dict[str, str] | None = None, **given: float):
+    """A box on a slider along x, 0.2 m from its zero, with what is applied to the joint; and the joint."""
+    stage = Stage(contact__enable=0, **(config or {}))
+    post = stage.add("post", scaled(BOX, 0.1), [(0, 0, 0)], fixed=True)
+    bob = stage.add("bob", scaled(BOX, 0.1), [(0.5, 0, 0)])
+    joint = AffineBodyPrismaticJoint().create_geometry([[0, 0, 0]], [[1, 0, 0]], [post], [0], [bob], [0], [100.0])
+    apply(joint)
+    joint.edges["init_distance"] = 0.2
+    for name, value in given.items():
+        joint.edges[name.replace("__", "/")] = value
+    made, _ = stage.scene.objects.create("joint").geometries.create(joint)
+    return start(stage.scene), made.geometry.edges
+
+
+def test_before_the_first_step_a_limit_knows_where_joints_begin(start):
+    """It was taken as if they began at 0: 0.1 within the bounds."""
+    world, edges = slider(start, lambda joint: AffineBodyPrismaticJointLimit().apply_to(joint, -0.1, 0.1, 3.0))
+    world.retrieve()
+    assert edges["limit/violation"][0] == pytest.approx(0.1, rel=1e-12)
+    assert world.energies()["joint"] == pytest.approx(3.0 * (0.1 / 0.2) ** 3 / H**2, rel=1e-12)
+
+
+@pytest.mark.parametrize("is_on", [0, 1])
+def test_before_the_first_step_a_drive_knows_where_joints_begin_and_whether_it_is_on(start, is_on):
+    given = {"driving__is_constrained": is_on, "aim_distance": 0.5}
+    world, edges = slider(start, lambda joint: AffineBodyDrivingPrismaticJoint().apply_to(joint, 10.0), **given)
+    mass = 2 * 1000.0 * 0.1**3
+    expected = is_on * 2 * 10.0 * mass * (0.5 - 0.2) ** 2 / (2 * H**2)  # of both bodies' distances
+    assert world.energies()["joint"] == pytest.approx(expected, rel=1e-12)
+    before = edges["distance"][0], world.energies()
+    assert (edges["distance"][0], world.energies()) == before, "to look changes nothing"
+
+
+@pytest.mark.parametrize("given", [{"aim_distance": 0.2}, {"is_passive": 1, "aim_distance": 0.5}])
+def test_a_drive_that_holds_where_a_joint_begins_moves_nothing(start, given):
+    """Its target came from where the zero is, in one step: 9.97 rad/s of a hinge at 0.2 rad."""
+    given = {"driving__is_constrained": 1, **given}
+    config = {"integrator__type": "ctr"}
+    world, edges = slider(
+        start, lambda joint: AffineBodyDrivingPrismaticJoint().apply_to(joint, 100.0), config, **given
+    )
+    for _ in range(3):
+        world.advance()
+        world.retrieve()
+        assert edges["distance"][0] == pytest.approx(0.2, abs=1e-12) and abs(edges["velocity"][0]) < 1e-10
+
+
+def test_before_the_first_step_a_spring_has_the_energy_of_its_stretch(start):
+    def apply(joint) -> None:
+        AffineBodyJointSpring().apply_to(joint, 50.0)
+
+    world, _ = slider(start, apply, spring__rest=0.5)
+    assert world.energies()["joint"] == pytest.approx(50.0 * 0.3**2 / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize(("cap", "stored"), [(np.inf, 50.0 * 0.3**2 / 2), (9.0, 9.0 * 0.3 - 9.0**2 / 100.0)])
+def test_a_drive_with_gains_stores_what_its_stiffness_does_up_to_its_largest_effort(start, cap, stored):
+    def apply(joint) -> None:
+        AffineBodyJointDrive().apply_to(joint, 50.0, 2.0, cap)
+
+    world, edges = slider(start, apply, drive__target=0.5)
+    assert world.energies()["joint"] == pytest.approx(stored, rel=1e-12)
+    for _ in range(10):
+        world.advance()
+    world.retrieve()
+    k, way = 50.0, abs(0.5 - edges["distance"][0])
+    within = min(way, cap / k)
+    # and the gap of the slider, by which it turns with the load
+    assert world.energies()["joint"] == pytest.approx(k * within * (way - within / 2), rel=1e-6)

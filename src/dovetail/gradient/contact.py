@@ -113,13 +113,14 @@ class ContactAdjoint:
             np.add.at(sums.log_rolling, materials_of(self._contact.scene, t), log_lever)
 
     def _tell(self, t: Touching, work: Array, sums: Sums) -> None:
-        """Gradients by ln κ of contacts with x·g (k,); that of adaptive ones is a multiple of the larger mass."""
+        """Gradients by ln κ of contacts with x·g (k,); that of adaptive ones is a multiple of the lighter mass."""
         adaptive: Flags = t.numbers[:, KAPPA] < 0.0
         np.add.at(sums.log_contact_kappa, materials_of(self._contact.scene, t), np.where(adaptive, 0.0, -work))
         if adaptive.any():
             (a, b), mass = t.bodies.T, self._contact.mass
-            heavier = np.where((b >= 0) & (mass[b] > mass[a]), b, a)
-            np.add.at(sums.log_mass, heavier[adaptive], -work[adaptive])
+            other = np.where(b >= 0, mass[b], 0.0)
+            lighter = np.where((other > 0.0) & ((other < mass[a]) | (mass[a] == 0.0)), b, a)
+            np.add.at(sums.log_mass, lighter[adaptive], -work[adaptive])
 
 
 @kernel

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solver.bodies import ORTHO
-from dovetail.solver.joint.laws import law_energies
+from dovetail.solver.joint.laws import Laws, law_energies
 from dovetail.solver.joint.rotors import rotor_energy
 from dovetail.solver.joint.rows import row_energies
+from dovetail.solver.law.servo import MAX_EFFORT, STIFFNESS, TARGET
 from dovetail.solver.model import Model
 from dovetail.solver.state import State
 
@@ -24,7 +25,8 @@ def energies(model: Model, state: State, h: float) -> dict[str, float]:
     gravity          −m g·c, from the origin; of free bodies
     shape            κV‖A Aᵀ − 1‖² or κV‖A − R‖²
     joint            penalties, drives, limits and articulations, K x²/(2h²): a joint of strength K is a spring of K/h²;
-                     dampers, friction and drives with gains do work and store nothing
+                     of drives with gains what k stores, k/2 (x − x̃)², which goes on as a straight line where k would
+                     exceed the largest effort; dampers and friction do work and store nothing
     soft_transform   the same of soft transforms
     barrier          of contacts
     """
@@ -48,6 +50,7 @@ def energies(model: Model, state: State, h: float) -> dict[str, float]:
     if potential.laws is not None:
         law_energies(potential.laws, Q, nobody, E, True)
         found["kinetic"] += rotor_energy(potential.laws, Q, every)
+        found["joint"] += _servos(potential.laws)
     found["joint"] += float(E[0]) / (h * h)
     for other in potential.others:
         name = "soft_transform" if other is potential.soft_transforms else "joint"
@@ -55,6 +58,18 @@ def energies(model: Model, state: State, h: float) -> dict[str, float]:
     if model.contact is not None:
         found["barrier"] = model.contact.survey(Q, state.Q_before, h).energy / (h * h)
     return found
+
+
+def _servos(laws: Laws) -> float:
+    """What springs of drives with gains store, at the committed coordinates."""
+    total = 0.0
+    for batch in laws.batches:
+        if batch.law.name == "servo":
+            k, cap = batch.p[:, STIFFNESS], batch.p[:, MAX_EFFORT]
+            way = np.abs(laws.coordinates.value[batch.of] - batch.p[:, TARGET])
+            within = np.minimum(way, np.divide(cap, k, out=np.full(len(k), np.inf), where=k > 0.0))
+            total += float(np.sum(k * within * (way - 0.5 * within)))
+    return total
 
 
 def _shape(model: Model, state: State) -> float:

@@ -93,6 +93,7 @@ class Islands(Record):
     size, before, by_body (n,)     of its step in units of the tolerances, and of the last one, also by body
     step, rate, taken              largest motion [m] and change of an entry of A in its last step, and their number
     alpha                          share of the step that it takes
+    changing                       1 where the step changes forces too much to be the last (steady.py)
     total, limit, noise            energy, what it must not exceed, and what of that round-off may make
     done, last, curved             1 where it ends, where a whole step is the last, where the step is curved
     tried, shortest, ended         islands that are tried on the guess, see convergence.py
@@ -120,6 +121,7 @@ class Islands(Record):
     rate: Array = f8(1)
     taken: Indices = i8(1)
     alpha: Array = f8(1)
+    changing: Indices = i8(1)
     total: Array = f8(1)
     limit: Array = f8(1)
     noise: Array = f8(1)

@@ -37,7 +37,7 @@ SLACK = 1e-12  # relative rise of an energy that is round-off: some 1e4 sums of 
 
 @kernel
 def measure(centre: Array, half: Array, s: Islands, y: Array, step_tol: float, rate_tol: float) -> tuple[float, float]:
-    """size, step, rate ← of the full step of each island, α ← 1; returns the largest step [m] and rate.
+    """size, step, rate ← of the full step of each island, α ← 1, changing ← 0; the largest step [m] and rate.
 
     A step is the largest motion of a corner of a body's box along an axis, a rate the largest change of an entry of A.
     Islands that have converged keep the step and the rate of their last one. Infinite where y is not finite. centre,
@@ -46,8 +46,9 @@ def measure(centre: Array, half: Array, s: Islands, y: Array, step_tol: float, r
     largest_step = largest_rate = 0.0
     # fields of records are taken out of loops: kernels would load them again after each write
     of, running, sizes, steps, rates, alpha = s.of, s.running, s.size, s.step, s.rate, s.alpha
+    changing = s.changing
     for m in range(s.count):
-        sizes[m], alpha[m] = 0.0, 1.0
+        sizes[m], alpha[m], changing[m] = 0.0, 1.0, 0
         if running[m]:
             steps[m] = rates[m] = 0.0
             s.taken[m] += 1

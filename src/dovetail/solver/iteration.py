@@ -119,7 +119,7 @@ class Iteration:
                     guard.free_share(self.at, y, islands)
                 guard_what_is_held(islands)
                 if foresees and contact is not None:
-                    contact.friction.foresee(y, islands, numbers[STEP_TOL])
+                    contact.foresee(self.at, y, islands, numbers[STEP_TOL])
         return revived
 
     @property

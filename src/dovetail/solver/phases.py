@@ -25,6 +25,7 @@ from dovetail.solver.joint.laws import assemble_laws, law_energies
 from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_energies
 from dovetail.solver.linear.cholesky import factor, solve
 from dovetail.solver.natural import natural
+from dovetail.solver.steady import mark_stresses
 from dovetail.typing import Array, Indices
 
 __all__ = [
@@ -149,6 +150,8 @@ def advance(
     if phases & MEASURE:
         centre, half = p.weights.bodies.centre, p.weights.bodies.half
         numbers[STEP], numbers[RATE] = measure(centre, half, s, y, numbers[STEP_TOL], numbers[RATE_TOL])
+    if phases & (DECIDE | TRIAL):
+        mark_stresses(p.weights, p.Q_tilde, s, y, Q, numbers[RATE_TOL])
     if phases & DECIDE:
         numbers[LEFT] = settle(s, numbers[CCD_TOL])
         numbers[CURVED] = predict_last(s, numbers[STRAIGHT] != 0.0, numbers[SETTLED] != 0.0)

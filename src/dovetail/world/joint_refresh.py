@@ -154,12 +154,21 @@ class _LawRefresh:
         return bool((self._acceleration >= 0).any())
 
     def begin(self, read: Array) -> None:
-        """Before the first step, targets of servos that have an acceleration are where the joints are; others rest."""
-        here, laws = np.isfinite(self._accelerations(read)), self.laws
-        if self._offset is not None:  # as in `run`
-            laws.p[:, TARGET] -= read[self._offset]
-            laws.past[:, :, TARGET] -= read[self._offset]
-        laws.p[here, TARGET] = laws.past[:, here, TARGET] = self._lowered.coordinates.value[laws.of[here]]
+        """Before the first step, all of it rests: what users count from an offset, the solver counts without.
+
+        Targets of servos that have an acceleration, and of what holds a coordinate, are where the joints are.
+        """
+        laws, word = self.laws, self._word
+        for column in self._columns:
+            if column.parameter.reported and self._offset is not None:
+                laws.p[:, column.number] -= read[self._offset]
+                laws.past[:, :, column.number] -= read[self._offset]
+            if column.parameter.reported and self._hold is not None:
+                held, here = read[self._hold] != 0.0, self._lowered.coordinates.value[self._base]
+                laws.p[held, column.number] = laws.past[:, held, column.number] = here[held]
+        if isinstance(word, Servo):
+            there = np.isfinite(self._accelerations(read))
+            laws.p[there, TARGET] = laws.past[:, there, TARGET] = self._lowered.coordinates.value[laws.of[there]]
 
     def shift(self, read: Array, by: Array) -> None:
         """Coordinates were put elsewhere, by so much: the targets of past steps go along."""
@@ -324,8 +333,7 @@ class JointRefresh:
         """Before the first step: joints beyond hard limits are refused at once, and drives begin where they are."""
         self.reader.read()
         for law in self._laws:
-            if isinstance(law._word, Servo):
-                law.begin(self.reader.values)
+            law.begin(self.reader.values)
             if law.laws.is_stop:
                 law.run(self.reader.values)
 

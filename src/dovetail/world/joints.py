@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from dovetail.checked import shown
@@ -84,6 +87,18 @@ class Joints:
     def refresh(self, h: float) -> None:
         """Read targets, strengths, bounds, forces and switches as they are now, for a step of length h."""
         self._refresh.run(h)
+
+    @contextmanager
+    def refreshed(self, h: float) -> Iterator[None]:
+        """Within this all is as a step of length h would begin now, and as before after it."""
+        kept = [(array, array.copy()) for array in self.changing()]
+        try:
+            self._refresh.run(h)
+            yield
+        finally:
+            for array, values in kept:
+                array[...] = values
+            self._refresh.forget()
 
     # ---- after a step ----------------------------------------------------------------------------------------
 

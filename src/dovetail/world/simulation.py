@@ -290,7 +290,12 @@ class Simulation(Counted):
 
     def energies(self) -> dict[str, float]:
         """Energies of the present state [J], and what friction has dissipated so far."""
-        found = energies(self.model, self.state, self._last_dt)
+        h = self._last_dt
+        if self.state.dt_before:
+            found = energies(self.model, self.state, h)
+        else:
+            with self.joints.refreshed(h):
+                found = energies(self.model, self.state, h)
         return {**found, "friction_dissipated": float(self.friction_dissipated[0])}
 
     def write_state(

@@ -242,3 +242,10 @@ def test_a_users_hinge_gets_attributes_of_its_own_and_is_still_a_hinge(world_joi
     c.AffineBodyRevoluteJointLimit().apply_to(sc, 0.0, 1.0)
     with pytest.raises(ConstitutionError, match=r"carries DampedHinge \(4294967317\)"):
         c.AffineBodyPrismaticJointLimit().apply_to(sc, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("cls", [cls for cls in EXTRAS if issubclass(cls, JointLimit)] + [c.AffineBodyJointLimit])
+def test_a_limit_without_numbers_has_those_of_the_specification(cls, world_joint):
+    sc = world_joint(getattr(cls, "base", c.AffineBodyPrismaticJoint))
+    cls().apply_to(sc)
+    assert [sc.edges[f"limit/{name}"].tolist() for name in ("lower", "upper", "strength")] == [[0.0], [0.0], [1.0]]

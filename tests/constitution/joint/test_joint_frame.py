@@ -129,7 +129,9 @@ def test_local_anchors_of_a_vertex_joint_are_as_given(cls, local_joint, pair):
 
 
 @pytest.mark.parametrize("cls", EDGE_JOINTS)
-@pytest.mark.parametrize(("tilt", "accepted"), [(0.99e-6, True), (1.01e-6, False), (0.3, False), (np.pi, False)])
+@pytest.mark.parametrize(
+    ("tilt", "accepted"), [(0.99e-6, True), (1.01e-6, False), (0.3, False), (np.pi - 0.3, False), (np.pi, True)]
+)
 def test_local_axes_must_agree_to_a_microradian(cls, tilt, accepted, pair):
     left, right = pair
     axis = np.array([[np.sin(tilt), 0, np.cos(tilt)]])
@@ -143,6 +145,47 @@ def test_local_axes_must_agree_to_a_microradian(cls, tilt, accepted, pair):
         return
     with pytest.raises(ConstitutionError, match=rf"{cls.__name__}: joint 0 has axes that differ by .* \[rad\]"):
         create()
+
+
+@pytest.mark.parametrize("cls", EDGE_JOINTS)
+def test_ends_of_the_right_axis_may_come_in_the_opposite_order(cls, body, pose):
+    """As pages of the specification have them: left and right axes are then opposite in the world."""
+    turned = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]])
+    left, right = body("left"), body("right", pose((1, 0, 0), turned))
+    T = [slot.geometry.transforms.values for slot in (left, right)]
+    ends = np.array([[0.1, 0.2, 0.3]]), np.array([[0.4, 0.1, 0.9]])
+    mine = [(end - T[1][:, :3, 3]) @ turned for end in ends]
+    found = []
+    for r0, r1 in (mine, mine[::-1]):
+        sc = cls().create_geometry(*ends, r0, r1, [left], [0], [right], [0], [100.0])
+        found.append(anchors(sc, *T))
+    for name in cls.rows:
+        np.testing.assert_array_equal(found[0][name], found[1][name])
+
+
+def test_a_point_that_one_body_gives_alone_is_that_of_both(body, pose):
+    """Where it is in the world at the start; it was that of one body, and the other one had the vertex."""
+    left, right = body("left"), body("right", pose((1, 0, 0)))
+    T = [slot.geometry.transforms.values for slot in (left, right)]
+    for side, local in (("l", (0.5, 0.0, 0.02)), ("r", (-0.5, 0.0, 0.02))):
+        sc = AffineBodySphericalJoint().create_geometry([[0.5, 0.0, 0.0]], [left], [0], [right], [0], [100.0])
+        sc.vertices.create(f"{side}_position", np.array(local))
+        rows = anchors(sc, *T)["c"]
+        assert rows[:, 0, 1:] == pytest.approx(np.array([(0.5, 0, 0.02), (-0.5, 0, 0.02)]), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("cls", EDGE_JOINTS)
+def test_an_axis_that_one_body_gives_alone_is_that_of_both(cls, world_joint, body, pose):
+    left, right = body("left"), body("right", pose((1, 0, 0)))
+    T = [slot.geometry.transforms.values for slot in (left, right)]
+    sc = world_joint(cls)
+    sc.edges.create("r_position0", np.array([-0.5, 0.1, 0.0]))
+    with pytest.raises(ConstitutionError, match=r"has r_position0 and no other end .* r_position0 and r_position1"):
+        anchors(sc, *T)
+    sc.edges.create("r_position1", np.array([-0.5, 0.1, 1.0]))
+    rows = anchors(sc, *T)
+    assert rows["x0"][:, 0, 1:] == pytest.approx(np.array([(0.5, 0.1, 0), (-0.5, 0.1, 0)]), abs=ROUNDING)
+    assert rows["x1"][:, 0, 1:] == pytest.approx(np.array([(0.5, 0.1, 1), (-0.5, 0.1, 1)]), abs=ROUNDING)
 
 
 @pytest.mark.parametrize("cls", EDGE_JOINTS)

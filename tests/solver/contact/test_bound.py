@@ -27,6 +27,7 @@ def test_islands_sizes_and_free_shares_are_those_of_the_general_way(length):
             revived = probe.iteration.bound(y, foresees=True)
         m, friction = islands.count, probe.contact.friction
         told.append((islands.of, islands.guarded[:m], islands.size[:m], islands.alpha[:m], watch.used, revived))
+        told[-1] += (islands.changing[:m],)
         told[-1] += (watch.motion, probe.iteration.numbers[[STEP, RATE]], friction.aim[: friction.count])
     assert told[0][1].any()
     for one, other in zip(*told, strict=True):

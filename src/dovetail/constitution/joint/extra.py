@@ -116,7 +116,9 @@ class JointLimit(JointExtra, InterAffineBodyExtraConstitution):
         return limit_laws(cls.base.coordinate, elements)
 
     @checked(ArgumentType)
-    def apply_to(self, sc: SimplicialComplex, lower: ArrayLike, upper: ArrayLike, strength: ArrayLike = 1.0) -> None:
+    def apply_to(
+        self, sc: SimplicialComplex, lower: ArrayLike = 0.0, upper: ArrayLike = 0.0, strength: ArrayLike = 1.0
+    ) -> None:
         """Limit every edge; each argument is one number or one per edge."""
         place = self._on(sc)
         numbers = checked_limit(place, self._unit(), lower, upper, strength)

@@ -77,8 +77,9 @@ def anchors(
     which the joint is at rest. Joints on edges have the rows c = x0, x1, t, n, b, joints on vertices c, t,
     n, b with the world axes for t, n, b, or with the columns of `l_frame` and `r_frame` (3, 3), directions in
     the bodies. World form: a point X becomes T⁻¹X in each body. Local form: points as the attributes
-    `l_position…`, `r_position…` give them. A direction v becomes R⁻¹v in both forms, R the rotation in T; the
-    axis of the local form is the left body's. `name` is the object's, for errors.
+    `l_position…`, `r_position…` give them; where one body has none they are where the other one's are. A direction v
+    becomes R⁻¹v in both forms, R the rotation in T; the axis of the local form is the left body's, and the right body
+    may give its two ends in the opposite order. `name` is the object's, for errors.
     """
     return anchors_of([(geometry, name)], np.stack([transforms_left, transforms_right]))[0]
 
@@ -125,6 +126,7 @@ def _points_of(geometries: Sequence[SimplicialComplex], place: Place | _Places) 
 def _rows(points: _Points, poses: Array) -> dict[str, Array]:
     """Material rows of all of them."""
     place = points.place
+    points = _with_both(points, poses)
     R = np.stack([polar_rotation(place, side, T) for side, T in zip(("left", "right"), poses, strict=True)])
     if points.world.shape[1] == 2:
         start, end = _axis_ends(points, poses)
@@ -175,9 +177,46 @@ def axis_ends(geometry: SimplicialComplex, poses: Array, place: Place) -> tuple[
     """World points (n, 3), (n, 3) that span the axis of each edge joint, checked.
 
     World form: the ends of the edges. Local form: where the left body carries `l_position0`, `l_position1`;
-    the axis of `r_position0`, `r_position1` in the right body must have the same direction.
+    the axis of `r_position0`, `r_position1` in the right body must have the same direction, or the opposite one.
     """
-    return _axis_ends(_points_of([geometry], place), poses)
+    return _axis_ends(_with_both(_points_of([geometry], place), poses), poses)
+
+
+def _with_both(points: _Points, poses: Array) -> _Points:
+    """The same with points of the local form in both bodies, in the same order.
+
+    Where one body gives them alone, those of the other are where it carries them. Ends of an axis that the right body
+    has in the opposite order are exchanged.
+    """
+    local = dict(points.local)
+    names = ("position0", "position1") if points.world.shape[1] == 2 else ("position",)
+    for s, (side, other) in enumerate((("l", "r"), ("r", "l"))):
+        given = [name for name in names if f"{side}_{name}" in local]
+        if given and len(given) < len(names):
+            raise points.place.error(f"has {side}_{given[0]} and no other end of its axis; give {_ends(side)}.", 0)
+        if given and f"{other}_{names[0]}" not in local and f"{other}_{names[-1]}" not in local:
+            for name in names:
+                local[f"{other}_{name}"] = _to_material(_to_world(local[f"{side}_{name}"], poses[s]), poses[1 - s])
+    if "r_position0" in local and "l_position0" in local:
+        left, right = (
+            _to_world(local[f"{side}_position1"], poses[s]) - _to_world(local[f"{side}_position0"], poses[s])
+            for s, side in enumerate("lr")
+        )
+        turned = (_angle(left, right) > np.pi - _PARALLEL)[:, None]
+        start, end = local["r_position0"], local["r_position1"]
+        local["r_position0"], local["r_position1"] = np.where(turned, end, start), np.where(turned, start, end)
+    return points._replace(local=local)
+
+
+def _ends(side: str) -> str:
+    return f"{side}_position0 and {side}_position1"
+
+
+def _angle(one: Array, other: Array) -> Array:
+    """Between vectors (n, 3)."""
+    cross, dot = np.linalg.norm(np.cross(one, other), axis=1), np.einsum("ni,ni->n", one, other)
+    angle: Array = np.arctan2(cross, dot)
+    return angle
 
 
 def _axis_ends(points: _Points, poses: Array) -> tuple[Array, Array]:
@@ -192,13 +231,13 @@ def _axis_ends(points: _Points, poses: Array) -> tuple[Array, Array]:
     _lengths(place, "axis l_position0 → l_position1", start, end)
     _lengths(place, "axis r_position0 → r_position1", right_start, right_end)
     left, right = _unit(end - start), _unit(right_end - right_start)
-    angle = np.arctan2(np.linalg.norm(np.cross(left, right), axis=1), np.einsum("ni,ni->n", left, right))
+    angle = _angle(left, right)
     if (angle > _PARALLEL).any():
         worst = int(angle.argmax())
         raise place.error(
             f"has axes that differ by {angle[worst]:.3g} [rad]: in the world the left body's points along "
             f"{_spell(left[worst])}, the right body's along {_spell(right[worst])}; give both "
-            "bodies an axis with the same direction, or move them so that the directions agree.",
+            "bodies an axis with the same direction, or the opposite one, or move them so that the directions agree.",
             worst,
         )
     return start, end

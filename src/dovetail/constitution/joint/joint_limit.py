@@ -43,8 +43,8 @@ class AffineBodyJointLimit(CoordinateExtra, InterAffineBodyExtraConstitution, ui
     def apply_to(
         self,
         sc: SimplicialComplex,
-        lower: ArrayLike,
-        upper: ArrayLike,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = 0.0,
         strength: ArrayLike = 1.0,
         coordinate: str = "",
     ) -> None:

@@ -14,7 +14,7 @@ from dovetail.kernel.ahead import write_soon
 from dovetail.kernel.kernel import kernel, mapped, plain_kernel
 from dovetail.kernel.record import Record, f8, i8, nested
 from dovetail.kernel.threads import chunks, map_phases
-from dovetail.solver.contact.barrier import barrier, mollifier
+from dovetail.solver.contact.barrier import barrier, mollifier, of_lighter
 from dovetail.solver.contact.candidates import Candidates, move_vertices
 from dovetail.solver.contact.chosen import Chosen, balance, bound, place
 from dovetail.solver.contact.distance import edge_edge, point_edge, point_triangle
@@ -222,7 +222,7 @@ def _write(
         kind, a, b, D, weight = pairs[k, KIND], natural(pairs[k, A]), pairs[k, B], measured[row, 5], measured[row, 6]
         kappa, d_hat = numbers[k, KAPPA], numbers[k, D_HAT]
         if kappa < 0.0:
-            kappa *= -(stiffness[a] if b < 0 else max(stiffness[a], stiffness[b])) / (d_hat * d_hat)
+            kappa *= -(stiffness[a] if b < 0 else of_lighter(stiffness[a], stiffness[b])) / (d_hat * d_hat)
         kappa *= h2
         value, _, _ = barrier(D, numbers[k, THICKNESS], d_hat)
         if not ((a == one and b == other) or (a == other and b == one)):

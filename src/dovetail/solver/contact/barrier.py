@@ -14,7 +14,7 @@ import math
 from dovetail.kernel.kernel import kernel
 from dovetail.typing import Array
 
-__all__ = ["MOLLIFIER", "adaptive", "barrier", "mollifier", "softened"]
+__all__ = ["MOLLIFIER", "adaptive", "barrier", "mollifier", "of_lighter", "softened"]
 
 MOLLIFIER = 1e-3
 _ADAPTIVE = 20.0  # adaptive κ: second derivative of the barrier at d̂/2, in units of m/h²
@@ -37,8 +37,14 @@ def barrier(D: float, thickness: float, d_hat: float) -> tuple[float, float, flo
     )
 
 
+@kernel
+def of_lighter(one: float, other: float) -> float:
+    """That of the lighter of two bodies, by what is proportional to mass, and 0 for what cannot move."""
+    return max(one, other) if min(one, other) == 0.0 else min(one, other)
+
+
 def adaptive(mass: Array, h: float) -> Array:
-    """κ d̂² of bodies (n,) whose contacts are adaptive, in a step of length h."""
+    """κ d̂² (n,) that bodies give to adaptive contacts in a step of length h; mass (n,) is 0 for what cannot move."""
     return _ADAPTIVE / (_CURVATURE * h * h) * mass
 
 

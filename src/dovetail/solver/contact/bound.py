@@ -1,8 +1,8 @@
 """What contact says of a step, in one call where there is little work.
 
 Whether the step is covered (motion.py), whom it couples into islands (threat.py), how long it is in each of them
-(iterate.py), what share of it is free (motion.py, ccd.py), and which friction it leads to (friction.py). In several
-calls, by chunks, `Iteration.bound` says the same.
+(iterate.py), what share of it is free (motion.py, ccd.py), whether it changes forces (steady.py), and which friction it
+leads to (friction.py). In several calls, by chunks, `Iteration.bound` says the same.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dovetail.solver.contact.known import Watched
 from dovetail.solver.contact.motion import COVERED, EVERYTHING, look_at_chunk, tighten
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.secant import foresee, size_by_rests
+from dovetail.solver.contact.steady import mark_changing
 from dovetail.solver.contact.threat import EVERY_PHASE, Threats, couple_phases
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import measure
@@ -56,14 +57,15 @@ def guard_what_is_held(islands: Islands) -> None:
 @kernel
 def bound_phases(
     candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, f: Frictions,
-    threats: Threats, Q: Array, y: Array, share: Array, numbers: Array, asked: tuple[int, int, int, bool],
+    threats: Threats, Q: Array, y: Array, weight: Array, numbers: Array, asked: tuple[int, int, int, bool],
 ) -> tuple[int, int]:  # fmt: skip
     """Phases of the step −y from Q: what was found, and how many islands there are.
 
     It ends where the step is not covered, or if there are not as many islands as before: what is by island comes next.
+    weight (n,) is h² m g of bodies.
     """
     contacts, frictions, phases, commits = asked
-    count, found = islands.count, 0
+    count, found, share = islands.count, 0, threats.share
     if phases & LOOK:
         ask_for_share(islands.marks, commits, share)
     if phases & LOOK and look_at_chunk(watch, Q, y, commits, islands.of, share, EVERYTHING) != COVERED:
@@ -83,6 +85,8 @@ def bound_phases(
         everyone = islands.is_free
         keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, everyone, shares, all_of_them)
         guard_what_is_held(islands)
+    if phases & FORESEE:
+        mark_changing(s, candidates, weight, f.mass, islands, y, numbers[STEP_TOL], contacts)
     if phases & FORESEE and frictions and foresee(f, y, islands.unconverged, (0, 0, frictions)):
         size_by_rests(f, frictions, 1, islands, numbers[STEP_TOL])
     return found, count
@@ -105,7 +109,7 @@ def bound(
     threats.make_room(candidates.count, 1)
     if phases & LOOK:
         watch.commits[:] = 0 if commits is None else commits
-    arguments = (candidates, contact.scene, s, watch, islands, f, threats, at.Q, y, threats.share, numbers)
+    arguments = (candidates, contact.scene, s, watch, islands, f, threats, at.Q, y, contact.borne, numbers)
     all_commit = commits is not None
     found, count = bound_phases(*arguments, (s.count, f.count, phases, all_commit))
     if found == _SPENT:

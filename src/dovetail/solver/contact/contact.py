@@ -30,6 +30,7 @@ from dovetail.solver.contact.partners import NOBODY, bodies_of_others, new_conta
 from dovetail.solver.contact.readback import Struck, Survey
 from dovetail.solver.contact.roll import Turning
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.contact.steady import mark_pushes
 from dovetail.solver.contact.stick import Stick
 from dovetail.solver.contact.threat import NUMBER, SEPARATE, Threats, couple
 from dovetail.solver.contact.uses import Counted
@@ -54,13 +55,14 @@ class Contact:
     frozen: tuple[object, float, int] = Counted()  # type: ignore[assignment]
 
     def __init__(
-        self, scene: ContactScene, is_fixed: Indices, mass: Array, centre: Array, half: Array, eps_velocity: float,
-        friction: bool, memory: bool = False, ease: Ease | None = None,
+        self, scene: ContactScene, is_fixed: Indices, mass: Array, weight: Array, centre: Array, half: Array,
+        eps_velocity: float, friction: bool, memory: bool = False, ease: Ease | None = None,
     ) -> None:  # fmt: skip
         self.scene, bodies, self.uses = scene, len(is_fixed), np.zeros(1, np.int64)
         self.is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self.owner = np.where(self.is_free != 0, np.arange(bodies), -1)
         self.mass, self.eps_velocity = np.where(self.is_free != 0, mass, 0.0), eps_velocity
+        self.weight = np.where(self.is_free != 0, weight, 0.0)  # m|g| [N]
         self.has_friction = friction
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
@@ -75,6 +77,7 @@ class Contact:
         self.gone_to: object = None  # what the watch has gone to
         self.found, self.stiffness, self.E_found, self.E_start = self.contacts(), *np.zeros((3, bodies))
         self.E_before = np.zeros(bodies)  # E_start before the ranges of eased pairs grow
+        self.borne = np.zeros(bodies)  # h² m|g|
         self.everything, self.whole, self._nobody = np.ones(bodies, np.int64), np.ones(bodies), np.zeros(bodies, bool)
         self.covered = self.whole  # share of the last step of each island that budgets covered, 1 if none is short
 
@@ -148,7 +151,7 @@ class Contact:
         self.found_for, self.Q_start, self.struck = (None, 0.0), Q, None
         if h * h != self.h2:
             self.h2 = h * h
-            self.stiffness = adaptive(self.mass, h)
+            self.stiffness, self.borne = adaptive(self.mass, h), self.h2 * self.weight
         if self.watch.looks or self.watch.ahead:
             self.watch.looks, self.watch.ahead = self.watch.ahead, 0
 
@@ -343,6 +346,14 @@ class Contact:
             self.keep_apart(at, y, islands, everyone, TIGHTEN)
             self.covered, asked = islands.alpha[: islands.count].copy(), KEEP
         self.keep_apart(at, y, islands, everyone, asked)
+
+    def foresee(self, at: Evaluation, y: Array, islands: Islands, short: float) -> None:
+        """Say whether the step −y changes forces too much to be the last one, and expect the friction it leads to.
+
+        Steps are `short` below this length [m].
+        """
+        mark_pushes(self.go_to(at), self.borne, self.mass, islands, y, short)
+        self.friction.foresee(y, islands, short)
 
     def keep_apart(self, at: Evaluation, y: Array, islands: Islands, chosen: Indices, asked: int = KEEP) -> None:
         """islands.alpha ← at most what of the step −y keeps gaps of chosen bodies (n,) open, or is covered (ccd.py)."""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.threads import Span
+from dovetail.solver.contact.barrier import of_lighter
 from dovetail.solver.contact.runs import Runs, run_of
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
@@ -96,7 +97,7 @@ def foresee(f: Frictions, y: Array, active: Indices, span: Span) -> int:
                 d2 += w * y[b, 3 * i + 2] - v * y[a, 3 * i + 2]
             du = t[k, 0, 0] * d0 + t[k, 0, 1] * d1 + t[k, 0, 2] * d2
             dv = t[k, 1, 0] * d0 + t[k, 1, 1] * d1 + t[k, 1, 2] * d2
-            mass = max(masses[a], masses[b]) if min(masses[a], masses[b]) == 0.0 else min(masses[a], masses[b])
+            mass = of_lighter(masses[a], masses[b])
             aim[k, 0], aim[k, 1], slides = _foreseen(load[k], epsilon, law[k], du, dv, mass)
             if xi[k, 0] != 0.0:  # else it is rolling that is resisted, which is no slip
                 rest = max(rest, slides)

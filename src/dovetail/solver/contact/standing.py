@@ -86,7 +86,7 @@ class StandingContact:
         rub = self._add(friction.energies, f, Q, Q, c.is_free, c.owner, E, (0, 0, n))
         bounds = [
             self._add(
-                bound.bound_phases, candidates, scene, s, watch, islands, f, c.threats, Q, step, c.threats.share,
+                bound.bound_phases, candidates, scene, s, watch, islands, f, c.threats, Q, step, c.borne,
                 numbers, (0, 0, phases, False),
             )
             for step, phases in ((way, bound.COUPLE), (y, everything))

@@ -19,7 +19,10 @@ import math
 from dovetail.solver.joint.function import law
 from dovetail.typing import Array
 
-__all__ = ["servo"]
+__all__ = ["MAX_EFFORT", "STIFFNESS", "TARGET", "servo"]
+
+STIFFNESS, TARGET, MAX_EFFORT = 0, 2, 4
+"""Places of some of its parameters."""
 
 _WAYS = 4.0  # gravity and what the joint carries add to what the drive does
 _GAINS = ("k [N/m or N·m]", "c [N·s/m or N·m·s]", "target", "target velocity", "f [N or N·m]")

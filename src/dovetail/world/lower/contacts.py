@@ -128,6 +128,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         lowered,
         bodies.is_fixed,
         bodies.mass[:, 0, 0],
+        weight,
         centre,
         half,
         eps_velocity=scaled(config, "contact/eps_velocity", table),
