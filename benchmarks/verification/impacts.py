@@ -83,7 +83,7 @@ def _momentum(steps: tuple[float, ...]) -> Case:
     values = [_two_turn(dt, way) for dt in steps for way in _phases(dt, 2.0)]
     found.append(Finding("blow of two boxes off centre: momentum", max(v[0] for v in values), 1e-6))
     found.append(
-        Finding("blow of two boxes off centre: angular momentum over p · 0.1 m", max(v[1] for v in values), 1e-4)
+        Finding("blow of two boxes off centre: L over p · 0.1 m", max(v[1] for v in values), 1e-4)
     )
     text = (
         "Bodies that are free and bodies on joints, bodies in touch with the ground and others hit each other with "
