@@ -6,6 +6,8 @@ followed by one of at most s₂²/s₁, that is not taken if it is well within t
 A straight step that turns bodies stretches them (`move` in iterate.py), and the stress of that leads the next one
 astray: after such a step nothing is predicted. So all steps but the last are curved where bodies turn.
 
+No step is the last in which a drive comes to its cap, or off it: Newton's method has not seen that (caps.py).
+
 Sizes are in units of the tolerances; `before` are those of the last steps, infinite where these tell nothing.
 """
 
@@ -35,7 +37,8 @@ def settle(s: Islands, ccd_tol: float) -> int:
     """done ← islands whose full step is within the tolerances and free to a share of ccd_tol; how many run on."""
     left = 0
     for m in range(s.count):
-        s.done[m] = 1 if s.running[m] and s.size[m] <= 1.0 and s.alpha[m] >= ccd_tol else 0
+        fine = s.size[m] <= 1.0 and s.alpha[m] >= ccd_tol and not s.bends[m]
+        s.done[m] = 1 if s.running[m] and fine else 0
         if s.running[m] and not s.done[m]:
             left += 1
     return left
@@ -52,7 +55,7 @@ def predict_last(s: Islands, straight: bool, settled: bool) -> int:
     for m in range(s.count):
         rate = 0.0 if straight else s.rate[m]
         more = s.running[m] and not s.done[m] and not s.guarded[m]
-        s.last[m] = 1 if settled and more and _is_last(s.size[m], s.before[m]) else 0
+        s.last[m] = 1 if settled and more and not s.bends[m] and _is_last(s.size[m], s.before[m]) else 0
         s.curved[m] = 1 if more and not s.last[m] and rate > _STRAIGHT else 0
         s.before[m] = s.size[m] if not s.guarded[m] and (s.curved[m] or rate <= _STRAIGHT) else math.inf
     count = 0
@@ -107,10 +110,11 @@ def continue_trials(s: Islands, more: bool) -> tuple[int, int]:
         if not s.tried[m]:
             continue
         rate = s.rate[m]
-        if not s.size[m] < _CONTRACTION * s.shortest[m]:
+        if not s.bends[m] and not s.size[m] < _CONTRACTION * s.shortest[m]:
             s.tried[m] = 0
-        s.shortest[m] = s.size[m]
-        s.last[m] = 1 if s.size[m] <= 1.0 or _is_last(s.size[m], s.before[m]) else 0
+        s.shortest[m] = math.inf if s.bends[m] else s.size[m]
+        near = s.size[m] <= 1.0 or _is_last(s.size[m], s.before[m])
+        s.last[m] = 1 if near and not s.bends[m] else 0
         s.curved[m] = 1 if s.tried[m] and more and not s.last[m] and rate > _STRAIGHT else 0
         s.before[m] = s.size[m] if s.curved[m] or rate <= _STRAIGHT else math.inf
         left += s.tried[m]
