@@ -46,7 +46,8 @@ def test_a_target_that_jumps_is_approached_and_not_passed(integrator):
     lively = 10 * G / math.sqrt(inertia / body.mass)
     assert angles[0] == pytest.approx(lively * 0.01**2, rel=1e-3)
     assert speeds[0] < 2 * lively * 0.01 < 6.0
-    assert speeds.max() < math.sqrt(lively)  # it brakes from halfway on
+    # it brakes from halfway on, with a little less; with ctr the last step in which it speeds up ends with a h/2 more
+    assert speeds.max() < math.sqrt(lively) + 0.5 * lively * 0.01
     assert angles.max() < 1.0 + 1e-5 and abs(angles[-1] - 1.0) < 1e-5
 
 

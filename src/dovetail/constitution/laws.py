@@ -12,6 +12,9 @@ from typing import ClassVar
 from dovetail.constitution.terms import Law, Parameter
 
 __all__ = [
+    "BEGUN",
+    "SIDE",
+    "STIFFNESS",
     "TARGET",
     "Armature",
     "Damper",
@@ -27,7 +30,8 @@ __all__ = [
 ]
 
 
-TARGET = 2  # of the parameters of a servo, the one that is its target
+STIFFNESS, TARGET, SIDE, BEGUN = 0, 2, 12, 13
+"""Parameters of a servo: k, its target, and what the planner keeps (approach.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +122,9 @@ class Stop(Limit):
 class Servo(Law):
     """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, cut off at ±`max_effort`.
 
-    φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where A|x − a| would
-    exceed h²·max_effort: a convex function with a continuous slope. The world moves the target of a step so that x̃ is
-    approached with `acceleration`.
+    φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where the mean effort of the
+    step would exceed max_effort: a convex function with a continuous slope. The world moves the target of a step so that
+    x̃ is approached with `acceleration`.
     """
 
     prefix: str = ""
@@ -132,7 +136,9 @@ class Servo(Law):
         gains = Parameter(f"{own}stiffness", sign="≥ 0"), Parameter(f"{own}damping", sign="≥ 0")
         aims = Parameter(f"{own}target", reported=True), Parameter(f"{own}target_velocity")
         cap = Parameter(f"{own}max_effort", unbounded=True, sign="≥ 0")
-        return (*gains, *aims, cap, Parameter(start=True), Parameter(step=True), Parameter(inertia=True), *self._speed)
+        known = Parameter(start=True), Parameter(step=True)
+        memory = Parameter(exerted=True), Parameter(value=1.0), Parameter(value=0.0), Parameter(value=0.0)
+        return (*gains, *aims, *known, *self._speed, Parameter(inertia=True), cap, *memory)
 
     @property
     def _speed(self) -> tuple[Parameter, Parameter]:

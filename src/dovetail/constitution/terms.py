@@ -70,6 +70,7 @@ class Parameter:
     | `step` | the length h of the step [s] |
     | `predicted` | where the coordinate would go by itself: of laws that are inertia, times the integrator's weight |
     | `inertia` | that of the coordinate at init [kg or kg·m²] (laws only) |
+    | `exerted` | what a law with a cap has exerted before the end of the step, see servo.py |
     | `value` | a constant |
 
     so that a resistance −c·ẋ, which is −c (x − xₙ)/h, is the law φ = c h/2 (x − xₙ)².
@@ -84,19 +85,21 @@ class Parameter:
     sign: Literal["any", "≥ 0", "> 0"] = "any"
     inertia: bool = False
     predicted: bool = False
+    exerted: bool = False
     value: float | None = None
 
     def __post_init__(self) -> None:
-        flags = (self.times_mass, self.reported, self.start, self.step, self.unbounded, self.inertia, self.predicted)
+        own = (self.start, self.step, self.inertia, self.predicted, self.exerted)
+        flags = (self.times_mass, self.reported, self.unbounded, *own)
         if not isinstance(self.attribute, str) or not all(isinstance(flag, bool) for flag in flags):
             raise ArgumentType(f"{shown(self)}: its attribute is text, and what it is or not is True or False.")
         if self.value is not None and number(self.value) is None:
             raise ArgumentType(f"Parameter: value = {shown(self.value)}; give a number.")
-        places = (self.start, self.step, self.inertia, self.predicted, self.attribute != "", self.value is not None)
+        places = (*own, self.attribute != "", self.value is not None)
         if sum(places) != 1:
             raise ConstitutionError(
                 f"{shown(self, 300)}: a parameter comes from one place; give an attribute, a value, or one of start, "
-                "step, inertia, predicted."
+                "step, inertia, predicted, exerted."
             )
 
 

@@ -122,7 +122,8 @@ class Adjoint:
         self._held.at(k, frame, ends.Q_before)
         self._V_start, a, self.begun = self.begin(ends.Q, ends.V)
         if model.potential.laws is not None and self.begun is not None:
-            accept_start(model.potential.laws, h, self._V_start, methods.smooth)
+            A = self.begun.acceleration(h)
+            accept_start(model.potential.laws, h, self._V_start, A, A, model.bodies.is_free, methods.smooth)
         predict(
             methods.prediction, methods.of, h, model.bodies.is_free, model.bodies.is_dynamic, a, ends.Q, self._V_start,
             ends.Q_before, ends.V_before, model.potential.Q_tilde,
@@ -246,7 +247,9 @@ class Adjoint:
             V_bar += h * at_end
             Q_bar += at_end
             end_bar = np.where(on, 0.0, end_bar)
-        of_Q, of_V, of_a, half_bar = self._start.back(k, frame, begun, ends.Q, V_bar, A_bar, start_bar, sums)
+        of_Q, of_V, of_a, half_bar = self._start.back(
+            k, frame, begun, ends.Q, V_bar, A_bar, start_bar, self._exerted_bar(), sums
+        )
         Q_bar += of_Q
         if self.rotors.count:
             self.rotors.begun_with(self._start.by_laws, before)
@@ -265,6 +268,17 @@ class Adjoint:
             of_a += blow.a.slope
         self._loads(k, of_a, ends.Q, Q_bar)
         return before
+
+    def _exerted_bar(self) -> Array:
+        """Adjoints (m,) of what laws with caps have exerted before the end of the step at hand."""
+        laws, smooth = self.model.potential.laws, self.frame.methods.smooth
+        if laws is None:
+            return np.zeros(0)
+        found, c, some = np.zeros(laws.count), laws.coordinates, laws.capped
+        of = laws.of[some]
+        starts = smooth[c.left[of]] & smooth[c.right[of]]
+        found[some] = np.where(starts, self.potential.by_laws[laws.exerted[some]], 0.0)
+        return found
 
     def _struck(self, frame: Frame, ends: Ends, a: Array) -> BlowAdjoint | None:
         """The blow after a step that began with V̂ and accelerations a, None if there is none."""

@@ -65,7 +65,7 @@ def _arrays(simulation: Simulation) -> dict[str, Array]:
     lowered, potential = simulation.joints.lowered, simulation.model.potential
     if potential.laws is not None:
         p = potential.laws.p.copy()
-        known = np.concatenate([potential.laws.start, potential.laws.step])
+        known = np.concatenate([potential.laws.start, potential.laws.step, potential.laws.exerted])
         p[known[known >= 0]] = 0.0
         found["laws"] = np.where(np.isfinite(p), p, 0.0)
     found |= {f"load {k}": load.values.copy() for k, load in enumerate(lowered.loads)}

@@ -112,7 +112,9 @@ class Parameters:
             arrays += [laws.p, laws.scale, *laws.past]
             self._rates = np.flatnonzero(laws.start >= 0)
             self._same = {p + 2: [p], p + 3: [p + 2]}
-            self._starts = dict.fromkeys((p, p + 2, p + 3), laws.start[self._rates])
+            memory = laws.exerted[laws.capped]
+            found_again = np.concatenate([laws.start[self._rates], memory, memory + 3])
+            self._starts = dict.fromkeys((p, p + 2, p + 3), found_again)
         arrays += [terms.p for terms in lowered.terms]
         if potential.exact is not None:
             exact = potential.exact

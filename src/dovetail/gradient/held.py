@@ -329,6 +329,7 @@ class HeldAdjoint:
         known = model.potential.laws
         if laws and known is not None:
             with self._last_scale():
+                known.as_they_are()
                 assemble_laws(known, False, Q, blocks.g, blocks.D, blocks.U)
         for form in forms:
             form.add(share, blocks)

@@ -2,7 +2,7 @@
 
 What a coordinate adds depends on its value x, its rates ∇x·y along motions y, its compliance ∇x·M⁻¹∇x and its second
 rate along V̂. Derivatives of laws by these few numbers, and by parameters, are taken by differences; from there on
-they are carried back by ∇x and ∇²x.
+they are carried back by ∇x and ∇²x. What laws with caps have exerted, S, is part of ℓ with its own adjoint.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dovetail.solver.joint.coordinates import (
     pull_back_slope,
     second_rate,
 )
-from dovetail.solver.joint.law_start import rate_slope, start_of
+from dovetail.solver.joint.law_start import exerted_of, rate_slope, start_of
 from dovetail.solver.joint.laws import Laws
 from dovetail.typing import Array, Flags
 
@@ -43,18 +43,23 @@ def _terms(
 
 @kernel
 def _loss(
-    laws: Laws, i: int, case: tuple[bool, bool], h: float, ratio: float, t: Array, room: Array, d: Array
-) -> float:
+    laws: Laws, i: int, case: tuple[bool, bool], h: float, ratio: float, t: Array, exerted_bar: Array, room: Array,
+    d: Array,
+) -> float:  # fmt: skip
     """ℓ of acting coordinate i with numbers t: rates along the motions, value, compliance, second rate."""
     weight, push, drift = _terms(laws, i, case, h, ratio, t, room, d)
     loss: float = t[_MU2] * push - t[_MU1] * drift - weight * (t[_MU1] * t[_X1] + t[_MU2] * t[_X2])
+    for n in range(laws.first[i], laws.first[i + 1]):
+        m = laws.law[n]
+        if exerted_bar[m] != 0.0:
+            loss += exerted_bar[m] * exerted_of(laws, m, h, t[_X1], h * h * t[_BEND] - t[_X2])
     return loss
 
 
 @kernel
 def _set_linear(
-    laws: Laws, i: int, case: tuple[bool, bool], h: float, ratio: float, t: Array, room: Array, d: Array, bars: Array,
-    k: int,
+    laws: Laws, i: int, case: tuple[bool, bool], h: float, ratio: float, t: Array, exerted_bar: Array, room: Array,
+    d: Array, bars: Array, k: int,
 ) -> None:  # fmt: skip
     """bars[k] += derivatives of ℓ by the numbers that it is linear in."""
     weight, push, drift = _terms(laws, i, case, h, ratio, t, room, d)
@@ -63,16 +68,23 @@ def _set_linear(
     bars[k, _MU2] += push - weight * t[_X2]
     bars[k, _X2] -= weight * t[_MU2]
     bars[k, _BEND] += h * h * weight * t[_MU2]
+    for n in range(laws.first[i], laws.first[i + 1]):
+        m = laws.law[n]
+        carried = exerted_bar[m] * laws.weight[m]
+        bars[k, _X1] -= carried / h
+        bars[k, _X2] += 0.5 * carried / (h * h)
+        bars[k, _BEND] -= 0.5 * carried
 
 
 @kernel
 def start_adjoints(
     laws: Laws, h: float, ratio: float, mass_inverse: Array, smooth: Flags, held: Flags, drifts: bool, steps: Array,
-    Q: Array, Y: Array, bars: Array, p_bar: Array,
+    Q: Array, Y: Array, exerted_bar: Array, bars: Array, p_bar: Array,
 ) -> None:  # fmt: skip
     """bars (c, 10) += derivatives of ℓ by numbers of coordinates, p_bar (3, ·) ← by parameters: now, last, earlier.
 
-    Of bodies that are held (n,), rotors have a part in it; without `drifts` the momentum of Vₙ has none.
+    Of bodies that are held (n,), rotors have a part in it; without `drifts` the momentum of Vₙ has none. exerted_bar (m,)
+    are adjoints of S of laws with caps.
     """
     c = laws.coordinates
     size = 3 * c.widest
@@ -94,7 +106,7 @@ def start_adjoints(
         t[_BEND] = second_rate(n, d2x, dF)  # the last motion is V̂
         pull_back_slope(c, k, dx, J)
         t[_YIELDS] = compliance(J, left, right, mass_inverse)
-        _set_linear(laws, i, case, h, ratio, t, room, d, bars, k)
+        _set_linear(laws, i, case, h, ratio, t, exerted_bar, room, d, bars, k)
         for q in (_VALUE, _VN, _VHAT, _YIELDS):
             kept, step, total = t[q], 2.0 * _PLACE / h, 0.0
             if q == _VALUE:
@@ -103,7 +115,7 @@ def start_adjoints(
                 step = _SHARE * kept
             for shift, weight in ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0)):
                 t[q] = kept + shift * step
-                total += weight * _loss(laws, i, case, h, ratio, t, room, d)
+                total += weight * _loss(laws, i, case, h, ratio, t, exerted_bar, room, d)
             t[q] = kept
             bars[k, q] += total / (12.0 * step)
         for e in range(laws.first[i], laws.first[i + 1]):
@@ -119,7 +131,7 @@ def start_adjoints(
                         continue
                     for shift, weight in ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0)):
                         values[j] = kept + shift * step
-                        total += weight * _loss(laws, i, case, h, ratio, t, room, d)
+                        total += weight * _loss(laws, i, case, h, ratio, t, exerted_bar, room, d)
                     values[j] = kept
                     p_bar[when, j] = total / (12.0 * step)
 

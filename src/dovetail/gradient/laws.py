@@ -61,7 +61,7 @@ def _turn(laws: Laws, m: int, x: float, at: int, count: int, j: int, h: float, r
 
 @kernel
 def _bend(laws: Laws, m: int, x: float, at: int, count: int, j: int, shift: float, room: Array, d: Array) -> float:
-    """s φ″ of law m at x, or of its parabola, with parameter j changed by a shift; a rate law is at rest there."""
+    """s φ″ of law m at x with parameter j changed by a shift; a rate law is at rest there."""
     for i in range(count):
         room[i] = laws.p[at + i]
     if j >= 0:
@@ -70,7 +70,7 @@ def _bend(laws: Laws, m: int, x: float, at: int, count: int, j: int, shift: floa
         room[laws.start[m] - at] = x
     d[:] = 0.0
     call_law(laws.address[m], x, room, 0, d)
-    bend: float = laws.scale[m] * max(d[1], d[2])
+    bend: float = laws.scale[m] * d[1]
     return bend
 
 

@@ -114,10 +114,8 @@ class AdjointSystem:
         """
         potential = self._model.potential
         if potential.laws is not None:
-            potential.laws.parabolas = 0
+            potential.laws.as_they_are()
         potential.assemble(at, True, self._active, self.blocks, with_contact=False)
-        if potential.laws is not None:
-            potential.laws.parabolas = 1
         if contact is not None:
             contact.assemble(self.blocks)
         if potential.exact is not None:

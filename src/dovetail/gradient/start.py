@@ -49,6 +49,7 @@ class Begun:
     """A start: its bodies (n,), V̂ and x, multipliers m₁, m₂ (r, 3), and the acceleration a (n, 4, 3) by loads.
 
     V_before, half    what stands for Vₙ, and ½hφf (n, 4, 3) in touch
+    weight            of laws (m,) in P
     """
 
     active: Indices
@@ -58,6 +59,12 @@ class Begun:
     a: Array
     V_before: Array
     half: Array | None = None
+    weight: Array | None = None
+
+    def acceleration(self, h: float) -> Array:
+        """Â (n, 4, 3)."""
+        found: Array = self.x.reshape(self.V.shape) / (-h * h)
+        return found
 
 
 class StartAdjoint:
@@ -86,33 +93,52 @@ class StartAdjoint:
         turn_to_acceleration(mass, active, start.filtered, h, a, Q, start.V, g)
         curve_rows(potential.slides, start.V, h, g)
         if potential.laws is not None:
-            curve_laws(potential.laws, start, known.weight, g)
+            curve_laws(potential.laws, start, active, known.weight, g)
         if exact is not None:
             exact.add_curvature(h, Q, start.V, g)
         x2, m2 = self._system.solve(g, active)
         self._system.swap()
-        return Begun(active, V_hat, x2, (m1, m2), a.copy(), V, half)
+        weight = None if potential.laws is None else potential.laws.weight.copy()
+        return Begun(active, V_hat, x2, (m1, m2), a.copy(), V, half, weight)
 
     def back(
-        self, k: int, frame: Frame, begun: Begun, Q: Array, V_bar: Array, A_bar: Array, start_bar: Array, sums: Sums
-    ) -> tuple[Array, Array, Array, Array]:
+        self, k: int, frame: Frame, begun: Begun, Q: Array, V_bar: Array, A_bar: Array, start_bar: Array,
+        exerted_bar: Array, sums: Sums,
+    ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
         """Adjoints of Qₙ, Vₙ, the accelerations at Qₙ and ½hφf (n, 4, 3), from those of V̂ and Â; start_bar (c,) is that
-        of what rate laws take for xₙ. It is the start that was begun last; V_bar is overwritten.
+        of what rate laws take for xₙ, exerted_bar (m,) of S of laws with caps. It is the start that was begun last;
+        V_bar is overwritten.
         """
         h, V, active, system, mass = frame.h, begun.V_before, begun.active, self._system, self._model.bodies.mass
         Q_bar, Vn_bar, half_bar, unused, a_bar = np.zeros((5, *Q.shape))
         system.recall(Q, active)
         self.by_laws.fill(0.0)
-        mu2, nu2 = system.solve(A_bar * (-1.0 / (h * h)), active)
+        x_bar = A_bar * (-1.0 / (h * h))
+        if exerted_bar.any():
+            self._exerted_back(begun, Q, h, exerted_bar, V_bar, x_bar)
+        mu2, nu2 = system.solve(x_bar, active)
         # ℓ is linear in its adjoints: first what the second system asks of V̂ too, then the first
-        by_Vn = Vn_bar, half_bar
-        self._pull(k, frame, begun, (Q, V), (None, None, mu2, nu2), start_bar, sums, (Q_bar, *by_Vn))
+        by_Vn, bars = (Vn_bar, half_bar), (start_bar, exerted_bar)
+        self._pull(k, frame, begun, (Q, V), (None, None, mu2, nu2), bars, sums, (Q_bar, *by_Vn))
         hand_on(active, half_bar, V_bar, Vn_bar)
         mu1, nu1 = system.solve(V_bar, active)
         self._pull(k, frame, begun, (Q, V), (mu1, nu1, None, None), None, sums, (Q_bar, Vn_bar, unused))
         momenta = (V, begun.V, begun.x, begun.a)
         momentum_back(mass, active, h, momenta, (mu1, mu2), Vn_bar, a_bar, sums.constant["mass"])
         return Q_bar, Vn_bar, a_bar, half_bar
+
+    def _exerted_back(
+        self, begun: Begun, Q: Array, h: float, exerted_bar: Array, V_bar: Array, x_bar: Array
+    ) -> None:  # fmt: skip
+        """V_bar, x_bar += what S of laws with caps depends on by the rates along V̂ and x, which ℓ has not."""
+        laws = self._model.potential.laws
+        assert laws is not None and begun.weight is not None
+        c, carried = laws.coordinates, exerted_bar * begun.weight
+        J = c.derivatives(Q, begun.V)[1]
+        for side, bodies in enumerate((c.left, c.right)):
+            along = J[laws.of, side].reshape(-1, 4, 3) * carried[:, None, None]
+            np.add.at(V_bar, bodies[laws.of], -along / h)
+            np.add.at(x_bar, bodies[laws.of], 0.5 * along / (h * h))
 
     def filter_adjoint(
         self, k: int, frame: Frame, Q: Array, V: Array, active: Indices, mu: Array, y: Array, sums: Sums,
@@ -133,12 +159,12 @@ class StartAdjoint:
 
     def _pull(
         self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array],
-        adjoints: tuple[Array | None, Array | None, Array | None, Array | None], start_bar: Array | None, sums: Sums,
-        out: tuple[Array, Array, Array], stiff: bool = False, with_laws: bool = False,
+        adjoints: tuple[Array | None, Array | None, Array | None, Array | None],
+        law_bars: tuple[Array, Array] | None, sums: Sums, out: tuple[Array, Array, Array], stiff: bool = False, with_laws: bool = False,
     ) -> None:  # fmt: skip
         """`out` += derivatives of ℓ by Qₙ, Vₙ and the rate of curvatures (n, 4, 3), sums += those by parameters.
 
-        adjoints are μ₁, ν₁, μ₂, ν₂; None for those of a system that does not count.
+        adjoints are μ₁, ν₁, μ₂, ν₂; None for those of a system that does not count. For law_bars see `back`.
         `stiff`: exact joints count as penalties; for `with_laws` see `filter_adjoint`.
         """
         h, (Q, V), (Q_bar, _, V_bar), by = frame.h, ends, out, sums.constant
@@ -165,7 +191,7 @@ class StartAdjoint:
             by["slides/K"] += K_bar
             by["slides/W"] += W_bar
         combined = None if stiff else [part[after:, 0] for part in parts]
-        self._coordinates(k, frame, (*motions, V, rate), combined, with_laws, Q, start_bar, sums, out)
+        self._coordinates(k, frame, (*motions, V, rate), combined, with_laws, Q, law_bars, sums, out)
 
     def _add_bends(self, laws: Laws, bars: Array, Y: Array, p_bar: Array, steps: Array) -> None:
         """bars (c, 10) −= derivatives of Σ s φ″ (∇x·μ₁)(∇x·V̂), p_bar ← minus those by parameters."""
@@ -181,7 +207,7 @@ class StartAdjoint:
 
     def _coordinates(
         self, k: int, frame: Frame, motions: tuple[Array, ...], parts: list[Array] | None, with_laws: bool, Q: Array,
-        start_bar: Array | None, sums: Sums, out: tuple[Array, Array, Array],
+        law_bars: tuple[Array, Array] | None, sums: Sums, out: tuple[Array, Array, Array],
     ) -> None:  # fmt: skip
         """The part of laws and of rows on coordinates; motions are μ₁, V̂, μ₂, x, Vₙ and that of curvatures.
 
@@ -201,12 +227,16 @@ class StartAdjoint:
             p_bar = np.zeros((3, len(laws.p)))
             steps = np.stack([steps_of(p, self._is_place) for p in (laws.p, *laws.past)])
             smooth, held, inverse = frame.methods.smooth, frame.methods.held, model.bodies.mass_inverse
-            start_adjoints(laws, h, frame.ratio, inverse, smooth, held, parts is not None, steps, Q, Y, bars, p_bar)
+            exerted_bar = np.zeros(laws.count) if law_bars is None else law_bars[1]
+            drifts = parts is not None
+            start_adjoints(
+                laws, h, frame.ratio, inverse, smooth, held, drifts, steps, Q, Y, exerted_bar, bars, p_bar
+            )  # fmt: skip
             self.by_laws += p_bar[0]
             starts = smooth[c.left] & smooth[c.right]
-            if start_bar is not None:
-                bars[:, VALUE] += start_bar
-                bars[:, VHAT] += np.where(starts, 0.5 * h * start_bar, 0.0)
+            if law_bars is not None:
+                bars[:, VALUE] += law_bars[0]
+                bars[:, VHAT] += np.where(starts, 0.5 * h * law_bars[0], 0.0)
             for back in range(3):
                 sums.law_steps[k + 2 - back] += p_bar[back]
             if with_laws:

@@ -17,6 +17,7 @@ import numpy as np
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.laws import law_slopes, steps_of
 from dovetail.gradient.rubbing import RubbingContact
+from dovetail.solver.joint.law_start import accept_start
 from dovetail.typing import Array
 
 __all__ = ["push_forward"]
@@ -42,7 +43,7 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
     rates = np.zeros(0, np.int64) if laws is None else np.flatnonzero(laws.start >= 0)
     rotors, changed = adjoint.rotors, np.zeros(0, np.int64)  # parameters of laws that change with the start
     if laws is not None:
-        changed = np.concatenate([laws.start[rates], rotors.places()])
+        changed = np.concatenate([laws.start[rates], rotors.places(), laws.exerted[laws.capped]])
 
     dV_before, dhalf = adjoint.touch_ahead(dQ, dV, push)
     V_before = ends.V if grip is None else grip.V_start.value
@@ -61,7 +62,12 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
         smooth = frame.methods.smooth[c.left] & frame.methods.smooth[c.right] & (begun is not None)
         begins = np.where(smooth, x + 0.5 * h * speed, x)[laws.of[rates]]
         aims = rotors.predicted(frame.methods, h, ends, Q, V, begun) if rotors.count else np.zeros(0)
-        return np.concatenate([V.ravel(), a.ravel(), begins, aims])
+        exerted = np.zeros(len(laws.capped))
+        if begun is not None:
+            A = begun.acceleration(h)
+            accept_start(laws, h, V, A, A, model.bodies.is_free, frame.methods.smooth)
+            exerted = laws.p[laws.exerted[laws.capped]]
+        return np.concatenate([V.ravel(), a.ravel(), begins, aims, exerted])
 
     moved, n = _along(start, _STEP / size), dQ.size
     dV_start, da = moved[:n].reshape(dQ.shape), moved[n : 2 * n].reshape(dQ.shape)

@@ -99,8 +99,8 @@ class Changes(BodyMaking, FreeJointMaking):
         return self._burdens or self._weigh()
 
     def _weigh(self) -> dict[tuple[str, str], Burden]:
-        gravity = float(np.linalg.norm(np.asarray(self._scene.config["gravity"], float)))
-        return burdens(self._joints.values(), self._couplings.values(), max(gravity, GRAVITY))
+        gravity = np.ravel(np.asarray(self._scene.config["gravity"], float))
+        return burdens(self._joints.values(), self._couplings.values(), gravity, GRAVITY)
 
     @property
     def started(self) -> bool:

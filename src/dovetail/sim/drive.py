@@ -28,6 +28,8 @@ _FARTHEST = 1e6
 """Times the inertia of the body next to it, up to which all that hangs on that counts: the linear system still solves a
 gain of 1e10 times its inertia to six digits.
 """
+_LEAST = 0.2
+"""Of its cap, with which a drive speeds up at least: gravity does not take the most that it can in all poses."""
 _LIVELY = 10.0
 """Times its weight, with which a drive without gains of its own moves what hangs on it, stretched out."""
 
@@ -46,11 +48,13 @@ class Drive(Handle):
     | `max_velocity` | rad/s or m/s | the fastest that it drives: beyond that it brakes; default inf |
     | `effort` | N·m or N | what it exerted in the last step, positive where it increases x |
 
-    The effort is that of the end of a step, so that any gain is stable at any dt.
+    The effort is the mean over a step, of a controller at its end or both ends, so that any gain is stable at any dt.
+    It is a constant force where it is at its strongest, and never more.
 
     Without gains of its own a drive goes to a target that jumps with the acceleration that ten times the weight of all
     that it moves would give it, stretched out away from the joint: bodies beyond it, and what is coupled to it.
-    It brakes in time to stop there. A target that moves slower than what it can stop in a step is followed without lag,
+    Where `max_effort` allows less, it is all that this leaves beside the weight along the coordinate. It brakes in time to
+    stop there, with nine tenths of that acceleration. While it moves away from its target, it never pushes it on. A target that moves slower than what it can stop in a step is followed without lag,
     a faster one at the distance that it takes to stop. It stays within the limits of its joint, whatever the target.
     With gains of its own it is what these make of it.
     """
@@ -91,7 +95,7 @@ class Drive(Handle):
             own = self._coordinate.inertia
             inertia, holds = min(max(burden.inertia, own), _FARTHEST * own), self.stiffness > 0.0
             self._set(stiffness=self._stiff(inertia) * holds, damping=self._viscous(inertia) * (not holds))
-        spare = 0.5 * max(cap - burden.load, 0.2 * cap)  # half of what gravity leaves; the rest is for other loads
+        spare = max(cap - burden.carried, _LEAST * cap)
         effort = min(_LIVELY * burden.load, spare) if self._firm else math.inf
         self._set(acceleration=effort / burden.inertia or math.inf)
         self._firm_brake(max(burden.inertia, self._coordinate.inertia))

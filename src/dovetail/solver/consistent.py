@@ -93,7 +93,7 @@ def consistent_start(
         _solve(model, start, filter_of(model, rest), model.directions.blocks, half, a, total, inner)
         model.directions.filtered = rest
     if model.potential.laws is not None:
-        accept_start(model.potential.laws, h, V, methods.smooth)
+        accept_start(model.potential.laws, h, V, total, inner, bodies.is_free, methods.smooth)
     return V, total, inner
 
 
@@ -161,7 +161,7 @@ def assemble_filter(model: Model, start: Start, active: Indices, blocks: Blocks)
         return weight  # lone bodies
     start_rows(potential.points, potential.slides, potential.constraints, active, start.Q, blocks)
     if laws is not None:
-        start_laws(laws, start, g, D, U, weight)
+        start_laws(laws, start, active, g, D, U, weight)
     for other in potential.others:
         other.add_start(start, blocks)
     return weight
@@ -225,7 +225,7 @@ def _solve(
     if blocks is model.directions.blocks:
         curve_rows(potential.slides, V, h, g)
         if laws is not None:
-            curve_laws(laws, start, weight, g)
+            curve_laws(laws, start, active, weight, g)
         if exact is not None:
             exact.add_curvature(h, Q, V, g)
         for other in potential.others:

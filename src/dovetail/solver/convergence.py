@@ -6,6 +6,8 @@ followed by one of at most s₂²/s₁, that is not taken if it is well within t
 A straight step that turns bodies stretches them (`move` in iterate.py), and the stress of that leads the next one
 astray: after such a step nothing is predicted. So all steps but the last are curved where bodies turn.
 
+No step is the last in which a drive comes to its cap, or off it: Newton's method has not seen that (caps.py).
+
 Sizes are in units of the tolerances; `before` are those of the last steps, infinite where these tell nothing. No step
 is the last one that changes forces by more than a share of the loads (`changing`, see steady.py).
 """
@@ -39,7 +41,7 @@ def settle(s: Islands, ccd_tol: float) -> int:
     """
     left = 0
     for m in range(s.count):
-        fits = s.size[m] <= 1.0 and not s.changing[m]
+        fits = s.size[m] <= 1.0 and not s.changing[m] and not s.bends[m]
         s.done[m] = 1 if s.running[m] and fits and s.alpha[m] >= ccd_tol else 0
         if s.running[m] and not s.done[m]:
             left += 1
@@ -57,7 +59,8 @@ def predict_last(s: Islands, straight: bool, settled: bool) -> int:
     for m in range(s.count):
         rate = 0.0 if straight else s.rate[m]
         more = s.running[m] and not s.done[m] and not s.guarded[m]
-        s.last[m] = 1 if settled and more and not s.changing[m] and _is_last(s.size[m], s.before[m]) else 0
+        may_end = settled and more and not s.changing[m] and not s.bends[m]
+        s.last[m] = 1 if may_end and _is_last(s.size[m], s.before[m]) else 0
         s.curved[m] = 1 if more and not s.last[m] and rate > _STRAIGHT else 0
         s.before[m] = s.size[m] if not s.guarded[m] and (s.curved[m] or rate <= _STRAIGHT) else math.inf
     count = 0
@@ -112,11 +115,11 @@ def continue_trials(s: Islands, more: bool) -> tuple[int, int]:
         if not s.tried[m]:
             continue
         rate = s.rate[m]
-        if not s.size[m] < _CONTRACTION * s.shortest[m]:
+        if not s.bends[m] and not s.size[m] < _CONTRACTION * s.shortest[m]:
             s.tried[m] = 0
-        s.shortest[m] = s.size[m]
+        s.shortest[m] = math.inf if s.bends[m] else s.size[m]
         is_small = s.size[m] <= 1.0 or _is_last(s.size[m], s.before[m])
-        s.last[m] = 1 if is_small and not s.changing[m] else 0
+        s.last[m] = 1 if is_small and not s.changing[m] and not s.bends[m] else 0
         s.curved[m] = 1 if s.tried[m] and more and not s.last[m] and rate > _STRAIGHT else 0
         s.before[m] = s.size[m] if s.curved[m] or rate <= _STRAIGHT else math.inf
         left += s.tried[m]

@@ -69,6 +69,7 @@ class Descent(Record):
     y, found (n, 12)   the step, and where directions are found
     swept (n,)       1 for bodies that a sweep has had; `sweeps` says whether there is one
     stays, waits     by island: whether it stays near the guess; room
+    part, begins (m,)   of laws, see caps.py
     skip             whether no energy means anything at the guess
     asked (3,)       whether exact joints may be open; how many trials there may be; ccd_tol
     worst (1,)       how far the last y leaves exact joints open
@@ -95,6 +96,8 @@ class Descent(Record):
     sweeps: int = integer()
     stays: Array = f8(1)
     waits: Indices = i8(1)
+    part: Indices = i8(1)
+    begins: Indices = i8(1)
     skip: int = integer()
     asked: Array = f8(1)
     worst: Array = f8(1)
@@ -107,7 +110,7 @@ def nowhere(bodies: int, numbers: Array) -> Descent:
         words=none, results=np.zeros(0), watching=none, at_start=-1, between=places, close=none, export=none,
         direct=places, look=places, record=none, commit=places, present=none, numbers=numbers, Q=states,
         E=np.zeros((0, bodies)), y=np.zeros((0, 12)), found=np.zeros((0, 12)), swept=none, sweeps=0,
-        stays=np.zeros(0), waits=none, skip=0, asked=np.zeros(3), worst=np.zeros(1),
+        stays=np.zeros(0), waits=none, part=none, begins=none, skip=0, asked=np.zeros(3), worst=np.zeros(1),
     )  # fmt: skip
 
 
@@ -229,6 +232,8 @@ def _descend(d: Descent, s: Islands) -> tuple[int, int]:
             for x in range(3):
                 d.y[b, 3 * i + x] = Q[0, b, i, x] - Q[1, b, i, x] if s.of[b] >= 0 else 0.0
     begin_islands(s)
+    for i in range(len(d.part)):
+        d.part[i] = d.begins[i]
     _run(d, d.at_start, ENERGIES)
     if not _is_finite(d.E[0]) or not _is_covered(d, 2):
         return GIVEN_UP, 0

@@ -89,8 +89,8 @@ def footing_of(
     curved = [program.add(turn_to_acceleration, mass, free, start.filtered, h, a, Q, V, g)]
     curved.append(program.add(curve_rows, slides, V, h, g))
     if laws is not None:
-        assembled.append(program.add(start_laws, laws, start, g, D, U, weight))
-        curved.append(program.add(curve_laws, laws, start, weight, g))
+        assembled.append(program.add(start_laws, laws, start, free, g, D, U, weight))
+        curved.append(program.add(curve_laws, laws, start, free, weight, g))
     if exact is not None:
         known = exact.constraints
         if not exact.is_linear:
@@ -104,7 +104,7 @@ def footing_of(
     to_acceleration = [*curved, *solved, *restricted[1], *model.loads.bind_end(program, h, Q, V, a_end)]
     to_acceleration.append(program.add(close_start, free, h, g, -1.0, a_end, total, inner))
     if laws is not None:
-        to_acceleration.append(program.add(accept_start, laws, h, V, methods.smooth))
+        to_acceleration.append(program.add(accept_start, laws, h, V, total, inner, free, methods.smooth))
     return Footing(
         assemble=np.array(assembled), factor=factored, to_velocity=np.array(to_velocity),
         to_acceleration=np.array(to_acceleration), g=g, gradient=np.zeros_like(g),

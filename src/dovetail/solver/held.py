@@ -200,6 +200,7 @@ def _yield(model: Model, state: State, active: Indices, rigour: Array, r: Array)
     blocks = directions.blocks
     assemble_filter(model, model.start, active, blocks)
     if laws is not None:
+        laws.as_they_are()
         assemble_laws(laws, False, Q, blocks.g, blocks.D, blocks.U)
     if contact is not None:
         contact.add_resistance(Q, state.Q_before, h, contact.press(Q, h), active, rigour, blocks)

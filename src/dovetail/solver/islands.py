@@ -96,6 +96,7 @@ class Islands(Record):
     changing                       1 where the step changes forces too much to be the last (steady.py)
     total, limit, noise            energy, what it must not exceed, and what of that round-off may make
     done, last, curved             1 where it ends, where a whole step is the last, where the step is curved
+    bends, bent                    1 where a drive comes to its cap within the step, or off it; how often, see caps.py
     tried, shortest, ended         islands that are tried on the guess, see convergence.py
 
     are_by_joints says whether joints alone make the islands.
@@ -128,6 +129,8 @@ class Islands(Record):
     done: Indices = i8(1)
     last: Indices = i8(1)
     curved: Indices = i8(1)
+    bends: Indices = i8(1)
+    bent: Indices = i8(1)
     tried: Indices = i8(1)
     shortest: Array = f8(1)
     ended: Indices = i8(1)
@@ -259,7 +262,7 @@ def begin_islands(s: Islands) -> None:
     restart_islands(s)
     for m in range(s.count):
         s.before[m] = math.inf
-        s.guarded[m] = s.taken[m] = 0
+        s.guarded[m] = s.taken[m] = s.bent[m] = 0
     for b in range(len(s.of)):
         s.gaps[b] = 0
         if s.of[b] >= 0:

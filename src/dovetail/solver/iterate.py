@@ -125,7 +125,7 @@ def shorten(s: Islands, halve: bool) -> int:
     """How many searching islands have energies above their limit; their α is halved."""
     rising = 0
     for m in range(s.count):
-        if s.running[m] and not s.done[m] and not s.total[m] <= s.limit[m]:
+        if s.running[m] and not s.done[m] and not s.bends[m] and not s.total[m] <= s.limit[m]:
             rising += 1
             if halve:
                 s.alpha[m] *= 0.5

@@ -21,6 +21,7 @@ from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import damp, measure, move, move_some, set_limits, shorten, total_by_island
 from dovetail.solver.joint.combined import assemble_combined, linearise_combined
 from dovetail.solver.joint.constraints import add_merits
+from dovetail.solver.joint.caps import mark_bends
 from dovetail.solver.joint.laws import assemble_laws, law_energies
 from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_energies
 from dovetail.solver.linear.cholesky import factor, solve
@@ -152,6 +153,7 @@ def advance(
         numbers[STEP], numbers[RATE] = measure(centre, half, s, y, numbers[STEP_TOL], numbers[RATE_TOL])
     if phases & (DECIDE | TRIAL):
         mark_stresses(p.weights, p.Q_tilde, s, y, Q, numbers[RATE_TOL])
+        mark_bends(laws, s, y)
     if phases & DECIDE:
         numbers[LEFT] = settle(s, numbers[CCD_TOL])
         numbers[CURVED] = predict_last(s, numbers[STRAIGHT] != 0.0, numbers[SETTLED] != 0.0)

@@ -33,6 +33,7 @@ from dovetail.typing import Array, Indices
 
 __all__ = ["Evaluation", "Potential"]
 
+_NO_LAWS = np.zeros(0, np.int64)
 _WHOLE = phases.BODIES | phases.JOINTS | phases.FACTOR
 _COST = 150.0  # [ns] of the derivatives of a body
 _COST_TO_WEIGH = 12.0  # [ns] of a body that is moved, and of its energy
@@ -214,12 +215,19 @@ class Potential:
     def begin(self) -> None:
         """Start Newton's method: there was no direction yet."""
         self._standard.last.fill(0.0)
+        if self.laws is not None:
+            np.copyto(self.laws.part, self.laws.begins)
 
     def bind(self, program: Program, y: Array, at: tuple[Array, Array], to: tuple[Array, Array]) -> int:
         """The place of `run` with these arrays in a program, states being Q and E; phases are as `numbers` says."""
         return program.add(
             advance, self._standard, *self._kinds, self.constraints, self.islands, y, *at, *to, self.numbers
         )
+
+    @property
+    def parts(self) -> tuple[Indices, Indices]:
+        """Parts of laws with a cap that Newton's method takes, see caps.py; and which it begins with."""
+        return (_NO_LAWS, _NO_LAWS) if self.laws is None else (self.laws.part, self.laws.begins)
 
     @property
     def last(self) -> Array:

@@ -286,7 +286,7 @@ class Quiet:
             bound = [sweep.bind(program, at, active, found) for at in Q[1:]]
             direct, self._weighed = [places for places, _ in bound], [weights for _, weights in bound]
             export = sweep.bind_export(program, swept)
-        close = [-1, -1]
+        (part, begins), close = potential.parts, [-1, -1]
         if exact is not None and (sweep is None or sweep.are_curved):
             close = [exact.bind(program, sweep is not None, directions.blocks, active, at, y) for at in Q[1:]]
         self._watching, places = watching(self.watched, Q, y)
@@ -297,8 +297,8 @@ class Quiet:
             direct=np.array(direct), close=np.array(close), export=np.array(export, np.int64),
             watching=self._watching.words(), **places, present=np.ones(len(self.watched), np.int64),
             numbers=potential.numbers, Q=Q, E=E, y=y, found=found, swept=swept, sweeps=int(sweep is not None),
-            stays=np.zeros(n), waits=np.zeros(n, np.int64), skip=int(model.all_exact),
-            asked=np.zeros(3), worst=np.zeros(1),
+            stays=np.zeros(n), waits=np.zeros(n, np.int64), part=part, begins=begins,
+            skip=int(model.all_exact), asked=np.zeros(3), worst=np.zeros(1),
         )  # fmt: skip
 
     def _plotted(self, d: Descent, h: float, methods: Methods) -> Course:
@@ -343,7 +343,7 @@ class Quiet:
                 acceleration += [program.add(push_ahead, Q, push), *to_acceleration]
                 last.append(program.add(close_start, others, h, lawful[1], -1.0, a_end, total, inner))
             if potential.laws is not None:
-                last.append(program.add(accept_start, potential.laws, h, V_start, methods.smooth))
+                last.append(program.add(accept_start, potential.laws, h, V_start, total, inner, free, methods.smooth))
         else:
             total, inner = a, A
         table, is_dynamic = methods.prediction, bodies.is_dynamic

@@ -80,7 +80,7 @@ class Repose(Record):
     counts                how many there are of what
     by_contacts, by_frictions, by_both, by_known     words that say how many
     start, islands, blocks, survey, friction         of the model
-    numbers, last         of the potential; asked are entries of `numbers` that are told in the beginning
+    numbers, last, part, begins   of the potential; asked are entries of `numbers` that are told in the beginning
     Q (3, n, 4, 3)        the start, the guess and the end
     V, A, Q_before, moved         of the start; the way of the last step
     E (2, n), E_contact (n,)      energies at the start and at the end; those of contacts
@@ -116,6 +116,8 @@ class Repose(Record):
     numbers: Array = f8(1)
     asked: Array = f8(1)
     last: Array = f8(2)
+    part: Indices = i8(1)
+    begins: Indices = i8(1)
     Q: Array = f8(4)
     V: Array = f8(3)
     A: Array = f8(3)
@@ -221,6 +223,8 @@ def _begin(r: Repose) -> bool:
         return False
     begin_islands(s)
     _fill(r.last, 0.0)
+    for m in range(len(r.part)):
+        r.part[m] = r.begins[m]
     if _run(r, _HOLD) != 0:
         return False
     for b in range(len(r.commits)):

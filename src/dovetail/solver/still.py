@@ -245,10 +245,12 @@ class Still:
         counted = {
             name: np.array(getattr(made, name)) for name in ("by_contacts", "by_frictions", "by_both", "by_known")
         }
+        part, begins = potential.parts
         self._repose = Repose(
             h=h, words=words, results=words.view(np.float64), calls=np.array([calls[name] for name in CALLS]),
             counts=np.zeros(COUNTS, np.int64), start=start, islands=islands, blocks=blocks, survey=contact.found,
-            friction=contact.friction, numbers=potential.numbers, asked=asked, last=potential.last, Q=Q, V=V, A=A,
+            friction=contact.friction, numbers=potential.numbers, asked=asked, last=potential.last,
+            part=part, begins=begins, Q=Q, V=V, A=A,
             Q_before=Q_before, moved=moved, E=E, E_contact=contact.E_found, way=way, y=y, before=before,
             rubbing=rubbing, rubbed=made.rubbed, pushes=out, carried=start.carried, known=made.known, past=made.past,
             keys=made.keys, force=made.force, load=made.load, pairs=made.pairs, commits=contact.watch.commits,

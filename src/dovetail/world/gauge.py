@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dovetail.kernel.program import Program
-from dovetail.solver.joint.laws import LawBatch, law_slopes
+from dovetail.solver.joint.laws import LawBatch, law_efforts
 from dovetail.typing import Array, Indices
 from dovetail.world.counted import OPENED
 
@@ -45,6 +45,7 @@ class Gauge:
         return [(use.laws, use.rows.start) for use in sorted(found, key=lambda use: order.index(id(use.laws)))]
 
     def bind(self, program: Program, batch: LawBatch, out: Array) -> int:
-        """The place of what finds the slopes (m,) of the laws of a batch, without their scale."""
-        c = self.simulation.joints.coordinates
-        return program.add(law_slopes, batch.law.address, batch.of, c.value, batch.p, out)
+        """The place of what finds the efforts (m,) of a batch of laws with a cap; no others need the length of a step."""
+        c, columns = self.simulation.joints.coordinates, (batch.step, batch.exerted)
+        assert batch.exerted >= 0
+        return program.add(law_efforts, batch.law.address, batch.of, c.value, batch.p, batch.scale, *columns, 1.0, out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.constitution.laws import TARGET, Hold, Limit, Servo
+from dovetail.constitution.laws import BEGUN, SIDE, STIFFNESS, TARGET, Hold, Limit, Servo
 from dovetail.constitution.place import Place
 from dovetail.constitution.terms import Parameter
 from dovetail.errors import ConstitutionError
@@ -167,14 +167,17 @@ class _LawRefresh:
                 held, here = read[self._hold] != 0.0, self._lowered.coordinates.value[self._base]
                 laws.p[held, column.number] = laws.past[:, held, column.number] = here[held]
         if isinstance(word, Servo):
-            there = np.isfinite(self._accelerations(read))
-            laws.p[there, TARGET] = laws.past[:, there, TARGET] = self._lowered.coordinates.value[laws.of[there]]
+            there, values = np.isfinite(self._accelerations(read)), self._lowered.coordinates.value[laws.of]
+            laws.p[there, TARGET] = laws.past[:, there, TARGET] = values[there]
+            laws.p[:, BEGUN] = laws.past[:, :, BEGUN] = values
 
     def shift(self, read: Array, by: Array) -> None:
         """Coordinates were put elsewhere, by so much: the targets of past steps go along."""
         here, laws = np.isfinite(self._accelerations(read)), self.laws
         laws.p[here, TARGET] += by[laws.of[here]]
         laws.past[:, here, TARGET] += by[laws.of[here]]
+        laws.p[:, BEGUN] += by[laws.of]
+        laws.past[:, :, BEGUN] += by[laws.of]
 
     def _accelerations(self, read: Array) -> Array:
         found: Array = np.where(self._acceleration < 0, np.inf, read[self._acceleration])
@@ -314,11 +317,11 @@ class JointRefresh:
     def _approaching(self, laws: Laws | None) -> Approaches:
         """All servos that may have an acceleration; each of their batches fills its part."""
         none: Indices = np.zeros(0, np.int64)
-        of, at = [none], [none]
+        of, at = [none], [np.zeros((0, 4), np.int64)]
         for law in self._servos:
             assert laws is not None
             of.append(law.laws.of)
-            at.append(laws.at[law.laws.rows] + TARGET)
+            at.append(laws.at[law.laws.rows][:, None] + np.array([TARGET, SIDE, BEGUN, STIFFNESS]))
         found, begin = Approaches(np.concatenate(of), np.concatenate(at)), 0
         for law in self._servos:
             end = begin + law.laws.count

@@ -75,7 +75,7 @@ class JointResults:
                 writer.values[batch.effort] = 0.0
         for batch in self._laws:
             if batch.effort is not None:
-                writer.values[batch.effort] -= batch.laws.slopes(lowered.coordinates) / (h * h)
+                writer.values[batch.effort] += batch.laws.efforts(lowered.coordinates, h)
             if batch.violation.size:
                 x, (lower, upper) = lowered.coordinates.value[batch.base], batch.laws.p[batch.rows, :2].T
                 writer.put(batch.violation, np.maximum(0.0, np.maximum(x - upper, lower - x)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -81,12 +80,12 @@ class Readings:
 
 
 class _Efforts:
-    """What drives exert, and loads on coordinates, in the last step: −φ′/h² summed over laws (joint_results.py)."""
+    """What drives exert, and loads on coordinates, in the last step, summed over laws (joint_results.py)."""
 
     def __init__(self, mechanisms: Sequence[Mechanism], gauges: Sequence[Gauge]) -> None:
         program, self._gauges, self._size = Program(), gauges, len(mechanisms[0])
         self._loads = AttributeReader()
-        places, slopes, scales, of, rounds = [], list[int](), list[int](), list[int](), list[int]()
+        places, efforts, of, rounds = [], list[int](), list[int](), list[int]()
         self._loaded: list[int] = []
         at: list[Indices] = []
         known: dict[int, Array] = {}
@@ -96,15 +95,14 @@ class _Efforts:
                 if id(batch) not in known:
                     known[id(batch)] = np.zeros(batch.count)
                     places.append(gauge.bind(program, batch, known[id(batch)]))
-                for found, array in ((slopes, known[id(batch)]), (scales, batch.scale)):
-                    found.append(array.__array_interface__["data"][0] + 8 * row)
+                efforts.append(known[id(batch)].__array_interface__["data"][0] + 8 * row)
                 of.append(number)
                 rounds.append(order)
             if c.load is not None:
                 self._loaded.append(number)
                 at.append(self._loads.ask(c.joint.attributes, c.load_name)[:1])
         self._program, self._words, self._places = program, program.words(), np.array(places, np.int64)
-        self._slopes, self._scales = _Numbers(slopes), _Numbers(scales)
+        self._known, self._efforts = known, _Numbers(efforts)
         self._of, self._rounds = np.array(of, np.int64), np.array(rounds, np.int64)
         self._at = _joined(at)
 
@@ -112,11 +110,11 @@ class _Efforts:
         """(n · k,)"""
         if not run(self._words, self._places):
             raise RuntimeError("Worlds.effort: a law has failed")
-        h = np.repeat([gauge.simulation.state.dt_before or math.inf for gauge in self._gauges], self._size)
-        found, pushes = np.zeros(len(h)), self._slopes.read() * self._scales.read() / (h * h)[self._of]
+        moved = np.repeat([gauge.simulation.state.dt_before > 0.0 for gauge in self._gauges], self._size)
+        found, pushes = np.zeros(len(moved)), np.where(moved[self._of], self._efforts.read(), 0.0)
         for order in range(self._rounds.max(initial=-1) + 1):
             chosen = self._rounds == order
-            found[self._of[chosen]] -= pushes[chosen]
+            found[self._of[chosen]] += pushes[chosen]
         self._loads.read()
         found[self._loaded] += self._loads.values[self._at]
         return found

@@ -4,15 +4,10 @@ Three kinds, all on flat arrays (component a of row r of F is F[3*r + a]):
 
     energy       psi(F, p, exact, g, H) → ψ        g (3m) ← ∂ψ/∂F,  H (3m·3m) ← ∂²ψ/∂F²;  m rows, parameters p
     coordinate   x(F, exact, dx, d2x) → x          dx (3m) ← ∂x/∂F, d2x (3m·3m) ← ∂²x/∂F² (not read with exact = 0)
-    law          phi(x, p, d) → φ                  d[0] ← φ′, d[1] ← φ″, and d[2], see below, where that is larger
+    law          phi(x, p, d) → φ                  d[0] ← φ′, d[1] ← φ″
 
 g, H, dx, d2x arrive filled with zeros. With exact = 0 an energy must return a positive semi-definite H (drop what
 might not be); with exact = 1 the true one. A law must have φ″ ≥ 0.
-
-A law that goes on as a straight line beyond a narrow parabola, such as a drive at its strongest, says nothing of that
-parabola by φ″ = 0: Newton leaps over it, back and forth. d[2] is the curvature of the parabola that touches φ at x, has
-its minimum where φ has, and is nowhere below it: a step to its minimum never raises φ. Newton's matrix takes the larger
-one of d[1] and d[2]; what asks how stiff a law is, takes d[1].
 
 A function is plain Python that Numba can compile. It is registered by its decorator, and the derivative tests run
 over the registry, so nothing can be added unchecked. Calling by address costs a nanosecond or two; in exchange

@@ -7,9 +7,11 @@ With ẋ = (x − xₙ)/h both gains make one parabola, of the slope
 **Speed.** A drive that is faster than v̂ brakes with the gain w instead: P is held between the lines
 U = hw (x − xₙ − hv̂) and L = hw (x − xₙ + hv̂), G = max(U, min(P, L)). Where hw is no more than 2A, A takes its place.
 
-**Effort.** φ goes on as a straight line of slope ±h²f where G would exceed that. All slopes rise with x: φ is convex.
-The effort f moves an inertia I by h²f/I in a step: within some such ways of the minimum Newton might leap over the
-parabola, and is told of it by d[2] (function.py).
+**Effort.** What is cut off at ±f is the mean effort over the step, S + F/σ with F = −G/h²: S is what the drive has
+exerted before the end of the step, and 1/σ the part of the step that F acts for (law_start.py). With bdf1 S = 0 and
+σ = 1. So G stays between h²σ(S − f) and h²σ(S + f). On the way to a target `side` is ±1 where a plan leads away from it
+(approach.py): the mean effort then has that sign, or is 0. φ goes on as a straight line where G would exceed its bounds.
+All slopes rise with x: φ is convex. The inertia I of x is for Newton's method (caps.py).
 """
 
 from __future__ import annotations
@@ -24,34 +26,35 @@ __all__ = ["MAX_EFFORT", "STIFFNESS", "TARGET", "servo"]
 STIFFNESS, TARGET, MAX_EFFORT = 0, 2, 4
 """Places of some of its parameters."""
 
-_WAYS = 4.0  # gravity and what the joint carries add to what the drive does
-_GAINS = ("k [N/m or N·m]", "c [N·s/m or N·m·s]", "target", "target velocity", "f [N or N·m]")
-_SPEED = ("v̂ [m/s or rad/s]", "w [N·s/m or N·m·s]")
+_GAINS = ("k [N/m or N·m]", "c [N·s/m or N·m·s]", "target", "target velocity", "start", "h [s]")
+_BOUNDS = ("v̂ [m/s or rad/s]", "w [N·s/m or N·m·s]", "I [kg or kg·m²]", "f [N or N·m]")
+_MEMORY = ("S [N or N·m]", "σ", "side", "x at the start of the step, for the planner")
 
 
-@law(parameters=(*_GAINS, "start", "h [s]", "I [kg or kg·m²]", *_SPEED))
+@law(parameters=(*_GAINS, *_BOUNDS, *_MEMORY))
 def servo(x: float, p: Array, d: Array) -> float:
-    """φ with φ′ = G, or a line of slope ±h²f."""
-    h = p[6]
+    """φ with φ′ = G, or a line."""
+    h = p[5]
     k, c = h * p[0], p[1]
     if k + c <= 0.0:
         d[0] = 0.0
         d[1] = 0.0
         return 0.0
     A = h * (k + c)
-    a = (k * p[2] + c * (p[5] + h * p[3])) / (k + c)
-    cap = h * h * p[4]
+    a = (k * p[2] + c * (p[4] + h * p[3])) / (k + c)
+    unit = h * h * p[11]
+    bottom = unit * (p[10] - (0.0 if p[12] < 0.0 else p[9]))
+    top = unit * (p[10] + (0.0 if p[12] > 0.0 else p[9]))
     first, last = -math.inf, math.inf  # where U and L are zero, the other way round
     W = A
-    if p[8] < math.inf:
-        first, last = p[5] - h * p[8], p[5] + h * p[8]
-        W = h * p[9]
-    rest = min(max(a, first), last)  # the minimum
+    if p[6] < math.inf:
+        first, last = p[4] - h * p[6], p[4] + h * p[6]
+        W = h * p[7]
     if W <= 2.0 * A:
-        W, a, first, last = A, rest, -math.inf, math.inf
-    # where G reaches ±cap: the inverse of a larger one of two rising lines is the smaller one of their inverses
-    high = min(last + cap / W, max(a + cap / A, first + cap / W))
-    low = min(last - cap / W, max(a - cap / A, first - cap / W))
+        W, a, first, last = A, min(max(a, first), last), -math.inf, math.inf
+    # where G reaches its bounds: the inverse of a larger one of two rising lines is the smaller one of their inverses
+    high = min(last + top / W, max(a + top / A, first + top / W)) if top < math.inf else math.inf
+    low = min(last + bottom / W, max(a + bottom / A, first + bottom / W)) if bottom > -math.inf else -math.inf
     y = min(max(x, low), high)
     P, over, under = A * (y - a), 0.0, 0.0  # by which P is above L, and below U
     if last < math.inf:
@@ -63,9 +66,7 @@ def servo(x: float, p: Array, d: Array) -> float:
     if W > A:
         value += 0.5 * (over * over + under * under) / (W - A)
     if y != x:
-        d[0] = G = cap if x > y else -cap
+        d[0] = G = top if x > y else bottom
         d[1] = 0.0
-        if p[7] * abs(x - rest) < _WAYS * cap:
-            d[2] = cap / abs(x - rest)
         value += G * (x - y)
     return float(value)

@@ -80,6 +80,7 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
             functions[0], of, parameters, _column(lowered.geometries[entries[0]], law, "start"),
             _column(lowered.geometries[entries[0]], law, "step"), isinstance(law, Stop),
             _column(lowered.geometries[entries[0]], law, "predicted"),
+            _column(lowered.geometries[entries[0]], law, "exerted"),
         )  # fmt: skip
         batches.append(laws)
         lowered.own_laws += [laws] if own else []
@@ -105,7 +106,7 @@ def lower_laws(lowered: LoweredJoints, bodies: Bodies, Q: Array) -> None:
 
 
 def _column(entry: JointGeometry, law: LawWord, name: str) -> int:
-    """The parameter of a law that is xₙ (`start`), h (`step`) or x̃ (`predicted`), −1 if it has none."""
+    """The parameter of a law that is xₙ (`start`), h (`step`), x̃ (`predicted`) or S (`exerted`), −1 if it has none."""
     found = [column for column, part in enumerate(law.parameters) if getattr(part, name)]
     if len(found) > 1:
         raise ConstitutionError(
