@@ -27,7 +27,7 @@ print(*(task.file() for task in entries()), sep="\\n")
 
 def plain_wheel(folder: Path) -> Path:
     """The wheel of the sources alone."""
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+    pip = [sys.executable, "-P", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
     subprocess.run(pip, check=True)
     return next(folder.glob("dovetail-*.whl"))
 
@@ -41,8 +41,10 @@ def kernels(sources: Path, level: str, cache: Path) -> list[Path]:
         "NUMBA_CPU_NAME": level,
         "NUMBA_CPU_FEATURES": "",
     }
-    subprocess.run([sys.executable, "-m", "dovetail", "warmup"], env=environment, check=True)
-    told = subprocess.run([sys.executable, "-c", _LIST], env=environment, check=True, capture_output=True, text=True)
+    subprocess.run([sys.executable, "-P", "-m", "dovetail", "warmup"], env=environment, check=True)
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", _LIST], env=environment, check=True, capture_output=True, text=True
+    )
     return [Path(line) for line in told.stdout.splitlines()]
 
 

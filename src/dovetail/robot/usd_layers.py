@@ -6,7 +6,6 @@ So a stage with such a file is put together by another process, which hands it o
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.errors import SceneError
+from dovetail.interpreter import command, environment, main_of
 from dovetail.messages import shortened
 from dovetail.robot.paths import Folders
 
@@ -80,10 +80,9 @@ def _clips(layer: Any) -> Iterable[str]:
 
 def flattened(file: Path, folders: Sequence[str | PathLike[str]]) -> str:
     """The stage of a file as the text of one layer, put together by another process."""
-    command = [sys.executable, "-m", __name__, str(file), *(str(folder) for folder in folders)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    line = command(main_of(__name__), str(file), *(str(folder) for folder in folders))
     try:
-        done = subprocess.run(command, capture_output=True, env=environment, timeout=_MOST_SECONDS, check=False)
+        done = subprocess.run(line, capture_output=True, env=environment(), timeout=_MOST_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         raise SceneError(f"reading '{file}': USD's reader took more than {_MOST_SECONDS} s; it is damaged.") from None
     if done.returncode == _REFUSED:
