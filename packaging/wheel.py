@@ -84,6 +84,7 @@ def _digest(body: bytes) -> str:
 
 
 def main() -> None:
+    from dovetail.kernel.files import unsealed
     from dovetail.kernel.shipped import LEVELS
 
     out = ROOT / "dist"
@@ -95,7 +96,7 @@ def main() -> None:
         added = {}
         for level in LEVELS:
             for path in kernels(sources, level, Path(scratch) / level):
-                added[f"dovetail/_kernels/{level}/{path.parent.name}/{path.name}"] = path.read_bytes()
+                added[f"dovetail/_kernels/{level}/{path.parent.name}/{path.name}"] = unsealed(path.read_bytes())
         made = with_kernels(plain, added, out)
     print(f"{made}: {len(added)} kernels for {', '.join(LEVELS)}, {made.stat().st_size / 1e6:.1f} MB")
 
