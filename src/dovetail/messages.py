@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["counted", "listed", "shortened"]
+__all__ = ["counted", "cut", "listed", "shortened"]
 
 _LONGEST = 200  # characters of a name or a path in a message
 _BEGIN, _END = 120, 60  # of which so many are kept where it is longer
@@ -27,8 +27,9 @@ def shortened(message: str) -> str:
     """The message with whatever is quoted, or a single word, and too long cut to its beginning and end."""
     if len(message) <= _LONGEST:
         return message
-    return _QUOTED.sub(lambda found: _cut(found[0]), message)
+    return _QUOTED.sub(lambda found: cut(found[0]), message)
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The beginning and the end of a long text."""
     return text if len(text) < _LONGEST else f"{text[:_BEGIN]} … {text[-_END:]}"

@@ -8,7 +8,7 @@ keyframes and what may touch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,7 @@ from dovetail.checked import LARGEST
 from dovetail.doctor.finding import remark, warning
 from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import Quaternion
-from dovetail.messages import listed
+from dovetail.messages import listed, shortened
 from dovetail.robot.description import Inertia, Joint, Link, RobotDescription, Shape, Triangles
 from dovetail.robot.limited import prepare
 from dovetail.robot.mjcf_compiler import Compiled
@@ -34,6 +34,7 @@ _WORLD = "world"
 _MOST_NAMES = 4
 _LAST_SHOWN = 2  # groups of geoms that MuJoCo's viewer shows; by custom those beyond are there to touch
 _LIGHTEST = 1e-12  # kg; less is no mass
+_MOST_EXTENT = 1e9  # m
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
 _MUSCLE, _WRAP_JOINT, _ON_TENDON, _TIE_TENDON = 2, 1, 3, 3  # by mjtGain, mjtWrap, mjtTrn, mjtEq
@@ -105,6 +106,11 @@ class Model:
             if values.size and not (np.abs(values) <= LARGEST).all():
                 worst = values.reshape(-1)[np.abs(np.nan_to_num(values, nan=math.inf)).argmax()]
                 raise self.refuse(f"{name.replace('_', ' ')} has the number {worst:g}; give numbers up to {LARGEST:g}.")
+        farthest = float(np.abs(self.m.mesh_vert).max(initial=0.0))
+        if farthest > _MOST_EXTENT:
+            raise self.refuse(
+                f"a mesh reaches {farthest:.3g} m; scale it such that this is {_MOST_EXTENT:g} m at most."
+            )
 
     def _names(self, kind: str) -> list[str]:
         found: dict[str, None] = {}
@@ -144,35 +150,77 @@ def placed(position: Array, quaternion: Array) -> Array:
 # --- before it is compiled ----------------------------------------------------------------------------------
 
 
-def _check_files(file: Path, folders: Folders, depth: int = 0) -> None:
-    """Refuse document types, includes that go in a circle, and files outside of the robot's folders.
+def _check_files(file: Path, folders: Folders) -> None:
+    """Refuse document types, circles of includes, files outside of the robot's folders, and too much of it all.
 
     A name is looked for where the compiler might find it: beside the file, and in the folders that a <compiler> names.
     """
-    root = read_xml(file)
-    if root.tag not in ("mujoco", "mujocoinclude"):
-        root.refuse(f"the file begins with <{root.tag}>; an MJCF file begins with <mujoco>.")
+    done, todo = set[Path](), [(file, [file.resolve()])]
+    while todo:
+        path, chain = todo.pop()
+        if chain[-1] in done:
+            continue
+        done.add(chain[-1])
+        root = read_xml(path)
+        if root.tag not in ("mujoco", "mujocoinclude"):
+            root.refuse(f"the file begins with <{root.tag}>; an MJCF file begins with <mujoco>.")
+        _check_size(root)
+        for element, found in _named_files(root, folders):
+            if element.tag not in ("include", "model"):
+                continue
+            if found in chain:
+                element.refuse("includes go in a circle.")
+            if len(chain) > _DEEPEST:
+                element.refuse(f"includes are nested more than {_DEEPEST} deep.")
+            if len(done) >= _MOST_FILES:
+                element.refuse(f"the robot is made of more than {_MOST_FILES} files, which none needs.")
+            todo.append((found, [*chain, found]))
+
+
+def _named_files(root: Element, folders: Folders) -> Iterator[tuple[Element, Path]]:
+    """Elements that name files, with each file that this may be."""
     elements = _all_below(root)
-    inner = {"", *(each.attributes[d] for each in elements for d in each.attributes if d in _DIRECTORIES)}
+    named = {each.attributes[name] for each in elements for name in each.attributes if name in _DIRECTORIES}
+    if len(named) > _MOST_DIRECTORIES:
+        root.refuse(f"it names more than {_MOST_DIRECTORIES} folders of files, which no robot needs.")
+    inner = ["", *named, *(f"{a}/{b}" for a in named for b in named)]
     for element in elements:
         for name, value in element.attributes.items():
             if not name.startswith("file") or not value.strip():
                 continue
-            for folder in (*inner, *(f"{a}/{b}" for a in inner for b in inner if a and b)):
-                path = file.parent / folder / value
+            for folder in inner:
                 try:
-                    if not path.is_file():
-                        continue
-                    folders.inside(path)
+                    path = root.file.parent / folder / value
+                    if path.is_file():
+                        yield element, folders.inside(path)
                 except (ValueError, OSError) as error:
-                    element.refuse(f'<{element.tag}> has {name}="{value}", which {error}.')
-                if element.tag in ("include", "model"):
-                    if depth > 20:
-                        element.refuse("includes are nested more than 20 deep.")
-                    _check_files(path, folders, depth + 1)
+                    element.refuse(f'<{element.tag}> has {name}="{shortened(value)}", which {error}.')
+
+
+def _check_size(root: Element) -> None:
+    """Refuse small elements that are large when they are compiled; whatever is not found here, the limits end."""
+    todo = [(root, 1.0)]
+    for element, copies in todo:
+        if element.tag == "replicate":
+            copies *= _count(element, "count")
+            if copies > _MOST_COPIES:
+                element.refuse(f"<replicate> makes {copies:.3g} copies; no robot needs more than {_MOST_COPIES}.")
+        if element.tag == "hfield" and _count(element, "nrow") * _count(element, "ncol") > _MOST_HEIGHTS:
+            element.refuse(f"<hfield> has more than {_MOST_HEIGHTS} heights, and none of them would be made.")
+        todo += [(child, copies) for child in element.children]
+
+
+def _count(element: Element, name: str) -> float:
+    """A number that is a factor; the compiler says what is wrong with any other."""
+    try:
+        return max(1.0, float(element.attributes.get(name, "1")))
+    except ValueError:
+        return 1.0
 
 
 _DIRECTORIES = ("meshdir", "texturedir", "assetdir")
+_DEEPEST, _MOST_FILES, _MOST_DIRECTORIES = 20, 1000, 10
+_MOST_COPIES, _MOST_HEIGHTS = 10_000, 25_000_000
 
 
 def _all_below(root: Element) -> list[Element]:
