@@ -24,7 +24,11 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def shortened(message: str) -> str:
-    """The message with whatever is quoted, or a single word, and too long cut to its beginning and end."""
+    """The message with whatever is quoted, or a single word, and too long cut to its beginning and end.
+
+    Characters that no file and no terminal takes (halves of surrogate pairs) are spelt.
+    """
+    message = message.encode("utf-8", "backslashreplace").decode()
     if len(message) <= _LONGEST:
         return message
     return _QUOTED.sub(lambda found: cut(found[0]), message)
