@@ -17,9 +17,15 @@ import dovetail
 OTHERS = {"numpy", "numba", "llvmlite", "scipy", "pxr", "mujoco", "colorama", "coverage", "yaml", "dovetail"}
 HOOKS = {"sitecustomize", "usercustomize"}
 
+READ = """
+        from dovetail.robot import limited
+        from dovetail.robot.read import read_robot
+        read_robot(wanted)
+        limited._end()  # or else the next file is read by a process that has loaded everything
+"""
 USES = {
-    "a stage in binary": "from dovetail.robot.read import read_robot; read_robot(wanted)",
-    "an MJCF file": "from dovetail.robot.read import read_robot; read_robot(wanted)",
+    "a stage in binary": READ,
+    "an MJCF file": READ,
     "helpers that compile": """
         from dovetail.kernel.machine import helper
         process = helper()

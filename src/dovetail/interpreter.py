@@ -28,6 +28,7 @@ def command(code: str, *arguments: str) -> list[str]:
 def environment(**more: str) -> dict[str, str]:
     """The environment of such a process: this one's without empty entries of PYTHONPATH, and `more`.
 
+    PYTHONSAFEPATH is for processes that packages start there: GLFW's, which MuJoCo imports, runs `python -c`.
     Where Python was told to ignore its variables (-E, -I), they are left out.
     """
     found = dict(os.environ)
@@ -35,7 +36,7 @@ def environment(**more: str) -> dict[str, str]:
         found = {name: value for name, value in found.items() if not name.startswith("PYTHON")}
     if "PYTHONPATH" in found:
         found["PYTHONPATH"] = os.pathsep.join(_named())
-    return {**found, **more}
+    return {**found, "PYTHONSAFEPATH": "1", **more}
 
 
 @contextlib.contextmanager

@@ -75,7 +75,8 @@ def draw(call: Call, random: Random) -> tuple[tuple[Any, ...], dict[str, Any]]:
     given = {name: value for name, value in call.good.items() if value is not ... or random.random() < 0.15}
     spoilt = set(given) if random.random() < 0.1 else {random.choice([*given, ""])}
     drawn = {n: nonsense(random) for n, value in given.items() if n in spoilt or value is ...}
-    given |= {n: theirs(value) if callable(value) and callable(given[n]) else value for n, value in drawn.items()}
+    takes = {n for n, value in given.items() if callable(value) or n in ("worlds", "controls")}
+    given |= {n: theirs(value) if callable(value) and n in takes else value for n, value in drawn.items()}
     if isinstance(given.get("steps"), (int, np.integer)):
         given["steps"] = min(given["steps"], 3)  # a million steps are no nonsense, but take their time
     return ((*given.values(),), {}) if call.positional else ((), given)

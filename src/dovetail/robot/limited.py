@@ -1,4 +1,4 @@
-"""Readers of others, MuJoCo's compiler and USD, in a process of their own with limits of time and memory.
+"""Readers of others, MuJoCo's compiler, USD and COLLADA, in a process of their own with limits of time and memory.
 
 A small file can ask them for any amount of both, and a damaged one may take the process down with it. The process is
 started at the first such file, serves those that follow, and ends when there was none for some seconds.
@@ -31,8 +31,13 @@ _MOST_BYTES = 2**30
 """Of an answer."""
 _IDLE = 10.0  # s
 _LONGEST = 300  # characters of what a library says
-_READERS = {"mjcf": "dovetail.robot.mjcf_compiler", "usd": "dovetail.robot.usd_layers"}
-"""Modules with a function `prepared()`, which imports what is needed, and `answer(request)`: a dictionary and blobs."""
+_READERS = {
+    "dae": ("dovetail.robot.dae", "the reader of .dae"),
+    "mjcf": ("dovetail.robot.mjcf_compiler", "MuJoCo's compiler"),
+    "usd": ("dovetail.robot.usd_layers", "USD's reader"),
+}
+"""Modules with a function `prepared()`, which imports what is needed, and `answer(request)`: a dictionary and blobs;
+and how messages call them."""
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 _lock = threading.Lock()
@@ -55,7 +60,7 @@ def read_limited(kind: str, file: Path, **request: Any) -> tuple[dict[str, Any],
         if found is None and not is_new:  # it has just ended, or others that it has read were too much for it
             found = _ask(kind, file, line)
     if found is None:
-        what = {"mjcf": "MuJoCo's compiler", "usd": "USD's reader"}[kind]
+        what = _READERS[kind][1]
         raise SceneError(
             f"reading '{file}': it is damaged; {what} failed on it, or needs more than {_MOST_MEMORY >> 30} GB."
         )
@@ -110,7 +115,7 @@ def _start(kind: str) -> subprocess.Popen[bytes]:
     code = "from dovetail.robot.limited import serve; serve()"
     _process = subprocess.Popen(
         command(code, kind), env=environment(**_ONE_THREAD), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, cwd=os.sep,
     )  # fmt: skip
     return _process
 
@@ -145,10 +150,10 @@ def serve() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print
     with contextlib.suppress(ImportError):
-        import_module(_READERS[sys.argv[1]]).prepared()
+        import_module(_READERS[sys.argv[1]][0]).prepared()
     while line := _next_line():
         request = json.loads(line)
-        reader = import_module(_READERS[request["kind"]])
+        reader = import_module(_READERS[request["kind"]][0])
         try:
             reader.prepared()
             _limit()
