@@ -96,7 +96,7 @@ def answer(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         _unfold(stage, shown)
         text = stage.Flatten().ExportToString().encode()
     except Tf.ErrorException as error:
-        raise SceneError(f"reading '{shown}': {' '.join(str(error).split())[:_LONGEST]}") from None
+        raise SceneError(f"reading '{shown}': it is damaged: {' '.join(str(error).split())[:_LONGEST]}") from None
     except UnicodeDecodeError:
         raise SceneError(f"reading '{shown}': it is damaged; names in it are no text.") from None
     finally:
