@@ -27,7 +27,7 @@ print(*(task.file() for task in entries()), sep="\\n")
 
 def plain_wheel(folder: Path) -> Path:
     """The wheel of the sources alone."""
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+    pip = [sys.executable, "-P", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
     subprocess.run(pip, check=True)
     return next(folder.glob("dovetail-*.whl"))
 
@@ -41,8 +41,10 @@ def kernels(sources: Path, level: str, cache: Path) -> list[Path]:
         "NUMBA_CPU_NAME": level,
         "NUMBA_CPU_FEATURES": "",
     }
-    subprocess.run([sys.executable, "-m", "dovetail", "warmup"], env=environment, check=True)
-    told = subprocess.run([sys.executable, "-c", _LIST], env=environment, check=True, capture_output=True, text=True)
+    subprocess.run([sys.executable, "-P", "-m", "dovetail", "warmup"], env=environment, check=True)
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", _LIST], env=environment, check=True, capture_output=True, text=True
+    )
     return [Path(line) for line in told.stdout.splitlines()]
 
 
@@ -82,6 +84,7 @@ def _digest(body: bytes) -> str:
 
 
 def main() -> None:
+    from dovetail.kernel.files import unsealed
     from dovetail.kernel.shipped import LEVELS
 
     out = ROOT / "dist"
@@ -93,7 +96,7 @@ def main() -> None:
         added = {}
         for level in LEVELS:
             for path in kernels(sources, level, Path(scratch) / level):
-                added[f"dovetail/_kernels/{level}/{path.parent.name}/{path.name}"] = path.read_bytes()
+                added[f"dovetail/_kernels/{level}/{path.parent.name}/{path.name}"] = unsealed(path.read_bytes())
         made = with_kernels(plain, added, out)
     print(f"{made}: {len(added)} kernels for {', '.join(LEVELS)}, {made.stat().st_size / 1e6:.1f} MB")
 

@@ -30,6 +30,7 @@ SHARED = {
     "checked",
     "errors",
     "files",
+    "interpreter",
     "logger",
     "messages",
     "resident_thread",

@@ -44,7 +44,7 @@ def is_robot(file: Path) -> bool:
         return "<joint" in file.read_text(encoding="utf-8", errors="replace")
 
     try:
-        return file.suffix != ".xml" or Model(file).m.njnt > 0
+        return file.suffix != ".xml" or Model(file).m.n["joint"] > 0
     except DovetailError:
         return False
 
@@ -55,13 +55,15 @@ def oracle_of(robot: Any, file: Path) -> Oracle:
         return Pinocchio(robot, file)
     if file.suffix.startswith(".usd"):
         return rebuilt(robot)
+    import mujoco
+
     from dovetail.robot.mjcf import Model
 
     known = Model(file)
     joints = {name: j for j, name in enumerate(known.joint_names) if name in robot.description.joints}
     bodies = {name: b for b, name in enumerate(known.body_names) if name in robot.frames and b}
-    homes = [k for k in range(known.m.nkey) if known.m.key(k).name == "home"]
-    return MuJoCo(robot, known.m, joints, bodies, homes[0] if homes else -1)
+    homes = [k for k, name in enumerate(known.m.names["key"]) if name == "home"]
+    return MuJoCo(robot, mujoco.MjModel.from_xml_path(str(file)), joints, bodies, homes[0] if homes else -1)
 
 
 def postures(robot: Any, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

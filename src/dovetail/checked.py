@@ -68,8 +68,9 @@ def numbers(value: Any) -> Array | None:
         array = np.asarray(value)
         if array.dtype.kind == "O" and all(isinstance(entry, Real) for entry in array.flat):
             array = array.astype(np.float64)  # integers of any length, fractions
-        return array.astype(np.float64, copy=False) if array.dtype.kind in "fiub" else None
-    except (TypeError, ValueError, OverflowError, ArithmeticError):
+        with np.errstate(over="ignore"):  # of longer floats: inf is told of by whoever asked
+            return array.astype(np.float64, copy=False) if array.dtype.kind in "fiub" else None
+    except Exception:  # rows of different lengths, or whatever a class of the caller's raises here
         return None
 
 
@@ -187,6 +188,8 @@ def _rule(hint: Any) -> _Rule | None:
         return _Rule(callable, "a function")
     if not isinstance(origin, type) or origin in (Any, object):
         return None
+    if getattr(origin, "_is_protocol", False) and not getattr(origin, "_is_runtime_protocol", False):
+        return None  # for type checkers alone
     entries = [_rule(entry) for entry in typing.get_args(hint)]
     if issubclass(origin, (list, typing.Sequence)) and entries and entries[0] is not None:
         entry = entries[0]

@@ -6,18 +6,19 @@ import contextlib
 import errno
 import os
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "new_file"]
 
 
-def atomic_write(path: Path, content: bytes | str, durable: bool = True) -> None:
+def atomic_write(path: Path, content: bytes | str, durable: bool = True, private: bool = False) -> None:
     """Replace the file at `path` by `content` in one step (text is stored as UTF-8, newlines as given).
 
     The content goes to a temporary file in the same folder, is flushed to the disk, and only then takes
     the name `path`. A failure at any moment leaves the old file as it was and no new one behind. A
     symbolic link keeps pointing to the file that is replaced. Raises OSError; the caller says what was
     being written. Not `durable`, the disk is not waited for: a crash of the machine may leave the new name with
-    less than its content.
+    less than its content. A `private` file is for its owner alone, whatever the umask is.
     """
     target = path.resolve()
     if not target.parent.is_dir():
@@ -27,12 +28,12 @@ def atomic_write(path: Path, content: bytes | str, durable: bool = True) -> None
     payload = content.encode() if isinstance(content, str) else content
     draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
     try:
-        with draft.open("xb") as stream:
+        with new_file(draft, private) as stream:
             stream.write(payload)
             if durable:
                 stream.flush()
                 os.fsync(stream.fileno())
-        if target.exists():
+        if target.exists() and not private:
             draft.chmod(target.stat().st_mode & 0o777)
         draft.replace(target)
     except BaseException:
@@ -40,3 +41,8 @@ def atomic_write(path: Path, content: bytes | str, durable: bool = True) -> None
         with contextlib.suppress(FileNotFoundError):
             draft.unlink()
         raise
+
+
+def new_file(path: Path, private: bool = False) -> BinaryIO:
+    """A file that did not exist, opened for writing; a `private` one is for its owner alone, whatever the umask is."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["counted", "listed", "shortened"]
+__all__ = ["counted", "cut", "listed", "shortened"]
 
 _LONGEST = 200  # characters of a name or a path in a message
 _BEGIN, _END = 120, 60  # of which so many are kept where it is longer
@@ -24,11 +24,16 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def shortened(message: str) -> str:
-    """The message with whatever is quoted, or a single word, and too long cut to its beginning and end."""
+    """The message with whatever is quoted, or a single word, and too long cut to its beginning and end.
+
+    Characters that no file and no terminal takes (halves of surrogate pairs) are spelt.
+    """
+    message = message.encode("utf-8", "backslashreplace").decode()
     if len(message) <= _LONGEST:
         return message
-    return _QUOTED.sub(lambda found: _cut(found[0]), message)
+    return _QUOTED.sub(lambda found: cut(found[0]), message)
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The beginning and the end of a long text."""
     return text if len(text) < _LONGEST else f"{text[:_BEGIN]} … {text[-_END:]}"

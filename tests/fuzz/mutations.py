@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NUMBERS", "VALUES", "spoil_array", "spoil_document", "spoil_number"]
+__all__ = ["NUMBERS", "VALUES", "spoil_array", "spoil_bytes", "spoil_document", "spoil_number"]
 
 NUMBERS = [
     0.0, -1.0, 0.5, 1.0, 2.0, 7.0, 1e6, -1e6, 2.0**31, 2.0**53, 2.0**63, 1e300, -1e300, 5e-324, np.nan, np.inf, -np.inf,
@@ -78,3 +78,40 @@ def spoil_number(values: list[Any], rng: np.random.Generator) -> None:
         at[place] = int(rng.choice([-1, 0, 1, 2, 3, 7, 100, 2**31 - 1, -(2**31)]))
     else:
         at[place] = float(NUMBERS[rng.integers(len(NUMBERS))])
+
+
+_WORDS = [
+    bytes([0] * 8),
+    bytes([255] * 8),
+    b"\x7f\xff\xff\xff",
+    b"\xff\xff\xff\x7f",
+    b"\x00\x00\x00\x80",
+    b"99999999999",
+    b"-1",
+    b"nan",
+]
+
+
+def spoil_bytes(content: bytes, rng: np.random.Generator) -> bytes:
+    """A file with bits flipped, bytes written over, cut out, repeated or put elsewhere, or its end cut off."""
+    out = bytearray(content)
+    for _ in range(int(rng.integers(1, 4))):
+        if not out:
+            break
+        way, at = int(rng.integers(8)), int(rng.integers(len(out)))
+        size = int(rng.integers(1, 1 + min(64, len(out) - at)))
+        if way <= 2:
+            out[at] ^= 1 << int(rng.integers(8))
+        elif way == 3:
+            word = _WORDS[rng.integers(len(_WORDS))]
+            out[at : at + len(word)] = word
+        elif way == 4:
+            del out[at : at + size]
+        elif way == 5:
+            out[at:at] = out[at : at + size] * int(rng.integers(1, 9))
+        elif way == 6:
+            to = int(rng.integers(len(out)))
+            out[to : to + size] = out[at : at + size]
+        else:
+            del out[at:]
+    return bytes(out)

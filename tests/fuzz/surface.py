@@ -4,19 +4,43 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin
 
 import numpy as np
 
-from dovetail import Engine, Part, Scene, Sim, constitution, core, doctor, export, extend, geometry, io, values
+from dovetail import (
+    Engine,
+    Part,
+    Scene,
+    Sim,
+    constitution,
+    core,
+    doctor,
+    export,
+    extend,
+    fit,
+    geometry,
+    gradient,
+    io,
+    study,
+    values,
+    worlds,
+)
 from dovetail.constitution import constitution_classes
+from dovetail.differentiable import RolloutFunction
 from dovetail.geometry import affine_body
+from dovetail.robot import read, robot
+from dovetail.scene import config
 from dovetail.sim import BodyOptions, HoldOptions, JointOptions, TerrainOptions
 
 __all__ = ["Call", "Stage"]
 
-MODULES = (values, geometry, affine_body, constitution, core, io, export, extend, doctor)
+MODULES = (
+    *(values, geometry, affine_body, constitution, core, io, export, extend, doctor),
+    *(gradient, fit, study, worlds, read, robot, config),
+)
 
 # Reachable, but not for users to call: what a Sim, a scene or a world hands out is made by it, and some methods pass
 # objects of the solver between dovetail's own parts. What they do is reached through the handles, which are all here.
@@ -26,6 +50,7 @@ MADE_BY_OTHERS = {
     *("FeatureCollection", "Finding", "GeometrySlot", "ImplicitGeometrySlot", "Object", "SanityCheckMessage"),
     *("SanityCheckResult", "SanityChecker", "SceneSnapshotCommit", "SimplicialComplexSlot", "SubsceneModel"),
     *("SubsceneModelCollection", "Animator", "Coordinate", "Term", "Law"),
+    *("Tape", "Gradients", "Trajectories", "WorldGradients", "Robot", "Frame", "Identified", "Optimum"),
 }
 INSIDE = {
     *("edit", "replace", "of", "insert_buffer", "select", "buffer", "prepare", "check", "laws_on", "elements"),
@@ -81,6 +106,43 @@ def machine() -> Sim:
     return sim
 
 
+def pendulum(p: Any = 1.0, rng: Any = None) -> Sim:
+    """A rod on a hinge that takes torques, of this mass."""
+    sim = Sim(contact=False, config={"newton/max_iter": 8})
+    rod = sim.box((0.6, 0.1, 0.1), pos=(0.3, 0, 1), mass=float(np.append(p, 1.0)[0]), name="rod")
+    sim.revolute(None, rod, (0, 0, 1), (0, 1, 0), name="pivot", drive=0.0)
+    return sim
+
+
+def swing(sim: Sim, rng: Any) -> Any:
+    """The same for `Worlds`."""
+    rod = sim.box((0.6, 0.1, 0.1), pos=(0.3, 0, 1), name="rod")
+    sim.revolute(None, rod, (0, 0, 1), (0, 1, 0), name="pivot", drive=0.0)
+
+
+def nothing(case: Any, rng: Any) -> dict[str, Any]:
+    """The result of a case."""
+    return {"x": 1}
+
+
+class Here:
+    """An executor that does the work at once."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+URDF = """<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="9" velocity="9"/></joint></robot>"""
+
+
 class Stage:
     """Fresh objects of every kind, and the calls that they and the modules offer."""
 
@@ -98,6 +160,14 @@ class Stage:
         geometry.SimplicialComplexIO().write(folder / "x.obj", self.mesh)
         io.SceneIO(self.scene).save(folder / "scene.json")
         self.state.save(folder / "machine.state")
+        (folder / "r.urdf").write_text(URDF)
+        self.robots = Sim(contact=False)
+        self.robot = self.robots.robot(folder / "r.urdf", pos=(0, 0, 1))
+        self.swinging = pendulum()
+        self.tape = self.swinging.rollout(2)
+        self.gradients = self.tape.backward(np.zeros(self.tape.Q.shape))
+        self.worlds = worlds.Worlds(swing, 2, contact=False)
+        self.trajectories = worlds.rollout(self.worlds, steps=2, gradients=True)
         self._good = self._arguments()
         self._special = self._by_owner()
 
@@ -161,12 +231,49 @@ class Stage:
         found["SceneIO", "filename"] = self.folder / "scene.json"
         found["WorldState", "path"] = self.folder / "machine.state"
         found["export", "path"] = "x.csv"
+        found |= self._of_gradients()
+        found |= {("Worlds", name): value for name, value in {"build": swing, "n": 2, "q": [0.1], "v": [0.1]}.items()}
+        found |= {("Worlds", name): 0 for name in ("which", "number")}
+        found["rollout", "worlds"], found["rollout", "controls"] = self.worlds, np.zeros((2, 1))
+        found["rollout", "initial_state"], found["rollout", "control"] = None, "target"
+        found["sweep", "run"], found["sweep", "cases"], found["sweep", "executor"] = nothing, [{"a": 1}], Here()
+        found["sweep", "out"], found["sweep", "processes"] = self.folder / "rows.jsonl", 1
+        found["read_robot", "path"], found["read_robot", "folders"] = self.folder / "r.urdf", []
+        found["Robot", "body"], found["Robot", "q"] = self.robot.base, [0.0]
+        found["Robot", "v"] = [0.0]
+        found["ConfigAttributes", "overrides"] = {"dt": 0.01}
         found["Parameter", "attribute"], found["Parameter", "value"] = "x", None
         found["Parameter", "start"] = found["Parameter", "step"] = False
         found["label_triangle_orient", "sc"] = self.solid
         found["apply_region", "sc"] = found["flip_inward_triangles", "sc"] = self.solid
         found["RotatingMotor", "sc"] = found["LinearMotor", "sc"] = self.motor
         return found
+
+    def _of_gradients(self) -> dict[tuple[str, str], Any]:
+        """Those of tapes, gradients and what fits numbers with them."""
+        shape, n = self.tape.Q.shape, self.tape.steps
+        given = {
+            "Tape": {
+                "body": "rod", "joint": "pivot", "attribute": "angle", "steps": 1, "controls": lambda *_: None, "k": 0,
+                "dL_dQ": np.zeros(shape), "dL_dV": np.zeros(shape), "dL_dx": {("pivot", "angle"): np.zeros((n + 1, 1))},
+                "dL_drate": {("pivot", "angle"): np.zeros((n + 1, 1))}, "dL_dT": {"rod": np.zeros((n + 1, 4, 4))},
+                "dQ": np.zeros(shape[1:]), "dV": np.zeros(shape[1:]), "dF": np.zeros(shape[1:]), "mechanism": None,
+            },
+            "Gradients": {
+                "build": pendulum, "p": [1.0], "of": ("pivot", "drive/target"), "joint": "pivot",
+                "attribute": "drive/target",
+            },
+            "Trajectories": {"dL_dq": np.zeros((2, 2, 1)), "dL_dv": np.zeros((2, 2, 1))},
+            "optimise": {
+                "function": RolloutFunction(self.swinging, 2, ["V"]), "start": [np.zeros(shape[1:])], "rollouts": 2,
+                "loss": lambda Q, V, *_: (0.0, np.zeros(Q.shape), None), "bounds": [None], "goal": -1.0,
+            },
+            "identify": {
+                "build": pendulum, "p": [1.0], "data": np.zeros(3), "steps": 2, "controls": lambda *_: None,
+                "measure": lambda tape: tape.Q[:, -1, 0, 0], "names": ["m"], "bounds": [(0.5, 2.0)], "confidence": 0.9,
+            },
+        }  # fmt: skip
+        return {(owner, name): value for owner, some in given.items() for name, value in some.items()}
 
     def _arguments(self) -> dict[str, Any]:
         left, right = self.slots
@@ -216,7 +323,7 @@ class Stage:
                 thing = getattr(module, name)
                 if inspect.isclass(thing):
                     yield from self._class(name, thing)
-                elif callable(thing):
+                elif callable(thing) and get_origin(thing) is None:
                     yield from self._callable(name, "", thing)
         yield from self._callable("Sim", "", Sim)
         yield from self._callable("Scene", "", Scene)
@@ -240,6 +347,8 @@ class Stage:
             yield when, sim.scene.geometries
             yield when, sim["box"].slot.geometry.instances
         yield "run", self.running.mechanism()
+        yield from (("", thing) for thing in (self.robot, self.robot.frames["b"], self.tape, self.gradients))
+        yield from (("", thing) for thing in (self.worlds, self.trajectories))
         yield from (("", thing) for thing in self._scene_things())
         yield from (("", thing) for thing in self._world_things())
         yield from (("", thing) for thing in self._geometry_things())
@@ -343,6 +452,8 @@ class Stage:
             return dict.fromkeys(BodyOptions.__annotations__, ...) | {"pos": (0, 0, 5), "fixed": False, "mass": 1.0}
         if ".terrain" in label:
             return dict.fromkeys(TerrainOptions.__annotations__, ...) | {"pos": (0, 0, -9)}
+        if label == "grid":
+            return {"a": [1, 2], "b": "xy"}
         if any(f".{name}" in label for name in ("spherical", "fixed")):
             return dict.fromkeys(HoldOptions.__annotations__, ...)
         if "Sim" in label:

@@ -120,7 +120,8 @@ RUN = "import tiny; tell(*tiny.run())"
 
 
 def files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    """All but the secret."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "secret")
 
 
 def test_the_second_process_compiles_nothing(begin, tmp_path):
@@ -180,8 +181,9 @@ def test_a_folder_that_must_not_be_written_is_left_alone(begin, tmp_path):
     (tmp_path / "cache").mkdir(mode=0o555)
     as_user = """
     import numba, tiny
-    if os.geteuid() == 0:  # who may write anywhere; all else is imported before that is given up
+    if os.geteuid() == 0:  # who may write anywhere; all else is read before that is given up
         numba.njit(tiny.total)(tiny.np.arange(3))
+        tiny.kernel(tiny.total)  # sources, which only root may be able to read
         os.seteuid(65534)
     tell(*tiny.run())
     """
@@ -217,3 +219,84 @@ def test_processes_that_start_together_do_not_harm_each_other(begin, tmp_path):
         assert found == RIGHT and said == ""
     assert begin(RUN)() == ([RIGHT, 0], "")
     assert len(files(tmp_path / "cache")) == 3
+
+
+FORGE = """
+import hashlib, pickle, numba, tiny
+from pathlib import Path
+from dovetail.kernel import files
+class Forged:
+    def __reduce__(self):
+        return os.mkdir, (sys.argv[1],)
+def forge(compiled, path, key):
+    # a file as right as one without the secret can be
+    body = pickle.dumps(Forged())
+    digest = files._digest(key, body)
+    path.write_bytes(path.read_bytes()[:32] + digest + body)
+    if len(sys.argv) > 2:
+        path.write_bytes(digest + body)  # as before there were seals
+places = files.KernelFiles._places
+def spoilt(self, *given):
+    for path, key in places(self, *given):
+        if path.is_file():
+            forge(self, path, key)
+        yield path, key
+files.KernelFiles._places = spoilt
+"""
+
+
+@pytest.mark.parametrize("form", [(), ("without a seal",)])
+def test_what_others_have_put_there_is_neither_unpickled_nor_run(begin, tmp_path, form):
+    begin(RUN)()
+    found, said = begin(FORGE + RUN, str(tmp_path / "ran"), *form)()
+    assert not (tmp_path / "ran").exists(), "a forged file was unpickled"
+    assert found == [RIGHT, 3] and "is damaged" in said
+    assert begin(RUN)() == ([RIGHT, 0], "")
+
+
+needs_modes = pytest.mark.skipif(os.name != "posix", reason="permissions are for Unix")
+
+
+@needs_modes
+@pytest.mark.parametrize("what", ["folder", "inner folder", "file", "secret"])
+@pytest.mark.parametrize("mode", [0o770, 0o702])
+def test_what_others_may_write_is_not_read(begin, tmp_path, what, mode):
+    """One line says so, and nothing is kept there; a single file is replaced."""
+    begin(RUN)()
+    cache = tmp_path / "cache"
+    inner = next(cache.glob("kernels-*"))
+    wide = {"folder": cache, "inner folder": inner, "file": files(cache)[0], "secret": cache / "secret"}[what]
+    before = {path: path.read_bytes() for path in files(cache)}
+    wide.chmod(mode)
+    (found, misses), said = begin(RUN)()
+    assert found == RIGHT and misses == (1 if what == "file" else 3)
+    assert said.count("\n") == 1 and f"others may write '{wide}'" in said and "DOVETAIL_CACHE_DIR" in said
+    assert what == "file" or {path: path.read_bytes() for path in files(cache)} == before
+    if what == "file":
+        assert begin(RUN)() == ([RIGHT, 0], "")
+
+
+@needs_modes
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("what", ["folder", "inner folder", "file", "secret"])
+def test_what_others_own_is_not_read(begin, tmp_path, what):
+    """Root is not special: neither does it read what others own, nor do they read what is root's."""
+    begin(RUN)()
+    cache = tmp_path / "cache"
+    inner = next(cache.glob("kernels-*"))
+    others = {"folder": cache, "inner folder": inner, "file": files(cache)[0], "secret": cache / "secret"}[what]
+    os.chown(others, 65534, 65534)
+    (found, misses), said = begin(RUN)()
+    assert found == RIGHT and misses == (1 if what == "file" else 3)
+    assert said.count("\n") == 1 and f"'{others}' belongs to user 65534, and this is user 0" in said
+
+
+@needs_modes
+def test_folders_and_files_are_for_their_user_alone_whatever_the_umask_is(begin, tmp_path):
+    script = "os.umask(0)\n" + RUN
+    assert begin(script, DOVETAIL_CACHE_DIR=str(tmp_path / "new" / "cache"))() == ([RIGHT, 3], "")
+    made = [tmp_path / "new", *(tmp_path / "new").rglob("*")]
+    assert len(made) > 5
+    assert {path: path.stat().st_mode & 0o777 for path in made} == {
+        path: 0o700 if path.is_dir() else 0o600 for path in made
+    }

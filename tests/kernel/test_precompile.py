@@ -71,7 +71,7 @@ def run(cache: Path, script: str) -> tuple[int, int, int, int]:
 def test_all_is_compiled_once_by_this_process_and_others(tmp_path):
     count, told, own, missing = run(tmp_path, "slow()")
     assert count > 4 and told == count and 0 < own < count and missing == 0
-    files = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    files = sorted(path.name for path in tmp_path.rglob("*.nbc"))
     assert len(files) == count, "each once, and nothing else"
     # and with what others leave undone: none can be started, one ends at once, one ends when it is given a task
     ends = "import sys; print(); sys.stdin.readline()"

@@ -15,6 +15,7 @@ from numba import config
 
 import dovetail
 from dovetail.kernel import shipped
+from dovetail.kernel.files import unsealed
 from dovetail.kernel.kernel import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled, reason="nothing is compiled")
@@ -84,6 +85,8 @@ def test_what_was_compiled_for_a_level_serves_a_process_for_this_very_processor(
     assert run("", str(level), NUMBA_CPU_NAME="x86-64-v3", NUMBA_CPU_FEATURES="")[0] == "1"
     (path, content), *more = files(level)
     assert not more
+    content = unsealed(content)
+    path.write_bytes(content)
     assert run(str(level), str(own), "with") == ("0", "") and not own.exists()
     path.write_bytes(content[:-1] + b"?")
     misses, told = run(str(level), str(own), "with")

@@ -9,7 +9,6 @@ import contextlib
 import json
 import selectors
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.bench.engines import Entry
-from dovetail.bench.startup import with_path
+from dovetail.interpreter import command, environment, main_of
 
 __all__ = ["Limits", "Outcome", "compare"]
 
@@ -63,8 +62,8 @@ class _Worker:
         wanted = json.dumps({"engine": entry.name, "scene": scene, "frames": frames})
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  open as long as the worker
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "dovetail.bench.worker", wanted], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self._errors, text=True, env={**with_path(), **_ONE_THREAD},
+            command(main_of("dovetail.bench.worker"), wanted), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self._errors, text=True, env=environment(**_ONE_THREAD),
         )  # fmt: skip
 
     def wait(self, begin: float) -> None:

@@ -10,13 +10,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
-import dovetail
 from dovetail.bench.engines import Entry, find
+from dovetail.interpreter import command, environment, main_of
 
-__all__ = ["first_start", "start", "with_path"]
+__all__ = ["first_start", "start"]
 
 _SCENE = "chain 10"
 _COMPILES = "compiling kernels"  # what dovetail says when it does
@@ -46,23 +45,17 @@ def first_start(entry: Entry, anew: bool) -> float | None:
     return told["first_step"] if told is not None and told["compiles"] else None
 
 
-def with_path() -> dict[str, str]:
-    """The environment, with this package to be found from any folder."""
-    source = str(Path(dovetail.__file__).parents[1])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
-
-
 _IMPORT = "import time; begin = time.process_time(); import {}; print(time.process_time() - begin)"
 
 
-def _child(entry: Entry, **environment: str) -> dict[str, Any] | None:
+def _child(entry: Entry, **settings: str) -> dict[str, Any] | None:
     """What a fresh process tells of an engine; the import in one that has loaded nothing else."""
-    environment = {**with_path(), **environment}
     told = []
-    for code in (["-c", _IMPORT.format(entry.requires)], ["-m", "dovetail.bench.startup", entry.name]):
+    own = command(main_of("dovetail.bench.startup"), entry.name)
+    for line in (command(_IMPORT.format(entry.requires)), own):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
-                [sys.executable, *code], env=environment, cwd=folder, capture_output=True, text=True, check=False
+                line, env=environment(**settings), cwd=folder, capture_output=True, text=True, check=False
             )
         if done.returncode != 0:
             return None

@@ -16,7 +16,8 @@ from typing import Any
 
 from dovetail.bench.engines import ENGINES, Entry
 from dovetail.bench.scenes import build
-from dovetail.bench.startup import first_start, start, with_path
+from dovetail.bench.startup import first_start, start
+from dovetail.interpreter import command, environment, main_of
 
 __all__ = ["warm_up"]
 
@@ -61,7 +62,7 @@ def warm_up(entries: Sequence[Entry], anew: bool, runs: int, say: Callable[[str]
 def _compile(what: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [sys.executable, "-m", "dovetail.bench.warmup", what], env=with_path(), cwd=folder, capture_output=True,
+            command(main_of("dovetail.bench.warmup"), what), env=environment(), cwd=folder, capture_output=True,
             check=False,
         )  # fmt: skip
 

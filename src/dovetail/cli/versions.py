@@ -47,13 +47,18 @@ def print_versions() -> int:
 
 
 def _cache(directory: Path | None) -> str:
+    from dovetail.kernel.private import UntrustedError, check_folder
+
     if directory is None:
         return "none: there is no home directory; set DOVETAIL_CACHE_DIR to a folder"
     root = directory.parent
     try:
+        check_folder(root)
         size = sum(path.stat().st_size for path in root.rglob("*.nbc")) / 1e6
     except OSError as error:
         return f"{root} ({error.strerror or error})"
+    except UntrustedError as error:
+        return f"none: {error}"
     return f"{root} ({size:.1f} MB)"
 
 

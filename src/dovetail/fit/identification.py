@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST, checked, numbers, shown
 from dovetail.errors import GradientError, SolverError
 from dovetail.fit.report import write_report
 from dovetail.typing import Array, ArrayLike, Flags
@@ -66,6 +67,7 @@ class Identified:
         write_report(path, self)
 
 
+@checked(GradientError)
 def identify(
     build: Callable[[Array], Any],
     p: ArrayLike,
@@ -75,7 +77,7 @@ def identify(
     steps: int | None = None,
     controls: Callable[[Any, int], Any] | None = None,
     names: Sequence[str] | None = None,
-    bounds: Sequence[tuple[float, float]] | None = None,
+    bounds: ArrayLike | None = None,
     confidence: float = 0.95,
     smooth: bool = False,
 ) -> Identified:
@@ -94,10 +96,16 @@ def identify(
     """
     from scipy.optimize import least_squares
 
-    guess, seen = np.atleast_1d(np.array(p, float)), np.array(data, float)
+    guess, seen = (np.atleast_1d(np.array(numbers(given))) for given in (p, data))
+    if not (np.abs(guess) <= LARGEST).all() or (np.abs(seen) > LARGEST).any():
+        raise GradientError(f"identify: p = {shown(p)}, data = {shown(data)}; give finite numbers, NaN for no data.")
+    if not 0.0 < confidence < 1.0:
+        raise GradientError(f"identify: confidence = {confidence}; give a number between 0 and 1.")
+    if steps is not None and steps < 0:
+        raise GradientError(f"identify: steps = {steps}; give 0 or more.")
     count = len(guess)
     titles = [f"p[{k}]" for k in range(count)] if names is None else list(names)
-    limits = np.array([(-np.inf, np.inf)] * count if bounds is None else bounds, float)
+    limits = np.array([(-np.inf, np.inf)] * count if bounds is None else numbers(bounds))
     if guess.ndim != 1 or len(titles) != count or limits.shape != (count, 2):
         raise GradientError(
             f"identify: {guess.shape} parameters, {len(titles)} names, bounds {limits.shape}; give as many of each."
@@ -114,10 +122,17 @@ def identify(
         nonlocal made
         made += 1
         model = build(x.copy())
+        if not callable(getattr(model, "rollout", None)):
+            raise GradientError(f"identify: build has returned {shown(model)}; return a Sim or a World.")
         step = None if controls is None else (lambda k: controls(model, k))
-        fitted = np.asarray(measure(model.rollout(length, step, smooth=smooth)), float)
+        given = measure(model.rollout(length, step, smooth=smooth))
+        fitted = numbers(given)
+        if fitted is None:
+            raise GradientError(f"identify: measure gives {shown(given)}; return an array of numbers.")
         if fitted.shape != seen.shape:
             raise GradientError(f"identify: measure gives an array {fitted.shape}, and data are {seen.shape}.")
+        if not (np.abs(fitted[known]) <= LARGEST).all():
+            raise GradientError("identify: measure gives numbers that are not finite; narrow the bounds.")
         off: Array = (fitted - seen)[known]
         return off
 
@@ -146,8 +161,9 @@ def _told(found: Any, names: list[str], seen: Array, known: Flags, confidence: f
     scale[scale == 0.0] = 1.0
     values, vectors = np.linalg.eigh((found.jac / scale).T @ (found.jac / scale))
     blind = values < 1e-10 * max(values.max(), 1e-300)
-    inverse = np.full_like(vectors, np.inf) if blind.any() else (vectors / values) @ vectors.T
-    covariance = variance * inverse / np.outer(scale, scale)
+    covariance = np.full_like(vectors, np.inf)  # also where the fit is perfect
+    if not blind.any():
+        covariance = variance * ((vectors / values) @ vectors.T) / np.outer(scale, scale)
     half = student.ppf(0.5 + 0.5 * confidence, freedom) * np.sqrt(np.diag(covariance))
     unknown = []
     for vector in vectors[:, blind].T:

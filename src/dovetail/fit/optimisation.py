@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST, checked, number, numbers, shown
 from dovetail.differentiable import RolloutFunction
 from dovetail.errors import DovetailError, GradientError
 from dovetail.typing import Array, ArrayLike
@@ -55,6 +56,16 @@ class _Enough(Exception):  # noqa: N818 - no error
     """All rollouts that were allowed are used up, or the loss is small enough."""
 
 
+def _told(answer: Any) -> tuple[float, Any, Any, list[Any]]:
+    """What a loss returns."""
+    if not isinstance(answer, (tuple, list)) or len(answer) < 3 or (L := number(answer[0])) is None:
+        raise GradientError(
+            f"optimise: loss has returned {shown(answer)}; return L, ∂L/∂Q, ∂L/∂V, and those by inputs."
+        )
+    return L, answer[1], answer[2], list(answer[3:])
+
+
+@checked(GradientError)
 def optimise(
     function: RolloutFunction,
     start: Sequence[ArrayLike],
@@ -79,12 +90,19 @@ def optimise(
     """
     from scipy.optimize import minimize
 
-    first = [np.array(value, float) for value in start]
+    first = [np.array(numbers(value)) for value in start]
+    if not all((np.abs(value) <= LARGEST).all() for value in first):
+        raise GradientError(f"optimise: start = {shown(start)}; give finite numbers.")
+    if rollouts < 1 or np.isnan(number(goal) or 0.0):
+        raise GradientError(f"optimise: rollouts = {rollouts} and goal = {goal}; give 1 rollout or more, and a number.")
     if len(first) != len(function.inputs):
         raise GradientError(f"optimise: {len(first)} start values for {len(function.inputs)} inputs; give one each.")
     limits = [None] * len(first) if bounds is None else list(bounds)
     if len(limits) != len(first):
         raise GradientError(f"optimise: {len(limits)} bounds for {len(first)} inputs; give one each, or None.")
+    for limit in limits:
+        if limit is not None and (len(limit) != 2 or not limit[0] <= limit[1]):
+            raise GradientError(f"optimise: bounds has {shown(limit)}; give pairs (least, largest), or None.")
     sizes = np.cumsum([0, *(value.size for value in first)])
     best = Optimum([value.copy() for value in first], np.inf)
 
@@ -103,14 +121,17 @@ def optimise(
                 raise
             best.history.append(best.loss)
             return _FAR * (1.0 + abs(best.history[0])), np.zeros_like(x)
-        L, dQ, dV, *direct = loss(Q, V, *values)
+        L, dQ, dV, direct = _told(loss(Q, V, *values))
         if best.loss > L:
             best.loss, best.values = float(L), [value.copy() for value in values]
         best.history.append(best.loss)
         slopes = function.pull(tape, dQ, dV)
         for slope, more in zip(slopes, direct, strict=False):
             if more is not None:
-                slope += np.reshape(more, slope.shape)
+                found = numbers(more)
+                if found is None or found.size != slope.size:
+                    raise GradientError(f"optimise: loss has returned {shown(more)} as a derivative by an input.")
+                slope += found.reshape(slope.shape)
         return float(L), scale * np.concatenate([np.ravel(slope) for slope in slopes])
 
     pairs = [limit or (None, None) for limit, value in zip(limits, first, strict=True) for _ in range(value.size)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import LARGEST, numbers, shown
 from dovetail.errors import GradientError
 from dovetail.gradient.sums import Sums, lowered_arrays
 from dovetail.typing import Array, ArrayLike, Flags
@@ -29,7 +30,10 @@ def design_gradient(
     start: tuple[Array, Array],
 ) -> Array:  # fmt: skip
     """dL/dp (like p) for a function `build` of p that gives a world or Sim, as it was at the start of the rollout."""
-    at = np.array(p, float)
+    given = numbers(p)
+    if given is None or not (np.abs(given) <= LARGEST).all():
+        raise GradientError(f"Gradients.design: p = {shown(p)}; give finite numbers, as build takes them.")
+    at = given.copy()
     base = _arrays(_simulation(build(at.copy())))
     if {name: a.shape for name, a in base.items()} != {name: a.shape for name, a in _arrays(simulation).items()}:
         raise GradientError("Gradients.design: build(p) is another scene than that of the rollout; give the same.")
@@ -53,7 +57,9 @@ def design_gradient(
 def _simulation(made: Any) -> Simulation:
     """What a world or Sim runs on."""
     world = getattr(made, "world", made)
-    found: Simulation = world._simulation
+    found: Simulation | None = getattr(world, "_simulation", None)
+    if found is None or not hasattr(found, "joints"):
+        raise GradientError(f"Gradients.design: build has returned {shown(made)}; return a Sim, or a world after init.")
     found.refresh(found.dt)
     return found
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.checked import checked
 from dovetail.errors import GradientError
+from dovetail.gradient.called import called, pair
 from dovetail.gradient.coupling import coupling_gradients, weighed_couplings
 from dovetail.gradient.design import design_gradient
 from dovetail.gradient.frame import Frame
@@ -62,6 +64,7 @@ class Gradients:
             self.log_mu, self.log_contact_kappa = np.full((2, *sums.log_mu.shape), np.nan)  # not told apart
         self.log_kappa: Array = sums.constant["stiffness"] * bodies.stiffness
 
+    @checked(GradientError)
     def design(self, build: Callable[[Array], Any], p: ArrayLike) -> Array:
         """dL/dp by numbers p that a scene is built from: anchors, axes, sizes, densities, gains, places of bodies.
 
@@ -116,8 +119,8 @@ class Gradients:
     # ---- attributes of joints --------------------------------------------------------------------------------
 
     def __getitem__(self, of: tuple[Any, str]) -> Array:
-        joint, attribute = of
-        name = joint if isinstance(joint, str) else joint.name
+        joint, attribute = pair("Gradients", of)
+        name = called("Gradients", joint)
         if (couplings := self._lowered.couplings) is not None:
             for slot, numbers in couplings.slots:
                 if slot.object_name == name and attribute in _COUPLED:
@@ -128,9 +131,10 @@ class Gradients:
             raise GradientError(f"Gradients: '{name}' has no gradient by '{attribute}'; it has {offered}.")
         return found
 
+    @checked(GradientError)
     def initial(self, joint: Any, attribute: str) -> Array:
         """By an attribute of the joints (k,) of a geometry before the first step: from there ctr follows its motion."""
-        entry = self._entry(joint if isinstance(joint, str) else joint.name)
+        entry = self._entry(called("Gradients.initial", joint))
         total = np.zeros(entry.count)
         for number, use in enumerate(self._lowered.law_uses):
             for column, part in enumerate(use.word.parameters if use.entry is entry else ()):

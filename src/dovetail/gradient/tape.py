@@ -13,10 +13,11 @@ from weakref import WeakSet
 
 import numpy as np
 
-from dovetail.checked import shown
+from dovetail.checked import LARGEST, checked, numbers, shown, whole
 from dovetail.errors import GradientError
 from dovetail.gradient.adjoint import Adjoint
 from dovetail.gradient.bodies import Costate
+from dovetail.gradient.called import called, pair
 from dovetail.gradient.gradients import Gradients
 from dovetail.gradient.jacobians import Coordinated, Jacobians, StateJacobians
 from dovetail.gradient.jumps import Jump
@@ -64,6 +65,19 @@ class _Loss(NamedTuple):
             value_adjoints(c, reel.Q(k), reel.V(k), x, rates, at.Q, at.V, sums.constant["coordinates/W"])
 
 
+def _numbers(who: str, given: ArrayLike, *shapes: tuple[int, ...]) -> Array:
+    """An array of finite numbers of one of the shapes; one copy of them is not made where they are floats already."""
+    found = numbers(given)
+    wanted = " or ".join(str(shape) for shape in shapes if shape)
+    if found is None:
+        raise GradientError(f"{who} = {shown(given)}; give an array {wanted} of numbers.")
+    if found.shape not in shapes:
+        raise GradientError(f"{who} has the shape {found.shape}; give {wanted}.")
+    if not abs(float(found.sum())) <= LARGEST and not (np.abs(found) <= LARGEST).all():
+        raise GradientError(f"{who} has numbers that are not finite, or beyond {LARGEST:g}; give finite ones.")
+    return found
+
+
 @lock_public
 class Tape:
     """Steps of a world, recorded. Made by `World.rollout`, `Sim.rollout`.
@@ -101,7 +115,7 @@ class Tape:
 
     def body(self, body: Any) -> int:
         """The number of a body, by its handle or the name of its object; the first where there are several."""
-        name = body if isinstance(body, str) else body.name
+        name = called("Tape.body", body)
         for entry in self._simulation.table.geometries:
             if entry.slot.object_name == name:
                 return int(entry.offset)
@@ -110,11 +124,12 @@ class Tape:
 
     def transform(self, body: Any) -> Array:
         """Transforms (T + 1, 4, 4) of a body at the start and after every step, by its number, handle or name."""
-        Q = self._reel.states()[0][:, body if isinstance(body, int) else self.body(body)]
+        Q = self._reel.states()[0][:, self._number("transform", body)]
         found = np.tile(np.eye(4), (len(Q), 1, 1))
         found[:, :3, 3], found[:, :3, :3] = Q[:, 0], Q[:, 1:].swapaxes(1, 2)
         return found
 
+    @checked(GradientError)
     def coordinate(self, joint: Any, attribute: str) -> Array:
         """A coordinate that joints report, such as "angle" or "distance", (T + 1, k) at the start and after every step.
 
@@ -126,7 +141,7 @@ class Tape:
 
     def _coordinate(self, joint: Any, attribute: str) -> tuple[slice, Array]:
         """Which of the solver's coordinates a joint reports under a name, and its offsets (k,)."""
-        name, lowered, known = joint if isinstance(joint, str) else joint.name, self._simulation.joints.lowered, []
+        name, lowered, known = called("Tape", joint), self._simulation.joints.lowered, []
         for number, entry in enumerate(lowered.geometries):
             for word in entry.kind.coordinates():
                 known.append(f"('{entry.slot.object_name}', '{word.attribute}')")
@@ -136,10 +151,14 @@ class Tape:
         listed = ", ".join(known) or "none"
         raise GradientError(f"Tape: there is no coordinate ('{name}', '{attribute}'); there are {listed}.")
 
+    @checked(GradientError)
     def record(self, steps: int, controls: Callable[[int], Any] | None) -> None:
         """Take steps and keep them; controls(k) is called before step k of the tape."""
+        if steps < 0:
+            raise GradientError(f"Tape.record: steps = {steps}; give 0 or more.")
         self._reel.record(steps, controls)
 
+    @checked(GradientError)
     def backward(
         self,
         dL_dQ: ArrayLike | None = None,
@@ -182,6 +201,7 @@ class Tape:
             at.Q_before[:] = at.V_before[:] = 0.0
         return Gradients(self._simulation, self._frames, sums, (at.Q, at.V, at.Q_before, at.V_before))
 
+    @checked(GradientError)
     def step_vjp(self, k: int, dL_dQ: ArrayLike | None = None, dL_dV: ArrayLike | None = None) -> Gradients:
         """Gradients of a loss of the state after step k alone, (n, 4, 3) each: Q and V are by the state before it."""
         sums, at = Sums(self._simulation, self.steps), Costate.zero(self._shape[0])
@@ -192,6 +212,7 @@ class Tape:
             found = adjoint.pull(at)
         return Gradients(self._simulation, self._frames, sums, (found.Q, found.V, found.Q_before, found.V_before))
 
+    @checked(GradientError)
     def step_jacobians(self, k: int | None = None, mechanism: Any = None) -> tuple[Array, Array]:
         """A = ∂(qₖ₊₁, vₖ₊₁)/∂(qₖ, vₖ) (2c, 2c) and B = ∂(qₖ₊₁, vₖ₊₁)/∂u (2c, c) of the c coordinates of a mechanism.
 
@@ -232,6 +253,7 @@ class Tape:
             self._jacobians = Jacobians(self._simulation, coordinated)
         return self._jacobians
 
+    @checked(GradientError)
     def step_jvp(self, k: int, dQ: ArrayLike = 0.0, dV: ArrayLike = 0.0, dF: ArrayLike = 0.0) -> tuple[Array, Array]:
         """How Q and V after step k change, (n, 4, 3) each, with the state before it and with forces F on bodies in it.
 
@@ -241,9 +263,7 @@ class Tape:
         free = (self._simulation.model.bodies.is_free != 0)[:, None, None]
         given = []
         for name, value in (("dQ", dQ), ("dV", dV), ("dF", dF)):
-            array = np.asarray(value, float)
-            if array.shape not in ((), shape):
-                raise GradientError(f"Tape.step_jvp: {name} has the shape {array.shape}; give {shape}.")
+            array = _numbers(f"Tape.step_jvp: {name}", value, (), shape)
             given.append(np.where(free, array, np.zeros(shape)))
         with self._at(k, Sums(self._simulation, self.steps)) as adjoint:
             return push_forward(adjoint, *given)
@@ -251,6 +271,15 @@ class Tape:
     @property
     def _shape(self) -> tuple[int, ...]:
         return self._reel.Q(0).shape
+
+    def _number(self, who: str, body: Any) -> int:
+        """Of a body by its number, handle or name."""
+        number, count = whole(body), self._shape[0]
+        if number is None:
+            return self.body(body)
+        if not 0 <= number < count:
+            raise GradientError(f"Tape.{who}: there is no body {number}; there are 0 to {count - 1}.")
+        return number
 
     def _known(self, k: int) -> int:
         if not 0 <= k < self.steps:
@@ -272,14 +301,11 @@ class Tape:
         if not given:
             return None
         bars = np.zeros((self.steps + 1, self._parameters.coordinates.count))
-        for (joint, attribute), by in given.items():
+        for key, by in given.items():
+            joint, attribute = pair("Tape.backward", key)
             rows, shift = self._coordinate(joint, attribute)
-            wanted = (self.steps + 1, len(shift))
-            if np.shape(by) != wanted:
-                raise GradientError(
-                    f"Tape.backward: what is given for '{attribute}' has the shape {np.shape(by)}; give {wanted}."
-                )
-            bars[:, rows] += np.asarray(by, float)
+            what = f"Tape.backward: what is given for '{attribute}'"
+            bars[:, rows] += _numbers(what, by, (self.steps + 1, len(shift)))
         return bars
 
     def _with_transforms(self, Q_bar: Array | None, given: Mapping[Any, ArrayLike]) -> Array | None:
@@ -290,9 +316,8 @@ class Tape:
         if Q_bar is not None:
             found[-len(Q_bar) :] += Q_bar
         for body, by in given.items():
-            D, number = np.asarray(by, float), body if isinstance(body, int) else self.body(body)
-            if D.shape != (self.steps + 1, 4, 4):
-                raise GradientError(f"Tape.backward: dL_dT has the shape {D.shape}; give {(self.steps + 1, 4, 4)}.")
+            number = self._number("backward", body)
+            D = _numbers("Tape.backward: dL_dT", by, (self.steps + 1, 4, 4))
             found[:, number, 0] += D[:, :3, 3]
             found[:, number, 1:] += D[:, :3, :3].swapaxes(1, 2)
         return found
@@ -301,14 +326,8 @@ class Tape:
         """Derivatives by all states, (T + 1, n, 4, 3), or by the last (1, n, 4, 3)."""
         if given is None:
             return None
-        shape, array = (self.steps + 1, *self._shape), np.asarray(given, float)
-        if array.shape not in (shape, shape[1:]):
-            raise GradientError(f"Tape.backward: {name} has the shape {array.shape}; give {shape} or {shape[1:]}.")
-        if not np.isfinite(array.sum()) and not np.isfinite(array).all():
-            raise GradientError(
-                f"Tape.backward: {name} has numbers that are not finite; give the derivatives of a loss."
-            )
-        return array.reshape(-1, *shape[1:])
+        shape = (self.steps + 1, *self._shape)
+        return _numbers(f"Tape.backward: {name}", given, shape, shape[1:]).reshape(-1, *shape[1:])
 
     def _judge(self, residual: Array, strict: bool) -> None:
         if not self.steps or residual.max() <= RESIDUAL:

@@ -20,10 +20,12 @@ from xml.etree import ElementTree
 import numpy as np
 
 from dovetail import builtin
-from dovetail.errors import GeometryError
+from dovetail.checked import checked, shown
+from dovetail.errors import GeometryError, SceneError
 from dovetail.geometry import AngleAxis, ImplicitGeometry, SimplicialComplex, SimplicialComplexIO, label_surface
 from dovetail.geometry.create import trimesh as make_trimesh
 from dovetail.geometry.slot import GeometrySlot
+from dovetail.robot.xml import read_xml
 from dovetail.scene import Object
 from dovetail.typing import Array, ArrayLike
 
@@ -103,10 +105,13 @@ class UrdfController:
         return self._joint_slot
 
     def _poses(self, link: str, pose: Array) -> Iterator[tuple[str, Array]]:
-        yield link, pose
+        below: dict[str, list[_Joint]] = {}
         for joint in self._joints.values():
-            if joint.parent == link:
-                yield from self._poses(joint.child, pose @ joint.placed(self._angle(joint)))
+            below.setdefault(joint.parent, []).append(joint)
+        todo = [(link, pose)]
+        for name, placed in todo:
+            yield name, placed
+            todo += [(each.child, placed @ each.placed(self._angle(each))) for each in below.pop(name, [])]
 
     def _angle(self, joint: _Joint) -> float:
         if joint.mimics is None:
@@ -125,13 +130,19 @@ class UrdfIO:
     def default_config() -> dict[str, Any]:
         return {"load_visual_mesh": True}
 
+    @checked(GeometryError)
     def read(self, object: Object, urdf_path: str | PathLike[str]) -> UrdfController:
         """Create a geometry in `object` for each link that has a shape; returns what poses them."""
         file = Path(urdf_path)
         try:
-            robot = ElementTree.parse(file).getroot()
-        except (OSError, ElementTree.ParseError) as error:
+            read_xml(file)  # which refuses what is none, or too large
+            return self._read(object, file, ElementTree.parse(file).getroot())
+        except (SceneError, ElementTree.ParseError) as error:
             raise GeometryError(f"UrdfIO.read: '{file}' cannot be read as URDF ({error}).") from None
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise GeometryError(f"UrdfIO.read: '{file}' makes no sense ({shown(str(error))}).") from None
+
+    def _read(self, object: Object, file: Path, robot: ElementTree.Element) -> UrdfController:
         links = {link.get("name", ""): link for link in robot.iter("link")}
         try:
             joints = {joint.name: joint for joint in map(_joint, robot.findall("joint"))}

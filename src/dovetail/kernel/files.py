@@ -1,7 +1,9 @@
 """Compiled kernels on disk: one file for each kernel and signature, checked before anything in it is used.
 
 Machine code with a flipped bit takes the process down with it. A file therefore begins with a digest of the rest and
-of what it was made for, and one that is cut off, flipped or of another kernel is compiled anew and replaced. There is
+of what it was made for, and one that is cut off, flipped or of another kernel is compiled anew and replaced. In front
+of that is a seal (`private.py`), without which nothing of the cache is unpickled or run: a file that others have put
+there is compiled anew, too. Kernels that came with the package have none, and are trusted as its sources are. There is
 no index: the name says what is in a file, files take their names when they are complete, and processes that start
 together write the same files twice at worst.
 
@@ -11,7 +13,9 @@ of log tells of all that.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import hmac
 import pickle
 import re
 import warnings
@@ -26,11 +30,16 @@ from numba.core.runtime import rtsys
 
 from dovetail.files import atomic_write
 from dovetail.kernel.library import rebuild
+from dovetail.kernel.private import UntrustedError, check_folder, make_folder, read_private, seal
 from dovetail.logger import Logger
 
-__all__ = ["KernelFiles"]
+__all__ = ["KernelFiles", "unsealed"]
 
-_DIGEST_BYTES = 32
+_SEAL_BYTES = _DIGEST_BYTES = 32
+_ALONE = (
+    "no kernels are kept there, so every run compiles. Make it yours alone (chown, chmod go-w), or set "
+    "DOVETAIL_CACHE_DIR to a folder that is."
+)
 
 
 class _Complaint:
@@ -76,8 +85,11 @@ class KernelFiles:
         rtsys.initialize(target)  # for kernels that make arrays
         for path, key in self._places(signature, target.codegen()):
             try:
-                content = path.read_bytes()
+                content = self._read(path)
             except OSError:
+                continue
+            except UntrustedError as error:
+                _Complaint.tell(f"{error}; {_ALONE}")
                 continue
             digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
             if digest == _digest(key, body):
@@ -85,10 +97,28 @@ class KernelFiles:
             _Complaint.tell(f"'{path}' is damaged; it is compiled again.")
         return None
 
+    def _read(self, path: Path) -> bytes:
+        """Digest and code; nothing where the seal of a file of the cache is wrong."""
+        if path.parent != self._folder:
+            return path.read_bytes()
+        root = self._folder.parent
+        check_folder(root)
+        check_folder(self._folder)
+        content = read_private(path)
+        right = seal(root, content[_SEAL_BYTES:][:_DIGEST_BYTES])
+        return unsealed(content) if hmac.compare_digest(content[:_SEAL_BYTES], right) else b""
+
     def find(self, signature: Any) -> Path | None:
         """The file for a signature, if there is one."""
         places = self._places(signature, cpu_target.target_context.codegen())
-        return next((path for path, _ in places if path.is_file()), None)
+        return next((path for path, _ in places if path.is_file() and self._is_trusted(path.parent)), None)
+
+    def _is_trusted(self, folder: Path) -> bool:
+        with contextlib.suppress(UntrustedError):
+            for each in (folder, folder.parent) if folder == self._folder else ():
+                check_folder(each)
+            return True
+        return False
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep compiled code; where that is not possible, go on without."""
@@ -100,10 +130,14 @@ class KernelFiles:
             warnings.warn(f"{self._name}: compiled code with addresses in it cannot be kept", NumbaWarning, 2)
             return
         body, path = serialize.dumps(compiled._reduce()), self._path(self._folder, key)
+        digest = _digest(key, body)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder.parent)
+            make_folder(self._folder)
             # what a crash of the machine leaves is told by the digest: not worth waiting for the disk
-            atomic_write(path, _digest(key, body) + body, durable=False)
+            atomic_write(path, seal(self._folder.parent, digest) + digest + body, durable=False, private=True)
+        except UntrustedError as error:
+            _Complaint.tell(f"{error}; {_ALONE}")
         except OSError as error:
             _Complaint.tell(
                 f"compiled code cannot be kept in '{path.parent.parent}' ({error.strerror or error}), so every run "
@@ -132,6 +166,11 @@ class KernelFiles:
 
     def _path(self, folder: Path, key: bytes) -> Path:
         return folder / f"{self._name}-{_digest(key, b'').hex()[:16]}.nbc"
+
+
+def unsealed(content: bytes) -> bytes:
+    """A file of the cache as it is shipped."""
+    return content[_SEAL_BYTES:]
 
 
 def _digest(key: bytes, body: bytes) -> bytes:

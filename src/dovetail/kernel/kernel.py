@@ -40,6 +40,7 @@ from dovetail.kernel.inner import Inner
 from dovetail.kernel.lean import lean
 from dovetail.kernel.library import rebuild_inner
 from dovetail.kernel.machine import user_cache
+from dovetail.kernel.private import UntrustedError, check_folder
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 
@@ -134,7 +135,9 @@ def cache_directory(module: str) -> Path | None:
 def _forget_old_versions(root: Path | None) -> None:
     """Remove what was not used for a month: it belongs to sources that no longer exist."""
     oldest = time.time() - 86400 * _KEPT_DAYS
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, UntrustedError):
+        if root is not None:
+            check_folder(root)
         for path in [] if root is None else root.glob("kernels-*"):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime < oldest:

@@ -11,9 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dovetail.interpreter import command, environment
+
 __all__ = ["dismiss", "help_early", "helper", "processors", "user_cache"]
 
-_START = "import sys; sys.path[:0] = sys.argv[1:]; from dovetail.kernel.precompile import work; work()"
+_START = "from dovetail.kernel.precompile import work; work()"
 _early: list[subprocess.Popen[str]] = []
 
 
@@ -47,7 +49,8 @@ def helper() -> subprocess.Popen[str] | None:
         return None
     try:
         return subprocess.Popen(
-            [sys.executable, "-c", _START, *filter(None, sys.path)],
+            command(_START),
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -29,6 +29,7 @@ from dovetail.kernel.kernel import cache_directory
 from dovetail.kernel.lean import uncollected
 from dovetail.kernel.machine import helper, processors
 from dovetail.kernel.manifest import Task, tasks
+from dovetail.kernel.private import UntrustedError, make_folder
 
 __all__ = ["missing", "precompile"]
 
@@ -96,9 +97,10 @@ def precompile(ahead: Sequence[Task], tell: Callable[[int], None], behind: Seque
 
 
 def _is_writable(root: Path) -> bool:
-    with contextlib.suppress(OSError):
-        root.mkdir(parents=True, exist_ok=True)
-    return os.access(root, os.W_OK)
+    with contextlib.suppress(OSError, UntrustedError):
+        make_folder(root)
+        return os.access(root, os.W_OK)
+    return False
 
 
 class _Plan:

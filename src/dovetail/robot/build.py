@@ -84,6 +84,7 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
         link: Frame(link, bodies[group.name], local) for group in groups.values() for link, local in group.poses.items()
     }
     joints: dict[str, SimJoint] = {}
+    bearers = robot.bearers()
     for joint in (*robot.joints.values(), *robot.loops.values()):
         left, right = frames[joint.parent].body, frames[joint.child].body
         if left is not right and joint.kind != "floating" and not (left.fixed and right.fixed):
@@ -91,7 +92,7 @@ def build(sim: Sim, robot: RobotDescription, wishes: Wishes, make: MakeBody) -> 
             if isinstance(made, SphericalJoint) and not joint.closes:
                 measure_ball(made, joint, frames[joint.parent].local)
             if isinstance(made, RevoluteJoint | PrismaticJoint | SphericalJoint):
-                real = (frames[robot.bearer(joint.parent)].body, frames[robot.carried(joint.child)].body)
+                real = (frames[bearers[joint.parent]].body, frames[robot.carried(joint.child)].body)
                 _equip(made, joint, values.get(joint.name, joint.reference), *real)
     for joint in robot.joints.values():
         if joint.mimic is not None:

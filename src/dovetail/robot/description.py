@@ -267,8 +267,8 @@ class RobotDescription:
         for joint in self.joints.values():
             below.setdefault(joint.parent, []).append(joint)
         todo = [self.root]
-        while todo:
-            joints = below.get(todo.pop(0), [])
+        for link in todo:
+            joints = below.get(link, [])
             yield from joints
             todo += [joint.child for joint in joints]
 
@@ -328,12 +328,13 @@ class RobotDescription:
         """The link of the file that a link between its joints carries, or the link itself."""
         return self.links[link].carries or link
 
-    def bearer(self, link: str) -> str:
-        """The link of the file that bears a link between joints, or the link itself."""
-        above = {joint.child: joint.parent for joint in self.joints.values()}
-        while self.links[link].carries:
-            link = above[link]
-        return link
+    def bearers(self) -> dict[str, str]:
+        """Of each link the link of the file that bears it, where it is between joints, or the link itself."""
+        found = {link: link for link in self.links}
+        for joint in self.downwards():
+            if self.links[joint.child].carries:
+                found[joint.child] = found[joint.parent]
+        return found
 
     def values(self, q: dict[str, Any]) -> dict[str, Any]:
         """The coordinate of every joint for those of leaders; 0 where none is given."""

@@ -6,6 +6,8 @@ thickness do not, nor do typing errors.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from dovetail.doctor.finding import Finding, warning
@@ -77,8 +79,16 @@ def box_of(inertia: Inertia) -> SimplicialComplex:
     """The box of constant density with this inertia, for bodies without a shape: S_k = m e_k²/12 along its axes."""
     values, axes = np.linalg.eigh(0.5 * np.trace(inertia.tensor) * np.eye(3) - inertia.tensor)
     axes = axes * np.sign(np.linalg.det(axes))
-    edges = np.sqrt(12.0 * np.maximum(values, _THINNEST * values[2]) / inertia.mass)
-    found = shapes.box("a box of inertia", edges)
-    found.positions.edit()[...] = found.positions.values @ axes.T + inertia.center
+    edges = shapes.edges_of(
+        "a box of inertia", np.sqrt(12.0 * np.maximum(values, _THINNEST * values[2]) / inertia.mass)
+    )
+    found = _unit_box().copy()
+    found.positions.edit()[...] = (found.positions.values * edges) @ axes.T + inertia.center
+    return found
+
+
+@cache
+def _unit_box() -> SimplicialComplex:
+    found = shapes.box("a box of inertia", 1.0)
     label_surface(found)
     return found

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.errors import MissingExtra, SceneError
+from dovetail.errors import MissingExtra
 from dovetail.geometry import SimplicialComplexIO
+from dovetail.robot.dae import read_dae
 from dovetail.robot.description import Triangles
 from dovetail.typing import Array
 
@@ -48,32 +47,7 @@ def _read(file: Path, changed: int, size: int) -> list[Painted]:
         ]
     if find_spec("collada") is None:
         raise MissingExtra(f"reading '{file}': .dae needs pycollada; pip install 'dovetail[robots]'.")
-    import trimesh
-
-    try:
-        content = file.read_bytes()
-        unit = re.search(rb'<unit[^>]*\bmeter="([0-9.eE+-]+)"', content)
-        metre = 1.0 if unit is None else float(unit[1])
-        parts = trimesh.load_scene(BytesIO(content), file_type="dae").dump()
-        found = [
-            Painted(Triangles(np.asarray(part.vertices, float) * metre, np.asarray(part.faces)), _color(part))
-            for part in parts
-            if len(getattr(part, "faces", ()))
-        ]
-        if not found or not all(np.isfinite(part.triangles.vertices).all() for part in found):
-            raise ValueError("it has no triangles, or numbers that are not finite")
-    except Exception as error:
-        raise SceneError(f"reading '{file}': it is damaged or not a .dae file ({error}).") from None
-    return found
-
-
-def _color(mesh: Any) -> Array | None:
-    """That of its material; None where it has a picture, or nothing."""
-    material = getattr(mesh.visual, "material", None)
-    pictures = [getattr(material, name, None) for name in ("baseColorTexture", "image")]
-    if material is None or any(picture is not None for picture in pictures):
-        return None
-    return np.asarray(material.main_color, float)[:3] / 255.0
+    return [Painted(Triangles(vertices, faces), color) for vertices, faces, color in read_dae(file)]
 
 
 def as_one(parts: list[Triangles]) -> Triangles:

@@ -8,7 +8,6 @@ keyframes and what may touch.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 from os import PathLike
@@ -23,8 +22,10 @@ from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import Quaternion
 from dovetail.messages import listed
 from dovetail.robot.description import Inertia, Joint, Link, RobotDescription, Shape, Triangles
+from dovetail.robot.limited import prepare
+from dovetail.robot.mjcf_compiler import Compiled
+from dovetail.robot.mjcf_files import check_files
 from dovetail.robot.paths import Folders
-from dovetail.robot.xml import Element, read_xml
 from dovetail.typing import Array
 
 __all__ = ["Model", "read_mjcf"]
@@ -33,8 +34,10 @@ _WORLD = "world"
 _MOST_NAMES = 4
 _LAST_SHOWN = 2  # groups of geoms that MuJoCo's viewer shows; by custom those beyond are there to touch
 _LIGHTEST = 1e-12  # kg; less is no mass
+_MOST_EXTENT = 1e9  # m
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
+_MUSCLE, _WRAP_JOINT, _ON_TENDON, _TIE_TENDON = 2, 1, 3, 3  # by mjtGain, mjtWrap, mjtTrn, mjtEq
 _NUMBERS = (
     *("body_pos", "body_quat", "body_mass", "body_ipos", "body_iquat", "body_inertia", "jnt_pos", "jnt_axis"),
     *("dof_damping", "dof_frictionloss", "dof_armature", "jnt_stiffness", "jnt_range", "qpos0", "qpos_spring"),
@@ -57,8 +60,11 @@ def read_mjcf(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotD
         tell_of_rest,
     )
 
-    _check_files(file, Folders(file, folders, above=1))
-    if find_spec("mujoco") is None:
+    has_compiler = find_spec("mujoco") is not None
+    if has_compiler:
+        prepare("mjcf")
+    check_files(file, Folders(file, folders, above=1))
+    if not has_compiler:
         raise MissingExtra(f"reading '{file}': MJCF needs mujoco; pip install 'dovetail[robots]'.")
     model = Model(file)
     _refuse(model)
@@ -81,28 +87,14 @@ class Model:
     """
 
     def __init__(self, file: Path) -> None:
-        import mujoco
-
-        said: list[str] = []
-        handler = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(said.append)  # or else they are written to a file in the present folder
-        try:
-            with warnings.catch_warnings(record=True) as told:
-                warnings.simplefilter("always")
-                self.spec = mujoco.MjSpec.from_file(str(file))
-                self.m: Any = self.spec.compile()
-        except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-            raise SceneError(f"reading '{file}': MuJoCo refuses it: {' '.join(str(error).split())}") from None
-        finally:
-            mujoco.set_mju_user_warning(handler)
-        self.robot = RobotDescription(self.spec.modelname or "", file)
-        for each in dict.fromkeys([*(str(one.message) for one in told), *said]):
+        self.m = Compiled(file)
+        self.robot = RobotDescription(self.m.name, file)
+        for each in dict.fromkeys(self.m.said):
             self.robot.findings.append(remark(f"MuJoCo says: {each}"))
-        m = self.m
         self._check_numbers()
-        self.body_names = self._names("body", m.nbody)
-        self.joint_names = self._names("joint", m.njnt)
-        self.actuators = range(getattr(m, "nactuator", m.nu))
+        self.body_names = self._names("body")
+        self.joint_names = self._names("joint")
+        self.actuators = range(self.m.n["actuator"])
         self.link_of: dict[int, str] = {}
         self.joint_of: dict[int, Joint] = {}
         """Hinges, sliders and balls by their number."""
@@ -114,22 +106,27 @@ class Model:
             if values.size and not (np.abs(values) <= LARGEST).all():
                 worst = values.reshape(-1)[np.abs(np.nan_to_num(values, nan=math.inf)).argmax()]
                 raise self.refuse(f"{name.replace('_', ' ')} has the number {worst:g}; give numbers up to {LARGEST:g}.")
+        farthest = float(np.abs(self.m.mesh_vert).max(initial=0.0))
+        if farthest > _MOST_EXTENT:
+            raise self.refuse(
+                f"a mesh reaches {farthest:.3g} m; scale it such that this is {_MOST_EXTENT:g} m at most."
+            )
 
-    def _names(self, kind: str, count: int) -> list[str]:
-        found: list[str] = []
-        for k in range(count):
-            name = getattr(self.m, kind)(k).name or f"{kind} {k}"
-            found.append(name if name not in found else f"{name} {k}")
-        return found
+    def _names(self, kind: str) -> list[str]:
+        found: dict[str, None] = {}
+        for k, given in enumerate(self.m.names[kind]):
+            name = given or f"{kind} {k}"
+            found[name if name not in found else f"{name} {k}"] = None
+        return list(found)
 
     def name(self, kind: str, k: int) -> str:
         """How messages call a part."""
-        return f"{kind} '{getattr(self.m, kind)(k).name or k}'"
+        return f"{kind} '{self.m.names[kind][k] or k}'"
 
     def where(self, kind: str, k: int) -> str:
         """Its line in the file, where the compiler has kept that, else its name."""
-        parts = {"body": self.spec.bodies, "joint": self.spec.joints, "geom": self.spec.geoms}[kind]
-        info = parts[k].info if k < len(parts) else ""
+        lines = self.m.lines.get(kind, [])
+        info = lines[k] if k < len(lines) else ""
         return info if info and not info.endswith("line 0") else self.name(kind, k)
 
     def pose(self, kind: str, k: int) -> Array:
@@ -150,65 +147,21 @@ def placed(position: Array, quaternion: Array) -> Array:
     return T
 
 
-# --- before it is compiled ----------------------------------------------------------------------------------
-
-
-def _check_files(file: Path, folders: Folders, depth: int = 0) -> None:
-    """Refuse document types, includes that go in a circle, and files outside of the robot's folders.
-
-    A name is looked for where the compiler might find it: beside the file, and in the folders that a <compiler> names.
-    """
-    root = read_xml(file)
-    if root.tag not in ("mujoco", "mujocoinclude"):
-        root.refuse(f"the file begins with <{root.tag}>; an MJCF file begins with <mujoco>.")
-    elements = _all_below(root)
-    inner = {"", *(each.attributes[d] for each in elements for d in each.attributes if d in _DIRECTORIES)}
-    for element in elements:
-        for name, value in element.attributes.items():
-            if not name.startswith("file") or not value.strip():
-                continue
-            for folder in (*inner, *(f"{a}/{b}" for a in inner for b in inner if a and b)):
-                path = file.parent / folder / value
-                try:
-                    if not path.is_file():
-                        continue
-                    folders.inside(path)
-                except (ValueError, OSError) as error:
-                    element.refuse(f'<{element.tag}> has {name}="{value}", which {error}.')
-                if element.tag in ("include", "model"):
-                    if depth > 20:
-                        element.refuse("includes are nested more than 20 deep.")
-                    _check_files(path, folders, depth + 1)
-
-
-_DIRECTORIES = ("meshdir", "texturedir", "assetdir")
-
-
-def _all_below(root: Element) -> list[Element]:
-    found = [root]
-    for element in found:
-        found += element.children
-    return found
-
-
 # --- what is refused ----------------------------------------------------------------------------------------
 
 
 def _refuse(model: Model) -> None:
-    import mujoco
-
     m = model.m
-    if m.nflex:
+    if m.n["flex"]:
         raise model.refuse(f"{model.name('flex', 0)} is a flexible body; dovetail has stiff ones. Take it out.")
     for k in model.actuators:
-        if int(m.actuator_gaintype[k]) == mujoco.mjtGain.mjGAIN_MUSCLE:
+        if int(m.actuator_gaintype[k]) == _MUSCLE:
             raise model.refuse(f"{model.name('actuator', k)} is a muscle, which is not known; make it a motor.")
-    for k in range(m.ntendon):
-        spatial = int(m.wrap_type[m.tendon_adr[k]]) != mujoco.mjtWrap.mjWRAP_JOINT
-        driven = any(int(t) == mujoco.mjtTrn.mjTRN_TENDON and i == k for t, i in _targets(m))
+    for k in range(m.n["tendon"]):
+        spatial = int(m.wrap_type[m.tendon_adr[k]]) != _WRAP_JOINT
+        driven = any(int(t) == _ON_TENDON and i == k for t, i in _targets(m))
         tied = any(
-            int(m.eq_type[e]) == mujoco.mjtEq.mjEQ_TENDON and k in (m.eq_obj1id[e], m.eq_obj2id[e])
-            for e in range(m.neq)
+            int(m.eq_type[e]) == _TIE_TENDON and k in (m.eq_obj1id[e], m.eq_obj2id[e]) for e in range(m.n["equality"])
         )
         acts = m.tendon_limited[k] or m.tendon_stiffness[k] or m.tendon_damping[k] or m.tendon_frictionloss[k]
         if spatial and (driven or tied or acts):
@@ -223,17 +176,18 @@ def _targets(m: Any) -> list[tuple[int, int]]:
 
 
 def _tell_of_options(model: Model) -> None:
-    m = model.m
-    g = ", ".join(f"{x:g}" for x in m.opt.gravity)
+    m, options = model.m, model.m.options
+    g = ", ".join(f"{x:g}" for x in options["gravity"])
     model.robot.findings.append(
         remark(
-            f"the file's options are not taken over: timestep {m.opt.timestep:g} s, gravity ({g}) m/s², solver "
+            f"the file's options are not taken over: timestep {options['timestep']:g} s, gravity ({g}) m/s², solver "
             "settings, friction and softness of contacts"
         )
     )
-    if m.opt.density or m.opt.viscosity:
-        model.warn(f"air or water of density {m.opt.density:g} and viscosity {m.opt.viscosity:g} is not honoured")
-    lifted = [f"'{model.body_names[b]}'" for b in range(m.nbody) if m.body_gravcomp[b]]
+    density, viscosity = options["density"], options["viscosity"]
+    if density or viscosity:
+        model.warn(f"air or water of density {density:g} and viscosity {viscosity:g} is not honoured")
+    lifted = [f"'{model.body_names[b]}'" for b in range(m.n["body"]) if m.body_gravcomp[b]]
     if lifted:
         model.warn(f"gravcomp of {listed(lifted, _MOST_NAMES)} is not honoured: gravity acts on them")
 
@@ -243,12 +197,12 @@ def _tell_of_options(model: Model) -> None:
 
 def _add_bodies(model: Model) -> None:
     m, robot = model.m, model.robot
-    tops = [b for b in range(1, m.nbody) if m.body_parentid[b] == 0]
+    tops = [b for b in range(1, m.n["body"]) if m.body_parentid[b] == 0]
     first = tops[0] if len(tops) == 1 and _has_free_joint(m, tops[0]) else 0
     if first:
         robot.base, robot.is_free = model.pose("body", first), True
     _add_shapes(model, 0, Link(_WORLD, "worldbody"), made=not first)
-    for b in range(1, m.nbody):
+    for b in range(1, m.n["body"]):
         _add_body(model, b, b == first)
 
 
@@ -367,7 +321,7 @@ def _shape(model: Model, g: int, kind: int) -> Shape:
             np.array(m.mesh_vert[at : at + m.mesh_vertnum[k]], float),
             np.array(m.mesh_face[face : face + m.mesh_facenum[k]], np.int64),
         )
-        return Shape("mesh", np.ones(3), pose, where, Path(m.mesh(k).name or f"mesh {k}"), color, triangles)
+        return Shape("mesh", np.ones(3), pose, where, Path(m.names["mesh"][k] or f"mesh {k}"), color, triangles)
     name, numbers = {
         _SPHERE: ("sphere", size[:1]),
         _CAPSULE: ("capsule", np.array([size[0], 2.0 * size[1]])),

@@ -103,7 +103,7 @@ def _fixed_tendon(model: Model, t: int) -> list[tuple[int, float]]:
 def add_equalities(model: Model) -> None:
     """Loops, and joints that follow others."""
     m = model.m
-    for e in range(m.neq):
+    for e in range(m.n["equality"]):
         kind, who = int(m.eq_type[e]), model.name("equality", e)
         if not m.eq_active0[e]:
             model.robot.findings.append(remark(f"{who} is not active, and not made"))
@@ -132,7 +132,7 @@ def _close(model: Model, e: int, kind: int, who: str) -> None:
         points, turn = [frame[:3, 3] for frame in frames], frames[0][:3, :3] @ frames[1][:3, :3].T
     elif kind == _WELD:  # the pose of the second in the frame of the first, and a point of the second
         points[0] = data[3:6] + turn @ data[:3]
-    moved = [m.body(b).name for b in ends if m.body_mocapid[b] >= 0]
+    moved = [m.names["body"][b] for b in ends if m.body_mocapid[b] >= 0]
     if moved:
         model.warn(f"{who} ties a body to '{moved[0]}', which other programs move; it is not made")
         return
@@ -142,7 +142,11 @@ def _close(model: Model, e: int, kind: int, who: str) -> None:
     links = model.link_of[ends[0]], model.link_of[ends[1]]
     model.robot.closures.append(
         Closure(
-            m.equality(e).name or who, "connect" if kind == _CONNECT else "weld", links, (points[0], points[1]), turn
+            m.names["equality"][e] or who,
+            "connect" if kind == _CONNECT else "weld",
+            links,
+            (points[0], points[1]),
+            turn,
         )
     )
 
@@ -190,7 +194,7 @@ def _tell_of_tendons(model: Model) -> None:
     m = model.m
     acting = [
         model.name("tendon", t)
-        for t in range(m.ntendon)
+        for t in range(m.n["tendon"])
         if m.tendon_limited[t] or m.tendon_stiffness[t] or m.tendon_damping[t] or m.tendon_frictionloss[t]
     ]
     if acting:
@@ -203,7 +207,7 @@ def _tell_of_tendons(model: Model) -> None:
 def add_keyframes(model: Model) -> None:
     """Postures by name, those without a name by their number."""
     m, robot = model.m, model.robot
-    for k in range(m.nkey):
+    for k in range(m.n["key"]):
         qpos = m.key_qpos[k]
         q: dict[str, Any] = {}
         for j, joint in model.joint_of.items():
@@ -213,7 +217,7 @@ def add_keyframes(model: Model) -> None:
         if robot.is_free:
             at = int(m.jnt_qposadr[m.body_jntadr[next(b for b, name in model.link_of.items() if name == robot.root)]])
             base = placed(qpos[at : at + 3], qpos[at + 3 : at + 7])
-        robot.keyframes[m.key(k).name or f"key {k}"] = Keyframe(q, base)
+        robot.keyframes[m.names["key"][k] or f"key {k}"] = Keyframe(q, base)
 
 
 def _rotation_vector(wxyz: Array) -> Array:
@@ -232,7 +236,7 @@ def part_bodies(model: Model) -> None:
     """Pairs of links that the file keeps apart: parents and children, excluded ones, those whose masks do not meet."""
     m, apart, of = model.m, model.robot.apart, model.link_of
     weld = [int(b) for b in m.body_weldid]  # bodies without joints are one with what carries them
-    for b in range(1, m.nbody):
+    for b in range(1, m.n["body"]):
         parent = weld[int(m.body_parentid[b])]
         if b in of and parent in of and parent != 0 and weld[b] == b:
             apart.add(frozenset((of[b], of[parent])))
@@ -241,7 +245,7 @@ def part_bodies(model: Model) -> None:
         if first in of and second in of:
             apart.add(frozenset((of[first], of[second])))
     masks: dict[int, list[tuple[int, int]]] = {}
-    for g in range(m.ngeom):
+    for g in range(m.n["geom"]):
         masks.setdefault(weld[int(m.geom_bodyid[g])], []).append((int(m.geom_contype[g]), int(m.geom_conaffinity[g])))
     wanted = {
         frozenset(weld[int(m.geom_bodyid[g])] for g in pair) for pair in zip(m.pair_geom1, m.pair_geom2, strict=True)
@@ -260,8 +264,8 @@ def part_bodies(model: Model) -> None:
 def add_sites(model: Model) -> None:
     """Sites that have a name are links without mass, so that robots have frames there."""
     m, robot = model.m, model.robot
-    for k in range(m.nsite):
-        who, parent = m.site(k).name, model.link_of.get(int(m.site_bodyid[k]))
+    for k in range(m.n["site"]):
+        who, parent = m.names["site"][k], model.link_of.get(int(m.site_bodyid[k]))
         if not who or parent is None:
             continue
         name = who if who not in robot.links else f"site {who}"
@@ -274,26 +278,25 @@ def add_sites(model: Model) -> None:
 
 
 _REST = {
-    "sensor": ("nsensor", "sensors are not made; read bodies, joints and contacts"),
-    "cam": ("ncam", "cameras are left out"),
-    "light": ("nlight", "lights are left out"),
-    "tex": ("ntex", "textures are not shown"),
-    "skin": ("nskin", "skins are not shown"),
-    "plugin": ("nplugin", "plugins are not run"),
-    "numeric": ("nnumeric", "custom numbers are left out"),
-    "text": ("ntext", "custom texts are left out"),
-    "tuple": ("ntuple", "custom tuples are left out"),
+    "sensor": "sensors are not made; read bodies, joints and contacts",
+    "cam": "cameras are left out",
+    "light": "lights are left out",
+    "tex": "textures are not shown",
+    "skin": "skins are not shown",
+    "plugin": "plugins are not run",
+    "numeric": "custom numbers are left out",
+    "text": "custom texts are left out",
+    "tuple": "custom tuples are left out",
 }
 
 
 def tell_of_rest(model: Model) -> None:
     """Name what is not made of all else that a file may have."""
     m, findings = model.m, model.robot.findings
-    for kind, (count, what) in _REST.items():
-        called = getattr(m, kind, None)  # texts have no names there
-        names = [f"'{(called(k).name if called else '') or k}'" for k in range(getattr(m, count))]
+    for kind, what in _REST.items():
+        names = [f"'{name or k}'" for k, name in enumerate(m.names[kind])]
         if names:
             findings.append(remark(f"{what}: {listed(names, 3)}"))
-    moved = [f"'{model.body_names[b]}'" for b in range(m.nbody) if m.body_mocapid[b] >= 0]
+    moved = [f"'{model.body_names[b]}'" for b in range(m.n["body"]) if m.body_mocapid[b] >= 0]
     if moved:
         findings.append(remark(f"bodies that other programs move (mocap) stay where they are: {listed(moved, 3)}"))

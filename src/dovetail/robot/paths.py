@@ -25,7 +25,10 @@ class Folders:
     def __init__(self, file: Path, given: Sequence[str | PathLike[str]] = (), above: int = 0) -> None:
         """`above` is by how many folders the package of a file without a package.xml is above its own."""
         self._home = file.resolve().parent
-        self._given = [Path(folder).resolve() for folder in given]
+        try:
+            self._given = [_real(Path(folder)) for folder in given]
+        except ValueError as error:
+            raise SceneError(f"reading '{file}': a folder that was given {error}.") from None
         for folder in self._given:
             if not folder.is_dir():
                 raise SceneError(f"reading '{file}': there is no folder '{folder}'; give folders that exist.")
@@ -51,16 +54,24 @@ class Folders:
             raise ValueError("names no package")
         called = [folder for folder in (*self._given, self._package) if folder.name == name]
         for root in [*(folder / name for folder in (*self._given, *self._beside)), *called]:
-            found = (root / below).resolve()
-            if found.is_file() and found.is_relative_to(root.resolve()):
+            found = _real(root / below)
+            if found.is_file() and found.is_relative_to(_real(root)):
                 return found
         raise ValueError(f"was not found; give folders=[…] with the folder that has the package '{name}'")
 
     def inside(self, path: Path) -> Path:
         """The file, where it is in one of the folders; ValueError says what is wrong with it."""
-        found = path.resolve()
+        found = _real(path)
         if not any(found.is_relative_to(folder) for folder in (self._package, *self._given)):
             raise ValueError(f"is outside of '{self._package}'; give folders=[…] with the folder that it is in")
         if not found.is_file():
             raise ValueError(f"was not found: there is no '{found}'")
         return found
+
+
+def _real(path: Path) -> Path:
+    """A path without links; ValueError where they go in a circle."""
+    try:
+        return path.resolve()
+    except RuntimeError:  # until Python 3.12; later there is no such file
+        raise ValueError("is a link that leads to itself") from None

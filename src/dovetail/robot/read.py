@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
+from dovetail.checked import checked
 from dovetail.errors import SceneError
 from dovetail.robot.description import RobotDescription
 from dovetail.robot.xml import read_xml
@@ -16,6 +17,7 @@ USD = (".usd", ".usda", ".usdc")
 ENDINGS = (".urdf", ".xml", ".mjcf", *USD)
 
 
+@checked(SceneError)
 def read_robot(path: str | PathLike[str], folders: Sequence[str | PathLike[str]] = ()) -> RobotDescription:
     """What a robot's file says; nothing in it is executed, and nothing outside the robot's folders is read."""
     file = Path(path)

@@ -61,4 +61,4 @@ def _read(robot: RobotDescription, element: Element) -> str:
 def _value(tags: tuple[str, ...], *places: Element) -> float | None:
     """The first of these elements, as `value` or as what it contains; None where there is none."""
     found = next((child for place in places for child in place.children if child.tag in tags), None)
-    return None if found is None else found.number("value", found.content.strip() or None)
+    return None if found is None else found.number("value", "".join(found.texts).strip() or None)

@@ -28,6 +28,7 @@ _FOREIGN = {
 }
 _LIGHTEST = 1e-12  # kg; less is no mass
 _WIDEST = 1e6  # rad or m; limits farther apart are none
+_SCALES = 1e-9, 1e9  # of meshes, in nanometres at the least
 _TOLD = 4  # lines of a kind that are listed
 
 
@@ -143,8 +144,10 @@ class _Reader:
                 solid.refuse(f"the box of link '{link}' has the size {size.tolist()} m; give edges > 0.")
         elif solid.tag == "mesh":
             size = solid.numbers("scale", 3, "1 1 1")
-            if not size.all():
-                solid.refuse(f"the mesh of link '{link}' has the scale {size.tolist()}; give numbers that are not 0.")
+            least, most = _SCALES
+            if not ((np.abs(size) >= least) & (np.abs(size) <= most)).all():
+                wanted = f"numbers from {least:g} to {most:g}, of any sign"
+                solid.refuse(f"the mesh of link '{link}' has the scale {size.tolist()}; give {wanted}.")
             file = self._mesh(solid, element.tag, link)
         elif solid.tag == "sphere":
             size = np.array([solid.positive("radius")])

@@ -1,14 +1,12 @@
-"""Files that a USD stage is made of: none outside of the robot's folders, and binary ones in a process of their own.
+"""Files that a USD stage is made of: none outside of the robot's folders, read in the process of `limited.py`.
 
 USD's reader of binary files (.usdc) trusts them: a damaged one may take for ever, all memory, or the process with it.
-So a stage with such a file is put together by another process, which hands it over as text, or is stopped.
+A short text can do that as well, by prims that refer to others many times. So the stage is put together by another
+process, which hands it over as text without references and instances, or is stopped.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -16,23 +14,21 @@ from typing import Any
 
 from dovetail.errors import SceneError
 from dovetail.messages import shortened
+from dovetail.robot.limited import read_limited
 from dovetail.robot.paths import Folders
 
-__all__ = ["check_layers", "flattened"]
+__all__ = ["answer", "flattened", "prepared"]
 
 _MOST_BYTES = 100_000_000
 _MOST_LAYERS = 1000
-_MOST_SECONDS = 30
-_MOST_MEMORY = 4 * 2**30
-_BINARY = b"PXR-USDC"
-_REFUSED = 3  # what the process ends with where it has a message
+_MOST_PRIMS = 100_000
+_MOST_TEXT = 500_000_000  # bytes
+_DEEPEST = 100  # instances in instances
+_LONGEST = 300  # characters of what USD says
 
 
-def check_layers(file: Path, given: Sequence[str | PathLike[str]], binary: bool = False) -> bool:
-    """Refuse a file that, by itself or by others that it names, is put together of files outside of its folders.
-
-    Whether all of them are text; the search ends at the first that is not, unless `binary` ones may be opened.
-    """
+def _check_layers(file: Path, shown: str, given: Sequence[str]) -> None:
+    """Refuse a file that, by itself or by others that it names, is put together of files outside of its folders."""
     from pxr import Ar, Sdf
 
     folders, seen = Folders(file, given), set[Path]()
@@ -43,15 +39,12 @@ def check_layers(file: Path, given: Sequence[str | PathLike[str]], binary: bool 
             continue
         seen.add(path.resolve())
         if len(seen) > _MOST_LAYERS:
-            raise SceneError(f"reading '{file}': it is made of more than {_MOST_LAYERS} files, which no robot needs.")
+            raise SceneError(f"reading '{shown}': it is made of more than {_MOST_LAYERS} files, which no robot needs.")
         if path.stat().st_size > _MOST_BYTES:
             raise SceneError(f"reading '{path}': it has more than {_MOST_BYTES:,} bytes, which no robot needs.")
-        with path.open("rb") as stream:
-            if stream.read(len(_BINARY)) == _BINARY and not binary:
-                return False
         layer = Sdf.Layer.FindOrOpen(str(path))
         if layer is None:
-            raise SceneError(f"reading '{file}': '{path}' is no USD file.")
+            raise SceneError(f"reading '{shown}': '{path}' is no USD file.")
         for asset in filter(None, (*layer.GetCompositionAssetDependencies(), *_clips(layer))):
             where = layer.ComputeAbsolutePath(asset)
             try:
@@ -60,7 +53,6 @@ def check_layers(file: Path, given: Sequence[str | PathLike[str]], binary: bool 
                 todo.append(folders.find(where))
             except ValueError as error:
                 raise SceneError(f"reading '{path}': the layer '{shortened(asset)}' {error}.") from None
-    return True
 
 
 def _clips(layer: Any) -> Iterable[str]:
@@ -78,44 +70,54 @@ def _clips(layer: Any) -> Iterable[str]:
     return found
 
 
-def flattened(file: Path, folders: Sequence[str | PathLike[str]]) -> str:
-    """The stage of a file as the text of one layer, put together by another process."""
-    command = [sys.executable, "-m", __name__, str(file), *(str(folder) for folder in folders)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+def flattened(file: Path, folders: Sequence[str | PathLike[str]]) -> tuple[str, list[str]]:
+    """The stage of a file as the text of one layer without instances, and what USD said: made by another process."""
+    told, (text,) = read_limited("usd", file, folders=[str(Path(folder).absolute()) for folder in folders])
+    return text.decode(errors="replace"), [str(each) for each in told["said"]]
+
+
+# --- the other process --------------------------------------------------------------------------------------
+
+
+def prepared() -> None:
+    """Load USD."""
+    from pxr import Usd, UsdUtils  # noqa: F401
+
+
+def answer(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    """Put a stage together."""
+    from pxr import Tf, Usd, UsdUtils
+
+    file, shown = Path(request["file"]), request["shown"]
+    listener = UsdUtils.CoalescingDiagnosticDelegate()
     try:
-        done = subprocess.run(command, capture_output=True, env=environment, timeout=_MOST_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise SceneError(f"reading '{file}': USD's reader took more than {_MOST_SECONDS} s; it is damaged.") from None
-    if done.returncode == _REFUSED:
-        raise SceneError(done.stderr.decode(errors="replace").partition("\0")[2])
-    if done.returncode != 0:
-        raise SceneError(f"reading '{file}': it is damaged; USD's reader failed on it ({done.returncode}).")
-    return done.stdout.decode(errors="replace")
+        _check_layers(file, shown, request["folders"])
+        stage = Usd.Stage.Open(str(file))
+        _unfold(stage, shown)
+        text = stage.Flatten().ExportToString().encode()
+    except Tf.ErrorException as error:
+        raise SceneError(f"reading '{shown}': it is damaged: {' '.join(str(error).split())[:_LONGEST]}") from None
+    except UnicodeDecodeError:
+        raise SceneError(f"reading '{shown}': it is damaged; names in it are no text.") from None
+    finally:
+        said = [str(each.commentary) for each in listener.TakeUncoalescedDiagnostics()]
+    if len(text) > _MOST_TEXT:
+        raise SceneError(f"reading '{shown}': its stage has {len(text):,} bytes as text, which no robot needs.")
+    return {"said": said}, [text]
 
 
-def _hand_over(file: Path, folders: Sequence[str]) -> int:
-    """What the other process does."""
-    from pxr import Tf, Usd
-
-    if sys.platform != "win32":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        check_layers(file, folders, binary=True)
-        text = Usd.Stage.Open(str(file)).Flatten().ExportToString()
-    except (SceneError, Tf.ErrorException, UnicodeDecodeError, MemoryError) as error:
-        words = (
-            str(error)
-            if isinstance(error, SceneError)
-            else f"reading '{file}': it is damaged ({type(error).__name__})."
-        )
-        sys.stderr.write(f"\0{words}")
-        return _REFUSED
-    sys.stdout.buffer.write(text.encode())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_hand_over(Path(sys.argv[1]), sys.argv[2:]))
+def _unfold(stage: Any, shown: str) -> None:
+    """Make instances prims of their own, in memory: what is inside of them is not looked at otherwise."""
+    stage.SetEditTarget(stage.GetSessionLayer())
+    for _ in range(_DEEPEST):
+        instances = []
+        for number, prim in enumerate(stage.Traverse()):
+            if number > _MOST_PRIMS:
+                raise SceneError(f"reading '{shown}': its stage has more than {_MOST_PRIMS:,} prims; no robot does.")
+            if prim.IsInstance():
+                instances.append(prim)
+        if not instances:
+            return
+        for prim in instances:
+            prim.SetInstanceable(False)
+    raise SceneError(f"reading '{shown}': instances are nested more than {_DEEPEST} deep.")

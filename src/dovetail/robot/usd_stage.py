@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ from dovetail.doctor.finding import Finding, remark, warning
 from dovetail.errors import MissingExtra, SceneError
 from dovetail.geometry import AngleAxis, Quaternion
 from dovetail.messages import listed
-from dovetail.robot.usd_layers import check_layers, flattened
+from dovetail.robot.limited import prepare
+from dovetail.robot.usd_layers import flattened
 from dovetail.typing import Array
 
 __all__ = ["Stage", "cut", "named"]
 
-_DEEPEST = 100  # instances in instances
 _TOLD = 4
 _LONGEST = 300  # characters of what USD says
 _KNOWN_TYPES = {
@@ -42,22 +43,22 @@ class Stage:
     """A stage with its units, and what UsdPhysics finds on it."""
 
     def __init__(self, file: Path, folders: Sequence[str | PathLike[str]] = ()) -> None:
+        if find_spec("pxr") is not None:
+            prepare("usd")
         try:
             from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
         except ImportError:
             raise MissingExtra(f"reading '{file}': usd-core is missing; pip install 'dovetail[usd]'.") from None
         self.file = file
         self.findings: list[Finding] = []
+        text, said = flattened(file, folders)
+        self.findings += [remark(f"USD says: {cut(each)}") for each in dict.fromkeys(said)]
         listener = UsdUtils.CoalescingDiagnosticDelegate()
         try:
-            if check_layers(file, folders):
-                stage = Usd.Stage.Open(str(file))
-            else:
-                layer = Sdf.Layer.CreateAnonymous(".usda")
-                layer.ImportFromString(flattened(file, folders))
-                stage = Usd.Stage.Open(layer)
+            layer = Sdf.Layer.CreateAnonymous(".usda")
+            layer.ImportFromString(text)
+            stage = Usd.Stage.Open(layer)
             self.stage: Any = stage
-            self._unfold()
             load = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None)
             if load is None:  # before 26.11
                 load = UsdPhysics.LoadUsdPhysicsFromRange
@@ -85,17 +86,6 @@ class Stage:
         if not 1e-9 <= value <= 1e9:
             raise SceneError(f"reading '{self.file}': {what} = {value:g}; give a number from 1e-9 to 1e9.")
         return value
-
-    def _unfold(self) -> None:
-        """Make instances prims of their own, in memory: what is inside of them is not looked at otherwise."""
-        self.stage.SetEditTarget(self.stage.GetSessionLayer())
-        for _ in range(_DEEPEST):
-            instances = [prim for prim in self.stage.Traverse() if prim.IsInstance()]
-            if not instances:
-                return
-            for prim in instances:
-                prim.SetInstanceable(False)
-        raise SceneError(f"reading '{self.file}': instances are nested more than {_DEEPEST} deep.")
 
     # --- what is on it --------------------------------------------------------------------------------------
 

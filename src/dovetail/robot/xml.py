@@ -12,12 +12,13 @@ import numpy as np
 
 from dovetail.checked import LARGEST
 from dovetail.errors import SceneError
-from dovetail.messages import shortened
+from dovetail.messages import cut
 from dovetail.typing import Array
 
 __all__ = ["Element", "read_xml"]
 
 _MOST_BYTES = 100_000_000
+_MOST_ELEMENTS = 500_000
 _DEEPEST = 200
 
 
@@ -30,7 +31,7 @@ class Element:
     line: int
     file: Path
     children: list[Element] = field(default_factory=list)
-    content: str = ""
+    texts: list[str] = field(default_factory=list)
     """The text in it, between its children."""
     said: list[str] = field(default_factory=list)
     """What was read although it is not quite right, of all elements of the file."""
@@ -65,9 +66,9 @@ class Element:
 
     def numbers(self, name: str, count: int, default: str | None = None) -> Array:
         """An attribute of so many finite numbers."""
-        words = self.text(name, default).split()
-        if any("," in word for word in words):
-            words = " ".join(words).replace(",", " ").split()
+        given = self.text(name, default)
+        words = given.replace(",", " ").split(None, count)  # a rest, however long, is one word too many
+        if "," in given:
             self.said.append(f"{name} of <{self.tag}> has commas ({self.where}), taken for spaces")
         try:
             found = np.array([_number(word) for word in words])
@@ -75,7 +76,7 @@ class Element:
             found = np.zeros(0)
         if len(found) != count or not (np.abs(found) <= LARGEST).all():
             wanted = "a finite number" if count == 1 else f"{count} finite numbers"
-            self.refuse(f'<{self.tag}>{self._called} has {name}="{shortened(" ".join(words))}"; give {wanted}.')
+            self.refuse(f'<{self.tag}>{self._called} has {name}="{cut(given)}"; give {wanted}.')
         return found
 
     def number(self, name: str, default: str | None = None) -> float:
@@ -129,15 +130,20 @@ def read_xml(file: Path) -> Element:
         raise SceneError(f"reading '{file}': {error.strerror or error}.") from None
     parser = expat.ParserCreate()
     # strictly, nothing may be before a declaration, and many files have empty lines there, or zeros at their end
-    content = content.rstrip(b"\0")
+    content = _without_zeros(content)
     begin = len(content) - len(content.lstrip())
     skipped = content.count(b"\n", 0, begin)
     outermost: list[Element] = []
     open_elements: list[Element] = []
     said: list[str] = []
+    count = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
         element = Element(tag, attributes, parser.CurrentLineNumber + skipped, file, said=said)
+        if count > _MOST_ELEMENTS:
+            element.refuse(f"it has more than {_MOST_ELEMENTS:,} elements, which no robot needs.")
         if len(open_elements) >= _DEEPEST:
             element.refuse(f"elements are nested more than {_DEEPEST} deep.")
         (open_elements[-1].children if open_elements else outermost).append(element)
@@ -150,7 +156,7 @@ def read_xml(file: Path) -> Element:
         )
 
     def text(content: str) -> None:
-        open_elements[-1].content += content
+        open_elements[-1].texts.append(content)
 
     parser.StartElementHandler = start
     parser.CharacterDataHandler = text
@@ -163,3 +169,11 @@ def read_xml(file: Path) -> Element:
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise SceneError(f"reading '{file}': it is not XML ({error}).") from None
     return outermost[0]
+
+
+def _without_zeros(content: bytes) -> bytes:
+    """What is before the zeros at the end; the last letter of UTF-16-LE ends in one of its own."""
+    end = len(content.rstrip(b"\0"))
+    if content.startswith((b"\xff\xfe", b"<\0")):
+        end += end % 2
+    return content[:end]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.checked import shown
+from dovetail.checked import numbers, shown
 from dovetail.errors import ConfigError
 from dovetail.geometry.attribute import AttributeSlot
 from dovetail.geometry.collection import AttributeCollection
@@ -205,11 +205,8 @@ def _coerced(key: Key, value: Any) -> Any:
 
 
 def _vector3(value: Any) -> np.ndarray[Any, Any] | None:
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of different length
-        return None
-    if array.dtype.kind not in "iuf" or array.shape not in {(3,), (3, 1)}:
+    array = numbers(value)
+    if array is None or array.shape not in {(3,), (3, 1)} or np.asarray(value).dtype == np.bool_:
         return None
     return array.reshape(3).astype(np.float64)
 

@@ -14,7 +14,7 @@ from dovetail.geometry import trimesh as triangle_mesh
 from dovetail.sim.given import positive, vector
 from dovetail.typing import Array, ArrayLike
 
-__all__ = ["box", "capsule", "cylinder", "mesh", "sphere"]
+__all__ = ["box", "capsule", "cylinder", "edges_of", "mesh", "sphere"]
 
 _SMALLEST, _LARGEST = 1e-9, 1e7
 """Sizes of bodies [m], from a molecule's to a planet's."""
@@ -28,10 +28,15 @@ _SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], 
 
 def box(who: str, size: ArrayLike) -> SimplicialComplex:
     """A box with these edge lengths [m], or a cube with one; its centre is the origin."""
+    return _labelled(triangle_mesh(_CORNERS * edges_of(who, size), _SIDES))
+
+
+def edges_of(who: str, size: ArrayLike) -> Array:
+    """The edge lengths (3,) of a box [m]."""
     edges = _three(who, "size", size, "m")
     if not ((edges >= _SMALLEST) & (edges <= _LARGEST)).all():
         raise SceneError(f"{who}: size = {edges.tolist()} [m]; give lengths from {_SMALLEST:g} to {_LARGEST:g} m.")
-    return _labelled(triangle_mesh(_CORNERS * edges, _SIDES))
+    return edges
 
 
 def sphere(who: str, radius: float, detail: int) -> SimplicialComplex:

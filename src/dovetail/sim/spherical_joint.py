@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dovetail.checked import LARGEST, number, shown
+from dovetail.checked import LARGEST, number, numbers, shown
 from dovetail.constitution import AffineBodyDrivingSphericalJoint, AffineBodySphericalJointResistance
 from dovetail.errors import SceneError
 from dovetail.geometry import AngleAxis, Quaternion, SimplicialComplexSlot
@@ -156,11 +156,8 @@ class SphericalJoint(SimJoint):
 
         `frames` (3, 3) are the axes in the left and in the right body, as columns, between which it is measured.
         """
-        try:
-            given = None if frames is None else np.asarray(frames, float)
-        except (TypeError, ValueError):
-            given = np.zeros(0)
-        if given is not None and not (given.shape == (2, 3, 3) and np.isfinite(given).all()):
+        given = None if frames is None else numbers(frames)
+        if frames is not None and (given is None or given.shape != (2, 3, 3) or not np.isfinite(given).all()):
             raise SceneError(
                 f"joint '{self.name}': frames = {shown(frames)}; give two matrices (3, 3), the axes in the left and in "
                 "the right body as columns."

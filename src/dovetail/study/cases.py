@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import shown
 from dovetail.errors import StudyError
 
 __all__ = ["OWN", "Case", "Row", "grid", "plain", "work"]
 
+_MOST_CASES = 10_000_000
 Case = dict[str, Any]
 Row = dict[str, Any]
 OWN = ("case", "seed", "error", "seconds")
@@ -21,7 +23,17 @@ OWN = ("case", "seed", "error", "seconds")
 
 def grid(**axes: Iterable[Any]) -> list[Case]:
     """All combinations of the values given by name; the last name varies fastest."""
-    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    lists, count = [], 1
+    for name, values in axes.items():
+        try:
+            some = iter(values)
+        except TypeError:
+            raise StudyError(f"grid: {name} = {shown(values)}; give several values, as a list") from None
+        lists.append(list(itertools.islice(some, _MOST_CASES + 1)))
+        count *= len(lists[-1])
+        if count > _MOST_CASES:
+            raise StudyError(f"grid: there are more than {_MOST_CASES:,} cases up to {name}; give fewer values")
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*lists)]
 
 
 def plain(values: Any, who: str) -> Row:
@@ -31,7 +43,7 @@ def plain(values: Any, who: str) -> Row:
     found = {}
     for name, value in values.items():
         if not isinstance(name, str):
-            raise StudyError(f"{who} has the name {name!r}, a {type(name).__name__}; names are texts")
+            raise StudyError(f"{who} has the name {shown(name)}, a {type(name).__name__}; names are texts")
         if name in OWN:
             raise StudyError(f"{who} has the name '{name}', which every table has itself ({', '.join(OWN)}); rename it")
         found[name] = _plain(value, f"{who}: '{name}'")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.checked import checked, shown
 from dovetail.errors import StudyError
 from dovetail.kernel.machine import processors
 from dovetail.messages import counted
@@ -32,6 +33,7 @@ _ALONE = 60.0
 """Seconds for which the first case has our own processes to itself: it compiles kernels that the others then find."""
 
 
+@checked(StudyError)
 def sweep(
     run: Callable[[Case, np.random.Generator], Any],
     cases: Iterable[Case],
@@ -59,10 +61,10 @@ def sweep(
     """
     todo = [plain(case, f"case {number}") for number, case in enumerate(cases)]
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise StudyError(f"sweep: seed is {seed!r}; give a whole number from 0 on")
+        raise StudyError(f"sweep: seed is {shown(seed)}; give a whole number from 0 on")
     count = processors() if processes is None else processes
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise StudyError(f"sweep: processes is {count!r}; give a whole number from 1 on")
+        raise StudyError(f"sweep: processes is {shown(count)}; give a whole number from 1 on")
     with Table(Path(out), todo, seed) as table:
         ahead = deque(number for number in range(len(todo)) if number not in table.rows)
         if ahead:

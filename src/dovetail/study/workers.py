@@ -19,6 +19,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any, Protocol
 
 from dovetail.errors import MissingExtra, StudyError
+from dovetail.interpreter import safe_start
 
 __all__ = ["Given", "Own", "Submits", "Workers", "ray_executor"]
 
@@ -69,10 +70,12 @@ class Own:
     def _start(self) -> None:
         reader, self._life = multiprocessing.Pipe(duplex=False)
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(self.count, context, initializer=_live, initargs=(reader,))
+        before = os.environ.get("PYTHONSAFEPATH")
+        self._pool = ProcessPoolExecutor(self.count, context, initializer=_live, initargs=(reader, before))
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        return self._pool.submit(function, *arguments)
+        with safe_start():  # it starts processes when there is work for them
+            return self._pool.submit(function, *arguments)
 
     def renew(self) -> None:
         self.close()
@@ -127,8 +130,11 @@ def _here() -> None:
     """Nothing to do: a worker that answers has started well."""
 
 
-def _live(life: Connection) -> None:
+def _live(life: Connection, safe_path: str | None) -> None:
+    """Begin a worker; `safe_path` is what PYTHONSAFEPATH was before `safe_start`, for processes that cases start."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if safe_path is None:
+        os.environ.pop("PYTHONSAFEPATH", None)
 
     def follow() -> None:
         with contextlib.suppress(EOFError, OSError):

@@ -10,15 +10,17 @@ from __future__ import annotations
 import contextlib
 import http
 import ipaddress
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 __all__ = ["guarded", "refusal"]
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST = re.compile(r"(\[(?P<number>[0-9A-Fa-f:.]+)\]|(?P<name>[\w.-]+))(:[0-9]{1,5})?", re.ASCII)
+"""A name or a number, and a port: no user, no path."""
 _one_at_a_time = threading.Lock()
 
 
@@ -32,10 +34,10 @@ def refusal(listens_at: str, hosts: list[str], origins: list[str]) -> str:
 
 
 def _is_ours(listens_at: str, host: str) -> bool:
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
+    parts = _HOST.fullmatch(host)
+    if parts is None:
         return False
+    name = (parts["number"] or parts["name"]).lower()
     if name in _LOCAL_NAMES:
         return True
     if listens_at in _LOCAL_NAMES:

@@ -7,6 +7,7 @@ thus those of the same world run alone, bit for bit, whatever the number of worl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,6 +32,8 @@ __all__ = ["Build", "Worlds", "numbered"]
 
 Build: TypeAlias = Callable[[Sim, np.random.Generator], Mechanism | None]
 """Makes one world in an empty `Sim`, with random numbers of its own; the mechanism is what arrays are about."""
+
+_MOST_WORLDS = 1_000_000
 
 
 class Worlds(Handle):
@@ -75,6 +78,8 @@ class Worlds(Handle):
         for what, value, least in (("n", n, 1), ("seed", seed, 0), ("threads", threads, 1)):
             if value < least:
                 raise SceneError(f"Worlds: {what} = {value}; give a whole number ≥ {least}.")
+        if n > _MOST_WORLDS:
+            raise SceneError(f"Worlds: n = {n}; give a whole number up to {_MOST_WORLDS:,}.")
         self._lock = WorldLock()  # of all worlds: they march together
         self._sims: list[Sim] = []
         self._targets: Targets | None = None
@@ -179,7 +184,10 @@ class Worlds(Handle):
         n = len(self)
         if which is None:
             return list(range(n))
-        found = np.atleast_1d(np.asarray(which)) if isinstance(which, (int, Sequence, np.ndarray, np.generic)) else None
+        found = None
+        if isinstance(which, (int, Sequence, np.ndarray, np.generic)):
+            with suppress(ValueError, OverflowError):  # rows of different lengths
+                found = np.atleast_1d(np.asarray(which))
         if found is not None and found.dtype == np.bool_ and found.shape == (n,):
             return np.flatnonzero(found).tolist()
         if found is not None and found.ndim == 1 and (found.dtype.kind in "iu" or found.size == 0):
