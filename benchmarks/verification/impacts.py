@@ -82,9 +82,7 @@ def _momentum(steps: tuple[float, ...]) -> Case:
         found.append(Finding(f"{name}: energy left", _worst((v[1] for v in values), 1.0), 2e-3, "", 1.0))
     values = [_two_turn(dt, way) for dt in steps for way in _phases(dt, 2.0)]
     found.append(Finding("blow of two boxes off centre: momentum", max(v[0] for v in values), 1e-6))
-    found.append(
-        Finding("blow of two boxes off centre: L over p · 0.1 m", max(v[1] for v in values), 1e-4)
-    )
+    found.append(Finding("blow of two boxes off centre: L over p · 0.1 m", max(v[1] for v in values), 1e-4))
     text = (
         "Bodies that are free and bodies on joints, bodies in touch with the ground and others hit each other with "
         f"e = 0, arriving in {PHASES} phases of the step, at dt of {_list(steps)}. The worst of all."

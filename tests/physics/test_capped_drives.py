@@ -72,9 +72,7 @@ def test_a_drive_goes_to_its_target_with_all_of_its_cap_and_does_not_pass_it(met
     """It speeds up with f/m and brakes with 0.9 of that: √(2x/a (1 + 1/0.9)), 0.650 s, where 2√(x/a) is 0.632 s."""
     (sim, body, joint), target = slider(method, dt), 1.0 + offset
     joint.drive.target, joint.drive.max_effort = target, CAP
-    x, v, f = follow(
-        sim, round(1.0 / dt), lambda: joint.distance, lambda: body.velocity[0], lambda: joint.drive.effort
-    )
+    x, v, f = follow(sim, round(1.0 / dt), lambda: joint.distance, lambda: body.velocity[0], lambda: joint.drive.effort)
     arrived = dt * (2 + int(np.flatnonzero(np.abs(x - target) > NEAR)[-1]))
     assert arrived == pytest.approx(planned(target, CAP), abs=1.5 * dt)
     assert x.max() - target < 2e-4 and abs(x[-1] - target) < 1e-9
@@ -183,9 +181,7 @@ def test_gains_with_a_cap_pass_their_target_as_the_saturated_equation_does(metho
     sim, body, joint = slider(method, dt)
     joint.drive.target, joint.drive.stiffness, joint.drive.damping = 1.0 + offset, 1e4, 200.0
     joint.drive.max_effort = CAP
-    x, v, f = follow(
-        sim, round(2.5 / dt), lambda: joint.distance, lambda: body.velocity[0], lambda: joint.drive.effort
-    )
+    x, v, f = follow(sim, round(2.5 / dt), lambda: joint.distance, lambda: body.velocity[0], lambda: joint.drive.effort)
     exact = solve_ivp(
         lambda t, y: [y[1], np.clip(1e4 * (1.0 + offset - y[0]) - 200.0 * y[1], -CAP, CAP)],
         (0.0, 1.5), [0.0, 0.0], rtol=1e-9, atol=1e-11, max_step=2e-4,

@@ -19,9 +19,9 @@ from dovetail.solver.blocks import Blocks, copy_active, set_to_base
 from dovetail.solver.convergence import accept_trials, continue_trials, predict_last, settle
 from dovetail.solver.islands import Islands
 from dovetail.solver.iterate import damp, measure, move, move_some, set_limits, shorten, total_by_island
+from dovetail.solver.joint.caps import mark_bends
 from dovetail.solver.joint.combined import assemble_combined, linearise_combined
 from dovetail.solver.joint.constraints import add_merits
-from dovetail.solver.joint.caps import mark_bends
 from dovetail.solver.joint.laws import assemble_laws, law_energies
 from dovetail.solver.joint.rows import Rows, assemble_rows, linearise_rows, row_energies
 from dovetail.solver.linear.cholesky import factor, solve

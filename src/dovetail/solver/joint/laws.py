@@ -27,7 +27,19 @@ from dovetail.solver.joint.function import Law, call_law
 from dovetail.solver.linear.ordering import NO_BLOCK, flipped
 from dovetail.typing import Array, Indices
 
-__all__ = ["CONSTANT", "EXCESS", "LINE", "LawBatch", "Laws", "assemble_laws", "law_efforts", "law_energies", "linearise_laws", "locate_law", "part_at"]
+__all__ = [
+    "CONSTANT",
+    "EXCESS",
+    "LINE",
+    "LawBatch",
+    "Laws",
+    "assemble_laws",
+    "law_efforts",
+    "law_energies",
+    "linearise_laws",
+    "locate_law",
+    "part_at",
+]
 
 CONSTANT, LINE, NEARER, PARABOLA = range(4)
 """What Newton's method may take for a law with a cap, see caps.py."""
