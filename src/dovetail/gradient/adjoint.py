@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.gradient.blow import BlowAdjoint
+from dovetail.gradient.blow import BlowAdjoint, Given, names_of
 from dovetail.gradient.bodies import Costate, PastBars, end_bars, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.eased import EaseAdjoint
@@ -26,6 +26,7 @@ from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.reel import Ends
+from dovetail.gradient.response import Tied
 from dovetail.gradient.rotors import RotorAdjoint
 from dovetail.gradient.rubbing import RubbingContact
 from dovetail.gradient.start import Begun, StartAdjoint
@@ -34,10 +35,11 @@ from dovetail.gradient.touching import Touching, Walk
 from dovetail.gradient.turning import TurnAdjoint
 from dovetail.solver.assembly.start import close_start
 from dovetail.solver.bodies import Bodies
+from dovetail.solver.contact.ease import keys_of_sides
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.law_start import accept_start
 from dovetail.solver.predict import predict
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -133,8 +135,8 @@ class Adjoint:
             assert frame.past is not None
             turn, axis = self.turns.values
             self.contact.freeze(frame.past, turn, axis, self.turns.rolls)
-        self.blow = self._struck(frame, ends, a)
         self.parameters.coordinates.reference[:] = frame.branches[1]
+        self.blow = self._struck(frame, ends, a)
         self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
 
     def begin(self, Q: Array, V: Array) -> tuple[Array, Array, Begun | None]:
@@ -172,11 +174,11 @@ class Adjoint:
         """Changes of V and half as touching makes them, with those of the state and of accelerations."""
         if self.grip is None:
             return dV, np.zeros_like(dQ)
-        return self._held.ahead(self.grip, dQ, dV, self.load_change(dQ) + push)
+        return self._held.ahead(self.grip, dQ, dV, self.load_change(self.ends.Q, dQ) + push)
 
-    def load_change(self, dQ: Array) -> Array:
-        """Change of accelerations by loads at the start of the step, with that of the state."""
-        loads, Q, step = self.model.loads, self.ends.Q, _STEP / max(float(np.abs(dQ).max()), 1e-300)
+    def load_change(self, Q: Array, dQ: Array) -> Array:
+        """Change of accelerations by loads at a state, with that of the state."""
+        loads, step = self.model.loads, _STEP / max(float(np.abs(dQ).max()), 1e-300)
         ahead = loads.accelerations(Q + step * dQ).copy()
         return (ahead - loads.accelerations(Q - step * dQ)) / (2.0 * step)
 
@@ -186,17 +188,19 @@ class Adjoint:
         h, Q1, reference, table = frame.h, ends.Q_end, self.parameters.coordinates.reference, self.table
         reference[:] = frame.branches[1]
         before = self._costates[after is self._costates[0]]
+        (a_bar, V_bar, q, _), released, rubbed = self._room, self.model.islands.joined[:0], None
         if (blow := self.blow) is not None:
-            after = self._before_blow(blow, after)
-        (a_bar, V_bar, q, _), past, c = self._room, after.past, model.potential.weights.c
+            after, ends, released = self._before_blow(blow, after, ends)
+            rubbed = names_of(blow.closest.t, blow.blow), blow.rubs.slope
+        past, c = after.past, model.potential.weights.c
         if self.rotors.count:
             self.rotors.end(table, h, ends, after, sums)
         end_bars(table, h, after, q)
         if past is not None:
             pulled = (c * model.bodies.is_free)[:, None, None] / (h * h) * past.A
             q += pulled
-            if isinstance(self.contact, RubbingContact):
-                q += self.contact.explicit(past)
+        if isinstance(self.contact, RubbingContact) and (past is not None or rubbed is not None):
+            q += self.contact.explicit(past, rubbed)
         x, nu = self.system.solve(q)
         start_bar = self.potential.run(k, h, Q1, x, nu, sums)
         Q_bar, Vn_bar = before.Q, before.V
@@ -208,11 +212,14 @@ class Adjoint:
         if self.contact is not None:
             self.contact.back(x, Q_bar, sums)
         if self.eased is not None:
-            self._ease_back(self.eased, past, x)
+            self._ease_back(self.eased, past, released, x)
         before.past = None
         if frame.past is not None:
             before.past = self._past_bars(frame.past)
         reference[:] = frame.branches[0]
+        if blow is not None:
+            self._fly_back(blow.flight.slope, before, a_bar, V_bar)
+            V_bar += blow.start.slope
         A_bar = a_bar
         if self.rotors.count:
             aim_bar = self.potential.by_laws[self.rotors.places()]
@@ -223,7 +230,7 @@ class Adjoint:
             Q_bar += blow.Q_before.slope
             Vn_bar += blow.V_before.slope
         if begun is None:
-            self._loads(k, a_bar if blow is None else a_bar + blow.a.slope, ends.Q, Q_bar)
+            self._loads(k, a_bar if blow is None else a_bar + blow.a_before.slope, ends.Q, Q_bar)
             Vn_bar += V_bar
             if len(start_bar) and start_bar.any():
                 coordinates, nothing = self.parameters.coordinates, np.zeros_like(Q1)
@@ -258,14 +265,17 @@ class Adjoint:
         if grip is None:
             Vn_bar += of_V
         else:
-            pushed_bar = np.zeros((len(Q1), 13)) if past is None else past.pushed[:, :13]
+            pushed_bar = np.zeros((len(Q1), 13)) if past is None else past.pushed[:, :13].copy()
+            if blow is not None:
+                pushed_bar[:, :6] += blow.pushed.slope
+                of_V += blow.V_held.slope
             self._held.back(grip, (of_V, half_bar, pushed_bar), sums)
             self._release(grip, before)
             of_a += grip.a.slope
         if self.eased is not None:
             self._find_back(self.eased, before)
         if blow is not None:
-            of_a += blow.a.slope
+            of_a += blow.a_before.slope
         self._loads(k, of_a, ends.Q, Q_bar)
         return before
 
@@ -281,35 +291,71 @@ class Adjoint:
         return found
 
     def _struck(self, frame: Frame, ends: Ends, a: Array) -> BlowAdjoint | None:
-        """The blow after a step that began with V̂ and accelerations a, None if there is none."""
-        contact, h = self.model.contact, frame.h
-        if contact is None or self.contact is None or not contact.scene.restitution.any():
+        """The blow after a step that began with V̂ and accelerations a, None if there was none."""
+        blow, contact, model, h = frame.blow, self.contact, self.model, frame.h
+        if blow is None:
             return None
-        t = self.table[:, :, None, None]
+        assert isinstance(contact, RubbingContact) and frame.past is not None and self.walk is not None
+        t, lagged = self.table[:, :, None, None], frame.past.lagging & frame.methods.held
         V = (t[:, 5] * ends.Q_end + t[:, 6] * ends.Q + t[:, 7] * ends.Q_before) / h + t[:, 8] * self._V_start
-        loads = self.model.loads.accelerations(ends.Q)
-        blow = BlowAdjoint(
-            self.model, self.contact, h, ends.Q, ends.Q_end, ends.V, V + h * t[:, 9] * a, loads
+        V += h * t[:, 9] * a
+        pushed = np.zeros((len(V), 6)) if self.grip is None else self.grip.pushes.value[:, :6]
+        t = self.in_flight[:, :, None, None]
+        flight = (t[:, 5] * model.potential.Q_tilde + t[:, 6] * ends.Q + t[:, 7] * ends.Q_before) / h
+        flight += t[:, 8] * self._V_start + h * t[:, 9] * a
+        V_held = ends.V if self.grip is None else self.grip.V_start.value
+        given = Given(
+            ends.Q, ends.V, model.loads.accelerations(ends.Q).copy(), ends.Q_end, V,
+            model.loads.accelerations(ends.Q_end).copy(), self._V_start,
+            flight, V_held,
+            pushed, contact.rubs(names_of(contact.end, blow))[0],
         )  # fmt: skip
-        return blow if blow.bounced.any() else None
+        tied, bodies = None, model.bodies.is_free * (blow.island >= 0)
+        bodies = bodies - model.lone.among(bodies)
+        if bodies.any():
+            tied = Tied(model, self.system, self._start, self.k, frame, bodies)
+        return BlowAdjoint(model, contact, blow, h, (frame.methods.held, lagged), given, contact.start, tied)
 
-    def _before_blow(self, blow: BlowAdjoint, after: Costate) -> Costate:
-        """Adjoints at the end of the step, before the blow."""
-        blow.back(after.V, self.sums)
-        found = Costate(
-            Q=after.Q + blow.Q.slope, V=after.V + blow.V.slope, Q_before=after.Q_before, V_before=after.V_before
-        )
-        found.rotors, past = after.rotors, after.past
-        if past is not None:  # what has been struck remembers no acceleration
-            past = replace(past, A=np.where(blow.bounced[:, None, None], 0.0, past.A))
-        found.past = past
-        return found
+    def _before_blow(self, blow: BlowAdjoint, after: Costate, ends: Ends) -> tuple[Costate, Ends, Indices]:
+        """Adjoints at the end of the step, and the state there, before the blow; pairs (p, 2) that it has released."""
+        past, known = after.past, blow.blow
+        again, bars = None, np.zeros((2, len(known.pairs)))
+        if past is not None:
+            if len(known.pairs) and len(past.pairs):
+                at = rows_by_key(past.pairs, known.pairs)
+                bars = np.where(at >= 0, np.stack([past.share, past.growth])[:, at], 0.0)
+            past = replace(past, A=np.where(blow.struck[:, None, None], 0.0, past.A))  # a blow does not last
+        if bars.any():
+            assert self.walk is not None
+            again = self.walk.to(ends.Q_end, self.frame.h, (known.pairs, known.ranges))
+        blow.back(after.V, again, (bars[0], bars[1]), self.sums)
+        if self.eased is not None:
+            blow.tell_ranges(self.eased)
+        Q_bar = after.Q + blow.Q.slope
+        self._loads(self.k, blow.a.slope, ends.Q_end, Q_bar)
+        found = Costate(Q=Q_bar, V=blow.V.slope, Q_before=after.Q_before, V_before=after.V_before)
+        found.rotors, found.past = after.rotors, past
+        return found, replace(ends, V_end=blow.V.value), known.pairs
 
-    def _ease_back(self, eased: EaseAdjoint, past: PastBars | None, x: Array) -> None:
-        """Shares of eased pairs get what the next step, barriers at the end and friction have."""
+    def _fly_back(self, bar: Array, before: Costate, a_bar: Array, V_bar: Array) -> None:
+        """Adjoints of what a step comes from += those by the velocities (n, 4, 3) of free flight."""
+        h, t = self.frame.h, self.in_flight[:, :, None, None]
+        by_aim = t[:, 5] / h * bar
+        before.Q += t[:, 0] * by_aim + t[:, 6] / h * bar
+        before.Q_before += t[:, 1] * by_aim + t[:, 7] / h * bar
+        before.V_before += h * t[:, 3] * by_aim
+        V_bar += h * t[:, 2] * by_aim + t[:, 8] * bar
+        a_bar += h * h * t[:, 4] * by_aim + h * t[:, 9] * bar
+
+    def _ease_back(self, eased: EaseAdjoint, past: PastBars | None, released: Indices, x: Array) -> None:
+        """Shares of eased pairs get what the next step, barriers at the end and friction have.
+
+        The next step has other shares of pairs (p, 2) that a blow has released.
+        """
         if past is not None and len(past.pairs):
             at = rows_by_key(past.pairs, eased.pairs)
-            eased.bars += np.where(at >= 0, past.share[at], 0.0)
+            goes_on = (at >= 0) & ~np.isin(keys_of_sides(eased.pairs), keys_of_sides(released))
+            eased.grow(np.where(goes_on, past.share[at], 0.0), np.where(goes_on, past.growth[at], 0.0))
         if isinstance(self.contact, RubbingContact):
             eased.pull_end(self.contact.end, self.ends.Q_end, x)
             if self.contact.lags:
@@ -321,7 +367,9 @@ class Adjoint:
         assert past is not None
         for closest in {id(each): each for each, _ in grip.frictions}.values() if grip is not None else ():
             eased.add(closest.t, closest.reach.slope, known=True)
-        past.pairs, past.share = eased.before[0], eased.bars[~eased.found]
+        assert self.walk is not None
+        np.add(before.Q, eased.pull_gaps(self.walk, self.ends.Q, self.sums), out=before.Q)
+        past.pairs, past.share, past.growth = eased.before[0], eased.bars[~eased.found], eased.growth_bars[~eased.found]
         if eased.found.any() and isinstance(contact, RubbingContact):
             by_Q, log_kappa = eased.pull_found(contact.start, self.model, self.ends.Q, self.sums)
             np.add(before.Q, by_Q, out=before.Q)
@@ -335,7 +383,7 @@ class Adjoint:
             force += rubs.force.slope
         return PastBars(
             np.zeros((n, 4, 3)), np.zeros((n, 19)), np.zeros((n, 16)), np.zeros((n, 3)), np.zeros((n, 3)), past.keys,
-            force, np.zeros((0, 2), np.int64), np.zeros(0),
+            force, np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0),
         )  # fmt: skip
 
     def _release(self, grip: Grip, before: Costate) -> None:
@@ -363,6 +411,11 @@ class Adjoint:
         return self._coefficients(self.frame.methods, self.frame.touched)
 
     @property
+    def in_flight(self) -> Array:
+        """The same where nothing is touched in the end."""
+        return _table(self.frame.methods, self.model.bodies, None)
+
+    @property
     def pulls_once(self) -> bool:
         """Whether `pull` leaves nothing to be pulled again: the start of ctr takes the place of the factor."""
         return self.begun is not None or isinstance(self.contact, RubbingContact) or self.blow is not None
@@ -382,7 +435,7 @@ class Adjoint:
             return None
         assert self.walk is not None
         later = self._later
-        known = later is not None and later[1:] == (self.k + 1, h)
+        known = later is not None and later[1:] == (self.k + 1, h) and frame.blow is None
         eased = None if frame.easing is None else EaseAdjoint(contact, frame.easing, h)
         before, at_start, at_end = (None, None, None) if eased is None else (eased.before, eased.at_start, eased.at_end)
         end = later[0] if later is not None and known else self.walk.to(ends.Q_end, h, at_end)

@@ -27,6 +27,7 @@ class PastBars:
     force: Array
     pairs: Indices
     share: Array
+    growth: Array
 
 
 class Costate(Record):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovetail.gradient.barriers import add_forms, require_blocks
-from dovetail.gradient.formulas import Graph, Node, add_up, custom, dot, gathered, joined, unary
+from dovetail.gradient.formulas import Graph, Node, add_up, custom, divided, dot, gathered, joined, unary
 from dovetail.gradient.sums import Sums
 from dovetail.gradient.surfaces import add_row_shapes
 from dovetail.gradient.touching import Touching
@@ -20,7 +20,7 @@ from dovetail.solver.contact.kinds import D_HAT, KAPPA, KIND, POINT_PLANE, SHAPE
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Indices
 
-__all__ = ["Closest", "Form", "across", "image", "spread"]
+__all__ = ["Closest", "Form", "across", "image", "moved_on", "spread"]
 
 
 def image(c: Any, bodies: Indices, X: Any) -> Node:
@@ -28,6 +28,14 @@ def image(c: Any, bodies: Indices, X: Any) -> Node:
     rows = gathered(X, bodies) if isinstance(X, Node) else np.where((bodies >= 0)[:, :, None, None], X[bodies], 0.0)
     found: Node = (c[:, None, :4] @ rows[:, 0])[:, 0] + (c[:, None, 4:] @ rows[:, 1])[:, 0]
     return found
+
+
+def moved_on(c: Node, some: Indices, body: Indices, side: int, d: Node, Q: Node) -> Node:
+    """c (k, 8) of points that lie by d (s, 3) farther on the bodies (s,) of a side of some contacts."""
+    xi = (1.0 - 2.0 * side) * divided(d, gathered(Q, body)[:, 1:])
+    pad = np.zeros((len(some), 1)), np.zeros((len(some), 4))
+    parts = [pad[0], xi, pad[1]] if side == 0 else [pad[1], pad[0], xi]
+    return c + add_up(joined(parts), some, len(c.value))
 
 
 def across(n: Any, v: Node) -> Node:

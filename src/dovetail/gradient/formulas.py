@@ -30,6 +30,7 @@ __all__ = [
     "dot",
     "gathered",
     "joined",
+    "reshaped",
     "root",
     "summed",
     "unary",
@@ -268,6 +269,12 @@ def joined(parts: Sequence[Any], axis: int = -1) -> Node:
         parts, np.concatenate(values, axis=axis), lambda bar: np.split(bar, ends, axis=axis),
         lambda *changes: np.concatenate(changes, axis=axis),
     )  # fmt: skip
+
+
+def reshaped(x: Node, *shape: int) -> Node:
+    """The same numbers, in order, in an array of another shape."""
+    old = x.value.shape
+    return custom((x,), x.value.reshape(shape), lambda bar: (bar.reshape(old),), lambda a: a.reshape(shape))
 
 
 def where(condition: Flags, a: Any, b: Any) -> Node:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dovetail.solver.blow import Blow
 from dovetail.solver.contact.ease import Easing
 from dovetail.solver.integrator import Methods
 from dovetail.solver.model import Model
@@ -76,6 +77,7 @@ class Frame:
     touched      who (n,) touches something at its end, None where that does not matter
     past         what it takes from the steps before, None where it does not
     easing       contacts that are eased in, None where there are none
+    blow         at its end, None if there was none
     """
 
     h: float
@@ -88,6 +90,7 @@ class Frame:
     touched: Flags | None = None
     past: Past | None = None
     easing: Easing | None = None
+    blow: Blow | None = None
 
 
 class Parameters:

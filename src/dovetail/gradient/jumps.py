@@ -30,8 +30,8 @@ class Jump(NamedTuple):
     reason: str
 
 
-def jumps_in(simulation: Simulation, k: int, frame: Frame, last: Frame | None, Q: Array, bounced: Flags) -> list[Jump]:
-    """Jumps of step k, which has led to Q, after the last one; some (n,) have bounced in it."""
+def jumps_in(simulation: Simulation, k: int, frame: Frame, last: Frame | None, Q: Array) -> list[Jump]:
+    """Jumps of step k, which has led to Q, after the last one."""
     model, methods, found = simulation.model, frame.methods, list[tuple[int, str]]()
     free = model.bodies.is_free != 0
     same = last is None or last.methods is methods  # most steps are taken as the one before
@@ -46,14 +46,15 @@ def jumps_in(simulation: Simulation, k: int, frame: Frame, last: Frame | None, Q
         found += [(b, "touches nothing and no hard limit any more") for b in _firsts(simulation, left)]
         both = last.methods.held & methods.held & free
         if frame.past is not None and both.any():
-            now, before = frame.past.rubbing[:, 15], frame.past.pushed[:, 12]
-            slides = np.flatnonzero(both & (now != before))
-            found += [(b, f"slides in {now[b]:.0f} contacts, before in {before[b]:.0f}") for b in slides.tolist()]
+            now, last_time = frame.past.rubbing[:, 15], frame.past.pushed[:, 12]
+            slides = np.flatnonzero(both & (now != last_time))
+            found += [(b, f"slides in {now[b]:.0f} contacts, before in {last_time[b]:.0f}") for b in slides.tolist()]
     elif last is not None and not same:
         turned = (methods.of != last.methods.of) & free
         name = methods.method.name
         found += [(b, f"is taken {_SCHEME[methods.of[b]].format(name)}") for b in _firsts(simulation, turned)]
-    found += [(b, "bounces") for b in np.flatnonzero(bounced).tolist()]
+    if frame.blow is not None:
+        found += [(b, "is struck") for b in np.flatnonzero(frame.blow.who).tolist()]
     return [Jump(k, model.bodies.name(b), why) for b, why in found]
 
 

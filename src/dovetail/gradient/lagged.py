@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.gradient.closest import Closest, Form, across, image, spread
+from dovetail.gradient.closest import Closest, Form, across, image, moved_on, spread
 from dovetail.gradient.formulas import (
     Graph,
     Node,
@@ -121,11 +121,7 @@ class Lagged:
 
     def _moved(self, some: Indices, side: int, d: Node) -> None:
         """c of some contacts ← that of the points that lie by d (s, 3) farther on the body of a side."""
-        body = self.bodies[some, side]
-        xi = (1.0 - 2.0 * side) * divided(d, gathered(self._Q, body)[:, 1:])
-        pad = np.zeros((len(some), 1)), np.zeros((len(some), 4))
-        parts = [pad[0], xi, pad[1]] if side == 0 else [pad[1], pad[0], xi]
-        self.c = self.c + add_up(joined(parts), some, len(self.rows))
+        self.c = moved_on(self.c, some, self.bodies[some, side], side, d, self._Q)
 
     def _at_surface(self, scene: ContactScene, turns: Turns | None, side: int, sign: float, delta: Node) -> Node:
         """Move c to the surface, and to where it will touch; delta with the δ of this side."""

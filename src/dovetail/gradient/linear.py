@@ -165,24 +165,26 @@ class AdjointSystem:
         if exact.combined.count:
             linearise_combined(exact.combined, active, Q)
 
-    def solve(self, q: Array, active: Indices | None = None) -> tuple[Array, Array]:
+    def solve(self, q: Array, active: Indices | None = None, closed: float | None = None) -> tuple[Array, Array]:
         """x (n, 4, 3) and ν (r, 3) of H x + Jᵀν = q, J x = bend, with the matrix last factored; x = 0 for fixed bodies.
 
-        bend is zero unless a start asks for more (`add_curvature` in exact.py).
+        bend is zero unless a start asks for more (`add_curvature` in exact.py). For `closed` see `restrict` there.
         """
         active = self._active if active is None else active
         x = np.empty((len(active), 12))
         _set_active(q.reshape(_SHAPE), active, x)
         self.blocks.solve(active, x)
-        x, nu = self._restricted(x, active)
+        x, nu = self._restricted(x, active, closed)
         return x.reshape(_SHAPE), nu
 
-    def _restricted(self, x: Array, active: Indices) -> tuple[Array, Array]:
+    def _restricted(self, x: Array, active: Indices, closed: float | None = None) -> tuple[Array, Array]:
         """x (n, 12), the solution without regard to rows, in place, and ν (r, 3)."""
         exact = self._model.potential.exact
         if exact is None:
             return x, self._none
-        exact.restrict(self.blocks, active, x, _MOVING if exact.combined.count else ALONG)
+        if closed is None:
+            closed = _MOVING if exact.combined.count else ALONG
+        exact.restrict(self.blocks, active, x, closed)
         nu = np.empty_like(exact.restraint)
         _tell_multipliers(exact.constraints, exact.restraint, nu)
         return x, nu

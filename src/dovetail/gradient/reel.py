@@ -21,7 +21,7 @@ from dovetail.solver.contact.contact import Contact
 from dovetail.solver.integrator import INTEGRATORS
 from dovetail.solver.solution import Tolerances
 from dovetail.solver.state import rates_after
-from dovetail.typing import Array, Flags
+from dovetail.typing import Array
 
 if TYPE_CHECKING:
     from dovetail.world.simulation import Simulation
@@ -68,14 +68,15 @@ def _tightened(tolerances: Tolerances) -> Tolerances:
 
 
 def _rubs(contact: Contact | None) -> bool:
-    """Whether friction remembers, resists rolling, or acts on surfaces with a thickness."""
+    """Whether friction remembers, resists rolling, acts on surfaces with a thickness, or may be that of a blow."""
     if contact is None:
         return False
-    return contact.stick is not None or contact.scene.resists_rolling or bool(contact.scene.thickness.any())
+    scene = contact.scene
+    return contact.stick is not None or scene.resists_rolling or bool(scene.thickness.any()) or _bounces(contact)
 
 
 def _bounces(contact: Contact | None) -> bool:
-    """Whether velocities may be given back."""
+    """Whether bodies may bounce."""
     return contact is not None and bool(contact.scene.restitution.any())
 
 
@@ -180,7 +181,7 @@ class Reel:
             (self._branches[k], self._branch(self._branches[k])),
             self.parameters.switches(None if like is None else like.switches), report.contacts,
             simulation.state.knocked if is_consistent else None, past,
-            easing,
+            easing, None if contact is None or contact.struck is None else contact.struck.blow,
         )  # fmt: skip
         Q, V = simulation.state.Q.copy(), simulation.state.V.copy()
         if again:
@@ -194,7 +195,7 @@ class Reel:
             self.frames[k], self._Q[k + 1], self._V[k + 1] = frame, Q, V
             return
         refuse_step(simulation, k, frame, last)
-        self.jumps += jumps_in(simulation, k, frame, last, Q, self._bounced(k, frame, Q, V))
+        self.jumps += jumps_in(simulation, k, frame, last, Q)
         self.frames.append(frame)
         self._branches.append(frame.branches[1])
         self._Q.append(Q)
@@ -207,17 +208,6 @@ class Reel:
         is_far = np.abs(c.value - last) * (c.period > 0.0) > 0.4 * c.period
         return c.value.copy() if is_far.any() else last
 
-    def _bounced(self, k: int, frame: Frame, Q: Array, V: Array) -> Flags:
-        """Who (n,) has been given a velocity after step k."""
-        state, is_free = self._simulation.state, self._simulation.model.bodies.is_free
-        if not _bounces(self._simulation.contact):
-            return self._simulation.model.nobody
-        if frame.methods.is_consistent:  # what has landed lags, but for that
-            return np.asarray(state.knocked & ~state.lagging & (is_free != 0))
-        before = self.Q(k - 1) if k else self._start[0]
-        found: Flags = (rates_after(frame.methods, frame.h, is_free, before, self.Q(k), Q) != V).any(axis=(1, 2))
-        return found
-
     # ---- going back ------------------------------------------------------------------------------------------
 
     def _drop(self) -> None:
@@ -228,7 +218,7 @@ class Reel:
                 frame = self.frames[k]
                 given: list[Any] = [None] * len(frame.given)
                 given[:place] = frame.given[:place]
-                self.frames[k] = replace(frame, given=given, past=None, easing=None)
+                self.frames[k] = replace(frame, given=given, past=None, easing=None, blow=None)
             if self._loaded.start < k < self._loaded.stop - 1:
                 self._Q[k] = self._V[k] = None
 

@@ -41,7 +41,7 @@ class Moments:
         world = _transposed(self.a) @ (self.S @ self.a)
         eye = np.eye(3)
         trace = summed(summed(world * eye, 1), 1)[:, None, None]
-        self._inertia = trace * eye - world
+        self.inertia = trace * eye - world
 
     def carried(self, rows: Node) -> Node:
         """What rows (n, 4, 3) do at the centre of mass (n, 3)."""
@@ -55,11 +55,11 @@ class Moments:
         return joined([self.carried(A), self.torque(A)])
 
     def spin_of(self, V: Node) -> Node:
-        return divided(self.torque(V), self._inertia)
+        return divided(self.torque(V), self.inertia)
 
     def rows_of(self, w: Node) -> Node:
         turns = summed(cross(self.a, 0.5 * cross(w[:, None, 3:], self.a)), 1)
-        rows = cross(divided(turns, self._inertia)[:, None], self.a)
+        rows = cross(divided(turns, self.inertia)[:, None], self.a)
         return joined([w[:, None, :3] - self.centre @ rows, rows], axis=1)
 
     def norm(self, mass: Node, rows: Node) -> Node:

@@ -142,30 +142,34 @@ class StartAdjoint:
 
     def filter_adjoint(
         self, k: int, frame: Frame, Q: Array, V: Array, active: Indices, mu: Array, y: Array, sums: Sums,
-        with_laws: bool = False,
+        with_laws: bool = False, rows: tuple[Array, Array] | None = None,
     ) -> Array:  # fmt: skip
         """Derivative by Qₙ (n, 4, 3) of −μ·P y, in which exact joints are as stiff as they are in the matrix.
 
-        `with_laws` P has φ″ of laws at Qₙ in it, as they were last linearised.
+        `with_laws` P has φ″ of laws at Qₙ in it, as they were last linearised. With m and ν of `rows` exact joints are
+        obeyed: of −μ·(P y + Jᵀm) − ν·J y.
         """
         Q_bar: Array = np.zeros_like(Q)
         zero, exact = np.zeros_like(Q), self._model.potential.exact
         none = np.zeros((0, 3)) if exact is None else np.zeros_like(exact.restraint)
-        begun, out = Begun(active, y, zero, (none, none), zero, V), (Q_bar, np.zeros_like(Q), np.zeros_like(Q))
-        adjoints = mu, none, None, None
-        self._pull(k, frame, begun, (Q, V), adjoints, None, sums, out, stiff=True, with_laws=with_laws)
+        m, nu = (none, none) if rows is None else rows
+        begun, out = Begun(active, y, zero, (m, none), zero, V), (Q_bar, np.zeros_like(Q), np.zeros_like(Q))
+        adjoints, stiff = (mu, nu, None, None), rows is None
+        self._pull(k, frame, begun, (Q, V), adjoints, None, sums, out, stiff, with_laws, drifts=False)
         sums.constant["mass"] -= np.einsum("bix,bjx->bij", mu, y)
         return Q_bar
 
     def _pull(
         self, k: int, frame: Frame, begun: Begun, ends: tuple[Array, Array],
         adjoints: tuple[Array | None, Array | None, Array | None, Array | None],
-        law_bars: tuple[Array, Array] | None, sums: Sums, out: tuple[Array, Array, Array], stiff: bool = False, with_laws: bool = False,
+        law_bars: tuple[Array, Array] | None, sums: Sums, out: tuple[Array, Array, Array], stiff: bool = False,
+        with_laws: bool = False, drifts: bool = True,
     ) -> None:  # fmt: skip
         """`out` += derivatives of ℓ by Qₙ, Vₙ and the rate of curvatures (n, 4, 3), sums += those by parameters.
 
-        adjoints are μ₁, ν₁, μ₂, ν₂; None for those of a system that does not count. For law_bars see `back`.
-        `stiff`: exact joints count as penalties; for `with_laws` see `filter_adjoint`.
+        adjoints are μ₁, ν₁, μ₂, ν₂; None for those of a system that does not count. For law_bars see `back`. Without
+        `drifts` the momentum of targets has no part in it. `stiff`: exact joints count as penalties; for `with_laws`
+        see `filter_adjoint`.
         """
         h, (Q, V), (Q_bar, _, V_bar), by = frame.h, ends, out, sums.constant
         potential, rate = self._model.potential, begun.V if begun.half is None else begun.V + begun.half
@@ -191,7 +195,7 @@ class StartAdjoint:
             by["slides/K"] += K_bar
             by["slides/W"] += W_bar
         combined = None if stiff else [part[after:, 0] for part in parts]
-        self._coordinates(k, frame, (*motions, V, rate), combined, with_laws, Q, law_bars, sums, out)
+        self._coordinates(k, frame, (*motions, V, rate), combined, (drifts, with_laws), Q, law_bars, sums, out)
 
     def _add_bends(self, laws: Laws, bars: Array, Y: Array, p_bar: Array, steps: Array) -> None:
         """bars (c, 10) −= derivatives of Σ s φ″ (∇x·μ₁)(∇x·V̂), p_bar ← minus those by parameters."""
@@ -206,14 +210,14 @@ class StartAdjoint:
             bars[some, column] += value
 
     def _coordinates(
-        self, k: int, frame: Frame, motions: tuple[Array, ...], parts: list[Array] | None, with_laws: bool, Q: Array,
-        law_bars: tuple[Array, Array] | None, sums: Sums, out: tuple[Array, Array, Array],
+        self, k: int, frame: Frame, motions: tuple[Array, ...], parts: list[Array] | None, counts: tuple[bool, bool],
+        Q: Array, law_bars: tuple[Array, Array] | None, sums: Sums, out: tuple[Array, Array, Array],
     ) -> None:  # fmt: skip
         """The part of laws and of rows on coordinates; motions are μ₁, V̂, μ₂, x, Vₙ and that of curvatures.
 
-        Without `parts`, rows count as penalties.
+        Without `parts`, rows count as penalties. Whether drifts and φ″ of laws count.
         """
-        model, h = self._model, frame.h
+        model, h, (drifts, with_laws) = self._model, frame.h, counts
         exact, laws = model.potential.exact, model.potential.laws
         if laws is not None:
             c = laws.coordinates
@@ -228,7 +232,6 @@ class StartAdjoint:
             steps = np.stack([steps_of(p, self._is_place) for p in (laws.p, *laws.past)])
             smooth, held, inverse = frame.methods.smooth, frame.methods.held, model.bodies.mass_inverse
             exerted_bar = np.zeros(laws.count) if law_bars is None else law_bars[1]
-            drifts = parts is not None
             start_adjoints(
                 laws, h, frame.ratio, inverse, smooth, held, drifts, steps, Q, Y, exerted_bar, bars, p_bar
             )  # fmt: skip

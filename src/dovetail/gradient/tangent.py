@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dovetail.gradient.adjoint import Adjoint
+from dovetail.gradient.blow import Given, names_of
 from dovetail.gradient.laws import law_slopes, steps_of
 from dovetail.gradient.rubbing import RubbingContact
 from dovetail.solver.joint.law_start import accept_start
@@ -47,6 +48,7 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
 
     dV_before, dhalf = adjoint.touch_ahead(dQ, dV, push)
     V_before = ends.V if grip is None else grip.V_start.value
+    dpushed = np.zeros((len(dQ), 6)) if grip is None else grip.pushes.change[:, :6]
     half = np.zeros(1) if grip is None or grip.half is None else grip.half.value
 
     def start(s: float) -> Array:
@@ -83,19 +85,25 @@ def push_forward(adjoint: Adjoint, dQ: Array, dV: Array, dF: Array) -> tuple[Arr
         law_slopes(laws, steps_of(laws.p, adjoint.potential.is_place), ends.Q_end, dp, slopes)
         for side, body in enumerate((c.left, c.right)):
             np.subtract.at(g, body, slopes[:, None] * J[:, side])
+    reach, shares, eased = None, (np.zeros(0), np.zeros(0)), adjoint.eased
+    turn, axis = adjoint.turns.ahead(dQ, dV_start)
     if isinstance(contact, RubbingContact):
-        reach, eased = None, adjoint.eased
-        if eased is not None and eased.found.any():
-            ds = eased.push_found(contact.start, ends.Q, dQ)
-            g -= eased.push_end(contact.end, ends.Q_end, ds)
-            reach = eased.changes(contact.start, ds)
-        turn, axis = adjoint.turns.ahead(dQ, dV_start)
+        if eased is not None and walk is not None:
+            shares = eased.ahead(contact.start, walk, ends.Q, dQ)
+            g -= eased.push_end(contact.end, ends.Q_end, shares[1])
+            reach = eased.changes(contact.start, shares[0])
         g -= contact.change(dQ, turn, axis, reach)
     elif contact is not None and contact.lags and dQ.any():
         step = _NEAR * contact.range / float(np.abs(dQ).max())
         g -= _along(lambda s: contact.lag(walk, ends.Q + s * dQ), step)
     end, _ = adjoint.system.solve(g)
     rate = (table[:, 5] * end + table[:, 6] * dQ) / h + table[:, 8] * dV_start + h * table[:, 9] * da
-    if adjoint.blow is not None:
-        rate = rate + adjoint.blow.ahead(dQ, end, dV, rate, adjoint.load_change(dQ) + push)
+    if adjoint.blow is not None and isinstance(contact, RubbingContact):
+        contact.change(dQ, turn, axis, reach, end)
+        rubs = contact.rubs(names_of(contact.end, adjoint.blow.blow))[1]
+        loads = (adjoint.load_change(at, along) + push for at, along in ((ends.Q, dQ), (ends.Q_end, end)))
+        t = adjoint.in_flight[:, :, None, None]
+        flight = (t[:, 5] * dQ_tilde + t[:, 6] * dQ) / h + t[:, 8] * dV_start + h * t[:, 9] * da
+        changes = Given(dQ, dV, next(loads), end, rate, next(loads), dV_start, flight, dV_before, dpushed, rubs)
+        rate = adjoint.blow.ahead(changes, eased, shares)
     return end, rate

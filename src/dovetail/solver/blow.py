@@ -46,7 +46,7 @@ from dovetail.solver.state import State
 from dovetail.solver.struck import Island, share_of, slow_down, turn_back
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Flight", "blow"]
+__all__ = ["Blow", "Flight", "blow"]
 
 _SLOW = 2.0  # steps of free fall
 _BARRIER = 0.02  # [d̂/h]: what a barrier throws back by itself is slower
@@ -79,6 +79,34 @@ class _Meeting:
     may_strike: Flags
     met: Array
     slow: Array
+
+
+@dataclass(frozen=True)
+class Blow:
+    """What was decided in a blow, for who differentiates it; of islands (c,), and of rows (m,), see `_Rows`.
+
+    who (n,), island (n,)     bodies that were struck; the island of each body, −1 for none
+    flies (n,)                see `_Rows`
+    turned, share, slowed (c,)    islands that were turned back; shares of V⁺ − V; what is left of V⁺ by `slow_down`
+    features (m, 7)           that touch, see `features_of` in contact/readback.py
+    blows, falling            their impulses, and those by which they bear loads
+    released, parts (m,)      which have another range from then on; speeds with which they part, 0 if they do not
+    pairs (p, 2), ranges (p,) whose range that is, and its share
+    """
+
+    who: Flags
+    island: Indices
+    flies: Flags
+    turned: Flags
+    share: Array
+    slowed: Array
+    features: Indices
+    blows: Impulses
+    falling: Impulses
+    released: Flags
+    parts: Array
+    pairs: Indices
+    ranges: Array
 
 
 def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags, flight: Callable[[], Flight]) -> None:
@@ -198,22 +226,23 @@ def _strike(
     island = Island(model, state, h, rows.island, len(rows.first) - 1)
     struck, V_before = response.moves[:, 0, 0], flight.start + lag
     V_before[struck] = rigid_motions(model.bodies.mass[struck], state.Q_before[struck], V_before[struck])
-    turn_back(island, V_before, V_new)
+    turned = turn_back(island, V_before, V_new)
     share, most = share_of(island, V_before, V, V_new, left.kept)
     shares = np.append(share, 0.0)[rows.island][:, None, None]
     V_new = V + shares * (V_new - V)
-    slow_down(island, most, V_new)
+    slowed = slow_down(island, most, V_new)
     state.V[struck] = V_new[struck]
     state.A[struck] = 0.0  # a blow does not last
     state.lagging = state.lagging & ~struck
-    besides = rows.by_island(share)[:, None] * (blows.p - held)
-    told = ~rows.rolls
-    contact.strike(
-        survey, rows.of[told], response.along[told], besides[told] / h, h * response.forces(besides), h
+    some, features = left.released, survey.features_of(rows.of)
+    eased = contact.release(survey.active, rows.of[some], left.borne[some], left.parts[some], h)
+    known = Blow(
+        struck, rows.island, rows.flies, turned, share, slowed, features, blows, left.loaded, some, left.parts, *eased
     )  # fmt: skip
-    if contact.ease is not None:
-        some = left.released
-        contact.release(survey.active, rows.of[some], left.borne[some], left.parts[some], h)
+    besides, told = rows.by_island(share)[:, None] * (blows.p - held), ~rows.rolls
+    contact.strike(
+        survey, known, rows.of[told], response.along[told], besides[told] / h, h * response.forces(besides), h
+    )  # fmt: skip
 
 
 class _Left:
@@ -222,6 +251,7 @@ class _Left:
     parts, borne (m,)    speed with which their pair comes apart, 0 if it does not; what loads press with [N]
     released (m,)        which have another range from now on
     kept (k,)            which of all contacts still hold what they do
+    loaded               impulses by which they bear loads
     """
 
     def __init__(
@@ -230,6 +260,7 @@ class _Left:
     ) -> None:  # fmt: skip
         loaded = response.impulses(falls, given)
         bear(loaded)
+        self.loaded = loaded
         speed = rows.by_pair(np.minimum, np.where(rows.rolls, np.inf, response.rates(blows.V)))
         reach = survey.candidates.numbers[survey.candidate[rows.of], D_HAT]
         self.borne = loaded.p[:, 0] / h

@@ -23,7 +23,7 @@ from dovetail.kernel.kernel import kernel
 from dovetail.kernel.record import Record, f8, i8
 from dovetail.typing import Array, Indices
 
-__all__ = ["Impulses", "aim", "bear", "rate", "resolve", "strike"]
+__all__ = ["Impulses", "aim", "bear", "push", "rate", "resolve", "strike", "yielded"]
 
 _EXACT, _SWEEPS = 1e-10, 200  # change of impulses in a sweep, over the largest, that ends sweeps; and their number
 _FAIR, _SOME_SWEEPS = 1e-3, 40  # the same for more contacts than _FEW: heaps would need thousands of sweeps
@@ -119,7 +119,7 @@ def rate(b: Impulses, k: int, d: int) -> float:
 
 
 @kernel
-def _yielded(b: Impulses, k: int, d: int, first: int, last: int) -> float:
+def yielded(b: Impulses, k: int, d: int, first: int, last: int) -> float:
     """Rate of contact k along direction d by the rows first … last of the motions."""
     total = 0.0
     for r in range(first, last):
@@ -135,14 +135,14 @@ def _find_yields(b: Impulses) -> None:
     for k in range(len(b.bodies)):
         at = b.begin[3 * k : 3 * k + 4]
         if b.leader[k] == k:
-            b.yields[k, 0] = _yielded(b, k, 0, at[0], at[1])
-        one, other = _yielded(b, k, 1, at[1], at[2]), _yielded(b, k, 2, at[2], at[3])
-        both = _yielded(b, k, 2, at[1], at[2])
+            b.yields[k, 0] = yielded(b, k, 0, at[0], at[1])
+        one, other = yielded(b, k, 1, at[1], at[2]), yielded(b, k, 2, at[2], at[3])
+        both = yielded(b, k, 2, at[1], at[2])
         b.yields[k, 1] = 0.5 * (one + other) + math.sqrt(0.25 * (one - other) ** 2 + both * both)
 
 
 @kernel
-def _push(b: Impulses, k: int, d: int, impulse: float) -> None:
+def push(b: Impulses, k: int, d: int, impulse: float) -> None:
     """V += the motion by an impulse of contact k along direction d."""
     for r in range(b.begin[3 * k + d], b.begin[3 * k + d + 1]):
         for i in range(12):
@@ -172,15 +172,15 @@ def strike(b: Impulses, k: int) -> float:
     changed = 0.0
     if b.yields[k, 0] > 0.0:
         q[0] = max(q[0] + (q[3] - rate(b, k, 0)) / b.yields[k, 0], 0.0)
-        _push(b, k, 0, q[0] - before[0])
+        push(b, k, 0, q[0] - before[0])
         changed = abs(q[0] - before[0])
     if b.friction[k] > 0.0 and b.yields[k, 1] > 0.0:
         one, other = q[1] - rate(b, k, 1) / b.yields[k, 1], q[2] - rate(b, k, 2) / b.yields[k, 1]
         size, most = math.sqrt(one * one + other * other), b.friction[k] * load[4] * load[0]
         share = most / size if size > most else 1.0
         q[1], q[2] = share * one, share * other
-        _push(b, k, 1, q[1] - before[1])
-        _push(b, k, 2, q[2] - before[2])
+        push(b, k, 1, q[1] - before[1])
+        push(b, k, 2, q[2] - before[2])
         changed = max(changed, abs(q[1] - before[1]), abs(q[2] - before[2]))
     return changed
 
@@ -249,7 +249,9 @@ def bear(b: Impulses) -> None:
         b.friction[k] = 0.0
         for i in range(5):
             b.now[k, i] = 0.0
-    for c in range(len(b.island) - 1):
-        _collide(b, b.pair[b.island[c]], b.pair[b.island[c + 1]])
+    b.order[0] = len(b.island) - 1
+    for c in range(b.order[0]):
+        start, stop = b.pair[b.island[c]], b.pair[b.island[c + 1]]
+        b.order[3 * c + 1], b.order[3 * c + 2], b.order[3 * c + 3] = start, stop, _collide(b, start, stop)
     for k in range(len(b.bodies)):
         b.p[k, 0], b.p[k, 1], b.p[k, 2] = b.now[k, 0], 0.0, 0.0

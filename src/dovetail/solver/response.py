@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from dovetail.solver.model import Model
     from dovetail.solver.state import State
 
-__all__ = ["Response", "rigid_motions", "rigid_rows"]
+__all__ = ["LONG", "Response", "rigid_motions", "rigid_rows"]
 
-_LONG = 30.0  # steps: what yields in a step is stiffer by the square of that
+LONG = 30.0  # steps: what yields in a step is stiffer by the square of that
 
 
 class Response:
@@ -55,8 +55,11 @@ class Response:
             self._motions = _by_contact(3 * len(chosen), *lone)
             return
         exact = model.potential.exact
-        model.prepare(_LONG * h, np.ones(bodies.count))
-        model.start.begin(state.Q, state.V, ~model.nobody, _LONG * h, 1.0)
+        if exact is not None:  # whose forces are those of the step
+            model.directions.export_multipliers()
+            self._forces, self._worst = exact.release(), exact.worst
+        model.prepare(LONG * h, np.ones(bodies.count))
+        model.start.begin(state.Q, state.V, ~model.nobody, LONG * h, 1.0)
         if exact is not None:
             exact.begin_start()
         filter_of(model, tied)
@@ -73,8 +76,12 @@ class Response:
 
     def close(self) -> None:
         """Have the model as it was."""
-        if self._solve is not None:
-            self._model.prepare(*self._step)
+        if self._solve is None:
+            return
+        self._model.prepare(*self._step)
+        if (exact := self._model.potential.exact) is not None:
+            exact.resume(self._forces)
+            exact.worst = self._worst
 
     def _patterns(self) -> Array:
         """Generalised forces (m, 3, 2, 4, 3) of unit impulses on both bodies."""

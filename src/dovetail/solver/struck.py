@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solver.bodies import ORTHO
+from dovetail.solver.bodies import ORTHO, Bodies
 from dovetail.solver.joint.laws import law_energies
 from dovetail.solver.joint.rows import row_energies
 from dovetail.solver.model import Model
@@ -16,7 +16,7 @@ from dovetail.solver.rigid import rigid
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["Island", "share_of", "slow_down", "turn_back"]
+__all__ = ["Island", "share_of", "slow_down", "strains_of", "turn_back"]
 
 _ROUND_OFF = 1e-12
 
@@ -74,12 +74,12 @@ def _momenta(island: Island, Q: Array, V: Array) -> tuple[Array, Array, Array]:
     return island.total(w[:, 3:] + m[:, None] * np.cross(r, w[:, :3])), r, m
 
 
-def turn_back(island: Island, V_before: Array, V: Array) -> None:
-    """Turn islands that nothing holds so that V (n, 4, 3) has the angular momentum that V_before had at the start."""
+def turn_back(island: Island, V_before: Array, V: Array) -> Flags:
+    """Turn islands (c,) that nothing holds so that V (n, 4, 3) has the angular momentum of V_before at the start."""
     model, state, of = island.model, island.state, island.of[island.inside]
     free = ~island.hangs()
     if not free.any():
-        return
+        return free
     wanted, _, _ = _momenta(island, state.Q_before, V_before)
     present, r, m = _momenta(island, state.Q, V)
     Q, mass = state.Q[island.inside], model.bodies.mass[island.inside]
@@ -91,6 +91,7 @@ def turn_back(island: Island, V_before: Array, V: Array) -> None:
     arms = Q.copy()
     arms[:, 0] += r - np.einsum("bi,bix->bx", mass[:, 0] / m[:, None], Q)
     V[island.inside] += np.cross(spin[of][:, None], arms)
+    return free
 
 
 def share_of(island: Island, V_before: Array, start: Array, V: Array, kept: Flags) -> tuple[Array, Array]:
@@ -112,14 +113,14 @@ def share_of(island: Island, V_before: Array, start: Array, V: Array, kept: Flag
     return np.where(fits, 1.0, np.clip(share, 0.0, 1.0)), np.where(island.works(), np.inf, most)
 
 
-def slow_down(island: Island, most: Array, V: Array) -> None:
-    """Slow islands that have more kinetic energy than is allowed (c,), about their centres of mass.
+def slow_down(island: Island, most: Array, V: Array) -> Array:
+    """Slow islands that have more kinetic energy than is allowed (c,), about their centres of mass; to shares (c,).
 
     The step itself may have given it: what turns by a radian in a step is not followed to the last per cent.
     """
     above = 0.5 * island.work(V, V) - most
     if not (above > _ROUND_OFF * np.abs(most)).any():
-        return
+        return np.ones(island.count)
     inside, of, mass = island.inside, island.of[island.inside], island.model.bodies.mass[island.inside]
     m = mass[:, 0, 0]
     momentum = np.einsum("bi,bix->bx", mass[:, 0], V[inside])
@@ -129,6 +130,15 @@ def slow_down(island: Island, most: Array, V: Array) -> None:
     kinetic = 0.5 * island.work(about, about)
     share = np.sqrt(np.clip(1.0 - np.maximum(above, 0.0) / np.maximum(kinetic, 1e-300), 0.0, 1.0))
     V[inside] = (centre + share[np.maximum(island.of, 0)][:, None, None] * about)[inside]
+    return share
+
+
+def strains_of(bodies: Bodies, Q: Array) -> Array:
+    """Energies of shapes (n,) of a stiffness of 1."""
+    sigma = np.linalg.svd(Q[:, 1:], compute_uv=False)
+    strain = np.where((bodies.model == ORTHO)[:, None], sigma * sigma - 1.0, sigma - 1.0)
+    found: Array = np.sum(strain * strain, axis=1)
+    return found
 
 
 def _stored(island: Island, Q: Array, kept: Flags | None) -> Array:
@@ -139,9 +149,7 @@ def _stored(island: Island, Q: Array, kept: Flags | None) -> Array:
     model, inside, h, contact = island.model, island.inside, island.h, island.model.contact
     bodies, potential = model.bodies, model.potential
     assert contact is not None
-    sigma = np.linalg.svd(Q[inside, 1:], compute_uv=False)
-    strain = np.where((bodies.model[inside] == ORTHO)[:, None], sigma * sigma - 1.0, sigma - 1.0)
-    shapes = island.total(bodies.stiffness[inside] * np.sum(strain * strain, axis=1))
+    shapes = island.total((bodies.stiffness * strains_of(bodies, Q))[inside])
     owner, E = np.where(bodies.is_free != 0, island.of, -1), np.zeros(max(island.count, 1))
     row_energies(potential.points, Q, owner, E)
     row_energies(potential.slides, Q, owner, E)

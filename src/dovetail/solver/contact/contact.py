@@ -40,6 +40,7 @@ from dovetail.solver.linear.ordering import sorted_rows
 from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
+    from dovetail.solver.blow import Blow
     from dovetail.solver.potential import Evaluation
 
 __all__ = ["Contact"]
@@ -112,6 +113,8 @@ class Contact:
         Q, surveyed, E = at.Q, self.found_for, self.E_start
         E.fill(0.0)
         self._start(Q, h)
+        if self.ease is not None:
+            self.ease.begin()
         self.watch.update_candidates(Q, y, islands, self.whole, self.count_at_start, self.everything)
         self._ease(self.watch, 0.0)
         self.friction.count = 0
@@ -248,6 +251,7 @@ class Contact:
         self.record_motion(islands)
         if self.watch.is_short:  # not all of the way may be covered
             self.watch.forget()
+        self._ease(self.watch, 0.0)  # ranges have grown in the step that is taken again
         self.found_for, self.gone_to = (None, 0.0), None
 
     def _at(self, Q: Array, h: float) -> ActiveContacts:
@@ -392,7 +396,7 @@ class Contact:
             if part is not None:
                 part.restore(arrays)
         forces = arrays["contact/struck"]
-        self.struck = Struck(forces.copy(), None) if len(forces) else None
+        self.struck = Struck(forces.copy()) if len(forces) else None
         self._renew()
 
     def commit(self, Q: Array, h: float) -> tuple[float, Array]:
@@ -435,17 +439,25 @@ class Contact:
         self.friction, self.assembly = Frictions(self.mass), Assembly(bodies)
         self.chosen, self.threats = Chosen(), Threats(bodies)
 
-    def strike(self, survey: Survey, chosen: Indices, along: Array, forces: Array, G: Array, h: float) -> None:
-        """Some contacts have pushed with forces [N] (m, 3) besides, along n, t₁, t₂, G h² (n, 12) on bodies."""
-        self.struck = survey.after_blows(chosen, along, forces, G, h)
+    def strike(
+        self, survey: Survey, blow: Blow, chosen: Indices, along: Array, forces: Array, G: Array, h: float
+    ) -> None:
+        """In a blow contacts have pushed with forces [N] (m, 3) besides, along n, t₁, t₂, G h² (n, 12) on bodies."""
+        self.struck = survey.after_blows(blow, chosen, along, forces, G, h)
 
-    def release(self, s: ActiveContacts, chosen: Indices, borne: Array, parts: Array, h: float) -> None:
-        """The blow at some contacts (m,) is over: they push as they are borne [N] from now on, or part [m/s]."""
-        assert self.ease is not None
-        if len(chosen):
-            self.ease.release(self.scene, s, chosen, borne, parts, h)
-            self._ease(self.watch, 0.0)
-            self.found_for, self.frozen, self.gone_to = (None, 0.0), _UNKNOWN, None
+    def release(
+        self, s: ActiveContacts, chosen: Indices, borne: Array, parts: Array, h: float
+    ) -> tuple[Indices, Array]:
+        """The blow at some contacts (m,) is over: they push as they are borne [N] from now on, or part [m/s].
+
+        Returns pairs (k, 2) that have a range of their own by that, and their shares (k,).
+        """
+        if self.ease is None or not len(chosen):
+            return np.zeros((0, 2), np.int64), np.zeros(0)
+        found = self.ease.release(self.scene, s, chosen, borne, parts, h)
+        self._ease(self.watch, 0.0)
+        self.found_for, self.frozen, self.gone_to = (None, 0.0), _UNKNOWN, None
+        return found
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""

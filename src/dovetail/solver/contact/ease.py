@@ -28,7 +28,7 @@ from dovetail.solver.contact.kinds import D_HAT, KAPPA, THICKNESS, X0, A, B
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["GROWTH", "Ease", "Eased", "Easing", "keys_of_sides", "sides_of", "with_ranges"]
+__all__ = ["GROWTH", "Ease", "Eased", "Easing", "keys_of_sides", "ranges_of", "sides_of", "with_ranges"]
 
 GROWTH = 1.0  # [s]: bodies part with about d̂/T, which lifts them by less than a micrometre where d̂ is a millimetre
 _HALVINGS = 50  # of the interval that s is looked for in: down to round-off
@@ -50,12 +50,17 @@ class Eased(NamedTuple):
 
 
 class Easing(NamedTuple):
-    """Pairs (k, 2) that were eased in a step: share s (k,) at its start, which of them it has found, growth [1/s]."""
+    """Pairs (k, 2) that were eased in a step: share s (k,) at its start, which of them it has found, growth [1/s].
+
+    held_back, by_gap (k,)   which of them have grown less than they would, and no farther than to the nearest contact
+    """
 
     pairs: Indices
     share: Array
     found: Flags
     growth: Array
+    held_back: Flags
+    by_gap: Flags
 
 
 class Ease:
@@ -81,6 +86,10 @@ class Ease:
         self._new: Indices = np.zeros(0, np.int64)  # pairs that the present step has found, by their keys
 
     # ---- in a step -------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A step begins, or begins again: no ranges are held back yet."""
+        self._most = {}
 
     def applied(self, scene: ContactScene, candidates: Candidates, h: float) -> Candidates:
         """The candidates with the ranges that eased pairs have after a further time h."""
@@ -115,8 +124,11 @@ class Ease:
 
     def release(
         self, scene: ContactScene, active: ActiveContacts, chosen: Indices, borne: Array, parts: Array, h: float
-    ) -> None:
-        """Have the pairs of chosen contacts (m,) push with what is borne [N], or part with some speed [m/s]."""
+    ) -> tuple[Indices, Array]:
+        """Have the pairs of chosen contacts (m,) push with what is borne [N], or part with some speed [m/s].
+
+        Returns these pairs (k, 2), and their shares (k,).
+        """
         sides = sides_of(active.candidates.pairs[active.candidate[chosen]])
         keys, first, pair = np.unique(keys_of_sides(sides), return_index=True, return_inverse=True)
         pair = pair.reshape(-1)
@@ -128,6 +140,7 @@ class Ease:
         stays = ~np.isin(keys_of_sides(self.pairs), keys)
         self.pairs, self.share, self.growth = self.pairs[stays], self.share[stays], self.growth[stays]
         self._put(sides[first], share, growth)
+        return sides[first], share
 
     def _grown(self, h: float) -> Array:
         """Shares (k,) after a further time h."""
@@ -142,7 +155,6 @@ class Ease:
 
         Whether any has to be another one.
         """
-        self._most = {}
         fast = self.growth > 2.0 / GROWTH
         if not np.count_nonzero(fast) or not active.count:
             return False
@@ -179,7 +191,10 @@ class Ease:
         if len(self.pairs):
             share = self._grown(h)
             growth = np.where(share < 1.0, (share - self.share) / h, self.growth)
-            self.last = Easing(self.pairs, self.share, np.isin(keys_of_sides(self.pairs), self._new), growth)
+            held_back: Flags = share < np.minimum(self.share + h * self.growth, 1.0)
+            by_gap: Flags = held_back & (share > self.share + h / GROWTH)
+            found: Flags = np.isin(keys_of_sides(self.pairs), self._new)
+            self.last = Easing(self.pairs, self.share, found, growth, held_back, by_gap)
             stays, self._new = share < 1.0, self._new[:0]
             self.pairs, self.share, self.growth = self.pairs[stays], share[stays], self.growth[stays]
         self._most = {}
@@ -242,6 +257,13 @@ def _set_ranges(pairs: Indices, d_hat: Array, known: Indices, share: Array, numb
             numbers[k, D_HAT] = share[at] * (d_hat[a] if b < 0 else 0.5 * (d_hat[a] + d_hat[b]))
 
 
+def ranges_of(scene: ContactScene, bodies: Indices) -> Array:
+    """d̂ (k,) of pairs (k, 2) whose ranges are whole; −1 for a half-plane."""
+    (a, b), d_hat = bodies.T, scene.d_hat
+    found: Array = np.where(b < 0, d_hat[a], 0.5 * (d_hat[a] + d_hat[b]))
+    return found
+
+
 def keys_of_sides(sides: Indices) -> Indices:
     """A number for each pair of sides, whichever comes first."""
     low, high = sides.min(axis=1), sides.max(axis=1)
@@ -262,9 +284,9 @@ class _Pushes:
 
     def __init__(self, scene: ContactScene, active: ActiveContacts, chosen: Indices, pair: Indices) -> None:
         rows, count = active.candidate[chosen], int(pair.max(initial=-1)) + 1
-        numbers, (a, b) = active.candidates.numbers[rows], active.candidates.pairs[rows][:, [A, B]].T
+        numbers = active.candidates.numbers[rows]
         squared, thickness = active.squared[chosen], numbers[:, THICKNESS]
-        whole = np.where(b < 0, scene.d_hat[a], 0.5 * (scene.d_hat[a] + scene.d_hat[b]))
+        whole = ranges_of(scene, active.candidates.pairs[rows, A : B + 1])
         # κ of an adaptive contact is that of the range it has
         adaptive = np.where(numbers[:, KAPPA] < 0.0, numbers[:, D_HAT] / whole, 0.0) ** 2
         scale = 2.0 * np.sqrt(squared) * active.weight[chosen] * active.kappa[chosen]

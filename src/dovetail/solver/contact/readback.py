@@ -9,7 +9,7 @@ as it was lagged at its start: exactly the forces of the step's balance of momen
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,10 @@ from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["ContactList", "Struck", "Survey", "barrier_of"]
+if TYPE_CHECKING:
+    from dovetail.solver.blow import Blow
+
+__all__ = ["ContactList", "Struck", "Survey", "axis_beside", "barrier_of", "features_of"]
 
 
 @kernel
@@ -64,10 +67,14 @@ class ContactList:
 
 
 class Struck(NamedTuple):
-    """What contacts have done in a step that ended in a blow: G h² (n, 12) on bodies; their list, if it is known."""
+    """What contacts have done in a step that ended in a blow: G h² (n, 12) on bodies, and their list.
+
+    `blow` is what was decided in it. Of a blow that was loaded from a dump nothing but the forces is known.
+    """
 
     forces: Array
-    listing: ContactList | None
+    listing: ContactList | None = None
+    blow: Blow | None = None
 
 
 @dataclass(frozen=True)
@@ -161,13 +168,14 @@ class Survey:
         rubbing[place[there]] = force[there]
         return rubbing, parted, force
 
-    def after_blows(self, chosen: Indices, along: Array, forces: Array, G: Array, h: float) -> Struck:
+    def after_blows(self, blow: Blow, chosen: Indices, along: Array, forces: Array, G: Array, h: float) -> Struck:
         """What contacts have done with further forces [N] (m, 3) of some along n, t₁, t₂: G h² (n, 12) on bodies."""
         told = self.listing(h)
         normal, friction = told.normal_force.copy(), told.friction_force.copy()
         normal[chosen] += forces[:, 0]
         friction[chosen] += np.einsum("md,mdx->mx", forces[:, 1:], along[:, 1:])
-        return Struck(self.generalised_forces() + G, replace(told, normal_force=normal, friction_force=friction))
+        listing = replace(told, normal_force=normal, friction_force=friction)
+        return Struck(self.generalised_forces() + G, listing, blow)
 
     # ---- what blows ask ------------------------------------------------------------------------------------------
 
@@ -204,9 +212,7 @@ class Survey:
     def frames(self, chosen: Indices) -> Array:
         """n, t₁, t₂ (m, 3, 3) of some contacts."""
         n = self.active.r[chosen] / np.sqrt(self.active.squared[chosen])[:, None]
-        # the axis least along n gives a well-conditioned tangent
-        axis = np.where(np.abs(n[:, :1]) < 0.6, np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
-        t = np.cross(n, axis)
+        t = np.cross(n, axis_beside(n))
         t /= np.linalg.norm(t, axis=1)[:, None]
         return np.stack([n, t, np.cross(n, t)], axis=1)
 
@@ -230,6 +236,11 @@ class Survey:
         found = np.einsum("mx,mdx->md", self._rubbing()[0][chosen], along)
         found[:, 0] = self._normal_forces(numbers)[chosen]
         return found / h
+
+    def features_of(self, chosen: Indices | slice) -> Indices:
+        """What some contacts are made of, see there."""
+        rows = self.candidate[chosen]
+        return features_of(self.candidates.pairs[rows], self.candidates.numbers[rows])
 
     def sides(self) -> Indices:
         """Who touches (k, 2): the larger number first; −1 − p for half-plane p."""
@@ -257,8 +268,9 @@ class Survey:
 
     def _places(self) -> Indices:
         """The contact that each friction of the step has become, −1 where the two have parted."""
-        here, friction = _keys(self.candidate, self.candidates), self.friction
-        keys = np.concatenate([here, _keys(friction.candidate[: friction.count], friction.candidates)])
+        here, friction = self.features_of(slice(None)), self.friction
+        there, known = friction.candidate[: friction.count], friction.candidates
+        keys = np.concatenate([here, features_of(known.pairs[there], known.numbers[there])])
         order = np.lexsort(keys.T)
         new = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))[: len(keys)]
         name = np.empty(len(keys), np.int64)
@@ -266,6 +278,11 @@ class Survey:
         contact = np.full(len(keys), -1)
         contact[name[: len(here)]] = np.arange(len(here))
         return contact[name[len(here) :]]
+
+
+def axis_beside(n: Array) -> Array:
+    """An axis (m, 3) that is not along n, which gives a well-conditioned tangent."""
+    return np.where(np.abs(n[:, :1]) < 0.6, np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
 
 
 def barrier_of(squared: Array, thickness: Array, d_hat: Array) -> tuple[Array, Array, Array]:
@@ -277,12 +294,14 @@ def barrier_of(squared: Array, thickness: Array, d_hat: Array) -> tuple[Array, A
     return -x * x * logarithm, -x * (2.0 * logarithm + ratio), ratio * ratio - 4.0 * ratio - 2.0 * logarithm
 
 
-def _keys(candidate: Indices, candidates: Candidates) -> Indices:
-    """Rows that are equal for the same features at two states; of a vertex and a patch the triangle does not count."""
-    keys = candidates.pairs[candidate, :PAIR].copy()
+def features_of(pairs: Indices, numbers: Array) -> Indices:
+    """Rows (k, 7) of candidates that are equal for the same features at two states; of a vertex and a patch the
+    triangle does not count.
+    """
+    keys = pairs[:, :PAIR].copy()
     on_patch = keys[:, KIND] == POINT_TRIANGLE
     keys[on_patch, X0 + 1 :] = -1
-    keys[on_patch, X0 + 1] = candidates.numbers[candidate[on_patch], SHAPE]
+    keys[on_patch, X0 + 1] = numbers[on_patch, SHAPE]
     return keys
 
 
