@@ -98,7 +98,9 @@ def test_gradients_through_a_blow_are_those_of_the_program(kind, options, steps)
     if kind == "balls":
         pairs["lever"] = float(found.log_rolling.sum()), problem.slope(1e-3, lever=1.0)
     # what hardly counts, friction that sticks, is known to the noise of the others
-    wrong = {name: both for name, both in pairs.items() if not abs(both[0] - both[1]) <= tolerance * max(abs(both[1]), 1.0)}
+    wrong = {
+        name: both for name, both in pairs.items() if not abs(both[0] - both[1]) <= tolerance * max(abs(both[1]), 1.0)
+    }
     assert not wrong
     for k in blows:
         ahead, back = tape.step_jvp(k, 1e-3 * along, along), tape.step_vjp(k, *by)
