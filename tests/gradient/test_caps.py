@@ -13,11 +13,12 @@ from dovetail.constitution import AffineBodyJointDamper, AffineBodyJointDrive, A
 
 STEPS = 12
 CAP = 6.0
-NOISE = 1e-7  # of a loss of about 10, whose efforts are known to 1e-8 of the cap (caps.py), in differences with steps of 1e-4
+# of a loss of about 10, whose efforts are known to 1e-8 of the cap (caps.py), in differences with steps of 1e-4
+NOISE = 1e-7
 
 
 def build(method: str, strength: float, damper: float = 0.0) -> Any:
-    """An arm that is turned to its target and passes it: its drive is at its cap, below, at the other cap, and below."""
+    """An arm that is turned to its target and passes it: its drive is at its cap, below, at the other cap, below."""
     bench = Bench({"dt": 0.01, "integrator/type": method, **TIGHT_TAPE}, gravity=(0, 0, -9.81))
     base = bench.box("base", fixed=True)
     arm = bench.box("arm", (0.5, 0.1, 0.1), (0.3, 0, 0), density=200.0, kappa=1e7, spin=(0.0, 3.0, 0.0))

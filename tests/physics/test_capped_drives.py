@@ -1,7 +1,8 @@
 """Drives at their caps: they exert what they report and never more, under every integrator, and plan with all of it.
 
-1 kg on a slider and 10 N, unless something else is said. Bodies are stiff (κ = 1e10 Pa), because a drive pulls at the axis
-of its body: a strain of F r/(2κV), 5e-7 at a metre, makes its effort so much more than what it does to the momentum.
+1 kg on a slider and 10 N, unless something else is said. Bodies are stiff (κ = 1e10 Pa), because a drive pulls at the
+axis of its body: a strain of F r/(2κV), 5e-7 at a metre, makes its effort so much more than what it does to the
+momentum.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ def test_a_plan_leaves_the_cap_what_the_weight_along_the_axis_takes(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("push", "dt"), [(0.0, 0.01), (-6.0, 0.01), (8.0, 0.01), (0.0, 0.002), (3.0, 0.005)])
 def test_an_arm_that_falls_is_never_pushed_away_from_its_target(method, push, dt):
-    """3 N·m cannot hold 2 kg 0.25 m out; whatever else pushes it, the drive brakes while it moves away, or does nothing."""
+    """3 N·m cannot hold 2 kg 0.25 m out; whatever else pushes it, the drive brakes while it moves away, or does
+    nothing.
+    """
     sim = Sim(dt=dt, contact=False, integrator=method)
     arm = sim.box((0.5, 0.05, 0.05), pos=(0.25, 0, 1), mass=2.0)
     hinge = sim.revolute(None, arm, pos=(0, 0, 1), axis=(0, 1, 0))
@@ -175,8 +178,8 @@ def test_gains_with_a_cap_pass_their_target_as_the_saturated_equation_does(metho
     """ẍ = clip(k(x̃ − x) − c ẋ, ±f)/m with k = 1e4, c = 200 reaches 1.829 m, and no step has more than the cap.
 
     Spring and damper cancel on the way, and then a step begins below the cap at 4.3 m/s: at 10 ms and these offsets.
-    Where the force changes its sign, it does so in all of a step, up to a step early. It is then v h less far, and by a h
-    slower, which is another v h less until it stands. bdf1 is besides ahead of its speed by half a step.
+    Where the force changes its sign, it does so in all of a step, up to a step early. It is then v h less far, and by a
+    h slower, which is another v h less until it stands. bdf1 is besides ahead of its speed by half a step.
     """
     sim, body, joint = slider(method, dt)
     joint.drive.target, joint.drive.stiffness, joint.drive.damping = 1.0 + offset, 1e4, 200.0

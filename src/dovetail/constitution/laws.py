@@ -122,9 +122,9 @@ class Stop(Limit):
 class Servo(Law):
     """The effort k(x̃ − x) + c(ṽ − ẋ), with ẋ = (x − xₙ)/h, cut off at ±`max_effort`.
 
-    φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where the mean effort of the
-    step would exceed max_effort: a convex function with a continuous slope. The world moves the target of a step so that
-    x̃ is approached with `acceleration`.
+    φ = h²(k/2 (x − x̃)² + c/(2h) (x − xₙ − hṽ)²) = A/2 (x − a)² + …, A = h²k + hc, and linear where the mean effort of
+    the step would exceed max_effort: a convex function with a continuous slope. The world moves the target of a step so
+    that x̃ is approached with `acceleration`.
     """
 
     prefix: str = ""

@@ -83,8 +83,8 @@ def start_adjoints(
 ) -> None:  # fmt: skip
     """bars (c, 10) += derivatives of ℓ by numbers of coordinates, p_bar (3, ·) ← by parameters: now, last, earlier.
 
-    Of bodies that are held (n,), rotors have a part in it; without `drifts` the momentum of Vₙ has none. exerted_bar (m,)
-    are adjoints of S of laws with caps.
+    Of bodies that are held (n,), rotors have a part in it; without `drifts` the momentum of Vₙ has none. exerted_bar
+    (m,) are adjoints of S of laws with caps.
     """
     c = laws.coordinates
     size = 3 * c.widest

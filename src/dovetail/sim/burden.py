@@ -34,7 +34,7 @@ class Burden(NamedTuple):
 def burdens(
     joints: Iterable[SimJoint], couplings: Iterable[Coupling], gravity: Array, least: float
 ) -> dict[tuple[str, str], Burden]:
-    """Of all coordinates, by the names of joint and coordinate; loads are those of a gravity of `least` m/s² or more."""
+    """Of all coordinates, by the names of joint and coordinate; loads are of a gravity of `least` m/s² or more."""
     pull = max(float(np.linalg.norm(gravity)), least)
     own: dict[tuple[str, str], Burden] = {}
     beyond = outboard(joints)

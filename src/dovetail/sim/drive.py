@@ -53,10 +53,11 @@ class Drive(Handle):
 
     Without gains of its own a drive goes to a target that jumps with the acceleration that ten times the weight of all
     that it moves would give it, stretched out away from the joint: bodies beyond it, and what is coupled to it.
-    Where `max_effort` allows less, it is all that this leaves beside the weight along the coordinate. It brakes in time to
-    stop there, with nine tenths of that acceleration. While it moves away from its target, it never pushes it on. A target that moves slower than what it can stop in a step is followed without lag,
-    a faster one at the distance that it takes to stop. It stays within the limits of its joint, whatever the target.
-    With gains of its own it is what these make of it.
+    Where `max_effort` allows less, it is all that this leaves beside the weight along the coordinate. It brakes in time
+    to stop there, with nine tenths of that acceleration. While it moves away from its target, it never pushes it on. A
+    target that moves slower than what it can stop in a step is followed without lag, a faster one at the distance that
+    it takes to stop. It stays within the limits of its joint, whatever the target. With gains of its own it is what
+    these make of it.
     """
 
     def __init__(self, coordinate: Coordinate) -> None:

@@ -194,7 +194,8 @@ class Common:
         self.march = March(
             h=h, words=within.words(), take=step, commit=commit, reads=none, descent=found[2], start=model.start,
             is_open=0.0, **room, p=empty, past=np.zeros((2, 0)), before=empty, kept_past=empty, now=none, rates=none,
-            steps=none, approaches=Approaches(none, np.zeros((0, 4), np.int64)), value=empty, **forces, used=empty, spent=empty, planes=empty,
+            steps=none, approaches=Approaches(none, np.zeros((0, 4), np.int64)), value=empty, **forces,
+            used=empty, spent=empty, planes=empty,
             kept_used=empty, kept_spent=empty, kept_planes=empty, time=np.zeros(2), counters=np.zeros(2, np.int64),
             ages=model.directions.ages, seen=np.zeros(2, np.int64), uses=none, counts=none, settled=none,
             pushes=BodyForces(), every=1, strain=0.0, told=np.zeros(3),

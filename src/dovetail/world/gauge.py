@@ -45,7 +45,7 @@ class Gauge:
         return [(use.laws, use.rows.start) for use in sorted(found, key=lambda use: order.index(id(use.laws)))]
 
     def bind(self, program: Program, batch: LawBatch, out: Array) -> int:
-        """The place of what finds the efforts (m,) of a batch of laws with a cap; no others need the length of a step."""
+        """The place of what finds the efforts (m,) of a batch of laws with a cap; others need no length of a step."""
         c, columns = self.simulation.joints.coordinates, (batch.step, batch.exerted)
         assert batch.exerted >= 0
         return program.add(law_efforts, batch.law.address, batch.of, c.value, batch.p, batch.scale, *columns, 1.0, out)

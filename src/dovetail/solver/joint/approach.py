@@ -1,13 +1,15 @@
 """How drives approach their targets: with an acceleration that they are given, and braking in time.
 
 A drive is as firm as its gains say, and would throw the joint to a target that jumps. With `drive/acceleration` a it
-goes there in parts, each with a target of its own. From x, with e = x̃ − x to go, that of a step of length h is ahead by
+goes there in parts, each with a target of its own. From x, with e = x̃ − x to go, that of a step of length h is ahead
+by
 
     d = ±min(|e|, b (√(¼ + 2|e|/b) − ½)),   b = 0.9 a h²,   but by no more than a h² from its way in the last step
 
 Ways of d, d − b, d − 2b, … add up to d(d + b)/(2b) = |e|: it brakes with 0.9 a, evenly, and ends at x̃. What a drive
 that speeds up with all its strength has left is for what the plan does not know. Where |e| ≤ b the target is reached in
-the step: one that moves slower than 0.9 a h is followed without lag, a faster one at the distance that it takes to stop.
+the step: one that moves slower than 0.9 a h is followed without lag, a faster one at the distance that it takes to
+stop.
 
 A joint that moves away from its target is brought to rest with a, so d may lead away from it. What else slows it down
 more than that must not be undone: the drive then is told its `side`, on which it may push (servo.py).

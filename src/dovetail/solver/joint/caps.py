@@ -11,10 +11,10 @@ step takes the part at its end. Where it has leapt from one constant part to the
 way back: it takes the line instead, also where that exceeds the cap, and ends on it or on the right side of it. A step
 of ctr that begins below the cap begins with the line, others with what is nearer.
 
-Parts are chosen by what a whole step finds, so such steps are taken whole, whatever the energy does. Where that does not
-end soon, energies decide again: at its strongest a drive then has the curvature of the parabola that touches φ at x and
-has its minimum where the line is zero. φ is nowhere above it, so that a step never raises it; but Newton's method then
-ends within its tolerances, as it does elsewhere.
+Parts are chosen by what a whole step finds, so such steps are taken whole, whatever the energy does. Where that does
+not end soon, energies decide again: at its strongest a drive then has the curvature of the parabola that touches φ at x
+and has its minimum where the line is zero. φ is nowhere above it, so that a step never raises it; but Newton's method
+then ends within its tolerances, as it does elsewhere.
 """
 
 from __future__ import annotations

@@ -20,19 +20,19 @@ has: a drive that is switched off lets go at once.
 
     F̄ = S + F/σ,   |F̄| ≤ f
 
-F is the effort at the end, S what the start has exerted. A start gives the momentum −w ẋ̂ − m/h by its filter, of weight
-w, drift m and the rate ẋ̂ along V̂, and for half of the step the force −(s + h²w ẍ̂)/h², of slope s and the acceleration
-ẍ̂ along Â:
+F is the effort at the end, S what the start has exerted. A start gives the momentum −w ẋ̂ − m/h by its filter, of
+weight w, drift m and the rate ẋ̂ along V̂, and for half of the step the force −(s + h²w ẍ̂)/h², of slope s and the
+acceleration ẍ̂ along Â:
 
     S = −(h w ẋ̂ + m)/h² − (s + h²w ẍ̂)/(2h²)
 
 and F acts for the other half, so σ = 2: without a cap, F̄ is the change of momentum that it always was. With one, F is
 cut off where F̄ reaches ±f (servo.py). At its strongest a drive has no stiffness, φ″ = 0: it resists nothing and no
 velocity is consistent with it. Then its force is not known before the end of the step: it has w = m = s = 0, so S = 0,
-and F acts for the whole step, σ = 1, by twice the scale (8). It so is a constant force as long as it is at its strongest,
-and implicit in the step in which it is no longer. The filter takes no more out of a motion than the drive can in a
-step: w ≤ h f/|ẋ − u| for a target of speed u. That leaves F what is within ±f in most steps; the bound on F̄ is exact in
-all.
+and F acts for the whole step, σ = 1, by twice the scale (8). It so is a constant force as long as it is at its
+strongest, and implicit in the step in which it is no longer. The filter takes no more out of a motion than the drive
+can in a step: w ≤ h f/|ẋ − u| for a target of speed u. That leaves F what is within ±f in most steps; the bound on F̄
+is exact in all.
 
 **Inertia** (rotors.py) is mass that P and M share, also of bodies that are held: with weight a in P, aẋ in the momentum
 and, as a ẍ = a (∇x·Q̈ + V̂·∇²x V̂), the curvature that goes with its weight.
@@ -201,7 +201,8 @@ def rate_slope(laws: Laws, i: int, x: float, rate: float, h: float, room: Array,
 def start_laws(laws: Laws, start: Start, active: Indices, g: Array, D: Array, U: Array, weight: Array) -> None:
     """g += gradient with the targets of the last step, D, U += Gauss–Newton Hessian, drift += what moving targets add.
 
-    Of active bodies (n,). weight (a,) ← that of ∇x∇xᵀ. The gradient of rate laws needs V̂, and is added by `curve_laws`.
+    Of active bodies (n,). weight (a,) ← that of ∇x∇xᵀ. The gradient of rate laws needs V̂, and is added by
+    `curve_laws`.
     """
     c, h = laws.coordinates, start.h
     size = 3 * c.widest

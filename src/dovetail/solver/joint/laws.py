@@ -150,7 +150,8 @@ class Laws(Record):
             coordinates=coordinates, of=of, address=np.array(addresses, np.int64) if jit_enabled else addresses, at=at,
             p=p, past=past, start=column("start"), step=column("step"), aim=column("aim"), exerted=exerted,
             scale=scale, weight=np.zeros(len(of)), push=np.zeros(len(of)), moved=np.zeros(len(of)), acting=acting,
-            first=np.append(first, len(of)).astype(np.int64), law=law, row=np.searchsorted(acting, of), longest=int(width.max(initial=0)),
+            first=np.append(first, len(of)).astype(np.int64), law=law, row=np.searchsorted(acting, of),
+            longest=int(width.max(initial=0)),
             capped=np.flatnonzero(exerted >= 0), part=np.zeros(len(of), np.int64), begins=np.full(len(of), NEARER),
             J=np.zeros((len(acting), 2, 12)), x=np.zeros(len(acting)), slope=np.zeros(len(acting)),
             bend=np.zeros(len(acting)),
@@ -339,7 +340,8 @@ def add_bend(c: Coordinates, k: int, slope: float, n: int, d2x: Array, D: Array,
 def law_efforts(
     law: Any, of: Indices, value: Array, p: Array, scale: Array, step: int, exerted: int, h: float, out: Array
 ) -> None:
-    """out (m,) ← efforts of a law with parameters p (m, q) in a step of length h: its mean over the step if it has a cap.
+    """out (m,) ← efforts of a law with parameters p (m, q) in a step of length h: its mean over the step if it has a
+    cap.
 
     S + F/σ then, with F = −φ′/h² for the h that the law is given, which is part of the step. Of other laws, what they
     exert at the end of the step.

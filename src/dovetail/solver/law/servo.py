@@ -10,8 +10,8 @@ U = hw (x − xₙ − hv̂) and L = hw (x − xₙ + hv̂), G = max(U, min(P, L
 **Effort.** What is cut off at ±f is the mean effort over the step, S + F/σ with F = −G/h²: S is what the drive has
 exerted before the end of the step, and 1/σ the part of the step that F acts for (law_start.py). With bdf1 S = 0 and
 σ = 1. So G stays between h²σ(S − f) and h²σ(S + f). On the way to a target `side` is ±1 where a plan leads away from it
-(approach.py): the mean effort then has that sign, or is 0. φ goes on as a straight line where G would exceed its bounds.
-All slopes rise with x: φ is convex. The inertia I of x is for Newton's method (caps.py).
+(approach.py): the mean effort then has that sign, or is 0. φ goes on as a straight line where G would exceed its
+bounds. All slopes rise with x: φ is convex. The inertia I of x is for Newton's method (caps.py).
 """
 
 from __future__ import annotations
