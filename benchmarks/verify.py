@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from verification import (
     conservation,
     contact,
+    impacts,
     joints,
     mechanisms,
     parity,
@@ -32,7 +33,9 @@ from dovetail.files import atomic_write
 
 PAGE = REPOSITORY / "docs" / "verification.md"
 PICTURES = REPOSITORY / "docs" / "verification"
-MODULES = (parity, published, mechanisms, joints, contact, stiffness, rolling, touching, scenes, conservation)
+MODULES = (
+    parity, published, mechanisms, joints, impacts, contact, stiffness, rolling, touching, scenes, conservation,
+)  # fmt: skip
 
 
 def table(case: Case) -> str:

@@ -62,6 +62,7 @@ class SimplicialComplexIO:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # whatever the libraries warn of, the checks below decide
                 positions, simplices = reader(content, file)
+            positions = np.array(positions, np.float64).reshape(-1, 3)
         except GeometryError:
             raise
         except Exception as error:
@@ -72,7 +73,7 @@ class SimplicialComplexIO:
         return self._assemble(f"reading '{file}'", positions, simplices)
 
     def _assemble(self, who: str, positions: NDArray[Any], simplices: dict[int, NDArray[Any]]) -> SimplicialComplex:
-        checked = checked_positions(who, np.array(positions, np.float64).reshape(-1, 3))
+        checked = checked_positions(who, positions)
         if len(checked) == 0:
             raise GeometryError(f"{who}: no vertices were found; the file is empty or holds something else.")
         edges, triangles, tets = (

@@ -78,15 +78,16 @@ def _set_linear(
 
 @kernel
 def start_adjoints(
-    laws: Laws, h: float, ratio: float, mass_inverse: Array, smooth: Flags, held: Flags, drifts: bool, steps: Array,
+    laws: Laws, h: float, ratio: float, mass_inverse: Array, who: tuple[Flags, Flags], drifts: bool, steps: Array,
     Q: Array, Y: Array, exerted_bar: Array, bars: Array, p_bar: Array,
 ) -> None:  # fmt: skip
     """bars (c, 10) += derivatives of ℓ by numbers of coordinates, p_bar (3, ·) ← by parameters: now, last, earlier.
 
-    Of bodies that are held (n,), rotors have a part in it; without `drifts` the momentum of Vₙ has none. exerted_bar
-    (m,) are adjoints of S of laws with caps.
+    who are bodies that are smooth (n,), and held (n,); of the latter, rotors have a part in it. Without `drifts` the
+    momentum of Vₙ has none. exerted_bar (m,) are adjoints of S of laws with caps.
     """
     c = laws.coordinates
+    smooth, held = who
     size = 3 * c.widest
     F, dF, dx, d2x = np.empty(size), np.empty(size), np.empty(size), np.empty(size * size)
     room, d, t, J = np.empty(laws.longest + 1), np.zeros((4, 3)), np.empty(9), np.empty((2, 12))

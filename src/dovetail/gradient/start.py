@@ -233,7 +233,7 @@ class StartAdjoint:
             smooth, held, inverse = frame.methods.smooth, frame.methods.held, model.bodies.mass_inverse
             exerted_bar = np.zeros(laws.count) if law_bars is None else law_bars[1]
             start_adjoints(
-                laws, h, frame.ratio, inverse, smooth, held, drifts, steps, Q, Y, exerted_bar, bars, p_bar
+                laws, h, frame.ratio, inverse, (smooth, held), drifts, steps, Q, Y, exerted_bar, bars, p_bar
             )  # fmt: skip
             self.by_laws += p_bar[0]
             starts = smooth[c.left] & smooth[c.right]

@@ -40,6 +40,8 @@ def read_usd(file: Path, folders: Sequence[str | PathLike[str]] = ()) -> RobotDe
         return _read(stage, file)
     except Tf.ErrorException as error:  # whatever else USD finds wrong with it
         raise SceneError(f"reading '{file}': {cut(str(error))}") from None
+    except UnicodeDecodeError as error:
+        raise SceneError(f"reading '{file}': the file is damaged: a name in it is no text ({error}).") from None
 
 
 def _read(stage: Stage, file: Path) -> RobotDescription:

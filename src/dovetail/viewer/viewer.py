@@ -88,6 +88,7 @@ class Viewer:
     def _build(self) -> None:
         source, server = self._source, self._server
         cast, moment = source.cast, source.moment()
+        self._moment = moment
         self._history = History(cast)
         self._stage = Stage(server, cast, moment.transforms, joint_offsets(cast.joint_states(moment.joints)))
         self._stage.aim()
@@ -295,7 +296,11 @@ class Viewer:
         now = time.perf_counter()
         if now - self._pictured < 0.8 / _PICTURES and not everything:
             return
-        moment = self._source.moment()
+        try:
+            self._moment = self._source.moment()
+        except DovetailError as error:  # of what cannot be stepped there are no energies; the last moment stays
+            self._complain(error)
+        moment = self._moment
         self._stage.show(moment.transforms, moment.contacts)
         self._show_spring()
         self._history.add(moment)

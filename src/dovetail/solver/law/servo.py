@@ -23,7 +23,7 @@ from dovetail.typing import Array
 
 __all__ = ["MAX_EFFORT", "STIFFNESS", "TARGET", "servo"]
 
-STIFFNESS, TARGET, MAX_EFFORT = 0, 2, 4
+STIFFNESS, TARGET, MAX_EFFORT = 0, 2, 9
 """Places of some of its parameters."""
 
 _GAINS = ("k [N/m or N·m]", "c [N·s/m or N·m·s]", "target", "target velocity", "start", "h [s]")
