@@ -295,8 +295,8 @@ class Adjoint:
         blow, contact, model, h = frame.blow, self.contact, self.model, frame.h
         if blow is None:
             return None
-        assert isinstance(contact, RubbingContact) and frame.past is not None and self.walk is not None
-        t, lagged = self.table[:, :, None, None], frame.past.lagging & frame.methods.held
+        assert isinstance(contact, RubbingContact) and self.walk is not None
+        t = self.table[:, :, None, None]
         V = (t[:, 5] * ends.Q_end + t[:, 6] * ends.Q + t[:, 7] * ends.Q_before) / h + t[:, 8] * self._V_start
         V += h * t[:, 9] * a
         pushed = np.zeros((len(V), 6)) if self.grip is None else self.grip.pushes.value[:, :6]
@@ -314,7 +314,7 @@ class Adjoint:
         bodies = bodies - model.lone.among(bodies)
         if bodies.any():
             tied = Tied(model, self.system, self._start, self.k, frame, bodies)
-        return BlowAdjoint(model, contact, blow, h, (frame.methods.held, lagged), given, contact.start, tied)
+        return BlowAdjoint(model, contact, blow, h, frame.methods.held, given, contact.start, tied)
 
     def _before_blow(self, blow: BlowAdjoint, after: Costate, ends: Ends) -> tuple[Costate, Ends, Indices]:
         """Adjoints at the end of the step, and the state there, before the blow; pairs (p, 2) that it has released."""

@@ -61,13 +61,13 @@ class Given:
 class BlowAdjoint:
     """The blow at the end of a step of length h.
 
-    held (n,)         who is held in the step, and whose velocity has lagged behind at its start
+    held (n,)         who is held in the step
     blow, struck (n,) what was decided, and who is struck
     V_after           node: V (n, 4, 3) after it
     """
 
     def __init__(
-        self, model: Model, contact: ContactAdjoint, blow: Blow, h: float, held: tuple[Flags, Flags], given: Given,
+        self, model: Model, contact: ContactAdjoint, blow: Blow, h: float, held: Flags, given: Given,
         at_start: Touching, tied: Tied | None,
     ) -> None:  # fmt: skip
         self._model, self._contact, self.blow, self._h, self._tied = model, contact, blow, h, tied
@@ -90,7 +90,7 @@ class BlowAdjoint:
         self._response = response = ResponseAdjoint(model, blow, self.closest, at, self.mass, tied)
         known, rows = blow.blows, len(at)
         self._log_e, self._log_mu = graph.of(np.zeros(rows)), graph.of(np.zeros(rows))
-        is_held, lagged = (each[:, None] for each in held)
+        is_held, lagged = held[:, None], blow.lagged[:, None]
         behind = (0.5 * h) * Moments(self.mass, self.Q_before).rows_of(lagged * self.pushed)
         if lagged.any():
             behind = response.rigid_motion(behind, np.zeros_like(behind.value))

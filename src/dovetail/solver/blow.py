@@ -70,11 +70,12 @@ class Flight(NamedTuple):
 class _Meeting:
     """Contacts at the end of a step (k,): whether a blow begins there.
 
-    f (n, 4, 3)         what velocities at its start lagged behind by, twice that over h
+    lagged (n,), f (n, 4, 3)  whose velocities lagged behind at its start; by what, twice that over h
     may_strike (k,)     which have a restitution, or bodies that did not touch at its start
     met, slow (k,)      speed that they have met with, 0 where no blow begins; speed up to which none bounces
     """
 
+    lagged: Flags
     f: Array
     may_strike: Flags
     met: Array
@@ -86,6 +87,7 @@ class Blow:
     """What was decided in a blow, for who differentiates it; of islands (c,), and of rows (m,), see `_Rows`.
 
     who (n,), island (n,)     bodies that were struck; the island of each body, −1 for none
+    lagged (n,)               whose velocity lagged behind at the start of the step
     flies (n,)                see `_Rows`
     turned, share, slowed (c,)    islands that were turned back; shares of V⁺ − V; what is left of V⁺ by `slow_down`
     features (m, 7)           that touch, see `features_of` in contact/readback.py
@@ -96,6 +98,7 @@ class Blow:
 
     who: Flags
     island: Indices
+    lagged: Flags
     flies: Flags
     turned: Flags
     share: Array
@@ -109,10 +112,12 @@ class Blow:
     ranges: Array
 
 
-def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags, flight: Callable[[], Flight]) -> None:
+def blow(
+    model: Model, state: State, h: float, methods: Methods, lagged: Callable[[], Flags], flight: Callable[[], Flight]
+) -> None:
     """Give bodies that have met in the last step, of length h, the velocity of an impact.
 
-    lagged (n,) are those whose velocity lagged behind at its start.
+    lagged (n,) are those that are held and whose velocity lagged behind at its start.
     """
     contact = model.contact
     if contact is None or contact.is_idle:
@@ -125,7 +130,7 @@ def blow(model: Model, state: State, h: float, methods: Methods, lagged: Flags, 
     is_new = contact.is_new(survey.active) if is_plastic else np.zeros(survey.active.count, np.bool_)
     if not (is_new.any() or e.any()):
         return
-    found = _meet(model, state, h, lagged & methods.held, survey, e, is_new)
+    found = _meet(model, state, h, lagged(), survey, e, is_new)
     if found.met.any():
         _strike(model, state, h, methods, survey, e, found, flight())
 
@@ -143,7 +148,7 @@ def _meet(model: Model, state: State, h: float, lagged: Flags, survey: Survey, e
     met[some], slow[some] = np.sqrt(np.maximum(begun * begun + 2.0 * falls * way, 0.0)), _SLOW * h * np.abs(falls)
     felt = _BARRIER / h * survey.candidates.numbers[survey.candidate, D_HAT]
     met[some] *= (way < 0.0) & (met > np.where(is_new, felt, np.maximum(slow, felt)))[some]
-    return _Meeting(f, may_strike, met, slow)
+    return _Meeting(lagged, f, may_strike, met, slow)
 
 
 @dataclass
@@ -237,7 +242,8 @@ def _strike(
     some, features = left.released, survey.features_of(rows.of)
     eased = contact.release(survey.active, rows.of[some], left.borne[some], left.parts[some], h)
     known = Blow(
-        struck, rows.island, rows.flies, turned, share, slowed, features, blows, left.loaded, some, left.parts, *eased
+        struck, rows.island, meeting.lagged, rows.flies, turned, share, slowed, features, blows, left.loaded, some,
+        left.parts, *eased,
     )  # fmt: skip
     besides, told = rows.by_island(share)[:, None] * (blows.p - held), ~rows.rolls
     contact.strike(

@@ -57,7 +57,7 @@ from dovetail.solver.assembly.start import spin_of
 from dovetail.solver.consistent import Filter, assemble_filter, factor_filter, filter_of
 from dovetail.solver.contact.normal import add_normal_gradient
 from dovetail.solver.contact.roll import Turning
-from dovetail.solver.following import compare, follow, judge, lag, remember, stands
+from dovetail.solver.following import FADES, compare, follow, judge, lag, remember, stands
 from dovetail.solver.integrator import CARRIED, Methods
 from dovetail.solver.islands import unite_pairs
 from dovetail.solver.joint.laws import assemble_laws
@@ -72,12 +72,26 @@ __all__ = ["Touch", "by_touch", "push", "set_rolling", "touch"]
 class Touch(NamedTuple):
     """What touching adds to a start: V (n, 4, 3) instead of Vₙ, ½hφf or None for 0; what pushes (n, ≥ 13).
 
-    For the last see `State.pushed`.
+    For the last see `State.pushed`. sizes (2, n) are ‖f‖²_M and ‖Δ‖²_M of bodies, None where nothing moves, and island
+    (n,) is what these count for together.
     """
 
     V: Array
     half: Array | None
     pushed: Array
+    sizes: Array | None = None
+    island: Indices | None = None
+
+    def lasts(self) -> Flags:
+        """Bodies (n,) of islands in which f is like that of the step before, so that V lags by ½hf.
+
+        An impact has no lag: it has given V all of its impulse.
+        """
+        if self.sizes is None or self.island is None:
+            return np.ones(len(self.V), np.bool_)
+        f, change = (np.bincount(self.island + 1, each) for each in self.sizes)
+        found: Flags = (FADES * FADES * change < f)[self.island + 1]
+        return found
 
 
 def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
@@ -103,6 +117,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
         pushed[:, :6] = _begun(model, state, h, a, fresh, rubbing, V)
     (u, change), sizes, phi, rigour = np.empty((2, n, 4, 3)), np.empty((6, n)), np.empty(n), np.ones(n + 1)
     compare(bodies, active, fresh, Q, state.A, Q_before, before, rubbing, pushed, u, change, sizes)
+    compared = sizes[:2].copy()
     islands, parent = model.islands, model.islands.separate()
     if contact is not None:
         s = contact.press(Q, h)
@@ -113,7 +128,7 @@ def touch(model: Model, state: State, h: float, a: Array, held: Flags) -> Touch:
     follows = judge(islands, sizes, h, state.dt_before, active, phi, rigour, chosen, waits)
     y = _yield(model, state, chosen, rigour, bodies.mass @ change) if follows else model.potential.no_step
     follow(bodies, h, phi, waits, Q, moved, rubbing, before, u, y, (V, half, pushed))
-    return Touch(V, half, pushed)
+    return Touch(V, half, pushed, compared, islands.of.copy())
 
 
 def by_touch(model: Model, Q: Array, inner: Array, held: Flags, found: Touch) -> Array:

@@ -13,7 +13,7 @@ from dovetail.errors import NewtonStalled
 from dovetail.kernel.threads import cut_finely
 from dovetail.solver.blow import Flight, blow
 from dovetail.solver.consistent import consistent_start
-from dovetail.solver.held import by_touch, set_rolling, touch
+from dovetail.solver.held import Touch, by_touch, set_rolling, touch
 from dovetail.solver.integrator import Methods
 from dovetail.solver.joint.rotors import committing, predicting
 from dovetail.solver.model import Model
@@ -101,7 +101,7 @@ def _report(model: Model, h: float, methods: Methods, work: Solution, is_open: s
 class _Attempt:
     """A solved step that can still be refused: its methods, what it began with, and where it has led.
 
-    V_held (n, 4, 3) are velocities that lag as touching makes them, None where nothing is held.
+    held is what touching has added to its start, None where nothing is held.
     """
 
     methods: Methods
@@ -110,7 +110,7 @@ class _Attempt:
     pushes: tuple[Array, Array]
     Q_tilde: Array
     solution: Solution
-    V_held: Array | None
+    held: Touch | None
 
 
 def _attempt(
@@ -154,8 +154,7 @@ def _attempt(
     pushes = model.untouched
     if held is not None:
         pushes = by_touch(model, Q, inner, methods.held, held), model.start.carried.copy()
-    V_held = None if held is None else held.V
-    return _Attempt(methods, Q_before, (V_start, a), pushes, Q_tilde, solution, V_held)
+    return _Attempt(methods, Q_before, (V_start, a), pushes, Q_tilde, solution, held)
 
 
 def _solve(
@@ -187,8 +186,13 @@ def _flight(model: Model, state: State, h: float, trial: _Attempt) -> Flight:
         methods.rates, methods.of, h, methods.weight, is_free, trial.Q_tilde, trial.Q_tilde, trial.start,
         state.Q_before, trial.Q_before, (unused, V, none),
     )  # fmt: skip
-    lag = np.zeros_like(V) if trial.V_held is None else (state.V_before - trial.V_held) * methods.held[:, None, None]
+    lag = np.zeros_like(V) if trial.held is None else (state.V_before - trial.held.V) * methods.held[:, None, None]
     return Flight(trial.start[0].copy(), V, lag)
+
+
+def _lagged(lagging: Flags, trial: _Attempt) -> Flags:
+    """Whose velocity (n,) lagged behind at the start of the step, of those that are told to."""
+    return lagging & trial.methods.held & trial.held.lasts() if trial.held is not None else np.zeros_like(lagging)
 
 
 def step(
@@ -212,7 +216,7 @@ def step(
     report = _report(model, h, trial.methods, work, is_open)
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    rubbing, changed, lagged = model.unrubbed, model.nobody, state.lagging
+    rubbing, changed, lagging = model.unrubbed, model.nobody, state.lagging
     if model.contact is not None:
         changed = model.contact.changed(work.Q, h)
         report.friction_loss, rubbing = model.contact.commit(work.Q, h)
@@ -227,7 +231,9 @@ def step(
         kernel(*args)
     if model.contact is not None:
         model.contact.arrive(work.Q, state.Q)
-    blow(model, state, h, trial.methods, lagged, lambda: _flight(model, state, h, trial))
+    blow(
+        model, state, h, trial.methods, lambda: _lagged(lagging, trial), lambda: _flight(model, state, h, trial)
+    )  # fmt: skip
     model.still.learn(work)
     model.commit(h, report.converged)
     return report
