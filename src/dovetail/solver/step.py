@@ -115,9 +115,11 @@ class _Attempt:
 
 def _attempt(
     model: Model, state: State, h: float, methods: Methods, in_flight: Flags | None, tolerances: Tolerances,
-    known: Array | None = None,
+    known: tuple[Flags, Array] | None = None,
 ) -> _Attempt:  # fmt: skip
-    """One step with given methods, as far as bodies in flight (n,) are not held by a contact; known is a guess.
+    """One step with given methods, as far as bodies in flight (n,) are not held by a contact.
+
+    known are bodies (n,) that have a guess, and where (n, 4, 3).
 
     The state is not changed, and the same is computed from the same state again.
     """
@@ -149,7 +151,7 @@ def _attempt(
     # a first guess without a past knows no inner forces: free fall may have its minimum on another turn of a thread
     trials = GUESS_TRIALS if state.dt_before > 0.0 else 0
     if known is not None:
-        np.copyto(Q_guess, known)
+        np.copyto(Q_guess, known[1], where=known[0][:, None, None])
     solution = minimise(model, Q, Q_guess, h, tolerances, trials, in_flight)
     pushes = model.untouched
     if held is not None:
@@ -162,11 +164,10 @@ def _solve(
 ) -> tuple[_Attempt, Solution, Flags]:
     """A step, taken again where a contact begins that asks for other methods; its work, and who touches something."""
     work: Solution | None = None
-    known: Array | None = None
+    known: tuple[Flags, Array] | None = None
     while True:
-        trial = _attempt(model, state, h, methods, scheme.in_flight(model, methods), tolerances, known)
+        trial, before = _attempt(model, state, h, methods, scheme.in_flight(model, methods), tolerances, known), methods
         work = trial.solution if work is None else trial.solution.after(work)
-        known = work.Q.copy()
         if trial.solution.landed is not None:
             methods = scheme.landing(model, methods, trial.solution.landed)
         else:
@@ -174,6 +175,10 @@ def _solve(
             if safer is methods:
                 return trial, work, touched
             methods = safer
+        # who takes it as before does so from where it began, as it does where no one else is
+        known = (np.zeros(len(work.Q), np.bool_), np.empty_like(work.Q)) if known is None else known
+        differs = methods.of != before.of
+        known[0][differs], known[1][differs] = True, work.Q[differs]
         if model.contact is not None:
             model.contact.return_to(state.Q, work.Q, model.islands)
 
