@@ -82,6 +82,7 @@ class BlowAdjoint:
         self.mass = graph.of(np.where(free, model.bodies.mass, np.eye(4)))
         self.stiffness = graph.of(model.bodies.stiffness)
         self.closest = self._closest(self._t)
+        self._begins = at_start
         self._at_start: Closest | None = None
         self._again: Closest | None = None
         self._at = at = _rows_of(self._t, blow.features)
@@ -107,7 +108,7 @@ class BlowAdjoint:
             known, True, reshaped(without, n, 12), self._xi, self._along, response.motion, self._met(without, V), e, mu
         )
         self._V_left = reshaped(V_new, n, 4, 3)
-        self._V_after(V, self._V_left, self.start + lag, at_start)
+        self._V_after(V, self._V_left, self.start + lag)
 
     def _closest(self, t: Touching) -> Closest:
         assert self._model.contact is not None
@@ -126,7 +127,13 @@ class BlowAdjoint:
         rubbed = [dot(self.rubs, along[:, d]) for d in (1, 2)]
         return (are_points[:, None] / self._h) * joined([pushes, *rubbed])
 
-    def _V_after(self, start: Node, V: Node, begun: Node, at_start: Touching) -> None:
+    def _closest_at_start(self) -> Closest:
+        if self._at_start is None:
+            assert self._model.contact is not None
+            self._at_start = Closest(self._graph, self._begins, self._model.contact.scene, self.Q_before)
+        return self._at_start
+
+    def _V_after(self, start: Node, V: Node, begun: Node) -> None:
         """V_after ← with islands turned back, and cut."""
         model, blow, h, inside = self._model, self.blow, self._h, np.where(self._free[:, 0, 0], self.blow.island, -1)
         struck, count = blow.who[:, None, None], len(blow.share)
@@ -142,13 +149,11 @@ class BlowAdjoint:
             kept[self._at[blow.released]] = False
             both = np.where(self._t.bodies >= 0, inside[self._t.bodies], -1)
             gained = islands.held(self.closest, kept, both.max(axis=1))
-            if at_start.count:
-                assert model.contact is not None
-                a, b = at_start.bodies.T
+            if self._begins.count:
+                a, b = self._begins.bodies.T
                 owner = np.where((b >= 0) & self._free[b, 0, 0], b, a)
-                self._at_start = Closest(self._graph, at_start, model.contact.scene, self.Q_before)
-                every = np.ones(at_start.count, np.bool_)
-                gained = gained - islands.held(self._at_start, every, inside[owner])
+                every = np.ones(self._begins.count, np.bool_)
+                gained = gained - islands.held(self._closest_at_start(), every, inside[owner])
             gained = gained / (h * h)
             gained = gained + islands.stored(model.bodies, self.Q) - islands.stored(model.bodies, self.Q_before)
             most = islands.given(self.a_before, self.Q - self.Q_before) - gained + islands.energy(begun)
@@ -188,19 +193,25 @@ class BlowAdjoint:
         first_speed, first_gap = _least(speed.value[rows], pair, count), _least(gap.value / whole, pair, count)
         seeds.append((gathered(speed, rows[first_speed]), np.where(apart > 0.0, 0.5 / widest * growth_bar, 0.0)))
         borne = self._borne()
-        wanted = np.zeros(count)
+        wanted, goes_on = np.zeros(count), np.zeros(count, np.bool_)
         np.add.at(wanted, pair, borne.value[rows, 0])
-        by_gap = ((apart > 0.0) | (wanted == 0.0)) & (gap.value[first_gap] < whole[first_gap])
+        goes_on[pair] = blow.goes_on[rows]
+        by_gap = ((apart > 0.0) | (wanted == 0.0) & ~goes_on) & (gap.value[first_gap] < whole[first_gap])
         seeds.append((gathered(gap, first_gap), np.where(by_gap, share_bar / whole[first_gap], 0.0)))
         bars = np.where(by_gap | (apart > 0.0) | (blow.ranges >= _WHOLE), 0.0, share_bar)
         if not bars.any():
             return seeds
-        # Σ push(s; Q) = h Σ p
+        # Σ push(s; Q) = h Σ p, or what it was at the start
         self._again = closest = self._closest(again)
         place = pairs_of(blow.pairs, again)
         slope = _slopes(closest, self._model, place, count)
         pushes = np.where(place >= 0, (-bars / slope)[place], 0.0)[:, None]
-        return [*seeds, (closest.pushes(), pushes), (gathered(borne, rows)[:, 0], (h * bars / slope)[pair])]
+        if goes_on.any():
+            place = pairs_of(blow.pairs, self._begins)
+            by_start = np.where((place >= 0) & goes_on[place], (bars / slope)[place], 0.0)[:, None]
+            seeds.append((self._closest_at_start().pushes(), by_start))
+        by_load = np.where(goes_on, 0.0, h * bars / slope)[pair]
+        return [*seeds, (closest.pushes(), pushes), (gathered(borne, rows)[:, 0], by_load)]
 
     def _borne(self) -> Node:
         """Impulses (m, 3) by which contacts bear what loads add in a step."""

@@ -16,9 +16,10 @@ where they are many.
 
 A blow is where a pair meets that did not press on each other at the start of the step, if the barrier gives up what it
 holds: the pair gets a range of its own (ease.py), with which it pushes as loads press from now on, or none where it
-comes apart. And it is where one with a restitution meets faster than it gains by falling for two steps. The speed that
-they have met with is that of V⁻ without what loads have added after the meeting, by which they give back what lifting
-the bodies by Δx, what contacts have moved them by, has taken:
+comes apart. Drives press, too, but what with is not known at once: pairs go on with no less than what they pressed with
+at the start of the step. And it is where one with a restitution meets faster than it gains by falling for two steps.
+The speed that they have met with is that of V⁻ without what loads have added after the meeting, by which they give back
+what lifting the bodies by Δx, what contacts have moved them by, has taken:
 
     met² = (n·v⁻)² + 2 (n·a)(n·Δx),   Δx = h² W F
 
@@ -71,11 +72,13 @@ class _Meeting:
     """Contacts at the end of a step (k,): whether a blow begins there.
 
     lagged (n,), f (n, 4, 3)  whose velocities lagged behind at its start; by what, twice that over h
+    shaken (n,)         who had an impact in the step before
     may_strike (k,)     which have a restitution, or bodies that did not touch at its start
     met, slow (k,)      speed that they have met with, 0 where no blow begins; speed up to which none bounces
     """
 
     lagged: Flags
+    shaken: Flags
     f: Array
     may_strike: Flags
     met: Array
@@ -93,6 +96,7 @@ class Blow:
     features (m, 7)           that touch, see `features_of` in contact/readback.py
     blows, falling            their impulses, and those by which they bear loads
     released, parts (m,)      which have another range from then on; speeds with which they part, 0 if they do not
+    goes_on (m,)              whose pairs push as at the start of the step
     pairs (p, 2), ranges (p,) whose range that is, and its share
     """
 
@@ -108,16 +112,18 @@ class Blow:
     falling: Impulses
     released: Flags
     parts: Array
+    goes_on: Flags
     pairs: Indices
     ranges: Array
 
 
 def blow(
-    model: Model, state: State, h: float, methods: Methods, lagged: Callable[[], Flags], flight: Callable[[], Flight]
-) -> None:
+    model: Model, state: State, h: float, methods: Methods, lagged: Callable[[], tuple[Flags, Flags]],
+    flight: Callable[[], Flight],
+) -> None:  # fmt: skip
     """Give bodies that have met in the last step, of length h, the velocity of an impact.
 
-    lagged (n,) are those that are held and whose velocity lagged behind at its start.
+    lagged: who is held and had a velocity that lagged behind at its start (n,), and who had an impact before (n,).
     """
     contact = model.contact
     if contact is None or contact.is_idle:
@@ -135,7 +141,10 @@ def blow(
         _strike(model, state, h, methods, survey, e, found, flight())
 
 
-def _meet(model: Model, state: State, h: float, lagged: Flags, survey: Survey, e: Array, is_new: Flags) -> _Meeting:
+def _meet(
+    model: Model, state: State, h: float, before: tuple[Flags, Flags], survey: Survey, e: Array, is_new: Flags
+) -> _Meeting:
+    lagged, shaken = before
     may_strike = is_new | (e > 0.0)
     f, some = np.zeros_like(state.Q), np.flatnonzero(may_strike)
     if np.count_nonzero(lagged):
@@ -148,7 +157,7 @@ def _meet(model: Model, state: State, h: float, lagged: Flags, survey: Survey, e
     met[some], slow[some] = np.sqrt(np.maximum(begun * begun + 2.0 * falls * way, 0.0)), _SLOW * h * np.abs(falls)
     felt = _BARRIER / h * survey.candidates.numbers[survey.candidate, D_HAT]
     met[some] *= (way < 0.0) & (met > np.where(is_new, felt, np.maximum(slow, felt)))[some]
-    return _Meeting(lagged, f, may_strike, met, slow)
+    return _Meeting(lagged, shaken, f, may_strike, met, slow)
 
 
 @dataclass
@@ -226,7 +235,10 @@ def _strike(
     blows = response.impulses(V_without, given)
     resolve(blows)
     V_new = blows.V.reshape(V.shape)
-    left = _Left(response, h * falling, given, blows, held, survey, rows, h)
+    sides = survey.sides()[rows.of]
+    shaken = np.append(meeting.shaken, False)[survey.bodies[rows.of]].any(axis=1)
+    before = contact.pressing_at_start.forces_of(sides) * ~shaken
+    left = _Left(response, h * falling, given, blows, held, survey, rows, h, before)
     response.close()
     island = Island(model, state, h, rows.island, len(rows.first) - 1)
     struck, V_before = response.moves[:, 0, 0], flight.start + lag
@@ -243,7 +255,7 @@ def _strike(
     eased = contact.release(survey.active, rows.of[some], left.borne[some], left.parts[some], h)
     known = Blow(
         struck, rows.island, meeting.lagged, rows.flies, turned, share, slowed, features, blows, left.loaded, some,
-        left.parts, *eased,
+        left.parts, left.goes_on, *eased,
     )  # fmt: skip
     besides, told = rows.by_island(share)[:, None] * (blows.p - held), ~rows.rolls
     contact.strike(
@@ -254,7 +266,8 @@ def _strike(
 class _Left:
     """What rows of blows (m,) are left with.
 
-    parts, borne (m,)    speed with which their pair comes apart, 0 if it does not; what loads press with [N]
+    parts, borne (m,)    speed with which their pair comes apart, 0 if it does not; what it presses with from now on [N]
+    goes_on (m,)         whether that is what it pressed with before
     released (m,)        which have another range from now on
     kept (k,)            which of all contacts still hold what they do
     loaded               impulses by which they bear loads
@@ -262,7 +275,7 @@ class _Left:
 
     def __init__(
         self, response: Response, falls: Array, given: dict[str, Array], blows: Impulses, held: Array, survey: Survey,
-        rows: _Rows, h: float,
+        rows: _Rows, h: float, before: Array,
     ) -> None:  # fmt: skip
         loaded = response.impulses(falls, given)
         bear(loaded)
@@ -271,6 +284,9 @@ class _Left:
         reach = survey.candidates.numbers[survey.candidate[rows.of], D_HAT]
         self.borne = loaded.p[:, 0] / h
         pressed, pressing = (rows.by_pair(np.add, each) for each in (held[:, 0] / h, self.borne))
+        self.goes_on = before > pressing
+        self.borne = np.where(self.goes_on, before / rows.by_pair(np.add, np.ones(len(before))), self.borne)
+        pressing = np.maximum(pressing, before)
         self.parts = np.where(speed > _BARRIER / h * reach, speed, 0.0)
         self.released = ((self.parts > 0.0) | (pressed > _PRESSED * pressing)) & ~rows.rolls
         self.kept = np.ones(survey.active.count, np.bool_)

@@ -195,9 +195,12 @@ def _flight(model: Model, state: State, h: float, trial: _Attempt) -> Flight:
     return Flight(trial.start[0].copy(), V, lag)
 
 
-def _lagged(lagging: Flags, trial: _Attempt) -> Flags:
-    """Whose velocity (n,) lagged behind at the start of the step, of those that are told to."""
-    return lagging & trial.methods.held & trial.held.lasts() if trial.held is not None else np.zeros_like(lagging)
+def _lagged(lagging: Flags, trial: _Attempt) -> tuple[Flags, Flags]:
+    """Whose velocity (n,) lagged behind at the start of the step, of bodies that are held; who had an impact before."""
+    if trial.held is None:
+        return np.zeros_like(lagging), np.zeros_like(lagging)
+    lagged, lasts = lagging & trial.methods.held, trial.held.lasts()
+    return lagged & lasts, lagged & ~lasts
 
 
 def step(

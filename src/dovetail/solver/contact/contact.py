@@ -231,7 +231,7 @@ class Contact:
 
     def is_new(self, s: ActiveContacts) -> Flags:
         """Whether the bodies of each of the contacts s (k,) did not press on each other at the start of the step."""
-        return new_contacts(s, self.pressing_at_start)
+        return new_contacts(s, self.pressing_at_start.pairs)
 
     def changed(self, Q: Array, h: float) -> Flags:
         """Bodies (n,) that touch others at Q, where the step of length h leads, than at its start."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +14,26 @@ from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["NOBODY", "bodies_of_others", "new_contacts", "pressing"]
+__all__ = ["NOBODY", "Pressing", "bodies_of_others", "new_contacts", "pressing"]
 
 _FIRM = 1e-3  # of the weight of the lighter body: a contact that bears less has hardly begun
-NOBODY: Indices = np.zeros(0, np.int64)
+
+
+class Pressing(NamedTuple):
+    """Sorted numbers of pairs that press on each other (p,), and by what force [N]; a pair may be there repeatedly."""
+
+    pairs: Indices
+    force: Array
+
+    def forces_of(self, sides: Indices) -> Array:
+        """Forces (k,) by which pairs press on each other; −1 − p is half-plane p."""
+        keys, sums = sides.max(axis=1) * 4294967296 + sides.min(axis=1), np.append(0.0, np.cumsum(self.force))
+        first, last = (np.searchsorted(self.pairs, keys, side) for side in ("left", "right"))
+        found: Array = sums[last] - sums[first]
+        return found
+
+
+NOBODY = Pressing(np.zeros(0, np.int64), np.zeros(0))
 
 
 @kernel
@@ -30,20 +47,22 @@ def _key(s: ActiveContacts, candidates: Candidates, n: int) -> int:
 
 @kernel
 def _list_pressing(
-    s: ActiveContacts, candidates: Candidates, count: int, weight: Array, h2: float, out: Indices
+    s: ActiveContacts, candidates: Candidates, count: int, weight: Array, h2: float, out: Indices, force: Array
 ) -> int:
-    """out ← numbers of pairs in one of whose contacts bodies press on each other; how many."""
+    """out ← numbers of pairs in one of whose contacts bodies press on each other, and by what force; how many."""
     found, numbers = 0, candidates.numbers
     for n in range(count):
         k, a, b = s.candidate[n], s.bodies[n, 0], s.bodies[n, 1]
         least = weight[a] if b < 0 else min(weight[a], weight[b])
         D = s.squared[n]
         _, slope, _ = barrier(D, numbers[k, THICKNESS], numbers[k, D_HAT])
-        if -2.0 * math.sqrt(D) * s.weight[n] * s.kappa[n] * slope > _FIRM * h2 * least:
+        push = -2.0 * math.sqrt(D) * s.weight[n] * s.kappa[n] * slope
+        if push > _FIRM * h2 * least:
             key = _key(s, candidates, n)
             if found == 0 or out[found - 1] != key:
-                out[found] = key
+                out[found], force[found] = key, 0.0
                 found += 1
+            force[found - 1] += push / h2
     return found
 
 
@@ -65,12 +84,14 @@ def _mark_new(s: ActiveContacts, candidates: Candidates, count: int, known: Indi
         out[n] = is_new
 
 
-def pressing(s: ActiveContacts, weight: Array, h2: float) -> Indices:
-    """Sorted numbers of pairs that press on each other in the contacts s at a step h² = h2; weight (n,) is m|g| [N]."""
+def pressing(s: ActiveContacts, weight: Array, h2: float) -> Pressing:
+    """Who presses on whom in the contacts s at a step h² = h2; weight (n,) is m|g| [N]."""
     if not s.count:
         return NOBODY
-    out = np.empty(s.count, np.int64)
-    return np.sort(out[: _list_pressing(s, s.candidates, s.count, weight, h2, out)])
+    out, force = np.empty(s.count, np.int64), np.empty(s.count)
+    count = _list_pressing(s, s.candidates, s.count, weight, h2, out, force)
+    order = np.argsort(out[:count], kind="stable")
+    return Pressing(out[order], force[order])
 
 
 def new_contacts(s: ActiveContacts, known: Indices) -> Flags:
