@@ -9,12 +9,11 @@ next one than Q and V (`Past` in frame.py): what of that depends on Qₙ₊₁ i
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.gradient.blow import BlowAdjoint, Given, names_of
+from dovetail.gradient.blow import names_of
 from dovetail.gradient.bodies import Costate, PastBars, end_bars, fall_back, step_back
 from dovetail.gradient.contact import ContactAdjoint
 from dovetail.gradient.eased import EaseAdjoint
@@ -26,11 +25,11 @@ from dovetail.gradient.linear import AdjointSystem
 from dovetail.gradient.loads import load_adjoints
 from dovetail.gradient.potential import PotentialAdjoint
 from dovetail.gradient.reel import Ends
-from dovetail.gradient.response import Tied
 from dovetail.gradient.rotors import RotorAdjoint
 from dovetail.gradient.rubbing import RubbingContact
 from dovetail.gradient.start import Begun, StartAdjoint
 from dovetail.gradient.sums import Sums
+from dovetail.gradient.through_blow import before_blow, fly_back, struck
 from dovetail.gradient.touching import Touching, Walk
 from dovetail.gradient.turning import TurnAdjoint
 from dovetail.solver.assembly.start import close_start
@@ -76,8 +75,8 @@ class Adjoint:
         n = self.model.bodies.count
         self._last: tuple[Methods, Flags | None, Array] | None = None
         self._room, self._costates = np.zeros((4, n, 4, 3)), (Costate.zero(n), Costate.zero(n))
-        self._start = StartAdjoint(simulation, self.system, self.potential.is_place)
-        self._held = HeldAdjoint(simulation, self.system, self._start)
+        self.start = StartAdjoint(simulation, self.system, self.potential.is_place)
+        self._held = HeldAdjoint(simulation, self.system, self.start)
         self.rotors = RotorAdjoint(self.model)
 
     def __enter__(self) -> Adjoint:
@@ -122,21 +121,21 @@ class Adjoint:
         if self.contact is not None and not self.contact.fits(self.system.blocks):
             self.system.lay_out(self.contact.pairs)
         self._held.at(k, frame, ends.Q_before)
-        self._V_start, a, self.begun = self.begin(ends.Q, ends.V)
+        self.V_start, a, self.begun = self.begin(ends.Q, ends.V)
         if model.potential.laws is not None and self.begun is not None:
             A = self.begun.acceleration(h)
-            accept_start(model.potential.laws, h, self._V_start, A, A, model.bodies.is_free, methods.smooth)
+            accept_start(model.potential.laws, h, self.V_start, A, A, model.bodies.is_free, methods.smooth)
         predict(
-            methods.prediction, methods.of, h, model.bodies.is_free, model.bodies.is_dynamic, a, ends.Q, self._V_start,
+            methods.prediction, methods.of, h, model.bodies.is_free, model.bodies.is_dynamic, a, ends.Q, self.V_start,
             ends.Q_before, ends.V_before, model.potential.Q_tilde,
         )  # fmt: skip
-        self.turns = TurnAdjoint(model, frame, ends.Q, self._V_start, self.begun)
+        self.turns = TurnAdjoint(model, frame, ends.Q, self.V_start, self.begun)
         if isinstance(self.contact, RubbingContact):
             assert frame.past is not None
             turn, axis = self.turns.values
             self.contact.freeze(frame.past, turn, axis, self.turns.rolls)
         self.parameters.coordinates.reference[:] = frame.branches[1]
-        self.blow = self._struck(frame, ends, a)
+        self.blow = struck(self, frame, ends, a)
         self.system.assemble(model.potential.bare(ends.Q_end), self.contact)
 
     def begin(self, Q: Array, V: Array) -> tuple[Array, Array, Begun | None]:
@@ -163,7 +162,7 @@ class Adjoint:
             a = a + push
         if not frame.methods.is_consistent:
             return V, a, None
-        begun, h = self._start.begin(frame, Q, V, a, half), frame.h
+        begun, h = self.start.begin(frame, Q, V, a, half), frame.h
         end, total, unused = a, begun.a.copy(), self._room[0]
         if loads.act:
             end = loads.accelerations(Q + h * begun.V) + (0.0 if push is None else push)
@@ -190,7 +189,7 @@ class Adjoint:
         before = self._costates[after is self._costates[0]]
         (a_bar, V_bar, q, _), released, rubbed = self._room, self.model.islands.joined[:0], None
         if (blow := self.blow) is not None:
-            after, ends, released = self._before_blow(blow, after, ends)
+            after, ends, released = before_blow(self, blow, after, ends)
             rubbed = names_of(blow.closest.t, blow.blow), blow.rubs.slope
         past, c = after.past, model.potential.weights.c
         if self.rotors.count:
@@ -218,7 +217,7 @@ class Adjoint:
             before.past = self._past_bars(frame.past)
         reference[:] = frame.branches[0]
         if blow is not None:
-            self._fly_back(blow.flight.slope, before, a_bar, V_bar)
+            fly_back(self, blow.flight.slope, before, a_bar, V_bar)
             V_bar += blow.start.slope
         A_bar = a_bar
         if self.rotors.count:
@@ -230,7 +229,7 @@ class Adjoint:
             Q_bar += blow.Q_before.slope
             Vn_bar += blow.V_before.slope
         if begun is None:
-            self._loads(k, a_bar if blow is None else a_bar + blow.a_before.slope, ends.Q, Q_bar)
+            self.load_back(k, a_bar if blow is None else a_bar + blow.a_before.slope, ends.Q, Q_bar)
             Vn_bar += V_bar
             if len(start_bar) and start_bar.any():
                 coordinates, nothing = self.parameters.coordinates, np.zeros_like(Q1)
@@ -250,16 +249,16 @@ class Adjoint:
             A_bar, end_bar = A_bar + inner_bar, a_bar - np.where(on, inner_bar, 0.0)
         if self._loaded:
             at_end = np.zeros_like(Q1)
-            self._loads(k, np.where(on, end_bar, 0.0), ends.Q + h * begun.V, at_end)
+            self.load_back(k, np.where(on, end_bar, 0.0), ends.Q + h * begun.V, at_end)
             V_bar += h * at_end
             Q_bar += at_end
             end_bar = np.where(on, 0.0, end_bar)
-        of_Q, of_V, of_a, half_bar = self._start.back(
-            k, frame, begun, ends.Q, V_bar, A_bar, start_bar, self._exerted_bar(), sums
+        of_Q, of_V, of_a, half_bar = self.start.back(
+            k, frame, begun, ends.Q, V_bar, A_bar, start_bar, self.potential.exerted_bar(frame.methods.smooth), sums
         )
         Q_bar += of_Q
         if self.rotors.count:
-            self.rotors.begun_with(self._start.by_laws, before)
+            self.rotors.begun_with(self.start.by_laws, before)
         of_a += end_bar  # without loads accelerations at both ends are the same
         grip = self.grip
         if grip is None:
@@ -276,76 +275,8 @@ class Adjoint:
             self._find_back(self.eased, before)
         if blow is not None:
             of_a += blow.a_before.slope
-        self._loads(k, of_a, ends.Q, Q_bar)
+        self.load_back(k, of_a, ends.Q, Q_bar)
         return before
-
-    def _exerted_bar(self) -> Array:
-        """Adjoints (m,) of what laws with caps have exerted before the end of the step at hand."""
-        laws, smooth = self.model.potential.laws, self.frame.methods.smooth
-        if laws is None:
-            return np.zeros(0)
-        found, c, some = np.zeros(laws.count), laws.coordinates, laws.capped
-        of = laws.of[some]
-        starts = smooth[c.left[of]] & smooth[c.right[of]]
-        found[some] = np.where(starts, self.potential.by_laws[laws.exerted[some]], 0.0)
-        return found
-
-    def _struck(self, frame: Frame, ends: Ends, a: Array) -> BlowAdjoint | None:
-        """The blow after a step that began with V̂ and accelerations a, None if there was none."""
-        blow, contact, model, h = frame.blow, self.contact, self.model, frame.h
-        if blow is None:
-            return None
-        assert isinstance(contact, RubbingContact) and self.walk is not None
-        t = self.table[:, :, None, None]
-        V = (t[:, 5] * ends.Q_end + t[:, 6] * ends.Q + t[:, 7] * ends.Q_before) / h + t[:, 8] * self._V_start
-        V += h * t[:, 9] * a
-        pushed = np.zeros((len(V), 6)) if self.grip is None else self.grip.pushes.value[:, :6]
-        t = self.in_flight[:, :, None, None]
-        flight = (t[:, 5] * model.potential.Q_tilde + t[:, 6] * ends.Q + t[:, 7] * ends.Q_before) / h
-        flight += t[:, 8] * self._V_start + h * t[:, 9] * a
-        V_held = ends.V if self.grip is None else self.grip.V_start.value
-        given = Given(
-            ends.Q, ends.V, model.loads.accelerations(ends.Q).copy(), ends.Q_end, V,
-            model.loads.accelerations(ends.Q_end).copy(), self._V_start,
-            flight, V_held,
-            pushed, contact.rubs(names_of(contact.end, blow))[0],
-        )  # fmt: skip
-        tied, bodies = None, model.bodies.is_free * (blow.island >= 0)
-        bodies = bodies - model.lone.among(bodies)
-        if bodies.any():
-            tied = Tied(model, self.system, self._start, self.k, frame, bodies)
-        return BlowAdjoint(model, contact, blow, h, frame.methods.held, given, contact.start, tied)
-
-    def _before_blow(self, blow: BlowAdjoint, after: Costate, ends: Ends) -> tuple[Costate, Ends, Indices]:
-        """Adjoints at the end of the step, and the state there, before the blow; pairs (p, 2) that it has released."""
-        past, known = after.past, blow.blow
-        again, bars = None, np.zeros((2, len(known.pairs)))
-        if past is not None:
-            if len(known.pairs) and len(past.pairs):
-                at = rows_by_key(past.pairs, known.pairs)
-                bars = np.where(at >= 0, np.stack([past.share, past.growth])[:, at], 0.0)
-            past = replace(past, A=np.where(blow.struck[:, None, None], 0.0, past.A))  # a blow does not last
-        if bars.any():
-            assert self.walk is not None
-            again = self.walk.to(ends.Q_end, self.frame.h, (known.pairs, known.ranges))
-        blow.back(after.V, again, (bars[0], bars[1]), self.sums)
-        if self.eased is not None:
-            blow.tell_ranges(self.eased)
-        Q_bar = after.Q + blow.Q.slope
-        self._loads(self.k, blow.a.slope, ends.Q_end, Q_bar)
-        found = Costate(Q=Q_bar, V=blow.V.slope, Q_before=after.Q_before, V_before=after.V_before)
-        found.rotors, found.past = after.rotors, past
-        return found, replace(ends, V_end=blow.V.value), known.pairs
-
-    def _fly_back(self, bar: Array, before: Costate, a_bar: Array, V_bar: Array) -> None:
-        """Adjoints of what a step comes from += those by the velocities (n, 4, 3) of free flight."""
-        h, t = self.frame.h, self.in_flight[:, :, None, None]
-        by_aim = t[:, 5] / h * bar
-        before.Q += t[:, 0] * by_aim + t[:, 6] / h * bar
-        before.Q_before += t[:, 1] * by_aim + t[:, 7] / h * bar
-        before.V_before += h * t[:, 3] * by_aim
-        V_bar += h * t[:, 2] * by_aim + t[:, 8] * bar
-        a_bar += h * h * t[:, 4] * by_aim + h * t[:, 9] * bar
 
     def _ease_back(self, eased: EaseAdjoint, past: PastBars | None, released: Indices, x: Array) -> None:
         """Shares of eased pairs get what the next step, barriers at the end and friction have.
@@ -454,7 +385,7 @@ class Adjoint:
         """Whether accelerations depend on where bodies are, or may."""
         return self.model.loads.act or bool(self._simulation.joints.lowered.loads)
 
-    def _loads(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
+    def load_back(self, k: int, a_bar: Array, Q: Array, Q_bar: Array) -> None:
         """Gradients by gravity and loads at Q, where accelerations have the adjoint a_bar; Q_bar += their part."""
         sums, F_bar = self.sums, self._room[3]
         fall_back(self.model.bodies, a_bar, sums.bodies, F_bar, sums.steps["forces"][k])

@@ -73,6 +73,17 @@ class PotentialAdjoint:
             sums.log_pull[soft.bodies] -= (pull * left).sum(axis=(1, 2))
         return start_bar
 
+    def exerted_bar(self, smooth: Flags) -> Array:
+        """Adjoints (m,) of what laws with caps have exerted before the end of the step at hand."""
+        laws = self._potential.laws
+        if laws is None:
+            return np.zeros(0)
+        found, c, some = np.zeros(laws.count), laws.coordinates, laws.capped
+        of = laws.of[some]
+        starts = smooth[c.left[of]] & smooth[c.right[of]]
+        found[some] = np.where(starts, self.by_laws[laws.exerted[some]], 0.0)
+        return found
+
     def _couplings(self, k: int, Q: Array, x: Array, nu: Array, sums: Sums) -> None:
         """Rows on coordinates, and couplings that are energies K/2 (w·x − c)²."""
         exact, lowered = self._potential.exact, self._lowered

@@ -9,7 +9,6 @@ cover, couple, free_share, record_motion     see guard.py
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ from dovetail.solver.contact.ccd import KEEP, TIGHTEN, free_share
 from dovetail.solver.contact.chosen import Chosen
 from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.friction import Frictions, slide_on
+from dovetail.solver.contact.history import UNKNOWN, ContactHistory
 from dovetail.solver.contact.kinds import A, B
 from dovetail.solver.contact.known import reaching
 from dovetail.solver.contact.motion import record_motion
@@ -33,27 +33,21 @@ from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.steady import mark_pushes
 from dovetail.solver.contact.stick import Stick
 from dovetail.solver.contact.threat import NUMBER, SEPARATE, Threats, couple
-from dovetail.solver.contact.uses import Counted
 from dovetail.solver.contact.watch import Watch
 from dovetail.solver.islands import Islands, mark_pairs
 from dovetail.solver.linear.ordering import sorted_rows
 from dovetail.typing import Array, Flags, Indices
 
 if TYPE_CHECKING:
-    from dovetail.solver.blow import Blow
     from dovetail.solver.potential import Evaluation
 
 __all__ = ["Contact"]
 
-_UNKNOWN = None, 0.0, 0  # friction: of which contacts, for which step length, how many rows
 _SOON = 1.5  # pairs nearer than so many ranges of the barrier get a block, before they touch
 
 
-class Contact:
+class Contact(ContactHistory):
     """All contacts of a system: constants, the watch over candidates, and friction of the present step."""
-
-    found_for: tuple[Array | None, float] = Counted()  # type: ignore[assignment]  # before a step begins
-    frozen: tuple[object, float, int] = Counted()  # type: ignore[assignment]
 
     def __init__(
         self, scene: ContactScene, is_fixed: Indices, mass: Array, weight: Array, centre: Array, half: Array,
@@ -69,7 +63,7 @@ class Contact:
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
         self.stick, self.ease = Stick() if friction and memory else None, ease
         self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
-        self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), _UNKNOWN, 0.0, 0
+        self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
         # at the start of the step: pairs of bodies that touch; numbers of those that press on each other
         self.touching_at_start: Indices = np.zeros((0, 2), np.int64)
@@ -86,10 +80,6 @@ class Contact:
     def candidates(self) -> Candidates:
         """Pairs of features that may touch."""
         return self.watch.candidates
-
-    def contacts(self) -> ActiveContacts:
-        """Room for the contacts of a state."""
-        return ActiveContacts(np.zeros((self.scene.x_count, 3)), len(self.owner))
 
     def forget(self, moved: Indices) -> None:
         """Bodies were changed from outside: nothing is known of what is near, and nothing has rubbed.
@@ -116,7 +106,7 @@ class Contact:
         if self.ease is not None:
             self.ease.begin()
         self.watch.update_candidates(Q, y, islands, self.whole, self.count_at_start, self.everything)
-        self._ease(self.watch, 0.0)
+        self.apply_ranges(self.watch, 0.0)
         self.friction.count = 0
         assert at.contacts is not None
         if self.is_clear:
@@ -139,7 +129,7 @@ class Contact:
             self.friction.count = self.frozen[2]
         elif fine:
             self._freeze(Q, h, active)
-        self.frozen = _UNKNOWN
+        self.frozen = UNKNOWN
         if fine and self.ease is not None and len(self.ease.pairs):
             self._find_anew(Q, h, active, E)  # friction has the loads that the last step has ended with
             if self.ease.hold_back(self.scene, active, h):
@@ -176,15 +166,10 @@ class Contact:
         if self.ease is not None:
             self.ease.commit(h)
 
-    def _ease(self, watch: Watch, h: float) -> None:
-        """Give candidates that a look has found the ranges of eased pairs, after a further time h."""
-        if self.ease is not None:
-            watch.candidates = self.ease.applied(self.scene, watch.candidates, h)
-
     def _find_anew(self, Q: Array, h: float, active: ActiveContacts, E: Array) -> None:
         """active, E ← the same contacts with the ranges of eased pairs after a further time h."""
-        self.frozen = _UNKNOWN
-        self._ease(self.watch, h)
+        self.frozen = UNKNOWN
+        self.apply_ranges(self.watch, h)
         E.fill(0.0)
         self._find(self.watch, Q, active, self.everything, E, self.stiffness, self.h2)
 
@@ -251,7 +236,7 @@ class Contact:
         self.record_motion(islands)
         if self.watch.is_short:  # not all of the way may be covered
             self.watch.forget()
-        self._ease(self.watch, 0.0)  # ranges have grown in the step that is taken again
+        self.apply_ranges(self.watch, 0.0)  # ranges have grown in the step that is taken again
         self.found_for, self.gone_to = (None, 0.0), None
 
     def _at(self, Q: Array, h: float) -> ActiveContacts:
@@ -321,7 +306,7 @@ class Contact:
     def cover(self, at: Evaluation, y: Array, islands: Islands, share: Array, commits: Indices | None = None) -> None:
         s = self.go_to(at)
         if self.watch.update_candidates(at.Q, y, islands, share, self.count_at_start, commits):
-            self._ease(self.watch, math.sqrt(self.h2))
+            self.apply_ranges(self.watch, math.sqrt(self.h2))
             update_positions(self.watch.vertices, self.scene.V, at.Q, s.X)
 
     def look_anew(self, Q: Array, islands: Islands) -> None:
@@ -381,83 +366,7 @@ class Contact:
         mark_pairs(s.bodies, s.count, touched)
         return touched != 0
 
-    # ---- what outlives a step, and read-back -----------------------------------------------------------------
-
-    def arrays(self) -> dict[str, Array]:
-        """What outlives a step."""
-        parts = (self.watch, self.stick, self.ease)
-        found = {name: array for part in parts if part is not None for name, array in part.arrays().items()}
-        found["contact/struck"] = np.zeros((0, 12)) if self.struck is None else self.struck.forces
-        return found
-
-    def restore(self, arrays: dict[str, Array]) -> None:
-        """Inverse of `arrays`."""
-        for part in (self.watch, self.stick, self.ease):
-            if part is not None:
-                part.restore(arrays)
-        forces = arrays["contact/struck"]
-        self.struck = Struck(forces.copy()) if len(forces) else None
-        self._renew()
-
-    def commit(self, Q: Array, h: float) -> tuple[float, Array]:
-        """The step of length h has led to Q; returns the work done against friction [J], and what slides (n, 16).
-
-        Rows of its forces on bodies [N, N·m]; Σ d × F, d how far the points that they act on have gone [N·m]; in how
-        many contacts.
-        """
-        force, work = self.friction.slips(self.Q_start, Q)
-        rubbing = self.friction.on_bodies(self.Q_start, Q, h)
-        if self.stick is not None:
-            self.stick.commit(self.friction, force, Q, h)
-        if self.ease is not None:
-            self.ease.commit(h)
-        return work / (h * h), rubbing
-
-    def arrive(self, Q: Array, state: Array) -> None:
-        """What the last step has led to, Q, is the state from now on."""
-        if self.found_for[0] is Q:
-            self.found_for = state, self.found_for[1]
-        self.friction.arrive(Q, state)
-
-    def keep(self) -> Callable[[], None]:
-        """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
-        count_at_start, struck = self.count_at_start, self.struck
-        parts = [part.keep() for part in (self.watch, self.stick, self.ease) if part is not None]
-
-        def undo() -> None:
-            for part in parts:
-                part()
-            self.count_at_start, self.struck = count_at_start, struck
-            self._renew()
-
-        return undo
-
-    def _renew(self) -> None:
-        """Forget what belongs to a single step, with the room for it, which may have been growing."""
-        self.h2, self.gone_to, self.found, self.found_for = 0.0, None, self.contacts(), (None, 0.0)
-        self.frozen, bodies = _UNKNOWN, len(self.owner)
-        self.friction, self.assembly = Frictions(self.mass), Assembly(bodies)
-        self.chosen, self.threats = Chosen(), Threats(bodies)
-
-    def strike(
-        self, survey: Survey, blow: Blow, chosen: Indices, along: Array, forces: Array, G: Array, h: float
-    ) -> None:
-        """In a blow contacts have pushed with forces [N] (m, 3) besides, along n, t₁, t₂, G h² (n, 12) on bodies."""
-        self.struck = survey.after_blows(blow, chosen, along, forces, G, h)
-
-    def release(
-        self, s: ActiveContacts, chosen: Indices, borne: Array, parts: Array, h: float
-    ) -> tuple[Indices, Array]:
-        """The blow at some contacts (m,) is over: they push as they are borne [N] from now on, or part [m/s].
-
-        Returns pairs (k, 2) that have a range of their own by that, and their shares (k,).
-        """
-        if self.ease is None or not len(chosen):
-            return np.zeros((0, 2), np.int64), np.zeros(0)
-        found = self.ease.release(self.scene, s, chosen, borne, parts, h)
-        self._ease(self.watch, 0.0)
-        self.found_for, self.frozen, self.gone_to = (None, 0.0), _UNKNOWN, None
-        return found
+    # ---- read-back ---------------------------------------------------------------------------------------------
 
     def survey(self, Q: Array, Q_start: Array, h: float) -> Survey:
         """All contacts at Q, where a step of length h from Q_start has led; the next step is not affected."""
@@ -469,7 +378,7 @@ class Contact:
         """All contacts at Q for steps of length h; who asks for the same again finds them."""
         watch = self.watch.query(Q) if self.watch.is_blind else self.watch
         if watch is not self.watch:
-            self._ease(watch, 0.0)
+            self.apply_ranges(watch, 0.0)
         self.E_found.fill(0.0)
         self.found_for = (Q, h) if self.find(watch, Q, h, self.found, self.E_found) else (None, 0.0)
         return self.found
