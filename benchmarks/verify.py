@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from verification import (
     conservation,
     contact,
+    drives,
     impacts,
     joints,
     mechanisms,
@@ -34,7 +35,7 @@ from dovetail.files import atomic_write
 PAGE = REPOSITORY / "docs" / "verification.md"
 PICTURES = REPOSITORY / "docs" / "verification"
 MODULES = (
-    parity, published, mechanisms, joints, impacts, contact, stiffness, rolling, touching, scenes, conservation,
+    parity, published, mechanisms, joints, drives, impacts, contact, stiffness, rolling, touching, scenes, conservation,
 )  # fmt: skip
 
 

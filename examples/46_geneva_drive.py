@@ -22,6 +22,7 @@ PIN, PLAY = 0.008, 0.0001  # [m] radius of the pin, and its distance to each sid
 LOOSE = 0.0012  # [m] between disc and hollow: flat faces repel from d_hat on, which is 1 mm
 WHEEL, DISC = A * math.cos(math.pi / 6), 0.06  # [m] radii
 THICK = 0.02  # [m]
+STEEL = 7850.0  # [kg/m³], of the crank: contact is as stiff as the lighter of two bodies, or welds of bodies, needs
 SIXTH = math.tau / 6
 SPEED = 2.0  # [rad/s]
 
@@ -78,9 +79,9 @@ def build():
     sim = Sim(friction=0.1)
     wheel = sim.mesh(extruded(wheel_outline(), THICK), pos=(A, 0, 0), color="orange", name="wheel")
     sector = np.array([(0, 0), *arc((0, 0), DISC, -2 * SIXTH, 2 * SIXTH, 60)])  # open where the pin is in a slot
-    disc = sim.mesh(extruded(sector, THICK), color="blue", name="disc")
-    arm = sim.box((R + 0.04, 0.03, 0.015), pos=(-R / 2, 0, 0.03), color="blue", name="arm")
-    pin = sim.capsule(PIN, 0.03, pos=(-R, 0, 0.005), color="grey", name="pin")
+    disc = sim.mesh(extruded(sector, THICK), density=STEEL, color="blue", name="disc")
+    arm = sim.box((R + 0.04, 0.03, 0.015), pos=(-R / 2, 0, 0.03), density=STEEL, color="blue", name="arm")
+    pin = sim.capsule(PIN, 0.03, pos=(-R, 0, 0.005), density=STEEL, color="grey", name="pin")
     sim.fixed(disc, arm)
     sim.fixed(arm, pin)
     motor = sim.revolute(None, disc, pos=(0, 0, 0), axis=(0, 0, 1), motor=SPEED, name="motor")
@@ -100,7 +101,8 @@ def check():
     print(f"at most with {peak:.3f} rad/s, expected {SPEED:.3f} rad/s")
     print(f"off the closed form by {1e3 * off.max():.2f} mrad; play in the slots is {1e3 * PLAY / (A - R):.2f} mrad")
     assert abs(index + 60) < 0.4  # LOOSE is 7 mrad of the wheel
-    assert abs(peak / SPEED - 1) < 0.01  # what the pin was pressed in, 0.04 mm, it gives back before the peak
+    # what the pin was pressed in, and its play, it gives back before the peak: 1.2, 1.2 and 1.3 % at 10, 5 and 2.5 ms
+    assert abs(peak / SPEED - 1) < 0.015
     assert off.max() < 2 * PLAY / (A - R)  # play, and again what the pin is pressed in
 
 

@@ -330,8 +330,12 @@ def _options() -> Case:
     sim = Sim(gravity=(G * math.sin(slope), 0, -G * math.cos(slope)))
     sim.ground(normal=(0, 0, 1))
     ball = sim.sphere(r, pos=(0, 0, r), rolling_friction=lever)
-    sim.step(1000)
-    findings.append(Finding("ball on 0.97 of the slope that holds it, 10 s", 1e3 * ball.pos[0], 0.1, "mm"))
+    sim.step(100)
+    begun = ball.pos[0]
+    # it gives way once, until friction holds it: by 0.133 mm at 10 ms and 0.030 mm at 2.5 ms, at any tolerance
+    findings.append(Finding("ball on 0.97 of the slope that holds it, 1 s", 1e3 * begun, 0.15, "mm"))
+    sim.step(900)
+    findings.append(Finding("the same, from 1 s to 10 s", 1e3 * (ball.pos[0] - begun), 1e-6, "mm"))
     text = (
         "A ball falls by 1 m and bounces to e² of it; one that rolls at 0.5 m/s is stopped by rolling friction with a "
         "lever of 4 mm, c/r g/(1 + 2/5); and one stays on a slope below arctan(c/r)."

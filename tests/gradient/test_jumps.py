@@ -44,7 +44,7 @@ def slider():
 @pytest.mark.parametrize(
     "build, steps, body, reasons",
     [
-        (crate, 12, "crate", ["begins to touch something"]),
+        (crate, 12, "crate", ["begins to touch something", "is struck"]),
         (lambda: crate(integrator="bdf2"), 12, "crate", ["is taken as bdf1"]),
         (edge, 12, "faller", ["slides in 2 contacts, before in 4", "touches nothing and no hard limit any more"]),
         (limited, 30, "arm", ["reaches a hard limit"]),
@@ -63,21 +63,21 @@ def test_jumps_are_listed_by_step_body_and_reason(build, steps, body, reasons):
 
 
 def test_a_jump_is_one():
-    """A box that is let go from a little higher lands a step later; how fast it is after that jumps."""
+    """A box that is let go from a little higher lands a step later; how fast it is before that jumps."""
 
     def dropped(height):
         sim = Sim()
         sim.ground()
         sim.box((0.2, 0.2, 0.1), pos=(0, 0, height))
         tape = sim.rollout(8)
-        return tape.V[-1, 0, 0, 2], tape.jumps[0].step
+        return tape.V[7, 0, 0, 2], tape.jumps[0].step
 
     low, high = 0.07, 0.08
     assert (dropped(low)[1], dropped(high)[1]) == (6, 7)
     for _ in range(14):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if dropped(middle)[1] == 6 else (low, middle)
-    assert high - low < 1e-6 and abs(dropped(high)[0] - dropped(low)[0]) > 1e-2
+    assert high - low < 1e-6 and abs(dropped(high)[0] - dropped(low)[0]) > 0.5
 
 
 @pytest.mark.parametrize("build", [slider, lambda: crate(integrator="bdf1")])

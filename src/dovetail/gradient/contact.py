@@ -117,10 +117,12 @@ class ContactAdjoint:
         adaptive: Flags = t.numbers[:, KAPPA] < 0.0
         np.add.at(sums.log_contact_kappa, materials_of(self._contact.scene, t), np.where(adaptive, 0.0, -work))
         if adaptive.any():
-            (a, b), mass = t.bodies.T, self._contact.mass
+            (a, b), contact = t.bodies.T, self._contact
+            mass, weld = contact.borne_by, contact.weld
             other = np.where(b >= 0, mass[b], 0.0)
             lighter = np.where((other > 0.0) & ((other < mass[a]) | (mass[a] == 0.0)), b, a)
-            np.add.at(sums.log_mass, lighter[adaptive], -work[adaptive])
+            by_weld = np.bincount(weld[lighter[adaptive]], -work[adaptive], len(mass))
+            sums.log_mass += by_weld[weld] * np.divide(contact.mass, mass, out=np.zeros_like(mass), where=mass > 0.0)
 
 
 @kernel

@@ -82,7 +82,7 @@ class Simulation(Counted):
         soft = [] if lowered.couplings is None or lowered.couplings.soft is None else [lowered.couplings.soft]
         others = [*lowered.terms, *self.articulations.contributions, *soft]
         joined = lowered.pairs
-        self.contact = lower_contact(scene, self.table, bodies, joined)
+        self.contact = lower_contact(scene, self.table, bodies, joined, lowered.welded)
         self.surfaces: Surfaces | None = None
         self._readback: ContactReadback | None = None
         self.friction_dissipated = np.zeros(1)

@@ -52,12 +52,16 @@ class Contact(ContactHistory):
     def __init__(
         self, scene: ContactScene, is_fixed: Indices, mass: Array, weight: Array, centre: Array, half: Array,
         eps_velocity: float, friction: bool, memory: bool = False, ease: Ease | None = None,
+        weld: Indices | None = None,
     ) -> None:  # fmt: skip
         self.scene, bodies, self.uses = scene, len(is_fixed), np.zeros(1, np.int64)
         self.is_free = np.ascontiguousarray(np.asarray(is_fixed) == 0, np.int64)
         self.owner = np.where(self.is_free != 0, np.arange(bodies), -1)
         self.mass, self.eps_velocity = np.where(self.is_free != 0, mass, 0.0), eps_velocity
         self.weight = np.where(self.is_free != 0, weight, 0.0)  # m|g| [N]
+        self.weld = np.arange(bodies) if weld is None else weld  # bodies of a weld have the number of one of them
+        by_weld: Array = np.bincount(self.weld, self.mass, bodies).astype(float)
+        self.borne_by = by_weld[self.weld]  # mass of each body's weld
         self.has_friction = friction
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
@@ -144,7 +148,7 @@ class Contact(ContactHistory):
         self.found_for, self.Q_start, self.struck = (None, 0.0), Q, None
         if h * h != self.h2:
             self.h2 = h * h
-            self.stiffness, self.borne = adaptive(self.mass, h), self.h2 * self.weight
+            self.stiffness, self.borne = adaptive(self.borne_by, h), self.h2 * self.weight
         if self.watch.looks or self.watch.ahead:
             self.watch.looks, self.watch.ahead = self.watch.ahead, 0
 
@@ -385,5 +389,5 @@ class Contact(ContactHistory):
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
-        stiffness = self.stiffness if h * h == self.h2 else adaptive(self.mass, h)
+        stiffness = self.stiffness if h * h == self.h2 else adaptive(self.borne_by, h)
         return self._find(watch, Q, active, self.everything, E, stiffness, h * h)

@@ -19,6 +19,7 @@ from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.ease import Ease
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.solver.contact.surface import Shape, make_shape
+from dovetail.solver.islands import components
 from dovetail.typing import Array, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 
@@ -41,8 +42,11 @@ class Surface(NamedTuple):
     key: Any
 
 
-def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indices) -> Contact | None:
-    """Contact of a scene, None where it is switched off; `joined` (k, 2) are body pairs that share a joint."""
+def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indices, welded: Indices) -> Contact | None:
+    """Contact of a scene, None where it is switched off.
+
+    `joined` (k, 2) are body pairs that share a joint, `welded` (k, 2) those that joints leave no motion.
+    """
     config = scene.config
     if not config["contact/enable"] or table.count == 0:
         return None
@@ -135,6 +139,7 @@ def lower_contact(scene: Scene, table: BodyTable, bodies: Bodies, joined: Indice
         friction=bool(config["contact/friction/enable"]),
         memory=bool(config["contact/friction/memory"]),
         ease=Ease(weight, bodies.is_fixed == 0) if config["contact/ease_in"] else None,
+        weld=components(table.count, welded[(bodies.is_fixed[welded] == 0).all(axis=1)]),
     )
 
 

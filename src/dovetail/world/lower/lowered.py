@@ -19,7 +19,7 @@ from dovetail.solver.joint.combined import Combined
 from dovetail.solver.joint.coordinates import Coordinates
 from dovetail.solver.joint.exact import ExactJoints
 from dovetail.solver.joint.laws import LawBatch, Laws
-from dovetail.solver.joint.readback import JointFrames
+from dovetail.solver.joint.readback import ALIGN_FRAME, PART_NOWHERE, JointFrames
 from dovetail.solver.joint.rows import Rows
 from dovetail.solver.joint.stencil import Stencils
 from dovetail.solver.joint.terms import Terms
@@ -163,6 +163,15 @@ class LoweredJoints:
         """Left and right bodies (k, 2) of all joints."""
         found = [np.stack([entry.left, entry.right], axis=1) for entry in self.geometries]
         return np.concatenate([np.zeros((0, 2), np.int64), *found])
+
+    @property
+    def welded(self) -> Indices:
+        """Left and right bodies (k, 2) of joints that leave them no motion."""
+        if self.frames is None:
+            return np.zeros((0, 2), np.int64)
+        holds = (self.frames.parts == PART_NOWHERE) & (self.frames.aligns == ALIGN_FRAME)
+        found: Indices = np.stack([self.frames.left, self.frames.right], axis=1)[holds]
+        return found
 
     @property
     def law_batches(self) -> list[LawBatch]:
