@@ -285,7 +285,7 @@ class _Left:
         self.borne = loaded.p[:, 0] / h
         pressed, pressing = (rows.by_pair(np.add, each) for each in (held[:, 0] / h, self.borne))
         self.goes_on = before > _PRESSED * pressing
-        self.borne = np.where(self.goes_on, before / rows.by_pair(np.add, 1.0 * ~rows.rolls), self.borne)
+        self.borne = np.where(self.goes_on, before / rows.by_pair(np.add, np.where(rows.rolls, 0.0, 1.0)), self.borne)
         pressing = np.where(self.goes_on, before, pressing)
         self.parts = np.where(speed > _BARRIER / h * reach, speed, 0.0)
         self.released = ((self.parts > 0.0) | (pressed > _PRESSED * pressing)) & ~rows.rolls
