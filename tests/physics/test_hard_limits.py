@@ -169,7 +169,7 @@ def test_motors_press_joints_of_an_arm_against_stops_while_others_swing(stiffnes
         iterations.append(sim.world.report.iterations)
         assert all(abs(joint.angle) < 0.6 for joint in joints)
     assert max(iterations) < 400  # where all four arrive in one step, with 50 kN·m; 1,024 are allowed
-    assert np.mean(iterations) < 9  # the stress of a link changes with the barrier that it is pressed against
+    assert np.mean(iterations) < 10  # the stress of a link changes with the barrier that it is pressed against
     assert all(0.6 - joints[k].angle < 1e-4 for k in pressed)
 
 

