@@ -89,7 +89,7 @@ def test_a_ball_stays_on_a_slope_that_rolling_friction_holds(share, stays):
     if stays:
         begun = ball.pos[0]
         sim.step(100)
-        # it has rolled off for as long as the ground had not its whole load, a step at most, and was stopped by 3 % of it
+        # it has rolled off until the ground had its whole load, a step at most, and was stopped by 3 % of that
         lost = sim.dt * c / R * G / 1.4
         assert begun < 0.5 * lost**2 / (0.03 * c / R * G / 1.4)
         assert ball.pos[0] - begun < 1e-12  # and does not creep

@@ -49,7 +49,7 @@ def test_a_start_in_one_call_has_the_bits_of_the_general_way(driven):
 
 
 def test_a_foot_that_sticks_takes_three_iterations():
-    """While the shank turns about its edge: two, and a third where the second changes a force by more than a hundredth."""
+    """While the shank turns about its edge: two, and a third where the second changes a force by over a hundredth."""
     sim = falling_leg(driven=False)
     sim.step(13)
     iterations = []
