@@ -161,6 +161,17 @@ def _sliding() -> Any:
     return sim
 
 
+def _squeezed() -> Any:
+    """A light cube between a fixed plate and a heavy one that comes down on it."""
+    from dovetail import Sim
+
+    sim = Sim(dt=0.01, gravity=(0, 0, 0))
+    sim.box((0.5, 0.5, 0.05), pos=(0, 0, -0.03), fixed=True)
+    sim.box(0.05, pos=(0, 0, 0.0258), density=100)
+    sim.box((0.5, 0.5, 0.1), pos=(0, 0, 0.1016), density=1e5, velocity=(0, 0, -5))
+    return sim
+
+
 def _loose() -> Any:
     """A D6 joint and a driven ball, and on a hinge a motor with a rotor beside a spring."""
     from dovetail import Sim
@@ -210,6 +221,7 @@ def scenes() -> dict[str, Callable[[], Any]]:
         "mechanism": lambda: _chain(3),
         "loose": _loose,
         "sliding": _sliding,
+        "squeezed": _squeezed,
     }
     found |= {f"arap {integrator}": lambda i=integrator: _arap(i) for integrator in ("ctr", "bdf1")}
     return {**found, **SCENES, "press": build}

@@ -194,9 +194,9 @@ def _enclosed(bodies: list[Surface], ignored: Collection[frozenset[str]]) -> lis
             continue
         low, high = outer.points.min(axis=0), outer.points.max(axis=0)
         for inner in bodies:
-            point = inner.points[inner.edges[0, 0]]
-            if inner is outer or frozenset((inner.name, outer.name)) in ignored:
+            if inner is outer or not len(inner.edges) or frozenset((inner.name, outer.name)) in ignored:
                 continue
+            point = inner.points[inner.edges[0, 0]]
             if (point >= low).all() and (point <= high).all() and is_inside(point, outer):
                 found.append((inner.name, outer.name))
     return found
@@ -221,5 +221,7 @@ def assert_apart(scene: Scene, ignored: Collection[frozenset[str]] = (), planes:
         instances = slot.geometry.instances
         for P, N in zip(instances.slot("P").values, instances.slot("N").values, strict=True):
             for body in bodies:
+                if not len(body.edges):
+                    continue  # the frame that joints to the world are on
                 height = ((body.points[np.unique(body.edges)] - P) @ N).min()
                 assert height > 0.0, f"{body.name} is {-height:.3g} m below '{slot.object_name}'"

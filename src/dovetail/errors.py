@@ -15,6 +15,8 @@
     ├── WorldError                 a call that the world's state does not allow; also a RuntimeError
     ├── SolverError                a step that could not be computed; the last good state is kept
     │   ├── NotFinite              NaN or Inf in a state
+    │   ├── StepRefused            a step would end with surfaces that intersect, or with energy from nowhere
+    │   │   └── StepTooLong        a step that contact cuts short again and again
     │   └── NewtonStalled          the iteration limit was reached (raised in strict mode only)
     ├── GradientError              a rollout that cannot be differentiated, or a gradient that there is none of
     ├── StudyError                 a study that cannot be run, or a table that is not its own
@@ -44,6 +46,8 @@ __all__ = [
     "RecordingError",
     "SceneError",
     "SolverError",
+    "StepRefused",
+    "StepTooLong",
     "StudyError",
     "UnsupportedShape",
     "UnsupportedType",
@@ -113,6 +117,14 @@ class SolverError(DovetailError):
 
 class NotFinite(SolverError):  # noqa: N818 - reads as the state it reports
     """NaN or Inf appeared in a state."""
+
+
+class StepRefused(SolverError):  # noqa: N818 - reads as the state it reports
+    """A step would end with surfaces that intersect, or with energy that its start and its loads cannot give."""
+
+
+class StepTooLong(StepRefused):
+    """A step that contact cuts short again and again; shorter ones take fewer iterations together."""
 
 
 class NewtonStalled(SolverError):  # noqa: N818 - reads as the state it reports

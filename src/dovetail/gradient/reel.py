@@ -64,6 +64,7 @@ def _tightened(tolerances: Tolerances) -> Tolerances:
         tolerances,
         velocity_tol=min(tolerances.velocity_tol, VELOCITY_TOL),
         transrate_tol=min(tolerances.transrate_tol, TRANSRATE_TOL),
+        patience=tolerances.max_iter,  # steps in parts cannot be differentiated
     )
 
 

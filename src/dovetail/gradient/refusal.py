@@ -34,6 +34,11 @@ def refuse_step(simulation: Simulation, k: int, frame: Frame, last: Frame | None
     methods, where = frame.methods, f"step {k} has "
     if methods.is_consistent and simulation.model.potential.soft_transforms.count:
         _refuse(where + "soft transforms under the integrator ctr; use integrator/type = bdf1 or bdf2")
+    report = simulation.last[1]
+    if report is not None and report.parts > 1:
+        _refuse(where + f"been taken in {report.parts} parts, since as a whole it was refused; choose a smaller dt")
+    if simulation.model.contact is not None and simulation.model.contact.firmness.some:
+        _refuse(where + "contacts that are firmer than usual, since they were squeezed; choose a smaller dt")
     changed = frame.ratio != 1.0
     if changed and (methods.is_consistent or methods.method.looks_back):
         _refuse(where + f"another dt than the step before it, under {methods.method.name}; keep dt, or use bdf1")

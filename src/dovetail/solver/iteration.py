@@ -22,7 +22,7 @@ from dovetail.solver.contact.bound import (
     guard_what_is_held,
     is_small,
 )  # fmt: skip
-from dovetail.solver.contact.swing import swing
+from dovetail.solver.contact.swing import limit_turns, swing
 from dovetail.solver.convergence import close_finished
 from dovetail.solver.floor import PATIENCE, Floor
 from dovetail.solver.iterate import keep_from_inverting, shorten
@@ -53,6 +53,7 @@ from dovetail.typing import Array, Flags, Indices
 
 __all__ = ["Iteration"]
 
+_FAR = 100.0  # tolerances
 _CLOSING = 8  # steps before the limit from which on none is curved: where it ends the iteration, joints are closed
 
 
@@ -65,7 +66,8 @@ class Iteration:
         self.solution = Solution(Q_start)
         self.at: Evaluation
         self._floor: Floor | None = None
-        self._swings, self._has_curved = True, False
+        self._has_curved = False
+        self._straight: Array | None = None  # the direction before bodies were let turn along it
         if self.guards:
             self.islands.marks[:] = 0 if model.stops is None else model.stops.bodies
         self.islands.begin()
@@ -151,6 +153,14 @@ class Iteration:
         self.solution.landed = landed
         return True
 
+    @property
+    def is_far(self) -> bool:
+        """Whether contact cuts the steps of an island that runs, which are by far too long to be the last ones."""
+        s, m, contact = self.islands, self.islands.count, self.model.contact
+        if contact is None or contact.is_clear:
+            return False
+        return bool(((s.running[:m] != 0) & (s.guarded[:m] != 0) & (s.size[:m] > _FAR)).any())
+
     # ---- steps -----------------------------------------------------------------------------------------------
 
     def direction(self, exact: bool = True, iteration: int = 0) -> Array:
@@ -193,8 +203,9 @@ class Iteration:
             touches = contact is not None and not contact.is_clear
             if touches:
                 self._learn_from_contact()
-                if not self.model.all_exact:
-                    self._swing(y, exact)
+                self._straight = None
+                if exact:  # else its line search has failed before
+                    self._swing(y)
             if self._is_open:
                 self.model.allow_gaps()
             elif self._has_curved:
@@ -209,6 +220,8 @@ class Iteration:
             rising = self._try_step(y, trial, first)
         found = self._line_search(y, trial, rising) if numbers[LEFT] else self._finish(y, trial)
         left = int(numbers[LEFT]) - close_finished(islands)
+        if left and contact is not None and contact.stiffen(self.at, islands, k):
+            self.at = potential.at(self.at.Q)
         if self._floor is not None and stalled is not None and left:
             ended = self._floor.end_stalled(islands, stalled)
             left, self.solution.at_floor = left - ended, self.solution.at_floor or ended > 0
@@ -254,6 +267,9 @@ class Iteration:
         for _ in range(most if rising else 0):
             solution.halvings += rising
             shorten(islands, True)
+            if self._straight is not None:
+                np.copyto(y, self._straight)
+                self._swing(y)
             rising = self._try_step(y, trial)
             if not rising:
                 break
@@ -275,15 +291,20 @@ class Iteration:
             free = free / np.maximum(contact.covered, 1e-300)
         self.model.directions.damping.update(islands.of, free, islands.size)
 
-    def _swing(self, y: Array, found: bool) -> None:
-        """Let y turn bodies without stretching them; no more in this step once no share of such a step was found.
+    def _swing(self, y: Array) -> None:
+        """Let y turn bodies without stretching them: for the α at hand, so again after each halving.
 
-        What of it is free is asked once more for these alone: it was asked for the others.
+        What of it is free is asked once more for these bodies alone: it was asked for the others.
         """
         contact, contacts, mass, turns = self.model.contact, self.at.contacts, self.model.bodies.mass, self.model.turns
         assert contact is not None and contacts is not None
-        self._swings = self._swings and found
-        if self._swings and swing(self.islands, mass, contacts, contacts.count, self.at.Q, y, turns):
+        limit_turns(self.islands, y)
+        straight = y.copy() if self._straight is None else self._straight
+        turned, on_joints = swing(self.islands, mass, contacts, contacts.count, self.at.Q, y, turns)
+        if turned:
+            self._straight = straight
+            if on_joints:
+                self.model.allow_gaps()
             contact.keep_apart(self.at, y, self.islands, turns)
 
     def end_early(self, not_taken: Array, left: int) -> int:
@@ -309,7 +330,8 @@ class Iteration:
             )
         self.potential.run(ENERGIES, self.potential.no_step, start, start)
         self.potential.add_others(start, is_start=True)
-        if not math.isfinite(np.add.reduce(start.E)):
+        self.solution.E_start = float(np.add.reduce(start.E))
+        if not math.isfinite(self.solution.E_start):
             name = self.model.bodies.name(int(np.argmin(np.isfinite(start.E))))
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"

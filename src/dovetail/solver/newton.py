@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.errors import StepTooLong
 from dovetail.solver.first_iterate import begin
 from dovetail.solver.islands import finish_islands
 from dovetail.solver.iteration import Iteration
@@ -63,5 +64,7 @@ def minimise(
             break
         if newton.lands(in_flight):
             break
+        if k == tolerances.patience and newton.is_far:
+            raise StepTooLong(f"Newton's method is far from its end after {k} iterations")
         finish_islands(model.islands, model.islands.done)
     return solution

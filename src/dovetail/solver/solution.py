@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from dovetail.typing import Array, Flags
@@ -17,6 +18,7 @@ class Tolerances:
     transrate_tol: float = 1e-2  # [1/s] largest change of an entry of A in the last full step, divided by h
     ccd_tol: float = 1.0  # share of a full step that must be free of collisions in the last iteration
     max_iter: int = 1024
+    patience: int = 64  # iterations after which a step that contact cuts short is refused, where it is far from its end
     min_iter: int = 0
     line_search_max_iter: int = 8
     early_exit: int = -1  # iteration from which on full steps end an island soon; −1 never (newton/semi_implicit)
@@ -30,7 +32,8 @@ class Solution:
 
     step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the
     islands that did not begin at the first guess. at_floor says that round-off has ended an island before
-    the tolerances were met, see floor.py. `landed` (n,) are bodies in contact for which Newton's method was broken off
+    the tolerances were met, see floor.py. E_start is the potential at the start of the step [J s²], infinite
+    where it is not known. `landed` (n,) are bodies in contact for which Newton's method was broken off
     at Q, None where it was not.
     """
 
@@ -43,6 +46,7 @@ class Solution:
     converged: bool = False
     at_floor: bool = False
     landed: Flags | None = None
+    E_start: float = math.inf
 
     def after(self, earlier: Solution) -> Solution:
         """The same with the work of an attempt before it."""

@@ -197,6 +197,12 @@ class State:
         self.knocked, self.lagging, (self.pushed, self.carried), self.dt_before = touched, lagging, by_touch, h
         self.rubbing, self.changed = rubbing, changed
 
+    def begin_afresh(self, mass: Array, bodies: Flags) -> None:
+        """Forget by what these bodies (n,) were pushed in the last step; velocities are the mean over it."""
+        mean_rates(mass, bodies, self.dt_before, self.Q_before, self.Q, self.V)
+        self.A[bodies] = self.pushed[bodies] = self.rubbing[bodies] = 0.0
+        self.lagging = self.lagging & ~bodies
+
     def keep(self) -> Callable[[], None]:
         """A function that goes back to the present state, once, whatever a step has done to it."""
         kept = {**vars(self)}

@@ -23,6 +23,7 @@ from dovetail.solver.quiet import GUESS_TRIALS
 from dovetail.solver.scheme import Scheme
 from dovetail.solver.solution import Solution, Tolerances
 from dovetail.solver.state import State, commit_state
+from dovetail.solver.step_check import check_end
 from dovetail.typing import Array, Flags
 
 __all__ = ["StepReport", "step"]
@@ -44,6 +45,7 @@ class StepReport:
     islands         groups of bodies that were solved apart from each other, at the end of the step
     friction_loss   work done against friction [J]: heat, but for what sticking contacts hold as springs and give back
     bdf1_bodies     bodies that took the step as bdf1 although the integrator is ctr or bdf2
+    parts           in how many shorter steps it was taken, since as a whole it was refused (world/parts.py)
     open_joint      where it has not converged: the exact joint that is open the most, in words
     """
 
@@ -62,6 +64,7 @@ class StepReport:
     bdf1_bodies: int = 0
     open_joint: str = ""
     at_floor: bool = False
+    parts: int = 1
 
     def complaint(self, tolerances: Tolerances) -> str:
         """What to tell the user where the iteration limit or the floor of round-off was reached."""
@@ -224,6 +227,7 @@ def step(
     report = _report(model, h, trial.methods, work, is_open)
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
+    check_end(model, state, h, trial.solution, trial.start[1], is_open, is_again=work is not trial.solution)
     rubbing, changed, lagging = model.unrubbed, model.nobody, state.lagging
     if model.contact is not None:
         changed = model.contact.changed(work.Q, h)
@@ -237,6 +241,8 @@ def step(
         now, before = (state.Q, state.V), (state.Q_before, state.V_before)
         kernel, *args = committing(laws, trial.methods, model.bodies, h, now, before, touched, trial.Q_before)
         kernel(*args)
+    if not work.converged:
+        state.begin_afresh(model.bodies.mass, model.islands.mechanisms_of(model.islands.unconverged != 0))
     if model.contact is not None:
         model.contact.arrive(work.Q, state.Q)
     blow(

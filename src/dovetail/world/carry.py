@@ -165,7 +165,8 @@ def _carry_laws(old: LoweredJoints, new: LoweredJoints) -> None:
 
 
 def _carry_contact(old: Contact, new: Contact, bodies: Indices, stays: Flags) -> None:
-    """Friction that sticks, and ranges of pairs that began too near, where both bodies stayed."""
+    """Friction that sticks, ranges of pairs that began too near, where both bodies stayed; firmness of contacts."""
+    new.firmness.of[stays] = old.firmness.of[bodies[stays]]
     number = np.full(len(old.scene.shape_of) + 1, -1)  # of each old body, −1 if it is gone
     number[bodies[stays]] = np.flatnonzero(stays)
     if old.stick is not None and new.stick is not None:

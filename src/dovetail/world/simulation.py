@@ -6,7 +6,9 @@ Kept apart from `World` so that importing dovetail does not import the compiler.
 from __future__ import annotations
 
 import contextlib
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from dovetail import builtin
 from dovetail.constitution import Joint
 from dovetail.constitution.base import IConstitution, class_of, uid_of
-from dovetail.errors import ConstitutionError, SolverError
+from dovetail.errors import ConstitutionError, NewtonStalled, SolverError, StepTooLong
 from dovetail.geometry import SimplicialComplex
 from dovetail.geometry.rows import rows_to_transforms
 from dovetail.kernel import kernel
@@ -47,6 +49,8 @@ from dovetail.world.lower.bodies import lower_bodies
 from dovetail.world.lower.contacts import lower_contact, plane_names, scaled
 from dovetail.world.lower.joints import lower_joints
 from dovetail.world.marcher import Marcher
+from dovetail.world.notices import out_of_memory, tell_of_close_pairs
+from dovetail.world.parts import taken_in_parts
 from dovetail.world.refresh import BodyRefresh
 from dovetail.world.sanity.surfaces import Surfaces
 from dovetail.world.state_check import contact_flaw, layout_flaw, number_flaw
@@ -156,54 +160,51 @@ class Simulation(Counted):
             self.scene.animator.run(frame, h)
         undo = keep(self.model, self.state)
         self._copies.keep()
+        before_parts: dict[str, Array] | None = None
         try:
             with using(*self._threads):
-                report = self._step(h)
+                try:
+                    report = self._step(h)
+                except NewtonStalled:
+                    raise
+                except SolverError as error:
+                    self._go_back(undo)
+                    before_parts = {name: array.copy() for name, array in self.arrays().items()}
+                    report = taken_in_parts(self._step, partial(self._begin_parts, before_parts), h, error)
+                    tell = Logger.info if isinstance(error, StepTooLong) else Logger.warn
+                    tell(f"World.advance: frame {frame}: taken in {report.parts} parts; as one, {error}.")
             self.version += 1
             self.last = frame, report
         except BaseException as error:
             while self._last is before:
                 with contextlib.suppress(KeyboardInterrupt):  # pressed once more, which changes nothing
-                    self._copies.undo()
-                    self.forget()
-                    undo()
+                    self._go_back(undo)
+                    if before_parts is not None:
+                        self.restore(before_parts)
                     break
             if isinstance(error, SolverError):
                 raise type(error)(f"World.advance: frame {frame}: {error}.") from None
             if isinstance(error, MemoryError):
-                raise SolverError(f"World.advance: frame {frame}: {self._no_memory()}.") from None
+                raise SolverError(f"World.advance: frame {frame}: {out_of_memory(self)}.") from None
             raise
         if not report.converged or (report.at_floor and not self._at_floor):
             self._at_floor |= report.at_floor  # which is told once
             Logger.warn(f"World.advance: frame {frame}: {report.complaint(self.tolerances)}.")
-        self._tell_of_eased(frame)
+        tell_of_close_pairs(self, frame)
         self._strain.look(frame, self.state.Q)
         return report
 
-    def _tell_of_eased(self, frame: int) -> None:
-        """Say once which bodies began too near to each other, and what is done about it."""
-        if self.contact is None or self.contact.ease is None or (news := self.contact.ease.news) is None:
-            return
-        self.contact.ease.news = None
-        other = self.table.name(news.b) if news.b >= 0 else f"half-plane '{plane_names(self.scene)[-1 - news.b]}'"
-        Logger.info(
-            f"World.advance: frame {frame}: {self.table.name(news.a)} begins {news.gap:.2g} m from {other}, nearer "
-            f"than it would rest; the barrier of this pair, the nearest of {news.pairs}, grows to its full range "
-            f"within {news.seconds:.2g} s, so that nothing is thrown apart."
-        )
+    def _go_back(self, undo: Callable[[], None]) -> None:
+        """Take back a step that was broken off; `undo` is what undo.py has kept at its start."""
+        self._copies.undo()
+        self.forget()
+        undo()
 
-    def _no_memory(self) -> str:
-        """What to tell the user where the memory does not suffice for a step."""
-        if self.contact is None:
-            return "the memory of this machine does not suffice; make the scene smaller"
-        scene = self.contact.scene
-        body, length = scene.finest()
-        return (
-            f"the memory of this machine does not suffice for all that is near each other. The surface of "
-            f"{self.table.name(body)} has {scene.element_count[body]} elements with edges of {length:.2g} m, and "
-            f"contact looks at least {2.0 * scene.d_hat[body]:.2g} m far, twice its d_hat; lower contact/d_hat, or "
-            "make the surface coarser"
-        )
+    def _begin_parts(self, before: dict[str, Array]) -> None:
+        """Go back to the state before a step that is to be taken in parts, which do not rely on what pushed last."""
+        self.restore(before)
+        if self.state.dt_before:
+            self.state.begin_afresh(self.model.bodies.mass, self.state.lagging)
 
     def refresh(self, h: float) -> None:
         """Read the attributes as they are now, for a step of length h."""
@@ -213,12 +214,13 @@ class Simulation(Counted):
         if self.couplings is not None:
             self.couplings.refresh()
 
-    def _step(self, h: float) -> StepReport:
+    def _step(self, h: float, is_patient: bool = False) -> StepReport:
         """Read the attributes, take a step of length h, and all that follows from it."""
+        tolerances = self.tolerances if not is_patient else replace(self.tolerances, patience=self.tolerances.max_iter)
         self.refresh(h)
         # what overflows in a step ends in NotFinite
         with Timer("Newton Iteration"), np.errstate(over="ignore", invalid="ignore"):
-            report = step(self.model, self.state, h, self.scheme, self.tolerances, self.strict)
+            report = step(self.model, self.state, h, self.scheme, tolerances, self.strict)
         self.friction_dissipated += report.friction_loss
         time, lost = self.clock.tolist()
         self.clock[:] = time + h, lost + (h - ((time + h) - time))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solver.contact.firmness import MOST
 from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_PLANE
 from dovetail.solver.contact.scene import ContactScene
 from dovetail.typing import Array, Flags, Indices
@@ -81,6 +82,8 @@ def contact_flaw(arrays: dict[str, Array], scene: ContactScene) -> str:
         return "has friction, ranges or thicknesses in 'contact/numbers' that no contact has"
     if len(arrays["contact/struck"]) not in (0, bodies):
         return f"has forces in 'contact/struck' on {len(arrays['contact/struck'])} of the {bodies} bodies"
+    if not ((arrays["contact/firmness"] >= 1.0) & (arrays["contact/firmness"] <= MOST)).all():
+        return f"has factors in 'contact/firmness' that are not from 1 to {MOST:g}"
     sides, share, growth = np.split(arrays.get("contact/eased", np.zeros((0, 4))), [2, 3], axis=1)
     there = (sides == np.floor(sides)) & (sides >= -len(scene.plane_point)) & (sides < bodies)
     if not (there.all() and ((share > 0.0) & (share < 1.0)).all() and (growth > 0.0).all()):

@@ -21,6 +21,7 @@ from dovetail.solver.contact.candidates import Candidates, update_positions
 from dovetail.solver.contact.ccd import KEEP, TIGHTEN, free_share
 from dovetail.solver.contact.chosen import Chosen
 from dovetail.solver.contact.ease import Ease
+from dovetail.solver.contact.firmness import Firmness
 from dovetail.solver.contact.friction import Frictions, slide_on
 from dovetail.solver.contact.history import UNKNOWN, ContactHistory
 from dovetail.solver.contact.kinds import A, B
@@ -65,7 +66,7 @@ class Contact(ContactHistory):
         self.has_friction = friction
         self.watch, self.friction = Watch(scene, is_fixed, centre, half), Frictions(self.mass)
         self.turning = Turning(turn=np.zeros((bodies, 3)), axis=np.zeros((bodies, 3)))
-        self.stick, self.ease = Stick() if friction and memory else None, ease
+        self.stick, self.ease, self.firmness = Stick() if friction and memory else None, ease, Firmness(bodies)
         self.assembly, self.chosen, self.threats = Assembly(bodies), Chosen(), Threats(bodies)
         self.found_for, self.frozen, self.h2, self.count_at_start = (None, 0.0), UNKNOWN, 0.0, 0
         self.Q_start: Array = np.zeros((bodies, 4, 3))
@@ -125,6 +126,8 @@ class Contact(ContactHistory):
         else:
             active = at.contacts
             fine = self._find(self.watch, Q, active, self.everything, E, self.stiffness, self.h2)
+        if fine and self.firmness.relax(active):
+            self._find_anew(Q, 0.0, active, E)
         if fine and self.ease is not None and self.ease.look(self.scene, active, islands.mechanism, self.h2):
             self._find_anew(Q, 0.0, active, E)
         self.count_at_start = active.count
@@ -148,7 +151,7 @@ class Contact(ContactHistory):
         self.found_for, self.Q_start, self.struck = (None, 0.0), Q, None
         if h * h != self.h2:
             self.h2 = h * h
-            self.stiffness, self.borne = adaptive(self.borne_by, h), self.h2 * self.weight
+            self.stiffness, self.borne = self.firmness.begin(adaptive(self.borne_by, h)), self.h2 * self.weight
         if self.watch.looks or self.watch.ahead:
             self.watch.looks, self.watch.ahead = self.watch.ahead, 0
 
@@ -297,6 +300,10 @@ class Contact(ContactHistory):
         """Whether the block system has a place for every active contact and lagged friction."""
         return blocks.has(s.pairs) and blocks.has(self.friction.pairs)
 
+    def stiffen(self, at: Evaluation, islands: Islands, k: int) -> bool:
+        """Make contacts firmer that are squeezed in iteration k (firmness.py); whether any, which changes energies."""
+        return at.contacts is not None and self.firmness.stiffen(at.contacts, islands, k)
+
     # ---- the guard -------------------------------------------------------------------------------------------
 
     def go_to(self, at: Evaluation) -> ActiveContacts:
@@ -389,5 +396,5 @@ class Contact(ContactHistory):
 
     def find(self, watch: Watch, Q: Array, h: float, active: ActiveContacts, E: Array) -> bool:
         """active, E (n,) ← all contacts at Q of a step of length h by the candidates of a watch, and energies."""
-        stiffness = self.stiffness if h * h == self.h2 else adaptive(self.borne_by, h)
+        stiffness = self.stiffness if h * h == self.h2 else adaptive(self.borne_by, h) * self.firmness.of
         return self._find(watch, Q, active, self.everything, E, stiffness, h * h)

@@ -11,6 +11,7 @@ from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.assembly import Assembly
 from dovetail.solver.contact.chosen import Chosen
 from dovetail.solver.contact.ease import Ease
+from dovetail.solver.contact.firmness import Firmness
 from dovetail.solver.contact.friction import Frictions
 from dovetail.solver.contact.readback import Struck, Survey
 from dovetail.solver.contact.scene import ContactScene
@@ -33,6 +34,7 @@ class ContactHistory:
     """The part of `Contact` that steps hand on to each other.
 
     watch, stick, ease     who is near whom; where friction sticks; ranges of pairs that are eased
+    firmness               of bodies whose contacts were squeezed
     struck                 of blows that the last step has ended with
     """
 
@@ -42,6 +44,7 @@ class ContactHistory:
     watch: Watch
     stick: Stick | None
     ease: Ease | None
+    firmness: Firmness
     friction: Frictions
     struck: Struck | None
     found: ActiveContacts
@@ -58,14 +61,14 @@ class ContactHistory:
 
     def arrays(self) -> dict[str, Array]:
         """What outlives a step."""
-        parts = (self.watch, self.stick, self.ease)
+        parts = (self.watch, self.stick, self.ease, self.firmness)
         found = {name: array for part in parts if part is not None for name, array in part.arrays().items()}
         found["contact/struck"] = np.zeros((0, 12)) if self.struck is None else self.struck.forces
         return found
 
     def restore(self, arrays: dict[str, Array]) -> None:
         """Inverse of `arrays`."""
-        for part in (self.watch, self.stick, self.ease):
+        for part in (self.watch, self.stick, self.ease, self.firmness):
             if part is not None:
                 part.restore(arrays)
         forces = arrays["contact/struck"]
@@ -95,7 +98,7 @@ class ContactHistory:
     def keep(self) -> Callable[[], None]:
         """A function that goes back to what is known now of who is near whom; nothing has rubbed then."""
         count_at_start, struck = self.count_at_start, self.struck
-        parts = [part.keep() for part in (self.watch, self.stick, self.ease) if part is not None]
+        parts = [part.keep() for part in (self.watch, self.stick, self.ease, self.firmness) if part is not None]
 
         def undo() -> None:
             for part in parts:

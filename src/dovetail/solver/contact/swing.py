@@ -1,17 +1,20 @@
-"""Steps that turn bodies in touch lead to where they are not stretched.
+"""Steps of bodies in touch follow their rotation: they lead to where bodies are turned, and not stretched.
 
-A turn ω along a straight line stretches a body by ω²/2, which takes a stiff one more energy than the step gains: the
-line search halves it, and the next direction goes astray. Elsewhere such steps are curved (`move` in iterate.py), but
-collisions are looked for along straight ones. So y becomes the straight step to where the curve of α y ends, turned
-about the point x̄ where the body is touched most, since a barrier is stiffer than all else:
+A turn by ω along a straight line stretches a body by ω²/2. For a stiff body that takes more energy than the step
+gains: the line search halves the step, and the next direction goes astray. Without contact such steps are curved
+(`move` in iterate.py), but collisions are looked for along straight ones. So y becomes the straight step to where the
+curve of α y ends, turned about the point x̄ where the body is touched most, since a barrier is stiffer than all else:
 
     A ← A (1 − G/(2 + tr G)),  G = α²yᵀy      p such that p + A x̄ is where −α y leads to      x̄ = Σ w ξ̄/Σ w,  w = κ/D²
 
-Without contacts x̄ is the centre of mass. How far this departs from y is in the books (`bend` in motion.py), so that
-islands and candidates stay what they are.
+Without contacts x̄ is the centre of mass. α is limited first, so that no body turns by more than about a radian, or a
+third of one on exact joints: these open to second order in the turn, and the next step closes them. The bounds on
+motion allow for how far this departs from y (`bend` in motion.py), so that islands and candidates stay what they are.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -22,10 +25,26 @@ from dovetail.solver.iterate import unstretch
 from dovetail.solver.natural import natural
 from dovetail.typing import Array, Indices
 
-__all__ = ["swing"]
+__all__ = ["limit_turns", "swing"]
 
 _STRAIGHT = 1e-4  # turn [rad] of a body, below which the stretch by a straight step, 5e-9, does no harm
-_WILD = 1.0  # tr yᵀy, above which the books do not tell how far a share of the step departs from a straight one
+_WILD = 1.0  # α² tr yᵀy, above which the bounds do not tell how far a share of the step departs from a straight one
+_WILD_ON_JOINT = 0.1  # and what bodies on exact joints may turn by
+_FAR = 30.0  # tolerances: a step that is longer is not the last one, so that joints may open in it
+
+
+@kernel
+def limit_turns(s: Islands, y: Array) -> None:
+    """α ← at most what turns no body of a guarded island by more than about a radian in the step −α y (n, 12)."""
+    for b in range(len(s.of)):
+        m = s.of[b]
+        if m < 0 or not s.running[m] or not s.guarded[m]:
+            continue
+        trace, most = 0.0, _WILD_ON_JOINT if s.on_exact_joint[b] else _WILD
+        for i in range(3, 12):
+            trace += y[b, i] * y[b, i]
+        if s.alpha[m] * s.alpha[m] * trace > most:
+            s.alpha[m] = math.sqrt(most / trace)
 
 
 @kernel
@@ -54,24 +73,24 @@ def _pivots(contacts: ActiveContacts, count: int, mass: Array, turns: Indices) -
 @kernel
 def swing(
     s: Islands, mass: Array, contacts: ActiveContacts, count: int, Q: Array, y: Array, turns: Indices
-) -> bool:  # fmt: skip
-    """y (n, 12) of guarded islands, of which α is free, as above; whether there are any. Exact joints stay closed.
+) -> tuple[bool, bool]:  # fmt: skip
+    """y (n, 12) of guarded islands, of which α is free, as above; whether there are any, and on exact joints.
 
     turns (n,) ← 1 for bodies whose step has changed.
     """
-    turned, some = np.empty((1, 4, 3)), False
+    turned, some, on_joints = np.empty((1, 4, 3)), False, False
     for b in range(len(s.of)):
         m, turns[b] = s.of[b], 0
-        if m < 0 or not s.running[m] or not s.guarded[m] or s.has_exact[m] or s.size[m] <= 1.0:
+        if m < 0 or not s.running[m] or not s.guarded[m] or s.size[m] <= (_FAR if s.on_exact_joint[b] else 1.0):
             continue
-        turn, trace = 0.0, 0.0
+        turn = 0.0
         for i in range(3, 12):
             turn = max(turn, s.alpha[m] * abs(y[b, i]))
-            trace += y[b, i] * y[b, i]
-        if turn > _STRAIGHT and trace <= _WILD:
+        if turn > _STRAIGHT:
             turns[b], some = 1, True
+            on_joints = on_joints or s.on_exact_joint[b] != 0
     if not some:
-        return False
+        return False, False
     pivot = _pivots(contacts, count, mass, turns)
     for b in range(len(s.of)):
         if not turns[b]:
@@ -86,4 +105,4 @@ def swing(
                 change = (Q[b, i, x] - turned[0, i, x]) / alpha - y[b, 3 * i + x]
                 y[b, 3 * i + x] += change
                 y[b, x] -= pivot[b, i] / pivot[b, 0] * change
-    return True
+    return True, on_joints

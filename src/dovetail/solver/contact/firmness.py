@@ -1,0 +1,144 @@
+"""Adaptive contacts become firmer while they are squeezed.
+
+An adaptive contact is as stiff as the lighter of its bodies needs to be stopped (barrier.py). What a heavy one, a
+drive or a fast blow presses on it with may close its gap to a thousandth of d̂. There the step of Newton's method that
+slides is cut again and again: a turn closes the gap to second order, and continuous collision detection lets nothing
+through. So κ of a body, which gives the κ of its contacts with heavier ones, is multiplied by a firmness f ≥ 1:
+
+    g < 0.02 d̂ from iteration 16 on                                   f ← f min(16, 0.1 d̂/g)
+    g > 0.2 d̂ at the start of a step, in all contacts of the body     f ← max(f/4, 1)
+
+The barrier pushes with ∝ κ/g, so that the gap opens to 0.1 d̂. A body without contacts has f = 1. κ that a user gave is
+used as given. Ordinary steps end long before iteration 16. A contact that becomes firmer holds more energy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dovetail.kernel.kernel import kernel
+from dovetail.solver.contact.active import ActiveContacts
+from dovetail.solver.contact.kinds import D_HAT, KAPPA, THICKNESS
+from dovetail.solver.islands import Islands
+from dovetail.typing import Array
+
+__all__ = ["MOST", "Firmness"]
+
+MOST = 1e8  # that f may be
+
+_SQUEEZED = 0.02  # [d̂]
+_WANTED = 0.1  # [d̂]
+_STRIDE = 16.0  # most that f grows by in an iteration
+_BEGINS = 16  # iteration
+_OPEN = 0.2  # [d̂]
+_RELAXED = 0.25
+
+
+class Firmness:
+    """f (n,) of all bodies, which goes from step to step."""
+
+    def __init__(self, bodies: int) -> None:
+        self.of = np.ones(bodies)
+        self._bare, self._stiffness = np.zeros((2, bodies))
+
+    @property
+    def some(self) -> bool:
+        """Whether any body has f > 1."""
+        return bool(np.count_nonzero(self.of != 1.0))
+
+    def begin(self, bare: Array) -> Array:
+        """f times what stiffness (n,) is without it, and stays that when f changes."""
+        self._bare, self._stiffness = bare, bare * self.of
+        return self._stiffness
+
+    def stiffen(self, s: ActiveContacts, islands: Islands, k: int) -> bool:
+        """Multiply f of bodies whose contacts are squeezed in iteration k; whether any, which changes energies."""
+        if k < _BEGINS or not s.count:
+            return False
+        return self._changes(_stiffen(s, s.candidates.numbers, s.count, islands, self._stiffness, self.of))
+
+    def relax(self, s: ActiveContacts) -> bool:
+        """A step begins with the contacts s: divide f of bodies whose contacts are open; whether any."""
+        return self.some and self._changes(_relax(s, s.candidates.numbers, s.count, self.of))
+
+    def _changes(self, some: bool) -> bool:
+        if some:
+            np.multiply(self._bare, self.of, out=self._stiffness)
+        return some
+
+    def arrays(self) -> dict[str, Array]:
+        """What outlives a step."""
+        return {"contact/firmness": self.of}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Inverse of `arrays`."""
+        self.of = arrays["contact/firmness"].copy()
+
+    def keep(self) -> Callable[[], None]:
+        """A function that goes back to what is now."""
+        kept = self.of.copy()
+
+        def undo() -> None:
+            self.of = kept
+
+        return undo
+
+
+@kernel
+def _gap(s: ActiveContacts, numbers: Array, n: int) -> float:
+    """Gap of contact n in units of d̂."""
+    k = s.candidate[n]
+    found: float = (math.sqrt(s.squared[n]) - numbers[k, THICKNESS]) / numbers[k, D_HAT]
+    return found
+
+
+@kernel
+def _stiffen(
+    s: ActiveContacts, numbers: Array, count: int, islands: Islands, stiffness: Array, firmness: Array
+) -> bool:
+    """firmness (n,) ← that of bodies of running islands whose adaptive contacts are squeezed; whether any.
+
+    numbers are those of the candidates of the contacts.
+    """
+    running, of = islands.running, islands.of
+    growth, some = np.ones(1), False
+    for n in range(count):
+        gap = _gap(s, numbers, n)
+        if gap >= _SQUEEZED or numbers[s.candidate[n], KAPPA] >= 0.0:
+            continue
+        a, b = s.bodies[n, 0], s.bodies[n, 1]
+        runs = (of[a] >= 0 and running[of[a]]) or (b >= 0 and of[b] >= 0 and running[of[b]])
+        softer = a
+        if b >= 0 and stiffness[b] > 0.0 and (stiffness[a] == 0.0 or stiffness[b] < stiffness[a]):
+            softer = b
+        if not runs or firmness[softer] >= MOST:
+            continue
+        if not some:
+            growth, some = np.ones(len(firmness)), True
+        growth[softer] = max(growth[softer], min(_STRIDE, _WANTED / gap))
+    for b in range(len(growth) if some else 0):
+        if growth[b] > 1.0:
+            firmness[b] = min(firmness[b] * growth[b], MOST)
+    return some
+
+
+@kernel
+def _relax(s: ActiveContacts, numbers: Array, count: int, firmness: Array) -> bool:
+    """firmness (n,) ← less for bodies whose adaptive contacts are open; whether any has changed."""
+    least = np.full(len(firmness), math.inf)
+    for n in range(count):
+        if numbers[s.candidate[n], KAPPA] < 0.0:
+            gap = _gap(s, numbers, n)
+            for side in range(2):
+                b = s.bodies[n, side]
+                if b >= 0:
+                    least[b] = min(least[b], gap)
+    some = False
+    for b in range(len(firmness)):
+        if firmness[b] > 1.0 and least[b] > _OPEN:
+            firmness[b] = max(_RELAXED * firmness[b], 1.0) if least[b] < math.inf else 1.0
+            some = True
+    return some
