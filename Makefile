@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 QUICK  ?=
 SPEED  := $(if $(QUICK),--quick)
 # tests that `make bounds` runs; a minute to compile, as many more take: `make bounds CHECKED=tests/sim`
-CHECKED := tests/kernel/test_bounds.py tests/solver/contact/test_missing_blocks.py
+CHECKED := tests/kernel/test_bounds.py tests/solver/contact/test_missing_blocks.py tests/physics/test_contact_heap.py
 # engines to compare with that are left out where there is no wheel for this machine
 RIVALS := drake newton pybullet
 

@@ -220,7 +220,7 @@ class Iteration:
             rising = self._try_step(y, trial, first)
         found = self._line_search(y, trial, rising) if numbers[LEFT] else self._finish(y, trial)
         left = int(numbers[LEFT]) - close_finished(islands)
-        if left and contact is not None and contact.stiffen(self.at, islands, k):
+        if left and contact is not None and contact.firmness.stiffen(self.at.contacts, islands, k):
             self.at = potential.at(self.at.Q)
         if self._floor is not None and stalled is not None and left:
             ended = self._floor.end_stalled(islands, stalled)

@@ -62,6 +62,7 @@ class ActiveContacts(Record):
     kappa, energy (k,)          h²κ, m h²κ b
     bodies (k, 2)               a, b; −1 for a half-plane
     candidate (k,)              row of the candidates
+    candidates                  those that they are of: not the present ones where these have been looked for since
     X                           positions of the candidates' vertices at that state
     runs                        contacts by body pair; by body only where that was asked for
     """
@@ -75,16 +76,16 @@ class ActiveContacts(Record):
     energy: Array = f8(1)
     bodies: Indices = i8(2)
     candidate: Indices = i8(1)
+    candidates: Candidates = nested(Candidates)
     X: Array = f8(2)
     runs: Runs = nested(Runs)
 
     def __init__(self, X: Array, bodies: int) -> None:
         self.count = 0
-        self.candidates = Candidates.none()
         super().__init__(
             xi=np.empty((0, 8)), r=np.empty((0, 3)), squared=np.empty(0), weight=np.empty(0), slope=np.empty(0),
             kappa=np.empty(0), energy=np.empty(0), bodies=np.empty((0, 2), np.int64),
-            candidate=np.empty(0, np.int64), X=X, runs=Runs(bodies),
+            candidate=np.empty(0, np.int64), candidates=Candidates.none(), X=X, runs=Runs(bodies),
         )  # fmt: skip
 
     def make_room(self, size: int) -> None:

@@ -57,13 +57,12 @@ def guard_what_is_held(islands: Islands) -> None:
 @kernel
 def bound_phases(
     candidates: Candidates, scene: ContactScene, s: ActiveContacts, watch: Watched, islands: Islands, f: Frictions,
-    threats: Threats, Q: Array, y: Array, weight: Array, known: Candidates, numbers: Array,
-    asked: tuple[int, int, int, bool],
+    threats: Threats, Q: Array, y: Array, weight: Array, numbers: Array, asked: tuple[int, int, int, bool],
 ) -> tuple[int, int]:  # fmt: skip
     """Phases of the step −y from Q: what was found, and how many islands there are.
 
     It ends where the step is not covered, or if there are not as many islands as before: what is by island comes next.
-    weight (n,) is h² m g of bodies; `known` are the candidates that the contacts s are of, which may be older ones.
+    weight (n,) is h² m g of bodies.
     """
     contacts, frictions, phases, commits = asked
     count, found, share = islands.count, 0, threats.share
@@ -87,7 +86,7 @@ def bound_phases(
         keep_open(candidates, scene, s.X, watch.path, watch.need, islands, y, everyone, shares, all_of_them)
         guard_what_is_held(islands)
     if phases & FORESEE:
-        mark_changing(s, known, weight, f.mass, islands, y, numbers[STEP_TOL], contacts)
+        mark_changing(s, weight, f.mass, islands, y, numbers[STEP_TOL], contacts)
     if phases & FORESEE and frictions and foresee(f, y, islands.unconverged, (0, 0, frictions)):
         size_by_rests(f, frictions, 1, islands, numbers[STEP_TOL])
     return found, count
@@ -110,8 +109,7 @@ def bound(
     threats.make_room(candidates.count, 1)
     if phases & LOOK:
         watch.commits[:] = 0 if commits is None else commits
-    weight, known = contact.borne, s.candidates
-    arguments = (candidates, contact.scene, s, watch, islands, f, threats, at.Q, y, weight, known, numbers)
+    arguments = (candidates, contact.scene, s, watch, islands, f, threats, at.Q, y, contact.borne, numbers)
     all_commit = commits is not None
     found, count = bound_phases(*arguments, (s.count, f.count, phases, all_commit))
     if found == _SPENT:

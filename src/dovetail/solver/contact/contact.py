@@ -118,6 +118,7 @@ class Contact(ContactHistory):
             at.contacts.count, at.contacts.candidates, self.count_at_start = 0, self.watch.candidates, 0
             self.touching_at_start, self.pressing_at_start = at.contacts.pairs, NOBODY
             self.E_before.fill(0.0)
+            self.firmness.forget()
             return True
         if surveyed[0] is Q and surveyed[1] == h and self.found.candidates is self.watch.candidates:
             at.contacts, self.found, self.gone_to = self.found, at.contacts, self.found
@@ -163,6 +164,7 @@ class Contact(ContactHistory):
         if not self.is_idle:
             return False
         self._start(Q, h)
+        self.firmness.forget()
         self.count_at_start = 0
         return True
 
@@ -299,10 +301,6 @@ class Contact(ContactHistory):
     def fits(self, s: ActiveContacts, blocks: Blocks) -> bool:
         """Whether the block system has a place for every active contact and lagged friction."""
         return blocks.has(s.pairs) and blocks.has(self.friction.pairs)
-
-    def stiffen(self, at: Evaluation, islands: Islands, k: int) -> bool:
-        """Make contacts firmer that are squeezed in iteration k (firmness.py); whether any, which changes energies."""
-        return at.contacts is not None and self.firmness.stiffen(at.contacts, islands, k)
 
     # ---- the guard -------------------------------------------------------------------------------------------
 

@@ -54,15 +54,21 @@ class Firmness:
         self._bare, self._stiffness = bare, bare * self.of
         return self._stiffness
 
-    def stiffen(self, s: ActiveContacts, islands: Islands, k: int) -> bool:
+    def stiffen(self, s: ActiveContacts | None, islands: Islands, k: int) -> bool:
         """Multiply f of bodies whose contacts are squeezed in iteration k; whether any, which changes energies."""
-        if k < _BEGINS or not s.count:
+        if k < _BEGINS or s is None or not s.count:
             return False
-        return self._changes(_stiffen(s, s.candidates.numbers, s.count, islands, self._stiffness, self.of))
+        return self._changes(_stiffen(s, s.count, islands, self._stiffness, self.of))
 
     def relax(self, s: ActiveContacts) -> bool:
         """A step begins with the contacts s: divide f of bodies whose contacts are open; whether any."""
-        return self.some and self._changes(_relax(s, s.candidates.numbers, s.count, self.of))
+        return self.some and self._changes(_relax(s, s.count, self.of))
+
+    def forget(self) -> None:
+        """Nothing touches anything."""
+        if self.some:
+            self.of.fill(1.0)
+            self._changes(True)
 
     def _changes(self, some: bool) -> bool:
         if some:
@@ -88,26 +94,21 @@ class Firmness:
 
 
 @kernel
-def _gap(s: ActiveContacts, numbers: Array, n: int) -> float:
+def _gap(s: ActiveContacts, n: int) -> float:
     """Gap of contact n in units of d̂."""
-    k = s.candidate[n]
+    k, numbers = s.candidate[n], s.candidates.numbers
     found: float = (math.sqrt(s.squared[n]) - numbers[k, THICKNESS]) / numbers[k, D_HAT]
     return found
 
 
 @kernel
-def _stiffen(
-    s: ActiveContacts, numbers: Array, count: int, islands: Islands, stiffness: Array, firmness: Array
-) -> bool:
-    """firmness (n,) ← that of bodies of running islands whose adaptive contacts are squeezed; whether any.
-
-    numbers are those of the candidates of the contacts.
-    """
+def _stiffen(s: ActiveContacts, count: int, islands: Islands, stiffness: Array, firmness: Array) -> bool:
+    """firmness (n,) ← that of bodies of running islands whose adaptive contacts are squeezed; whether any."""
     running, of = islands.running, islands.of
     growth, some = np.ones(1), False
     for n in range(count):
-        gap = _gap(s, numbers, n)
-        if gap >= _SQUEEZED or numbers[s.candidate[n], KAPPA] >= 0.0:
+        gap = _gap(s, n)
+        if gap >= _SQUEEZED or s.candidates.numbers[s.candidate[n], KAPPA] >= 0.0:
             continue
         a, b = s.bodies[n, 0], s.bodies[n, 1]
         runs = (of[a] >= 0 and running[of[a]]) or (b >= 0 and of[b] >= 0 and running[of[b]])
@@ -126,12 +127,12 @@ def _stiffen(
 
 
 @kernel
-def _relax(s: ActiveContacts, numbers: Array, count: int, firmness: Array) -> bool:
+def _relax(s: ActiveContacts, count: int, firmness: Array) -> bool:
     """firmness (n,) ← less for bodies whose adaptive contacts are open; whether any has changed."""
     least = np.full(len(firmness), math.inf)
     for n in range(count):
-        if numbers[s.candidate[n], KAPPA] < 0.0:
-            gap = _gap(s, numbers, n)
+        if s.candidates.numbers[s.candidate[n], KAPPA] < 0.0:
+            gap = _gap(s, n)
             for side in range(2):
                 b = s.bodies[n, side]
                 if b >= 0:

@@ -10,7 +10,6 @@ import numpy as np
 from dovetail.kernel.kernel import kernel
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier
-from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, THICKNESS, X0
 from dovetail.typing import Array, Flags, Indices
 
@@ -37,20 +36,18 @@ NOBODY = Pressing(np.zeros(0, np.int64), np.zeros(0))
 
 
 @kernel
-def _key(s: ActiveContacts, candidates: Candidates, n: int) -> int:
+def _key(s: ActiveContacts, n: int) -> int:
     """A number for the pair of contact n: two bodies, or a body and a half-plane."""
     a, b = s.bodies[n, 0], s.bodies[n, 1]
     if b < 0:
-        b = -1 - candidates.pairs[s.candidate[n], X0 + 1]
+        b = -1 - s.candidates.pairs[s.candidate[n], X0 + 1]
     return max(a, b) * 4294967296 + min(a, b)
 
 
 @kernel
-def _list_pressing(
-    s: ActiveContacts, candidates: Candidates, count: int, weight: Array, h2: float, out: Indices, force: Array
-) -> int:
+def _list_pressing(s: ActiveContacts, count: int, weight: Array, h2: float, out: Indices, force: Array) -> int:
     """out ← numbers of pairs in one of whose contacts bodies press on each other, and by what force; how many."""
-    found, numbers = 0, candidates.numbers
+    found, numbers = 0, s.candidates.numbers
     for n in range(count):
         k, a, b = s.candidate[n], s.bodies[n, 0], s.bodies[n, 1]
         least = weight[a] if b < 0 else min(weight[a], weight[b])
@@ -58,7 +55,7 @@ def _list_pressing(
         _, slope, _ = barrier(D, numbers[k, THICKNESS], numbers[k, D_HAT])
         push = -2.0 * math.sqrt(D) * s.weight[n] * s.kappa[n] * slope
         if push > _FIRM * h2 * least:
-            key = _key(s, candidates, n)
+            key = _key(s, n)
             if found == 0 or out[found - 1] != key:
                 out[found], force[found] = key, 0.0
                 found += 1
@@ -67,11 +64,11 @@ def _list_pressing(
 
 
 @kernel
-def _mark_new(s: ActiveContacts, candidates: Candidates, count: int, known: Indices, out: Flags) -> None:
+def _mark_new(s: ActiveContacts, count: int, known: Indices, out: Flags) -> None:
     """out (k,) ← contacts of pairs whose numbers are not among the sorted ones that are known."""
     last, is_new = 0, False
     for n in range(count):
-        key = _key(s, candidates, n)
+        key = _key(s, n)
         if n == 0 or key != last:
             low, high = 0, len(known)
             while low < high:
@@ -89,7 +86,7 @@ def pressing(s: ActiveContacts, weight: Array, h2: float) -> Pressing:
     if not s.count:
         return NOBODY
     out, force = np.empty(s.count, np.int64), np.empty(s.count)
-    count = _list_pressing(s, s.candidates, s.count, weight, h2, out, force)
+    count = _list_pressing(s, s.count, weight, h2, out, force)
     order = np.argsort(out[:count], kind="stable")
     return Pressing(out[order], force[order])
 
@@ -97,7 +94,7 @@ def pressing(s: ActiveContacts, weight: Array, h2: float) -> Pressing:
 def new_contacts(s: ActiveContacts, known: Indices) -> Flags:
     """Which of the contacts s (k,) are of pairs that are not known."""
     out = np.empty(s.count, np.bool_)
-    _mark_new(s, s.candidates, s.count, known, out)
+    _mark_new(s, s.count, known, out)
     return out
 
 

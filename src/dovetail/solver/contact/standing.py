@@ -87,7 +87,7 @@ class StandingContact:
         bounds = [
             self._add(
                 bound.bound_phases, candidates, scene, s, watch, islands, f, c.threats, Q, step, c.borne,
-                candidates, numbers, (0, 0, phases, False),
+                numbers, (0, 0, phases, False),
             )
             for step, phases in ((way, bound.COUPLE), (y, everything))
         ]  # fmt: skip
@@ -105,10 +105,10 @@ class StandingContact:
         turn = self._add(stick.by_columns, self.pairs, h2, Q_end, self.force)
         record = self._add(record_chunk, watch, islands, EVERYTHING[:3])
         self._sizes = [at(find, 11) + 2]
-        self.by_contacts = [at(freeze, 7) + 2, *(at(place, 12) for place in bounds), at(touch, 9)]
+        self.by_contacts = [at(freeze, 7) + 2, *(at(place, 11) for place in bounds), at(touch, 9)]
         self.by_contacts += [] if mass is None else [at(swung, 3)]
         self.by_frictions = [
-            at(name, 2) + _LENGTH, at(recalled, 2) + _LENGTH, *(at(place, 12) + 1 for place in bounds),
+            at(name, 2) + _LENGTH, at(recalled, 2) + _LENGTH, *(at(place, 11) + 1 for place in bounds),
             at(touch, 9) + 1, at(slip, 4) + 2, at(turn, 3) + _LENGTH,
         ]  # fmt: skip
         self.by_both, self.by_known = [at(touch, 10) + 2], [at(recalled, 0) + _LENGTH]
@@ -158,7 +158,7 @@ class StandingContact:
             return False
         if watch.is_short or watch.is_blind or watch.may_be_crowded(c.count_at_start) or len(c.stick.keys) > self._size:
             return False
-        if ease is not None and (len(ease.pairs) or np.count_nonzero(ease.placed)):
+        if c.firmness.some or (ease is not None and (len(ease.pairs) or np.count_nonzero(ease.placed))):
             return False
         if c.friction.epsilon != c.eps_velocity * h:
             c.friction.epsilon = c.eps_velocity * h

@@ -14,7 +14,6 @@ from dovetail.kernel.kernel import kernel, mapped
 from dovetail.kernel.threads import Span, chunks, map_chunks
 from dovetail.solver.contact.active import ActiveContacts
 from dovetail.solver.contact.barrier import barrier, of_lighter
-from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.kinds import D_HAT, THICKNESS
 from dovetail.solver.islands import Islands
 from dovetail.solver.natural import natural
@@ -39,15 +38,13 @@ def _approach(xi: Array, r: Array, y: Array, n: int, a: int, b: int) -> float:
 
 
 @kernel
-def _changes(
-    s: ActiveContacts, numbers: Array, weight: Array, mass: Array, islands: Islands, y: Array, short: float, n: int
-) -> int:
+def _changes(s: ActiveContacts, weight: Array, mass: Array, islands: Islands, y: Array, short: float, n: int) -> int:
     """The island of contact n if the step −y may be its last one, and changes the force too much; else −1."""
     of, a, b = islands.of, natural(s.bodies[n, 0]), s.bodies[n, 1]
     m = max(of[a], of[b] if b >= 0 else -1)
     if m < 0 or not islands.running[m] or not islands.size[m] <= 1.0:
         return -1
-    k, squared, scale = natural(s.candidate[n]), s.squared[n], s.weight[n] * s.kappa[n]
+    k, squared, scale, numbers = natural(s.candidate[n]), s.squared[n], s.weight[n] * s.kappa[n], s.candidates.numbers
     _, first, second = barrier(squared, numbers[k, THICKNESS], numbers[k, D_HAT])
     distance = math.sqrt(squared)
     change = scale * (4.0 * squared * second + 2.0 * first) * _approach(s.xi, s.r, y, n, a, b) / distance
@@ -61,25 +58,22 @@ def _changes(
 
 @mapped
 def count_changing(
-    s: ActiveContacts, candidates: Candidates, weight: Array, mass: Array, islands: Islands, y: Array, short: float,
-    span: Span,
-) -> int:  # fmt: skip
+    s: ActiveContacts, weight: Array, mass: Array, islands: Islands, y: Array, short: float, span: Span
+) -> int:
     """How many of some contacts have forces that the step −y (n, 12) changes too much."""
-    numbers, count = candidates.numbers, 0
+    count = 0
     for n in range(span[1], span[2]):
-        count += _changes(s, numbers, weight, mass, islands, y, short, natural(n)) >= 0
+        count += _changes(s, weight, mass, islands, y, short, natural(n)) >= 0
     return count
 
 
 @kernel
 def mark_changing(
-    s: ActiveContacts, candidates: Candidates, weight: Array, mass: Array, islands: Islands, y: Array, short: float,
-    count: int,
-) -> None:  # fmt: skip
+    s: ActiveContacts, weight: Array, mass: Array, islands: Islands, y: Array, short: float, count: int
+) -> None:
     """changing ← 1 for islands with a contact, of so many, whose force the step −y (n, 12) changes too much."""
-    numbers = candidates.numbers
     for n in range(count):
-        m = _changes(s, numbers, weight, mass, islands, y, short, natural(n))
+        m = _changes(s, weight, mass, islands, y, short, natural(n))
         if m >= 0:
             islands.changing[m] = 1
 
@@ -89,7 +83,7 @@ def mark_pushes(s: ActiveContacts, weight: Array, mass: Array, islands: Islands,
 
     A step is `short` where the tolerances call it so [m].
     """
-    arguments = (s, s.candidates, weight, mass, islands, y, short)
+    arguments = (s, weight, mass, islands, y, short)
     spans = chunks(s.count, _COST)
     if len(spans) == 1 or any(map_chunks(count_changing, spans, *arguments)):
         mark_changing(*arguments, s.count)
