@@ -11,6 +11,7 @@ from intersection import crossings, surfaces
 from sanity import Error, Success, findings, pair
 from scenes import pose, read_state, write_state
 
+from dovetail import Engine, World
 from dovetail.constitution import AffineBodySphericalJoint
 from dovetail.errors import WorldError
 from dovetail.geometry import SimplicialComplexIO
@@ -261,3 +262,36 @@ def test_a_needle_is_crossed_although_round_off_hides_it(start, depth, rng):
     world = start(stage.scene)
     assert bool(crossings(surfaces(stage.scene))) is (depth > 0)
     assert list(findings(world)) == ([1] if depth > 0 else [])
+
+
+# ---- far from the origin ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_bodies_so_far_away_that_contact_is_not_safe_are_refused(scale, tmp_path):
+    """Beyond 1e7 sizes of a body positions are rounded to 1e-9 of it."""
+    near, far = Stage(), Stage()
+    for stage, distance in ((near, 0.9e7), (far, 1.1e7)):
+        vertices, faces = BOX
+        stage.add("box", (scale * np.asarray(vertices), faces), [(0, distance * scale, 0)])
+    worlds = [World(Engine("cpu", tmp_path)) for _ in range(2)]
+    for world, stage in zip(worlds, (near, far), strict=True):
+        world.init(stage.scene)
+    assert not findings(worlds[0])
+    found = findings(worlds[1])
+    assert list(found) == [6] and "times its size: positions are rounded to" in found[6]
+
+
+def test_a_state_so_far_away_is_refused_and_nothing_changes():
+    stage = Stage()
+    stage.add("box", BOX)
+    T, _ = read_state(stage.world)
+    with pytest.raises(WorldError, match=r"box.* is 2e\+07 m from the origin, 2e\+07 times its size"):
+        write_state(stage.world, pose((2e7, 0, 0))[None], np.zeros((1, 4, 4)))
+    np.testing.assert_array_equal(read_state(stage.world)[0], T)
+
+
+def test_without_contact_no_place_is_too_far():
+    stage = Stage(contact__enable=0)
+    stage.add("box", BOX, [(0, 1e8, 0)])
+    assert stage.world.is_valid()

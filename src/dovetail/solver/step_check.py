@@ -2,8 +2,8 @@
 
 Newton's method never raises the incremental potential, and moves nothing through a surface. What is left to go wrong
 are starts with forces that no longer hold, and steps that end early: those that were cut short, begun again, or
-stopped at the limit of iterations. Ends of the latter are checked, and those at which a body is strained by more than
-a half:
+stopped at the limit of iterations. Ends of the latter are checked, those at which a body is strained by more than a
+half, and those of bodies so far from the origin that round-off is no longer small beside their gaps:
 
     κV strain² ≤ 10 (½ V·M V + Ψ(Qₙ) + Σ |M a · (Q − Qₙ)|)      V, Ψ: velocities and all potentials before the step
     no edge of a surface crosses another one, and no surface lies behind a half-plane
@@ -21,12 +21,14 @@ from dovetail.solver.contact.intersection import find_meetings, find_sinkings
 from dovetail.solver.model import Model
 from dovetail.solver.solution import Solution
 from dovetail.solver.state import State
-from dovetail.typing import Array, Indices
+from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["check_end", "largest_strain"]
+__all__ = ["FAR", "are_far", "check_end", "largest_strain"]
 
 _STRAIN = 0.5
 _TIMES = 10.0  # the energy before the step, which integrators conserve to a few per cent
+FAR = 1e7
+"""Sizes of a body from the origin beyond which contact is not safe: a position there is rounded to 1e-9 of the size."""
 
 
 @kernel
@@ -53,6 +55,12 @@ def largest_strain(Q: Array, is_free: Indices) -> tuple[float, int]:
     return largest, body
 
 
+def are_far(Q: Array, half: Array, is_free: Indices) -> Flags:
+    """Which free bodies (n,) are farther from the origin than contact is safe."""
+    found: Flags = (np.abs(Q[:, 0]).max(axis=1) > 2.0 * FAR * half.max(axis=1)) & (is_free != 0)
+    return found
+
+
 def check_end(
     model: Model, state: State, h: float, solution: Solution, accelerations: Array, open_joint: str, is_again: bool
 ) -> None:
@@ -64,7 +72,8 @@ def check_end(
     Q, contact, is_free = solution.Q, model.contact, model.bodies.is_free
     strain, body = largest_strain(Q, is_free)
     is_strained = not strain <= _STRAIN
-    if not (is_strained or is_again or not solution.converged or (contact is not None and contact.watch.is_short)):
+    some_far = contact is not None and are_far(Q, model.bodies.half, is_free).any()
+    if not (is_strained or is_again or some_far or not solution.converged or (contact and contact.watch.is_short)):
         return
     name, reason = model.bodies.name, f"; {open_joint}" if open_joint else ""
     if not strain < math.inf:

@@ -7,6 +7,7 @@
 | 3 | surface distance | two surfaces are no farther apart than their thickness; solids have none, so they touch |
 | 4 | volume | an affine body has no positive volume |
 | 5 | enclosure | a body lies wholly inside another one and will not get out: a warning, for that one may be hollow |
+| 6 | distance from the origin | a body is so far from the origin, beside its size, that contact drowns in round-off |
 
 Pairs that may pass through each other by the contact tabular, by their subscenes or as joint neighbours are left out
 of 1 to 3, and with contact/enable = 0 all are.

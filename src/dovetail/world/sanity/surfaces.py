@@ -12,6 +12,7 @@ from dovetail.messages import counted
 from dovetail.solver.contact.intersection import Meeting, Sinking, find_meetings, find_sinkings, positions
 from dovetail.solver.contact.kinds import EDGE_EDGE, POINT_EDGE
 from dovetail.solver.contact.scene import ContactScene
+from dovetail.solver.step_check import FAR
 from dovetail.typing import Array, Flags, Indices
 from dovetail.world.lower.bodies import BodyGeometry, BodyTable
 from dovetail.world.lower.contacts import surface_of
@@ -22,6 +23,7 @@ __all__ = ["Surfaces"]
 
 _ENCLOSURE = 5  # a warning; the others are errors
 _NAMES = {1: "surface intersection", 2: "half-plane distance", 3: "surface distance", _ENCLOSURE: "enclosure"}
+_DISTANCE = 6
 _TOLD = 5  # findings of a kind that are spelled out; a badly placed pile has thousands
 
 
@@ -60,8 +62,14 @@ class Surfaces:
         if not np.isfinite(Q).all():
             body = int(np.argmin(np.isfinite(Q).all(axis=(1, 2))))
             raise WorldError(f"SanityChecker: the transform of {self._table.name(body)} is not finite; give numbers.")
-        offences = self._offences(Q, None)
         messages = []
+        if len(far := self._far(Q)):
+            text = "\n".join(self._of_far(Q, body) for body in far[:_TOLD].tolist())
+            placed = {self._table.name(body): self._placed(body, Q) for body in far[:_TOLD].tolist()}
+            messages.append(
+                SanityCheckMessage(_DISTANCE, "distance from the origin", SanityCheckResult.Error, text, placed)
+            )
+        offences = self._offences(Q, None)
         for id, name in _NAMES.items():
             mine = [offence for offence in offences if _failed(offence) == id]
             if not mine:
@@ -113,6 +121,8 @@ class Surfaces:
 
     def admitted(self, who: str, Q: Array, moved: Indices) -> Array:
         """Q, with moved bodies set apart from what they touch; raises if they intersect anything."""
+        if len(far := np.intersect1d(self._far(Q), moved)):
+            raise WorldError(f"{who}: nothing was changed, since {self._of_far(Q, int(far[0]))}")
         offences = self._errors(Q, moved)
         if offences and self._sets_apart:
             Q = self._set_apart(Q, np.isin(np.arange(len(Q)), moved))
@@ -131,10 +141,30 @@ class Surfaces:
         meetings = [m for m in found if m.a == m.b or not (fixed[m.a] and fixed[m.b])]
         return [*meetings, *(s for s in find_sinkings(self._scene, Q, moved) if not fixed[s.body])]
 
+    def _far(self, Q: Array) -> Indices:
+        """Free bodies that are so far from the origin that contact is not safe."""
+        found: Indices = np.flatnonzero((np.abs(Q[:, 0]).max(axis=1) > FAR * self._sizes()) & (self._is_fixed == 0))
+        return found
+
+    def _sizes(self) -> Array:
+        """The largest extent of each body's surface [m], infinite where it has none."""
+        scene = self._scene
+        by_shape = [float(np.ptp(shape.vertices, axis=0).max(initial=0.0)) for shape in scene.shapes]
+        sizes = np.array([*by_shape, np.inf])  # −1 is no shape
+        return sizes[scene.shape_of]
+
     # ---- words -----------------------------------------------------------------------------------------------
 
     def _text(self, offence: Meeting | Sinking) -> str:
         return self._of_sinking(offence) if isinstance(offence, Sinking) else self._of_meeting(offence)
+
+    def _of_far(self, Q: Array, body: int) -> str:
+        far, size = float(np.abs(Q[body, 0]).max()), float(self._sizes()[body])
+        return (
+            f"{self._table.name(body)} is {far:.3g} m from the origin, {far / size:.2g} times its size: positions are "
+            f"rounded to {np.spacing(far):.1g} m there, and contact is safe up to {FAR:.0e} times the size; build the "
+            "scene nearer to the origin, or set contact/enable = 0."
+        )
 
     def _of_meeting(self, m: Meeting) -> str:
         one, other = self._table.name(m.a), self._table.name(m.b)
