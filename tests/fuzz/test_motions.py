@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-SCENES = 1400 if os.environ.get("DOVETAIL_FUZZ") == "full" else 21  # three rounds of the seven kinds
+FULL = os.environ.get("DOVETAIL_FUZZ") == "full"
+SCENES = 5000 if FULL else 21  # 200,000 steps; three rounds of the seven kinds
 SEED = 4
 _TIME = 6.0 * SCENES + 300.0  # s; they take a fifth of that, and a minute to compile
-_LONG = 0.001  # share of the steps that may take more than a hundred iterations
+_LONG = 0.001 if FULL else 0.005  # share of steps that may take more than a hundred iterations; of 900 it may be three
 
 
 @pytest.mark.long
@@ -27,4 +28,4 @@ def test_random_scenes_in_motion_neither_intersect_nor_explode():
     told = json.loads(ran.stdout)
     assert told["failures"] == {}
     assert told["steps"] > 30 * SCENES
-    assert told.get("many", 0) <= max(1, _LONG * told["steps"]), told["slow"]
+    assert told.get("many", 0) <= _LONG * told["steps"], told["slow"]

@@ -200,10 +200,9 @@ class Iteration:
                 self.at = potential.at(self.at.Q, trial)  # contacts of bodies that run again
                 numbers[SETTLED], numbers[CCD_TOL] = 0.0, math.inf
             self.check(y)
-            touches = contact is not None and not contact.is_clear
+            touches, self._straight = contact is not None and not contact.is_clear, None
             if touches:
                 self._learn_from_contact()
-                self._straight = None
                 if exact:  # else its line search has failed before
                     self._swing(y)
             if self._is_open:

@@ -17,13 +17,14 @@ import numpy as np
 
 from dovetail.errors import StepRefused
 from dovetail.kernel.kernel import kernel
+from dovetail.solver.contact.contact import Contact
 from dovetail.solver.contact.intersection import find_meetings, find_sinkings
 from dovetail.solver.model import Model
 from dovetail.solver.solution import Solution
 from dovetail.solver.state import State
 from dovetail.typing import Array, Flags, Indices
 
-__all__ = ["FAR", "are_far", "check_end", "largest_strain"]
+__all__ = ["FAR", "check_end", "largest_strain"]
 
 _STRAIN = 0.5
 _TIMES = 10.0  # the energy before the step, which integrators conserve to a few per cent
@@ -55,9 +56,10 @@ def largest_strain(Q: Array, is_free: Indices) -> tuple[float, int]:
     return largest, body
 
 
-def are_far(Q: Array, half: Array, is_free: Indices) -> Flags:
+def _are_far(model: Model, contact: Contact, Q: Array) -> Flags:
     """Which free bodies (n,) are farther from the origin than contact is safe."""
-    found: Flags = (np.abs(Q[:, 0]).max(axis=1) > 2.0 * FAR * half.max(axis=1)) & (is_free != 0)
+    size = 2.0 * (model.bodies.half.max(axis=1) + contact.scene.thickness)
+    found: Flags = (np.abs(Q[:, 0]).max(axis=1) > FAR * size) & (model.bodies.is_free != 0)
     return found
 
 
@@ -72,7 +74,7 @@ def check_end(
     Q, contact, is_free = solution.Q, model.contact, model.bodies.is_free
     strain, body = largest_strain(Q, is_free)
     is_strained = not strain <= _STRAIN
-    some_far = contact is not None and are_far(Q, model.bodies.half, is_free).any()
+    some_far = contact is not None and _are_far(model, contact, Q).any()
     if not (is_strained or is_again or some_far or not solution.converged or (contact and contact.watch.is_short)):
         return
     name, reason = model.bodies.name, f"; {open_joint}" if open_joint else ""

@@ -5,11 +5,11 @@ drive or a fast blow presses on it with may close its gap to a thousandth of d̂
 slides is cut again and again: a turn closes the gap to second order, and continuous collision detection lets nothing
 through. So κ of a body, which gives the κ of its contacts with heavier ones, is multiplied by a firmness f ≥ 1:
 
-    g < 0.02 d̂ from iteration 16 on                                   f ← f min(16, 0.1 d̂/g)
+    g < 0.02 d̂ from iteration 8 on                                    f ← f min(16, 0.1 d̂/g)
     g > 0.2 d̂ at the start of a step, in all contacts of the body     f ← max(f/4, 1)
 
 The barrier pushes with ∝ κ/g, so that the gap opens to 0.1 d̂. A body without contacts has f = 1. κ that a user gave is
-used as given. Ordinary steps end long before iteration 16. A contact that becomes firmer holds more energy.
+used as given. Most steps end before iteration 8. A contact that becomes firmer holds more energy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST = 1e8  # that f may be
 _SQUEEZED = 0.02  # [d̂]
 _WANTED = 0.1  # [d̂]
 _STRIDE = 16.0  # most that f grows by in an iteration
-_BEGINS = 16  # iteration
+_BEGINS = 8  # iteration
 _OPEN = 0.2  # [d̂]
 _RELAXED = 0.25
 

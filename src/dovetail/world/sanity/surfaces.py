@@ -150,8 +150,8 @@ class Surfaces:
         """The largest extent of each body's surface [m], infinite where it has none."""
         scene = self._scene
         by_shape = [float(np.ptp(shape.vertices, axis=0).max(initial=0.0)) for shape in scene.shapes]
-        sizes = np.array([*by_shape, np.inf])  # −1 is no shape
-        return sizes[scene.shape_of]
+        sizes: Array = np.array([*by_shape, np.inf])[scene.shape_of] + 2.0 * scene.thickness  # −1 is no shape
+        return sizes
 
     # ---- words -----------------------------------------------------------------------------------------------
 
