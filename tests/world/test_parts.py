@@ -34,7 +34,7 @@ def refusing(monkeypatch, lengths):
 def end(sim, Q, start=np.inf, h=0.01):
     simulation = sim.world._simulation
     solution = Solution(Q, converged=True, E_start=start)
-    check_end(simulation.model, simulation.state, h, solution, np.zeros_like(Q), "", is_again=True)
+    check_end(simulation.model, simulation.state, h, solution, "", is_again=True)
 
 
 def test_surfaces_that_intersect_are_refused_by_name():

@@ -227,7 +227,7 @@ def step(
     report = _report(model, h, trial.methods, work, is_open)
     if strict and not report.converged:
         raise NewtonStalled(report.complaint(tolerances))
-    check_end(model, state, h, trial.solution, trial.start[1], is_open, is_again=work is not trial.solution)
+    check_end(model, state, h, trial.solution, is_open, is_again=work is not trial.solution)
     rubbing, changed, lagging = model.unrubbed, model.nobody, state.lagging
     if model.contact is not None:
         changed = model.contact.changed(work.Q, h)

@@ -63,12 +63,10 @@ def _are_far(model: Model, contact: Contact, Q: Array) -> Flags:
     return found
 
 
-def check_end(
-    model: Model, state: State, h: float, solution: Solution, accelerations: Array, open_joint: str, is_again: bool
-) -> None:
+def check_end(model: Model, state: State, h: float, solution: Solution, open_joint: str, is_again: bool) -> None:
     """Raise StepRefused where a step of length h cannot end as it does.
 
-    `state` is that before it, accelerations (n, 4, 3) those by loads; `is_again` says that it was begun more than once.
+    `state` is that before it; `is_again` says that it was begun more than once.
     An exact joint that is open is named, for it is the likely reason.
     """
     Q, contact, is_free = solution.Q, model.contact, model.bodies.is_free
@@ -81,7 +79,7 @@ def check_end(
     if not strain < math.inf:
         raise StepRefused(f"{name(body)} would be turned inside out{reason}")
     if is_strained and solution.E_start < math.inf:
-        stored, before = model.bodies.stiffness[body] * strain**2, _energy(model, state, h, solution, accelerations)
+        stored, before = model.bodies.stiffness[body] * strain**2, _energy(model, state, h, solution)
         if not stored <= _TIMES * before:
             raise StepRefused(
                 f"{name(body)} would be strained by {strain:.2g}, which takes {stored:.2g} J; there are {before:.2g} "
@@ -97,10 +95,11 @@ def check_end(
             raise StepRefused(f"{name(s.body)} would be {s.thickness - s.height:.2g} m behind a half-plane{reason}")
 
 
-def _energy(model: Model, state: State, h: float, solution: Solution, accelerations: Array) -> float:
+def _energy(model: Model, state: State, h: float, solution: Solution) -> float:
     """What there was before a step, and what loads give in it [J]."""
     M, free = model.bodies.mass, model.bodies.is_free != 0
     V, to_go, moved = state.velocity(M), state.Q - model.potential.Q_tilde, solution.Q - state.Q
+    accelerations = model.loads.accelerations(state.Q)
     kinetic, pulled, given = (
         np.einsum("nix,nij,njx->n", one, M, other) for one, other in ((V, V), (to_go, to_go), (accelerations, moved))
     )
