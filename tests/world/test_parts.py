@@ -31,9 +31,9 @@ def refusing(monkeypatch, lengths):
     monkeypatch.setattr(step_module, "check_end", check)
 
 
-def end(sim, Q, start=np.inf, h=0.01):
+def end(sim, Q, start=None, h=0.01):
     simulation = sim.world._simulation
-    solution = Solution(Q, converged=True, E_start=start)
+    solution = Solution(Q, converged=True, E_before=None if start is None else np.array([start]))
     check_end(simulation.model, simulation.state, h, solution, "", is_again=True)
 
 

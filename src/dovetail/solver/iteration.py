@@ -219,7 +219,7 @@ class Iteration:
             rising = self._try_step(y, trial, first)
         found = self._line_search(y, trial, rising) if numbers[LEFT] else self._finish(y, trial)
         left = int(numbers[LEFT]) - close_finished(islands)
-        if left and contact is not None and contact.firmness.stiffen(self.at.contacts, islands, k):
+        if left and self._stiffens(k):
             self.at = potential.at(self.at.Q)
         if self._floor is not None and stalled is not None and left:
             ended = self._floor.end_stalled(islands, stalled)
@@ -306,6 +306,13 @@ class Iteration:
                 self.model.allow_gaps()
             contact.keep_apart(self.at, y, self.islands, turns)
 
+    def _stiffens(self, k: int) -> bool:
+        """Whether contacts have become firmer, which changes energies."""
+        contact, before = self.model.contact, self.solution.E_before
+        if contact is None or before is None:
+            return False
+        return contact.firmness.stiffen(self.at.contacts, self.islands, k, before - self.at.E)
+
     def end_early(self, not_taken: Array, left: int) -> int:
         """Semi-implicit steps: end islands of which enough was taken; not_taken (n,) is the share that was not."""
         islands, m = self.islands, self.islands.count
@@ -329,8 +336,8 @@ class Iteration:
             )
         self.potential.run(ENERGIES, self.potential.no_step, start, start)
         self.potential.add_others(start, is_start=True)
-        self.solution.E_start = float(np.add.reduce(start.E))
-        if not math.isfinite(self.solution.E_start):
+        self.solution.E_before = start.E.copy()
+        if not math.isfinite(np.add.reduce(start.E)):
             name = self.model.bodies.name(int(np.argmin(np.isfinite(start.E))))
             raise NotFinite(
                 f"the energy of {name} is not finite at the start of the step: it is inverted or has NaN in its state"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from dovetail.typing import Array, Flags
@@ -32,8 +31,8 @@ class Solution:
 
     step (m) and rate (–) are the largest vertex motion and change of A of the last full step. restarts counts the
     islands that did not begin at the first guess. at_floor says that round-off has ended an island before
-    the tolerances were met, see floor.py. E_start is the potential at the start of the step [J s²], infinite
-    where it is not known. `landed` (n,) are bodies in contact for which Newton's method was broken off
+    the tolerances were met, see floor.py. E_before (n,) is the potential at the start of the step [J s²],
+    None where it is not known. `landed` (n,) are bodies in contact for which Newton's method was broken off
     at Q, None where it was not.
     """
 
@@ -46,7 +45,7 @@ class Solution:
     converged: bool = False
     at_floor: bool = False
     landed: Flags | None = None
-    E_start: float = math.inf
+    E_before: Array | None = None
 
     def after(self, earlier: Solution) -> Solution:
         """The same with the work of an attempt before it."""

@@ -78,7 +78,7 @@ def check_end(model: Model, state: State, h: float, solution: Solution, open_joi
     name, reason = model.bodies.name, f"; {open_joint}" if open_joint else ""
     if not strain < math.inf:
         raise StepRefused(f"{name(body)} would be turned inside out{reason}")
-    if is_strained and solution.E_start < math.inf:
+    if is_strained and solution.E_before is not None:
         stored, before = model.bodies.stiffness[body] * strain**2, _energy(model, state, h, solution)
         if not stored <= _TIMES * before:
             raise StepRefused(
@@ -103,5 +103,6 @@ def _energy(model: Model, state: State, h: float, solution: Solution) -> float:
     kinetic, pulled, given = (
         np.einsum("nix,nij,njx->n", one, M, other) for one, other in ((V, V), (to_go, to_go), (accelerations, moved))
     )
-    stored = solution.E_start - 0.5 * float(np.sum((model.potential.weights.c * pulled)[free]))
+    assert solution.E_before is not None
+    stored = float(np.add.reduce(solution.E_before)) - 0.5 * float(np.sum((model.potential.weights.c * pulled)[free]))
     return float(0.5 * np.sum(kinetic[free]) + max(stored, 0.0) / (h * h) + np.sum(np.abs(given[free])))

@@ -8,8 +8,10 @@ through. So κ of a body, which gives the κ of its contacts with heavier ones, 
     g < 0.02 d̂ from iteration 8 on                                    f ← f min(16, 0.1 d̂/g)
     g > 0.2 d̂ at the start of a step, in all contacts of the body     f ← max(f/4, 1)
 
-The barrier pushes with ∝ κ/g, so that the gap opens to 0.1 d̂. A body without contacts has f = 1. κ that a user gave is
-used as given. Most steps end before iteration 8. A contact that becomes firmer holds more energy.
+The barrier pushes with ∝ κ/g, so that the gap opens to 0.1 d̂. A contact that becomes firmer holds more energy. What it
+gains is at most half of what its island has lost since the start of the step, so that no energy comes from there: f
+grows by less then. A body without contacts has f = 1. κ that a user gave is used as given. Most steps end before
+iteration 8.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ _STRIDE = 16.0  # most that f grows by in an iteration
 _BEGINS = 8  # iteration
 _OPEN = 0.2  # [d̂]
 _RELAXED = 0.25
+_SHARE = 0.5  # of the energy that an island has lost
+_WORTHWHILE = 1.01  # growth below which f stays
 
 
 class Firmness:
@@ -54,11 +58,14 @@ class Firmness:
         self._bare, self._stiffness = bare, bare * self.of
         return self._stiffness
 
-    def stiffen(self, s: ActiveContacts | None, islands: Islands, k: int) -> bool:
-        """Multiply f of bodies whose contacts are squeezed in iteration k; whether any, which changes energies."""
+    def stiffen(self, s: ActiveContacts | None, islands: Islands, k: int, lost: Array) -> bool:
+        """Multiply f of bodies whose contacts are squeezed in iteration k; whether any, which changes energies.
+
+        Bodies have lost (n,) energy since the start of the step, times h².
+        """
         if k < _BEGINS or s is None or not s.count:
             return False
-        return self._changes(_stiffen(s, s.count, islands, self._stiffness, self.of))
+        return self._changes(_stiffen(s, s.count, islands, self._stiffness, self.of, lost))
 
     def relax(self, s: ActiveContacts) -> bool:
         """A step begins with the contacts s: divide f of bodies whose contacts are open; whether any."""
@@ -102,27 +109,46 @@ def _gap(s: ActiveContacts, n: int) -> float:
 
 
 @kernel
-def _stiffen(s: ActiveContacts, count: int, islands: Islands, stiffness: Array, firmness: Array) -> bool:
+def _softer(s: ActiveContacts, n: int, stiffness: Array) -> int:
+    """The body that gives contact n its κ."""
+    a, b = s.bodies[n, 0], s.bodies[n, 1]
+    gives = b >= 0 and stiffness[b] > 0.0 and (stiffness[a] == 0.0 or stiffness[b] < stiffness[a])
+    found: int = b if gives else a
+    return found
+
+
+@kernel
+def _stiffen(s: ActiveContacts, count: int, islands: Islands, stiffness: Array, firmness: Array, lost: Array) -> bool:
     """firmness (n,) ← that of bodies of running islands whose adaptive contacts are squeezed; whether any."""
-    running, of = islands.running, islands.of
+    running, of, candidate, numbers = islands.running, islands.of, s.candidate, s.candidates.numbers
     growth, some = np.ones(1), False
     for n in range(count):
         gap = _gap(s, n)
-        if gap >= _SQUEEZED or s.candidates.numbers[s.candidate[n], KAPPA] >= 0.0:
+        if gap >= _SQUEEZED or numbers[candidate[n], KAPPA] >= 0.0:
             continue
-        a, b = s.bodies[n, 0], s.bodies[n, 1]
-        runs = (of[a] >= 0 and running[of[a]]) or (b >= 0 and of[b] >= 0 and running[of[b]])
-        softer = a
-        if b >= 0 and stiffness[b] > 0.0 and (stiffness[a] == 0.0 or stiffness[b] < stiffness[a]):
-            softer = b
-        if not runs or firmness[softer] >= MOST:
+        b = _softer(s, n, stiffness)
+        if of[b] < 0 or not running[of[b]] or firmness[b] >= MOST:
             continue
         if not some:
             growth, some = np.ones(len(firmness)), True
-        growth[softer] = max(growth[softer], min(_STRIDE, _WANTED / gap))
-    for b in range(len(growth) if some else 0):
+        growth[b] = max(growth[b], min(min(_STRIDE, _WANTED / gap), MOST / firmness[b]))
+    if not some:
+        return False
+    room, wanted = np.zeros(islands.count), np.zeros(islands.count)
+    for b in range(len(of)):
+        if of[b] >= 0:
+            room[of[b]] += _SHARE * lost[b]
+    for n in range(count):
+        b = _softer(s, n, stiffness)
+        if of[b] >= 0 and numbers[candidate[n], KAPPA] < 0.0:
+            wanted[of[b]] += (growth[b] - 1.0) * s.energy[n]
+    some = False
+    for b in range(len(firmness)):
         if growth[b] > 1.0:
-            firmness[b] = min(firmness[b] * growth[b], MOST)
+            m = of[b]
+            times = growth[b] if wanted[m] <= room[m] else 1.0 + (growth[b] - 1.0) * max(room[m], 0.0) / wanted[m]
+            if times > _WORTHWHILE:
+                firmness[b], some = min(firmness[b] * times, MOST), True
     return some
 
 
