@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,10 @@ import numpy as np
 import pytest
 
 from dovetail import Engine, Scene, World
+from dovetail.kernel.machine import processors
+
+if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):  # they share the processors
+    os.environ.setdefault("DOVETAIL_THREADS", str(max(1, processors() // int(workers))))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from numba import config
 
 from dovetail.kernel import kernel
+from dovetail.kernel.files import forget_old_versions
 from dovetail.kernel.machine import user_cache
 
 
@@ -72,7 +73,7 @@ def test_what_was_not_used_for_a_month_is_forgotten(tmp_path):
         os.utime(folder, (now - 86400 * days, now - 86400 * days))
     (tmp_path / "mine").mkdir()
     os.utime(tmp_path / "mine", (0, 0))
-    kernel._forget_old_versions(tmp_path)
+    forget_old_versions(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-0", "kernels-29", "mine"]
 
 

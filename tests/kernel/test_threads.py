@@ -250,6 +250,19 @@ def test_helpers_wait_awake_no_longer_than_twice_what_they_have_worked():
 
 
 @compiled
+def test_an_array_is_forgotten_without_python_code_in_which_an_interrupt_would_be_lost():
+    log, called = np.zeros(8, np.int64), list[str]()
+    with using(2):
+        map_chunks(work, spans(), log, 1.0)
+    place = id(log)
+    assert place in pool._seen
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    del log
+    sys.setprofile(None)
+    assert place not in pool._seen and not called
+
+
+@compiled
 def test_calls_remember_none_of_their_arguments():
     log = np.zeros(8, np.int64)
     count = sys.getrefcount(log)
@@ -272,7 +285,7 @@ assert run()
 
 
 def child(code: str, **environment: str) -> str:
-    known = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_XDIST", "DOVETAIL_THREADS"))}
+    known = {k: v for k, v in os.environ.items() if k != "DOVETAIL_THREADS"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM + code], env={**known, **environment}, capture_output=True, text=True, timeout=60
     )
@@ -301,12 +314,6 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 """
     assert child(code) == f"{processors()} 1"
     assert child(code, DOVETAIL_THREADS="3") == "3 3"
-
-
-def test_workers_of_a_test_run_share_the_processors(monkeypatch):
-    monkeypatch.delenv("DOVETAIL_THREADS", raising=False)
-    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", str(processors()))
-    assert threads_by_default() == 1
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "two", "1.5", "²"])

@@ -18,8 +18,11 @@ import hashlib
 import hmac
 import pickle
 import re
+import shutil
+import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +36,9 @@ from dovetail.kernel.library import rebuild
 from dovetail.kernel.private import UntrustedError, check_folder, make_folder, read_private, seal
 from dovetail.logger import Logger
 
-__all__ = ["KernelFiles", "unsealed"]
+__all__ = ["KernelFiles", "forget_old_versions", "unsealed"]
 
+_KEPT_DAYS = 30
 _SEAL_BYTES = _DIGEST_BYTES = 32
 _ALONE = (
     "no kernels are kept there, so every run compiles. Make it yours alone (chown, chmod go-w), or set "
@@ -52,6 +56,16 @@ class _Complaint:
         if not cls.told:
             cls.told = True
             Logger.warn(f"kernels: {message}")
+
+
+@cache
+def forget_old_versions(root: Path) -> None:
+    """Remove what was not used for a month from the cache: it belongs to sources that no longer exist."""
+    oldest = time.time() - 86400 * _KEPT_DAYS
+    for path in root.glob("kernels-*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 class KernelFiles:
@@ -133,6 +147,7 @@ class KernelFiles:
         digest = _digest(key, body)
         try:
             make_folder(self._folder.parent)
+            forget_old_versions(self._folder.parent)
             make_folder(self._folder)
             # what a crash of the machine leaves is told by the digest: not worth waiting for the disk
             atomic_write(path, seal(self._folder.parent, digest) + digest + body, durable=False, private=True)

@@ -20,9 +20,7 @@ import hashlib
 import os
 import platform
 import re
-import shutil
 import sys
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -40,7 +38,6 @@ from dovetail.kernel.inner import Inner
 from dovetail.kernel.lean import lean
 from dovetail.kernel.library import rebuild_inner
 from dovetail.kernel.machine import user_cache
-from dovetail.kernel.private import UntrustedError, check_folder
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 
@@ -51,7 +48,6 @@ __all__ = [
 
 FASTMATH = {"contract", "nsz", "arcp", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "boundscheck": CHECKED}
-_KEPT_DAYS = 30
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+dovetail\.?([\w.]*)(?:\s+import\s+(\w+))?", re.MULTILINE)
 
@@ -130,21 +126,6 @@ def cache_directory(module: str) -> Path | None:
     with contextlib.suppress(OSError):
         os.utime(directory)
     return directory
-
-
-def _forget_old_versions(root: Path | None) -> None:
-    """Remove what was not used for a month: it belongs to sources that no longer exist."""
-    oldest = time.time() - 86400 * _KEPT_DAYS
-    with contextlib.suppress(OSError, UntrustedError):
-        if root is not None:
-            check_folder(root)
-        for path in [] if root is None else root.glob("kernels-*"):
-            with contextlib.suppress(OSError):
-                if path.stat().st_mtime < oldest:
-                    shutil.rmtree(path, ignore_errors=True)
-
-
-_forget_old_versions(user_cache())
 
 
 def _files(function: Callable[..., Any], **rebuild: Callable[..., Any]) -> KernelFiles:

@@ -20,6 +20,7 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from typing import Any
 from weakref import ref
@@ -133,8 +134,7 @@ def threads_by_default() -> int:
     pool = sys.modules.get("multiprocessing.process")
     if pool is not None and pool.parent_process() is not None:
         return 1
-    tests = os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")
-    return max(1, processors() // (int(tests) if tests.isdecimal() and int(tests) else 1))
+    return processors()
 
 
 def is_little(work: float) -> bool:
@@ -274,7 +274,7 @@ def _known(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
     the numbers of these, of which none is given twice. Other arguments are written into it each time.
     """
     try:
-        key = (kernel, *[_number[id(value)] if type(value) in _living else kind_of(value) for value in arguments])
+        key = (kernel, *[_seen[id(value)][0] if type(value) in _living else kind_of(value) for value in arguments])
         call = _calls.get(key)
     except KeyError:
         call = None
@@ -288,18 +288,16 @@ def _known(kernel: Any, arguments: tuple[Any, ...], width: int) -> _Call:
 
 
 def _see(value: Any) -> tuple[int, Any, list[int], Any]:
-    """Number, kind and words of an array or a record; found once, and forgotten when nobody has it any more."""
+    """Number, kind and words of an array or a record; found once, and forgotten when nobody has it any more.
+
+    It is forgotten without any Python code, in which an interrupt could be raised, and be lost: the place of what is
+    gone would still be known, and called with the next array there.
+    """
     place = id(value)
     if (found := _seen.get(place)) is not None:
         return found
-
-    def forget(_: Any) -> None:
-        _number.pop(place, None)
-        _seen.pop(place, None)
-
-    lives = None if value is None or type(value) is bool else ref(value, forget)
+    lives = None if value is None or type(value) is bool else ref(value, partial(_seen.pop, place))
     _seen[place] = found = next(_count), kind_of(value), described(value)[0], lives
-    _number[place] = found[0]
     return found
 
 
@@ -342,7 +340,6 @@ def _entry(kernel: Any, arguments: tuple[Any, ...]) -> tuple[list[int], str]:
 _RESULTS = {types.float64: "d", types.none: ""}
 _living: set[type] = {np.ndarray, type(None), bool}
 _seen: dict[int, tuple[int, Any, list[int], Any]] = {}  # by where they are
-_number: dict[int, int] = {}
 _count = count()
 _calls: dict[tuple[Any, ...], _Call] = {}
 _entries: dict[tuple[Any, ...], tuple[list[int], str]] = {}
