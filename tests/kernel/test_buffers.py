@@ -55,10 +55,10 @@ def test_a_small_array_costs_a_pool_no_large_one():
     assert place(small) != at and place(rows(pool, 2_000_000)) == at
 
 
-def test_a_pool_keeps_neither_what_is_far_too_large_nor_many_arrays():
+def test_a_pool_keeps_neither_what_is_far_too_large_nor_many_rooms():
     pool = Pool()
-    large = rows(pool, 1_000_000)
-    del large
-    had = [rows(pool, 20_000) for _ in range(20)]
-    assert len({place(array) for array in had}) == 20
-    assert len(pool._kept) <= 12 and max(len(array) for array in pool._kept) < 1_000_000
+    had = [rows(pool, 1_000_000), *(rows(pool, 20_000) for _ in range(20))]
+    assert len({place(array) for array in had}) == 21
+    del had
+    rows(pool, 20_000)
+    assert len(pool._free) <= 6 and max(len(room) for room in pool._free) < 1_000_000

@@ -93,7 +93,7 @@ def detect(
         cuts[1:, 2] = np.cumsum(map_chunks(_count_kept, spans, old.pairs, place_of, cuts)) + cuts[1:, 1]
     cuts[:, 2] += first
     count = int(map_chunks(_merge, spans, old, new, place_of, cuts, all_of_them)[-1])
-    return room.listed(into[:count], values[:count], distances[:count])
+    return Candidates(into[:count], values[:count], distances[:count])
 
 
 def _most(scene: ContactScene, near: Indices, pairs: Indices) -> Array:

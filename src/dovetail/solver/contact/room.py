@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 
 import numpy as np
 
@@ -12,11 +11,10 @@ from dovetail.kernel.buffers import Pool
 from dovetail.solver.contact.candidates import Candidates
 from dovetail.solver.contact.features import Found
 from dovetail.solver.contact.scene import ContactScene
-from dovetail.typing import Array, Indices
+from dovetail.typing import Indices
 
 __all__ = ["Room"]
 
-_LISTS = 12  # that are kept: those of contacts, of friction, of the last look
 _BYTES = 600  # of a feature: its row, twice, and the copies of it in old and new lists of candidates
 _MEMORY: float = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
 
@@ -42,26 +40,11 @@ class Room:
         self.order: Indices = np.zeros(0, np.int64)
         self.order_age = 0
         self.features = Found(512)
-        self._pool, self._lists = Pool(), list[Candidates]()
-        self._nothing = np.zeros((0, 8), np.int64), np.zeros((0, 5)), np.zeros((0, 2))
+        self._pool = Pool()
 
     def candidates_of(self, size: int) -> Candidates:
         """A list of so many candidates, to be filled."""
-        for kept in self._lists:
-            if sys.getrefcount(kept) <= 3 and kept.count:
-                kept.pairs, kept.numbers, kept.known = self._nothing  # so that the pool has them again
-        return self.listed(*self._pool.rows(size, (8, np.int64), (5, np.float64), (2, np.float64)))
-
-    def listed(self, pairs: Indices, numbers: Array, known: Array) -> Candidates:
-        """A list of these candidates; a record that nobody has any more is used again, which calls of kernels know."""
-        for kept in self._lists:
-            if sys.getrefcount(kept) <= 3:  # this list's, this function's, and that of the one who counts
-                kept.pairs, kept.numbers, kept.known = pairs, numbers, known
-                return kept
-        new = Candidates(pairs, numbers, known)
-        if len(self._lists) < _LISTS:
-            self._lists.append(new)
-        return new
+        return Candidates(*self._pool.rows(size, (8, np.int64), (5, np.float64), (2, np.float64)))
 
     def grow_found(self, count: int) -> None:
         """Room for so many near elements, and as many more; about so many features are near then."""
