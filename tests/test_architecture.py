@@ -175,3 +175,20 @@ def test_nothing_can_execute_what_a_file_says():
             if called in unsafe_calls or (called in ("np.load", "numpy.load") and not safe):
                 wrong.append(f"{dotted(path)}, line {node.lineno}: {called}")
     assert not wrong
+
+
+def test_what_is_private_to_numba_is_named_in_one_file():
+    """A release may move it: `kernel/numba_private.py` says what for, and which test notices."""
+    for path in MODULES:
+        if path.name == "numba_private.py":
+            continue
+        for node in ast.walk(tree(path)):
+            named = []
+            if isinstance(node, ast.ImportFrom):
+                named = [node.module or ""]
+            elif isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "numba":
+                named = [f"numba.{node.attr}"]
+            private = [name for name in named if name.startswith(("numba.core", "numba.np", "numba.misc"))]
+            assert not private, f"{path} takes {private} itself; take it from kernel/numba_private.py"

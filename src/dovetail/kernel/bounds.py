@@ -14,7 +14,8 @@ import os
 from typing import Any
 
 from llvmlite import ir as llvm
-from numba.core import cgutils
+
+from dovetail.kernel.numba_private import cgutils
 
 __all__ = ["CHECKED", "Reach", "check_index", "require", "writing"]
 

@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 from llvmlite.ir import IRBuilder
 from numba import types
-from numba.core import cgutils
-from numba.core.codegen import JITCodeLibrary
-from numba.core.funcdesc import ExternalFunctionDescriptor
-from numba.core.targetconfig import ConfigStack
-from numba.core.typing import signature
-from numba.core.typing.npydecl import parse_dtype, parse_shape
-from numba.np import arrayobj
+
+from dovetail.kernel.numba_private import (
+    ConfigStack,
+    ExternalFunctionDescriptor,
+    JITCodeLibrary,
+    arrayobj,
+    cgutils,
+    parse_dtype,
+    parse_shape,
+    signature,
+)
 
 __all__ = ["is_written_here", "signature_of", "write", "written_here"]
 

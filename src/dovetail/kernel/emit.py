@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dovetail.kernel.bounds import Reach
+from dovetail.kernel.numba_private import cgutils
 
 __all__ = ["LANES", "Emitter", "Matrix", "Memory", "Number", "Vector3", "emitted"]
 

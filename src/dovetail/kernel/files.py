@@ -26,13 +26,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core import serialize
-from numba.core.errors import NumbaWarning
-from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
-
 from dovetail.files import atomic_write
 from dovetail.kernel.library import rebuild
+from dovetail.kernel.numba_private import NumbaWarning, cpu_target, rtsys, serialize
 from dovetail.kernel.private import UntrustedError, check_folder, make_folder, read_private, seal
 from dovetail.logger import Logger
 

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import types
-from numba.core import dispatcher, typing
-from numba.core.registry import cpu_target
 
 from dovetail.kernel.lean import lean
+from dovetail.kernel.numba_private import cpu_target, dispatcher, typing
 from dovetail.kernel.stages import InnerPipeline
 
 __all__ = ["Inner"]

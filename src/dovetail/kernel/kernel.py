@@ -29,8 +29,6 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import numba
 from numba import config, types
-from numba.core.ccallback import CFunc
-from numba.core.registry import CPUDispatcher
 
 from dovetail.kernel.bounds import CHECKED
 from dovetail.kernel.files import KernelFiles
@@ -38,6 +36,7 @@ from dovetail.kernel.inner import Inner
 from dovetail.kernel.lean import lean
 from dovetail.kernel.library import rebuild_inner
 from dovetail.kernel.machine import user_cache
+from dovetail.kernel.numba_private import CFunc, CPUDispatcher
 from dovetail.kernel.shipped import shipped_level
 from dovetail.kernel.stages import Pipeline
 

@@ -27,17 +27,22 @@ from functools import cache
 from typing import Any
 
 from numba import types
-from numba.core import base, cgutils, ir
-from numba.core.compiler import Flags
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.postproc import PostProcessor, VariableLifetime
-from numba.core.registry import cpu_target
-from numba.core.runtime.context import NRTContext
-from numba.core.targetconfig import ConfigStack
-from numba.core.transforms import canonicalize_cfg
 
 from dovetail.kernel.bounds import check_index
 from dovetail.kernel.calls import is_written_here, signature_of
+from dovetail.kernel.numba_private import (
+    ConfigStack,
+    Flags,
+    NRTContext,
+    PostProcessor,
+    VariableLifetime,
+    base,
+    canonicalize_cfg,
+    cgutils,
+    cpu_target,
+    global_compiler_lock,
+    ir,
+)
 
 __all__ = ["lean", "uncollected"]
 

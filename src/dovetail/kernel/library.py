@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import binding
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult
+
+from dovetail.kernel.numba_private import CompileResult, JITCodeLibrary
 
 __all__ = ["Bitcode", "Library", "rebuild", "rebuild_inner"]
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from llvmlite import ir as llvm
 from numba import types
-from numba.core import cgutils, ir, lowering
 
 from dovetail.kernel.bounds import CHECKED, check_index, writing
 from dovetail.kernel.calls import signature_of, write
+from dovetail.kernel.numba_private import cgutils, ir, lowering
 
 __all__ = ["Lower"]
 

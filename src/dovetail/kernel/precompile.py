@@ -23,12 +23,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from numba.core.errors import NumbaError
-
 from dovetail.kernel.kernel import cache_directory
 from dovetail.kernel.lean import uncollected
 from dovetail.kernel.machine import helper, processors
 from dovetail.kernel.manifest import Task, tasks
+from dovetail.kernel.numba_private import NumbaError
 from dovetail.kernel.private import UntrustedError, make_folder
 
 __all__ = ["missing", "precompile"]

@@ -28,13 +28,11 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba import typeof, types
-from numba.core import cgutils
-from numba.core.callconv import excinfo_ptr_t
-from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 from dovetail.kernel.bounds import check_index
 from dovetail.kernel.kernel import kernel
+from dovetail.kernel.numba_private import cgutils, excinfo_ptr_t, global_compiler_lock
 from dovetail.kernel.record import Record, bits
 from dovetail.typing import Indices
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
+from dovetail.kernel.numba_private import AttributeTemplate, impl_ret_borrowed, infer_getattr, lower_getattr_generic
 from dovetail.kernel.record import Record
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dovetail.kernel.bounds import check_index
 from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.numba_private import cgutils
 
 __all__ = ["add", "can_spin", "load", "now", "pass_time", "relax", "store"]
 

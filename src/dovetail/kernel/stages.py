@@ -9,15 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from numba import types
-from numba.core import ir, typed_passes, untyped_passes
-from numba.core.analysis import dead_branch_prune, rewrite_semantic_constants
-from numba.core.compiler import CompilerBase
-from numba.core.ir_utils import check_and_legalize_ir
-from numba.core.targetconfig import ConfigStack
 
 from dovetail.kernel.calls import written_here
 from dovetail.kernel.library import Bitcode, Library
 from dovetail.kernel.lower import Lower
+from dovetail.kernel.numba_private import (
+    CompilerBase,
+    ConfigStack,
+    check_and_legalize_ir,
+    dead_branch_prune,
+    ir,
+    rewrite_semantic_constants,
+    typed_passes,
+    untyped_passes,
+)
 
 __all__ = ["InnerPipeline", "Pipeline"]
 

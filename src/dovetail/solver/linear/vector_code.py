@@ -11,11 +11,11 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dovetail.kernel.bounds import Reach
 from dovetail.kernel.kernel import jit_enabled
+from dovetail.kernel.numba_private import cgutils
 
 __all__ = ["DOUBLE", "GROUPS", "LANES", "Block", "Emitter", "N", "operation"]
 
