@@ -127,3 +127,15 @@ def test_gradients_refuse_steps_in_parts(monkeypatch):
     refusing(monkeypatch, {0.01})
     with pytest.raises(GradientError, match="step 0 has been taken in 2 parts"):
         sim.rollout(2)
+
+
+def test_motion_that_no_energy_gives_is_refused_where_newton_was_stopped():
+    """A box of 8 kg that would go 50 m in 10 ms has 1e8 J; the boxes have some 80 J."""
+    sim = falling()
+    sim.step()
+    simulation = sim.world._simulation
+    Q = simulation.state.Q.copy()
+    Q[1, 0, 0] += 50.0
+    solution = Solution(Q, converged=False, E_before=np.zeros(1))
+    with pytest.raises(StepRefused, match=r"bodies would move with 1e\+08 J; there are"):
+        check_end(simulation.model, simulation.state, 0.01, solution, "", is_again=False)

@@ -17,7 +17,7 @@ class Tolerances:
     transrate_tol: float = 1e-2  # [1/s] largest change of an entry of A in the last full step, divided by h
     ccd_tol: float = 1.0  # share of a full step that must be free of collisions in the last iteration
     max_iter: int = 1024
-    patience: int = 64  # iterations after which a step that contact cuts short is refused, where it is far from its end
+    patience: int = 40  # iterations after which a step that contact cuts short is refused, where it is far from its end
     min_iter: int = 0
     line_search_max_iter: int = 8
     early_exit: int = -1  # iteration from which on full steps end an island soon; −1 never (newton/semi_implicit)

@@ -5,8 +5,10 @@ are starts with forces that no longer hold, and steps that end early: those that
 stopped at the limit of iterations. Ends of the latter are checked, those at which a body is strained by more than a
 half, and those of bodies so far from the origin that round-off is no longer small beside their gaps:
 
-    κV strain² ≤ 10 (½ V·M V + Ψ(Qₙ) + Σ |M a · (Q − Qₙ)|)      V, Ψ: velocities and all potentials before the step
+    κV strain², ½ (Q − Qₙ)·M (Q − Qₙ)/h² ≤ 10 (½ V·M V + Ψ(Qₙ) + Σ |M a · (Q − Qₙ)|)
     no edge of a surface crosses another one, and no surface lies behind a half-plane
+
+V and Ψ are velocities and all potentials before the step, a accelerations by loads.
 """
 
 from __future__ import annotations
@@ -78,13 +80,14 @@ def check_end(model: Model, state: State, h: float, solution: Solution, open_joi
     name, reason = model.bodies.name, f"; {open_joint}" if open_joint else ""
     if not strain < math.inf:
         raise StepRefused(f"{name(body)} would be turned inside out{reason}")
-    if is_strained and solution.E_before is not None:
-        stored, before = model.bodies.stiffness[body] * strain**2, _energy(model, state, h, solution)
-        if not stored <= _TIMES * before:
-            raise StepRefused(
-                f"{name(body)} would be strained by {strain:.2g}, which takes {stored:.2g} J; there are {before:.2g} "
-                f"J{reason}"
-            )
+    if solution.E_before is not None and (is_strained or not solution.converged):
+        most = _TIMES * (before := _energy(model, state, h, solution))
+        stored, moving = model.bodies.stiffness[body] * strain**2, _mean_kinetic(model, Q - state.Q) / (h * h)
+        known = f"; there are {before:.2g} J{reason}"
+        if is_strained and not stored <= most:
+            raise StepRefused(f"{name(body)} would be strained by {strain:.2g}, which takes {stored:.2g} J{known}")
+        if not moving <= most:
+            raise StepRefused(f"bodies would move with {moving:.2g} J{known}")
     if contact is None:
         return
     for m in find_meetings(contact.scene, Q, np.flatnonzero(is_free)):
@@ -93,6 +96,12 @@ def check_end(model: Model, state: State, h: float, solution: Solution, open_joi
     for s in find_sinkings(contact.scene, Q):
         if s.height < s.thickness and is_free[s.body]:
             raise StepRefused(f"{name(s.body)} would be {s.thickness - s.height:.2g} m behind a half-plane{reason}")
+
+
+def _mean_kinetic(model: Model, moved: Array) -> float:
+    """½ ΔQ·M ΔQ of free bodies [kg m²]."""
+    M, free = model.bodies.mass, model.bodies.is_free != 0
+    return 0.5 * float(np.sum(np.einsum("nix,nij,njx->n", moved, M, moved)[free]))
 
 
 def _energy(model: Model, state: State, h: float, solution: Solution) -> float:
