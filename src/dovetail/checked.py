@@ -163,9 +163,20 @@ def _rules(function: Callable[..., Any]) -> dict[str, _Rule | None]:
     return found
 
 
-def _rule(hint: Any) -> _Rule | None:
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    """The members of a union; an alias (PEP 695), as NumPy's ArrayLike is from 2.5 on, is what it stands for."""
+    while type(hint).__name__ == "TypeAliasType":
+        hint = hint.__value__
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
-        kinds = typing.get_args(hint)
+        return tuple(kind for member in typing.get_args(hint) for kind in _kinds(member))
+    return (hint,)
+
+
+def _rule(hint: Any) -> _Rule | None:
+    kinds = _kinds(hint)
+    if len(kinds) == 1:
+        (hint,) = kinds
+    else:
         parts: list[_Rule | None] = []
         if set(kinds) >= _ARRAY_LIKE:  # a union itself, of much that is no number
             parts = [_Rule(lambda value: numbers(value) is not None, "numbers")]
@@ -206,7 +217,7 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, (bool, int, np.bool_, np.integer))
 
 
-_ARRAY_LIKE = set(typing.get_args(ArrayLike))
+_ARRAY_LIKE = set(_kinds(ArrayLike))
 _PATH = _Rule(is_path, "the path of a file")
 _PLAIN: dict[Any, _Rule] = {
     bool: _Rule(_is_flag, "True or False"),

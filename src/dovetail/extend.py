@@ -151,10 +151,11 @@ def _compile(made: _Kind) -> None:
     try:
         made.address  # noqa: B018  the first look compiles
     except Exception as error:  # the compiler raises errors of many classes
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        told = re.sub(r"\x1b\[[\d;]*m", "", str(error))  # Numba writes in bold where colorama is installed
+        lines = [line.strip() for line in told.splitlines() if line.strip()]
         reason = next((line for line in lines if not line.startswith("Failed in nopython")), type(error).__name__)
         if reason.startswith("No implementation of function"):
             reason = "it cannot do " + next(line for line in lines if line.startswith(">>>")).removeprefix(">>> ")
-        place = re.findall(r"line (\d+):", str(error))
+        place = re.findall(r"line (\d+):", told)
         where = f", in line {place[-1]}" if place else ""
         raise complaint(made.function, f"does not compile: {reason.rstrip('.')}{where}; {_ADVICE}") from None

@@ -287,7 +287,11 @@ assert run()
 def child(code: str, **environment: str) -> str:
     known = {k: v for k, v in os.environ.items() if k != "DOVETAIL_THREADS"}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM + code], env={**known, **environment}, capture_output=True, text=True, timeout=60
+        [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", PROGRAM + code],
+        env={**known, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr

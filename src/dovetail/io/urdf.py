@@ -181,7 +181,8 @@ def _mesh(file: Path, link: str, shape: ElementTree.Element) -> SimplicialComple
     """The shape of a <collision> or <visual>, in the frame of its link."""
     import trimesh
 
-    kind = next(iter(shape.find("geometry") or ()), None)
+    geometry = shape.find("geometry")
+    kind = None if geometry is None else next(iter(geometry), None)
     origin = _pose(shape.find("origin"))
     if kind is None:
         raise GeometryError(f"UrdfIO.read: '{file}': link '{link}' has a shape without geometry.")
