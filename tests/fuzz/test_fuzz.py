@@ -23,7 +23,7 @@ from fuzz.surface import MADE_BY_OTHERS, MODULES, Call, Stage
 from dovetail.errors import DovetailError
 from dovetail.sim import Sim
 
-ALL = 20_000  # enough that each was drawn
+ALL = 100_000  # 20,000 are enough that each was drawn
 CALLS = ALL if os.environ.get("DOVETAIL_FUZZ") == "full" else 8_000  # `make fuzz` makes all of them
 CALLS_OF_A_STAGE = 1000
 CALLS_BETWEEN_STEPS = 100

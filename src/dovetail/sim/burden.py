@@ -75,7 +75,8 @@ def _felt(coordinate: Coordinate, gravity: Array) -> float:
     axis = getattr(joint, "axis", None)
     if not still or axis is None or len(joint.coordinates) > 1:
         return whole
-    along = abs(float(axis @ gravity))
+    with np.errstate(invalid="ignore", over="ignore"):  # gravity that is not finite is refused by the step
+        along = abs(float(axis @ gravity))
     return along if coordinate.unit == "m" else math.sqrt(max(whole * whole - along * along, 0.0))
 
 
